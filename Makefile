@@ -1,0 +1,45 @@
+# Every target works from a fresh clone: it makes .venv and installs what it needs, pinned by constraints.txt.
+
+PYTHON ?= python3
+VENV := .venv
+PY := $(VENV)/bin/python
+INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+.PHONY: demo test check bench harm fuzz clean
+
+demo: $(VENV)/.demo
+	$(PY) examples/demo.py
+
+test: $(VENV)/.dev
+	$(PY) -m pytest -m "not fuzz"
+
+check: $(VENV)/.dev
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+	$(VENV)/bin/lint-imports
+	$(PY) -m pytest -m "not fuzz"
+
+bench: $(VENV)/.dev
+	$(PY) -m pytest -s benchmarks
+
+harm: $(VENV)/.dev
+	$(PY) -m pytest -m harm
+
+fuzz: $(VENV)/.dev
+	$(PY) -m pytest -m fuzz
+
+clean:
+	rm -rf $(VENV)
+
+$(PY):
+	$(PYTHON) -m venv $(VENV)
+
+# The small install: what the demo needs, and no test tools.
+$(VENV)/.demo: pyproject.toml constraints.txt | $(PY)
+	$(INSTALL) -e ".[demo]"
+	touch $@
+
+$(VENV)/.dev: pyproject.toml constraints.txt | $(PY)
+	$(INSTALL) -e ".[dev]"
+	touch $@

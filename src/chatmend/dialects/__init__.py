@@ -1,0 +1,49 @@
+"""Wire formats, each in one file: how it is read into a transcript, and written back with everything else kept."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from chatmend.dialects import anthropic_messages, openai_chat
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from chatmend.transcript import Message, Native
+    from chatmend.windows import Memory
+
+
+class Scan(Protocol):
+    """One look at the native messages of a window."""
+
+    def __call__(self, natives: Sequence[Native], start: int, memory: Memory) -> tuple[int, int, list[str]]:
+        """From ``start``: where the window ends, its symptoms, and the ids of its calls."""
+
+
+class Dialect(Protocol):
+    """What a wire format must offer."""
+
+    NAME: str
+
+    def read(self, native: Native) -> Message:
+        """Read one native message. Never raises; what cannot be read becomes an opaque part."""
+
+    def write(self, message: Message) -> Native:
+        """Write one message: its native object itself when nothing in it changed."""
+
+    def scanner(self, limits: object) -> Scan:
+        """A scan for windows under these limits."""
+
+
+DIALECTS: dict[str, Dialect] = {module.NAME: module for module in (openai_chat, anthropic_messages)}
+
+
+def recognise(natives: Sequence[Native]) -> Dialect:
+    """The dialect that a list of messages is written in; OpenAI's where nothing tells."""
+    for native in natives:
+        if isinstance(native, dict):
+            if "tool_calls" in native or "tool_call_id" in native or native.get("role") in ("tool", "function"):
+                return DIALECTS["openai_chat"]
+            if anthropic_messages.speaks(native):
+                return DIALECTS["anthropic_messages"]
+    return DIALECTS["openai_chat"]

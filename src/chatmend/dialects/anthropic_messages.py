@@ -1,0 +1,183 @@
+"""Anthropic Messages: blocks all the way; a tool result is a block inside a user message."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from chatmend.dialects.content import read_content, read_part, write_content, write_part
+from chatmend.dialects.part_scan import part_scanner
+from chatmend.dialects.roles import role_of
+from chatmend.jsontext import is_sound
+from chatmend.transcript import Message, Opaque, Role, Text, ToolCall, ToolResult
+from chatmend.windows import Memory, Symptom
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from chatmend.dialects import Scan
+    from chatmend.targets.limits import Limits
+    from chatmend.transcript import Native, Part
+
+NAME = "anthropic_messages"
+_BLOCKS = frozenset(
+    {"tool_use", "tool_result", "redacted_thinking", "thinking", "server_tool_use", "web_search_tool_result"}
+)
+
+
+def speaks(native: dict[str, object]) -> bool:
+    """Whether a message holds blocks that only this dialect has."""
+    content = native.get("content")
+    if not isinstance(content, list):
+        return False
+    blocks = [block for block in content if isinstance(block, dict)]
+    return any(
+        (isinstance(block.get("type"), str) and block["type"] in ("tool_use", "tool_result", "redacted_thinking"))
+        or isinstance(block.get("source"), dict)
+        for block in blocks
+    )
+
+
+def read(native: Native) -> Message:
+    """Read one message. Never raises."""
+    if not isinstance(native, dict):
+        text = (Text(native),) if isinstance(native, str) else (Opaque(native),)
+        return Message(Role.USER, text, native)
+    role = role_of(native)
+    return Message(role, read_content(native.get("content"), _read_block), native, native.get("role"))
+
+
+def _read_block(native: Native) -> Part:
+    kind = native.get("type") if isinstance(native, dict) else None
+    if not isinstance(native, dict) or not isinstance(kind, str):
+        return read_part(native)
+    if kind == "tool_use":
+        return ToolCall(native.get("id"), native.get("name"), native.get("input"), native=native)
+    if kind == "tool_result":
+        return ToolResult(native.get("tool_use_id"), read_content(native.get("content")), native=native)
+    return read_part(native)
+
+
+def write(message: Message) -> Native:
+    """Write one message: its native object itself when nothing in it changed."""
+    native = message.native
+    if isinstance(native, dict) and read(native) == message:
+        return native
+    base = {k: v for k, v in native.items() if k not in message.without} if isinstance(native, dict) else {}
+    role: object = Role.USER if message.role is Role.TOOL else message.role
+    if message.spelling not in (None, message.role):
+        role = message.spelling
+    out = {"role": str(role) if isinstance(role, Role) else role}
+    out |= {key: value for key, value in base.items() if key != "role"}
+    out["content"] = write_content(message.parts, out.get("content"), _write_block)
+    return out
+
+
+def _write_block(part: Part) -> Native:
+    if isinstance(part, ToolCall):
+        native = part.native if isinstance(part.native, dict) else {}
+        if native and (native.get("id"), native.get("name")) == (part.id, part.name) and native.get("input") is part.arguments:
+            return native
+        rest = {k: v for k, v in native.items() if k not in ("type", "id", "name", "input", "function")}
+        return {"type": "tool_use", "id": part.id, "name": part.name, "input": part.arguments, **rest}
+    if isinstance(part, ToolResult):
+        native = part.native if isinstance(part.native, dict) and part.native.get("type") == "tool_result" else {}
+        content = write_content(part.content, native.get("content"))
+        if native and native.get("tool_use_id") == part.call_id and content is native.get("content"):
+            return native
+        rest = {k: v for k, v in native.items() if k not in ("type", "tool_use_id", "content")}
+        out = {"type": "tool_result", "tool_use_id": part.call_id, **rest}
+        return out if content is None else {**out, "content": content}
+    return write_part(part)
+
+
+def scanner(limits: Limits) -> Scan:
+    """A scan for windows under these limits."""
+    message_symptoms = _message_scanner(limits)
+    unique = limits.unique_call_ids
+    anywhere = limits.system == "anywhere"
+
+    def scan(natives: Sequence[Any], start: int, memory: Memory) -> tuple[int, int, list[str]]:
+        mask, ids, followed, run, at = 0, list[str](), False, 0, start
+        answered: list[str] = []
+        while at < len(natives):
+            native = natives[at]
+            role = native.get("role") if native.__class__ is dict else None
+            if role not in ("user", "assistant"):
+                mask |= Symptom.ROLE | Symptom.SYSTEM | Symptom.KEYS | Symptom.PAIRING
+                if native.__class__ is not dict:
+                    mask |= Symptom.UNREADABLE
+                if role == "system" and anywhere:
+                    mask &= ~Symptom.SYSTEM
+                role = str(role_of(native)) if native.__class__ is dict else "user"
+            if role == "assistant":
+                if followed or (start == 0 and at > 0 and not run):
+                    break
+                run += 1
+            else:
+                followed = True
+                memory.has_user |= role == "user"
+            if native.__class__ is dict:
+                mask |= message_symptoms(native, ids if role == "assistant" else None, answered, late=bool(followed))
+            at += 1
+        if ids != answered[: len(ids)] or len(answered) != len(ids) or (not followed and ids):
+            mask |= Symptom.PAIRING
+        if run > 1 or not followed or at - start - run > 1:
+            mask |= Symptom.TURNS | (Symptom.PAIRING if answered else 0)
+        if unique != "no" and ids:
+            fresh = set(ids)
+            if len(fresh) != len(ids) or (unique == "request" and not memory.call_ids.isdisjoint(fresh)):
+                mask |= Symptom.IDS
+        return at, mask, ids
+
+    return scan
+
+
+def _message_scanner(limits: Limits) -> Any:  # noqa: ANN401 - a closure
+    from chatmend.dialects.openai_scan import call_scanner
+
+    scan_parts, scan_calls = part_scanner(limits), call_scanner(limits)
+
+    def scan_message(native: dict[str, Any], ids: list[str] | None, answered: list[str], *, late: bool) -> int:
+        content = native.get("content")
+        mask = 0 if len(native) == 2 else Symptom.KEYS | Symptom.SURROGATE | Symptom.LEGACY  # noqa: PLR2004
+        if content.__class__ is str:
+            if not content or content.isspace():
+                mask |= Symptom.EMPTY
+            if ids is not None and content and content[-1].isspace():
+                mask |= Symptom.TURNS
+            return mask if is_sound(content) else mask | Symptom.SURROGATE
+        if content.__class__ is not list:
+            return mask | Symptom.UNREADABLE | Symptom.CONTENT | Symptom.EMPTY
+        rest, results_over, called = [], False, False
+        for block in content:
+            kind = block.get("type") if block.__class__ is dict else None
+            if kind == "tool_use":
+                call = {"id": block.get("id"), "type": "function", "function": {"name": block.get("name"), "arguments": "{}"}}
+                mask |= scan_calls([call], ids if ids is not None else []) | (0 if ids is not None else Symptom.PAIRING)
+                if block.get("input").__class__ is not dict:
+                    mask |= Symptom.ARGUMENTS
+                called = True
+                mask |= scan_parts([block]) & (Symptom.SURROGATE | Symptom.MARKERS)
+            elif kind == "tool_result":
+                call_id, inner = block.get("tool_use_id"), block.get("content")
+                if results_over or not late or call_id.__class__ is not str:
+                    mask |= Symptom.PAIRING
+                else:
+                    answered.append(call_id)
+                if inner.__class__ is list:
+                    mask |= scan_parts(inner)
+                elif inner is not None and inner.__class__ is not str:
+                    mask |= Symptom.UNREADABLE
+                mask |= scan_parts([block]) & (Symptom.SURROGATE | Symptom.MARKERS)
+            else:
+                results_over = True
+                rest.append(block)
+                if called:
+                    mask |= Symptom.CALLS
+        if rest or not content:
+            mask |= scan_parts(rest)
+        if ids is not None and rest and isinstance(rest[-1], dict) and str(rest[-1].get("text", ""))[-1:].isspace():
+            mask |= Symptom.TURNS
+        return mask
+
+    return scan_message

@@ -1,0 +1,101 @@
+"""The ``content`` of a message in the two dialects that share its shape: a string, or a list of typed parts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chatmend.transcript import Media, Opaque, Text, Thinking
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from chatmend.transcript import Native, Part
+
+MEDIA = {
+    "image_url": "image",
+    "image": "image",
+    "input_image": "image",
+    "document": "document",
+    "file": "file",
+    "document_url": "document",
+    "input_audio": "audio",
+    "video_url": "video",
+}
+TEXTS = frozenset({"text", "input_text", "output_text"})
+
+
+def read_part(native: Native) -> Part:
+    """One item of a content list."""
+    if isinstance(native, str):
+        return Text(native, native)
+    if not isinstance(native, dict):
+        return Opaque(native)
+    kind = native.get("type")
+    text = native.get("text")
+    if isinstance(text, str) and (kind is None or (isinstance(kind, str) and kind in TEXTS)):
+        return Text(text, native)
+    if kind == "thinking" and isinstance(native.get("thinking"), str):
+        return _thinking(native)
+    if kind == "redacted_thinking":
+        data = native.get("data")
+        return Thinking("", data if isinstance(data, str) else None, redacted=True, native=native)
+    if isinstance(kind, str) and kind in MEDIA:
+        return Media(native, MEDIA[kind])
+    return Opaque(native)
+
+
+def _thinking(native: dict[str, object]) -> Thinking:
+    signature = native.get("signature")
+    return Thinking(str(native["thinking"]), signature if isinstance(signature, str) else None, native=native)
+
+
+def read_content(native: Native, read: Callable[[Native], Part] = read_part) -> tuple[Part, ...]:
+    """The parts of a ``content``: string, list, null, or something unreadable."""
+    if isinstance(native, str):
+        return (Text(native, native),) if native else ()
+    if isinstance(native, list):
+        return tuple(map(read, native))
+    return () if native is None else (Opaque(native),)
+
+
+def write_part(part: Part) -> Native:
+    """One part as an item of a content list: the native object itself where nothing in it changed."""
+    match part:
+        case Text(text, native):
+            if isinstance(native, dict):
+                return native if native.get("text") == text else {**native, "text": text}
+            return {"type": "text", "text": text}
+        case Thinking(native=native) if native is not None:
+            return native
+        case Thinking(text, signature):
+            return {"type": "thinking", "thinking": text, "signature": signature or ""}
+        case _:
+            return part.native
+
+
+def write_content(
+    parts: tuple[Part, ...], native: Native, write: Callable[[Part], Native] = write_part, *, plain: bool = True
+) -> Native:
+    """The parts as a ``content``, in the shape of ``native`` where that can hold them.
+
+    ``plain`` lets a single text of ours be a string.
+    """
+    if isinstance(native, list):
+        blocks = [item if _is_item(part, item) else write(part) for part, item in zip(parts, native, strict=False)]
+        blocks += [write(part) for part in parts[len(native) :]]
+        same = len(blocks) == len(native) and all(block is item for block, item in zip(blocks, native, strict=True))
+        return native if same else blocks
+    if not parts:
+        return native if native is None or native == "" else ""
+    if len(parts) == 1:
+        (part,) = parts
+        if isinstance(part, Opaque) and part.native is native:
+            return native
+        if plain and isinstance(part, Text) and not isinstance(part.native, dict):
+            return native if part.text == native else part.text
+    return [write(part) for part in parts]
+
+
+def _is_item(part: Part, item: Native) -> bool:
+    """Whether a part stands for a list item that is a bare string, unchanged."""
+    return isinstance(part, Text) and isinstance(item, str) and part.native is item and part.text == item

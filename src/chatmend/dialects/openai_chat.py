@@ -1,0 +1,174 @@
+"""OpenAI Chat Completions, as LiteLLM takes it: one dict a message, calls and thinking in keys of their own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chatmend.dialects.content import read_content, write_content
+from chatmend.dialects.openai_scan import scanner
+from chatmend.dialects.roles import role_of
+from chatmend.transcript import Message, Opaque, Role, Text, Thinking, ToolCall, ToolResult
+
+if TYPE_CHECKING:
+    from chatmend.transcript import Native, Part
+
+NAME = "openai_chat"
+__all__ = ["NAME", "read", "scanner", "write"]
+
+
+def read(native: Native) -> Message:
+    """Read one message. Never raises."""
+    if not isinstance(native, dict):
+        text = (Text(native),) if isinstance(native, str) else (Opaque(native),)
+        return Message(Role.USER, text, native)
+    role = role_of(native)
+    spelling = native.get("role")
+    content = read_content(native.get("content"))
+    if role is Role.TOOL:
+        legacy = spelling == "function"
+        result = ToolResult(native.get("tool_call_id"), content, native.get("name"), legacy, native)
+        return Message(role, (result,), native, spelling)
+    if role is not Role.ASSISTANT:
+        return Message(role, content, native, spelling)
+    return Message(role, (*_thinking(native), *content, *_calls(native)), native, spelling)
+
+
+def _thinking(native: dict[str, object]) -> list[Part]:
+    parts: list[Part] = []
+    blocks = native.get("thinking_blocks")
+    for block in blocks if isinstance(blocks, list) else ():
+        (part,) = read_content([block])
+        parts.append(
+            Thinking(part.text, part.signature, part.redacted, "thinking_blocks", block)
+            if isinstance(part, Thinking)
+            else Thinking("", None, redacted=False, place="thinking_blocks", native=block)
+        )
+    reasoning = native.get("reasoning_content")
+    if isinstance(reasoning, str):
+        parts.append(Thinking(reasoning, place="reasoning_content", native=reasoning))
+    return parts
+
+
+def _calls(native: dict[str, object]) -> list[Part]:
+    listed = native.get("tool_calls")
+    calls: list[Part] = [_call(call) for call in listed] if isinstance(listed, list) else []
+    legacy = native.get("function_call")
+    if isinstance(legacy, dict):
+        calls.append(ToolCall(None, legacy.get("name"), legacy.get("arguments"), legacy=True, native=legacy))
+    return calls
+
+
+def _call(native: Native) -> ToolCall:
+    if not isinstance(native, dict):
+        return ToolCall(None, None, native, native=native)
+    function = native.get("function")
+    if not isinstance(function, dict):
+        custom = native.get("custom")
+        function = {**custom, "arguments": custom.get("input")} if isinstance(custom, dict) else {}
+    return ToolCall(native.get("id"), function.get("name"), function.get("arguments"), signature_of(native), native=native)
+
+
+def signature_of(call: dict[str, object]) -> object:
+    """The thought signature of a call, wherever LiteLLM or Google's OpenAI endpoint put it."""
+    extra = call.get("extra_content")
+    google = extra.get("google") if isinstance(extra, dict) else None
+    if isinstance(google, dict) and "thought_signature" in google:
+        return google["thought_signature"]
+    fields = call.get("provider_specific_fields")
+    return fields.get("thought_signature") if isinstance(fields, dict) else None
+
+
+def write(message: Message) -> Native:
+    """Write one message: its native object itself when nothing in it changed."""
+    native = message.native
+    if isinstance(native, dict):
+        old = read(native)
+        if old == message and all(a is b or a == b for a, b in zip(old.parts, message.parts, strict=True)):
+            return native
+    base = {k: v for k, v in native.items() if k not in message.without} if isinstance(native, dict) else {}
+    out: dict[str, object] = {"role": str(message.role) if message.spelling in (None, message.role) else message.spelling}
+    out |= {key: value for key, value in base.items() if key != "role"}
+    if message.role is Role.TOOL:
+        _write_result(out, message)
+        return out
+    content = tuple(p for p in message.parts if not isinstance(p, ToolCall) and getattr(p, "place", "content") == "content")
+    out["content"] = write_content(content, out.get("content"))
+    _write_thinking(out, message)
+    _write_calls(out, message.calls)
+    if not content and message.calls and not isinstance(base.get("content"), str | list):
+        out["content"] = None
+    return out
+
+
+def _write_result(out: dict[str, object], message: Message) -> None:
+    (result,) = message.results or [ToolResult(None, message.parts)]
+    if result.call_id is not None:
+        out["tool_call_id"] = result.call_id
+    if result.name is not None:
+        out["name"] = result.name
+    else:
+        out.pop("name", None)
+    out["content"] = write_content(result.content, out.get("content"))
+    if out["content"] is None:
+        out["content"] = ""
+
+
+def _write_thinking(out: dict[str, object], message: Message) -> None:
+    thoughts = [part for part in message.parts if isinstance(part, Thinking)]
+    blocks = [part.native for part in thoughts if part.place == "thinking_blocks"]
+    if blocks:
+        out["thinking_blocks"] = blocks
+    else:
+        out.pop("thinking_blocks", None)
+    reasoning = [part.text for part in thoughts if part.place == "reasoning_content"]
+    if reasoning:
+        out["reasoning_content"] = "\n\n".join(reasoning)
+    elif isinstance(out.get("reasoning_content"), str):
+        del out["reasoning_content"]
+
+
+def _write_calls(out: dict[str, object], calls: list[ToolCall]) -> None:
+    modern = [_write_call(call) for call in calls if not call.legacy]
+    old = out.get("tool_calls")
+    if modern:
+        same = isinstance(old, list) and len(old) == len(modern) and all(a is b for a, b in zip(old, modern, strict=True))
+        out["tool_calls"] = old if same else modern
+    else:
+        out.pop("tool_calls", None)
+    if not any(call.legacy for call in calls):
+        out.pop("function_call", None)
+
+
+def _write_call(call: ToolCall) -> Native:
+    native = call.native if isinstance(call.native, dict) else {}
+    if "function" in native or "custom" not in native:
+        old = _call(native)
+        if native and (old.id, old.name, old.arguments, old.signature) == (call.id, call.name, call.arguments, call.signature):
+            return native
+        function = native.get("function")
+        function = {**function} if isinstance(function, dict) else {}
+        function |= {"name": call.name, "arguments": call.arguments}
+        rest = {k: v for k, v in native.items() if k not in ("id", "type", "function", "name", "arguments")}
+        out = {"id": call.id, "type": "function", "function": function, **rest}
+        if call.signature != old.signature:
+            _write_signature(out, call.signature)
+        return out
+    return native if native.get("id") == call.id else {**native, "id": call.id}
+
+
+def _write_signature(out: dict[str, object], signature: object) -> None:
+    for key in ("provider_specific_fields", "extra_content"):
+        fields = out.get(key)
+        if isinstance(fields, dict):
+            kept = {k: v for k, v in fields.items() if k not in ("thought_signature", "google")}
+            google = fields.get("google")
+            if isinstance(google, dict):
+                inner = {k: v for k, v in google.items() if k != "thought_signature"}
+                kept |= {"google": inner} if inner else {}
+            if kept:
+                out[key] = kept
+            else:
+                del out[key]
+    if signature is not None:
+        fields = out.get("provider_specific_fields")
+        out["provider_specific_fields"] = {**(fields if isinstance(fields, dict) else {}), "thought_signature": signature}

@@ -1,0 +1,195 @@
+"""The scan of a window of OpenAI-style messages: one look at each native message, nothing read, nothing copied.
+
+It may see a symptom where no rule finds a defect; the other way round is a bug (a test compares the two).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from chatmend.dialects.part_scan import part_scanner
+from chatmend.jsontext import is_object, is_sound, is_sound_json, is_sound_value
+from chatmend.windows import Memory, Symptom
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from chatmend.dialects import Scan
+    from chatmend.targets.limits import Limits
+
+_PLAIN = {
+    "system": frozenset({"role", "content"}),
+    "user": frozenset({"role", "content"}),
+    "assistant": frozenset({"role", "content", "tool_calls"}),
+    "tool": frozenset({"role", "content", "tool_call_id"}),
+}
+_HARMLESS = frozenset({"role", "content", "tool_calls", "tool_call_id"})
+_THINKING = frozenset({"thinking_blocks", "reasoning_content"})
+
+
+def call_scanner(limits: Limits) -> Callable[[list[Any], list[str]], int]:
+    """A function that looks at ``tool_calls``, appends their ids to a list, and returns the symptoms."""
+    matches = re.compile(limits.call_id_pattern).fullmatch if limits.call_id_pattern else None
+    longest = limits.max_call_id_length or 1 << 30
+    named = re.compile(limits.tool_name_pattern).fullmatch if limits.tool_name_pattern else None
+    names: set[str] = set()
+    arguments, signatures = limits.arguments, limits.thought_signatures
+    single, kimi = limits.single_call, limits.call_id_style == "kimi"
+
+    def scan_call(call: Any, ids: list[str]) -> int:  # noqa: ANN401 - anything may stand here
+        try:
+            name, call_id, text = call["function"]["name"], call["id"], call["function"]["arguments"]
+        except (KeyError, TypeError):
+            return Symptom.CALLS | Symptom.IDS | Symptom.NAMES | Symptom.ARGUMENTS | Symptom.SURROGATE | Symptom.PAIRING
+        mask = 0
+        if call_id.__class__ is not str or not call_id:
+            mask |= Symptom.CALLS | Symptom.PAIRING
+        else:
+            ids.append(call_id)
+            if len(call_id) > longest or (matches and not matches(call_id)) or not call_id.isascii() or kimi:
+                mask |= Symptom.IDS | Symptom.SURROGATE
+        if name.__class__ is not str:
+            mask |= Symptom.CALLS | Symptom.NAMES
+        elif name not in names:
+            if (named and not named(name)) or not is_sound(name):
+                mask |= Symptom.NAMES | Symptom.SURROGATE
+            else:
+                names.add(name)
+        if text.__class__ is not str:
+            mask |= Symptom.ARGUMENTS | Symptom.SURROGATE
+        else:
+            if not text.isascii() or "\\u" in text:
+                mask |= 0 if is_sound_json(text) else Symptom.SURROGATE
+            if arguments in ("json", "object") and not is_object(text):
+                mask |= Symptom.ARGUMENTS
+        if len(call) > 3 and (signatures != "any" or not is_sound_value(call)):  # noqa: PLR2004 - id, type, function
+            mask |= Symptom.THINKING | Symptom.SURROGATE
+        elif call.get("type") != "function":
+            mask |= Symptom.CALLS
+        return mask
+
+    def scan_calls(calls: list[Any], ids: list[str]) -> int:
+        mask = 0
+        for call in calls:
+            mask |= scan_call(call, ids)
+        if single and len(calls) > 1:
+            mask |= Symptom.CALLS
+        return mask | (Symptom.THINKING if signatures == "required" else 0)
+
+    return scan_calls
+
+
+def scanner(limits: Limits) -> Scan:  # noqa: C901 - one closure over what a target refuses
+    """A scan for windows under these limits."""
+    scan_calls, scan_parts = call_scanner(limits), part_scanner(limits)
+    roles = limits.roles
+    spelled = frozenset(_PLAIN) if roles is None else frozenset(_PLAIN) & roles
+    system_anywhere = limits.system == "anywhere"
+    strict = limits.alternation or not limits.user_after_tool
+    unique = limits.unique_call_ids
+    pairing, ordered = limits.pairing, limits.results_in_order
+
+    def scan_message(native: dict[str, Any], role: str) -> int:
+        mask = 0
+        content = native.get("content")
+        if content.__class__ is str:
+            if not content.isascii() and not is_sound(content):
+                mask |= Symptom.SURROGATE
+            if (not content or content.isspace()) and not native.get("tool_calls"):
+                mask |= Symptom.EMPTY
+            elif role == "assistant" and content[-1].isspace():
+                mask |= Symptom.TURNS
+        elif content.__class__ is list:
+            mask |= scan_parts(content) | Symptom.CONTENT
+        elif content is None:
+            mask |= Symptom.EMPTY | Symptom.CONTENT
+        else:
+            mask |= Symptom.UNREADABLE | Symptom.CONTENT | Symptom.EMPTY
+        if not _PLAIN[role].issuperset(native):
+            mask |= Symptom.KEYS | Symptom.SURROGATE | Symptom.LEGACY
+            if not _THINKING.isdisjoint(native):
+                mask |= Symptom.THINKING
+            if any("cache" in key for key in native if isinstance(key, str)):
+                mask |= Symptom.MARKERS
+        return mask
+
+    def scan(natives: Sequence[Any], start: int, memory: Memory) -> tuple[int, int, list[str]]:
+        mask, ids, open_ids, last = 0, list[str](), list[str](), "" if start == 0 else "assistant"
+        followed = False
+        count = len(natives)
+        at = start
+        while at < count:
+            native = natives[at]
+            try:
+                role = native["role"]
+                if role not in spelled:
+                    mask |= Symptom.ROLE | Symptom.LEGACY | Symptom.KEYS
+                    role = ""
+            except (KeyError, TypeError, IndexError):
+                mask |= Symptom.UNREADABLE | Symptom.ROLE
+                role = ""
+            if role == "":
+                from_reading = _role_of(native)
+                mask |= Symptom.SURROGATE | Symptom.PAIRING | Symptom.TURNS | Symptom.SYSTEM | Symptom.EMPTY
+                role = from_reading
+            if role == "assistant":
+                if followed or (at > start and start == 0 and last != "assistant"):
+                    break
+                if at == start == 0:
+                    pass
+                mask |= scan_message(native, role) if native.__class__ is dict else Symptom.UNREADABLE
+                if last == "assistant" and at > start:
+                    mask |= Symptom.TURNS | (Symptom.PAIRING if open_ids else 0)
+                calls = native.get("tool_calls") if native.__class__ is dict else None
+                if calls:
+                    if calls.__class__ is list:
+                        before = len(ids)
+                        mask |= scan_calls(calls, ids)
+                        open_ids += ids[before:]
+                    else:
+                        mask |= Symptom.CALLS
+                elif calls is not None or (native.__class__ is dict and "tool_calls" in native):
+                    mask |= Symptom.CALLS
+            else:
+                followed = True
+                mask |= scan_message(native, role) if native.__class__ is dict else Symptom.UNREADABLE
+                if role == "tool":
+                    call_id = native.get("tool_call_id") if native.__class__ is dict else None
+                    if open_ids and open_ids[0] == call_id and last in ("assistant", "tool"):
+                        del open_ids[0]
+                    elif call_id in open_ids and last in ("assistant", "tool"):
+                        open_ids.remove(call_id)
+                        mask |= Symptom.PAIRING if ordered else 0
+                    else:
+                        mask |= Symptom.PAIRING
+                elif open_ids:
+                    mask |= Symptom.PAIRING
+                if role == "user":
+                    memory.has_user = True
+                    if strict and last in ("user", "tool"):
+                        mask |= Symptom.TURNS
+                elif role == "system":
+                    if not system_anywhere:
+                        mask |= Symptom.SYSTEM
+            last = role
+            at += 1
+        if open_ids and pairing:
+            mask |= Symptom.PAIRING
+        if last == "assistant":
+            mask |= Symptom.TURNS
+        if unique != "no" and ids:
+            known = memory.call_ids
+            fresh = set(ids)
+            if len(fresh) != len(ids) or (unique == "request" and not known.isdisjoint(fresh)):
+                mask |= Symptom.IDS
+        return at, mask, ids
+
+    return scan
+
+
+def _role_of(native: object) -> str:
+    from chatmend.dialects.roles import role_of
+
+    role = role_of(native) if isinstance(native, dict) else "user"
+    return "system" if role == "developer" else str(role)

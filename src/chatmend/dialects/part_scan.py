@@ -1,0 +1,51 @@
+"""The scan of a list of content parts, the same for every dialect that has such lists."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from chatmend.jsontext import is_sound, is_sound_value
+from chatmend.windows import Symptom
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from chatmend.targets.limits import Limits
+
+_TEXT = frozenset({"type", "text"})
+_TEXTS = frozenset({"text", "input_text", "output_text"})
+
+
+def part_scanner(limits: Limits) -> Callable[[list[Any]], int]:
+    """A function that looks at a content list and returns its symptoms."""
+    known = limits.part_types
+    anywhere = known is None and limits.typeless_parts
+
+    def scan_parts(parts: list[Any]) -> int:
+        mask = 0 if parts else Symptom.EMPTY
+        for part in parts:
+            if part.__class__ is not dict:
+                mask |= Symptom.PART | Symptom.SURROGATE | Symptom.EMPTY
+                continue
+            kind, text = part.get("type"), part.get("text")
+            if kind.__class__ is str and kind in _TEXTS and text.__class__ is str:
+                if not text.isascii() and not is_sound(text):
+                    mask |= Symptom.SURROGATE
+                if not text or text.isspace():
+                    mask |= Symptom.EMPTY
+                if len(part) > 2 and not _TEXT.issuperset(part):  # noqa: PLR2004 - type and text
+                    mask |= Symptom.MARKERS if "cache_control" in part else 0
+                    mask |= 0 if is_sound_value(part) else Symptom.SURROGATE
+                if known is not None and kind not in known:
+                    mask |= Symptom.PART
+                continue
+            mask |= Symptom.MARKERS if "cache_control" in part else 0
+            if kind in ("thinking", "redacted_thinking"):
+                mask |= Symptom.THINKING
+            if not anywhere or not isinstance(kind, str):
+                mask |= Symptom.PART
+            if not is_sound_value(part):
+                mask |= Symptom.SURROGATE
+        return mask
+
+    return scan_parts

@@ -1,0 +1,31 @@
+"""How roles are spelled, in every dialect."""
+
+from __future__ import annotations
+
+from chatmend.transcript import Role
+
+ALIASES = {
+    "system": Role.SYSTEM,
+    "developer": Role.DEVELOPER,
+    "user": Role.USER,
+    "human": Role.USER,
+    "assistant": Role.ASSISTANT,
+    "model": Role.ASSISTANT,
+    "bot": Role.ASSISTANT,
+    "ai": Role.ASSISTANT,
+    "tool": Role.TOOL,
+    "function": Role.TOOL,
+}
+"""Every spelling that has one meaning only."""
+
+
+def role_of(native: dict[str, object]) -> Role:
+    """The role of a message: as it spells it, or as its keys show where the spelling tells nothing."""
+    spelling = native.get("role")
+    if isinstance(spelling, str) and (known := ALIASES.get(spelling)):
+        return known
+    if "tool_call_id" in native:
+        return Role.TOOL
+    if native.get("tool_calls") or native.get("function_call"):
+        return Role.ASSISTANT
+    return Role.USER

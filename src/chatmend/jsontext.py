@@ -1,0 +1,103 @@
+"""JSON as it stands in transcripts: possibly broken, possibly nested ten thousand deep, possibly not UTF-8."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_ESCAPE = re.compile(r"(\\\\)|\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|\\u([dD][89a-fA-F][0-9a-fA-F]{2})")
+_scan = json.JSONDecoder().scan_once
+
+
+def parse(text: str) -> object:
+    """The value of a JSON text.
+
+    Raises:
+        ValueError: it is no JSON, or nested too deep to be read.
+    """
+    try:
+        return json.loads(text)
+    except RecursionError:
+        message = "nested too deep"
+        raise ValueError(message) from None
+
+
+def is_object(text: str) -> bool:
+    """Whether a text is JSON and its value an object."""
+    try:
+        value, end = _scan(text, 0)
+    except (StopIteration, ValueError, RecursionError):
+        try:
+            return isinstance(parse(text), dict)
+        except ValueError:
+            return False
+    return isinstance(value, dict) and (end == len(text) or not text[end:].strip(" \t\r\n"))
+
+
+def dumps(value: object) -> str:
+    """JSON text of any value; what JSON cannot say is told by its ``repr``, what is nested too deep by its leaves."""
+    try:
+        return json.dumps(value, ensure_ascii=False, default=repr)
+    except (RecursionError, ValueError, TypeError):
+        return " ".join(leaf for leaf in strings(value))
+
+
+def strings(value: object) -> Iterator[str]:
+    """Every string and number in a nested value, keys included, in order and without recursion."""
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, dict):
+            for key, inner in reversed(item.items()):
+                stack += (inner, key)
+        elif isinstance(item, list | tuple):
+            stack.extend(reversed(item))
+        elif isinstance(item, int | float) and not isinstance(item, bool):
+            yield str(item)
+
+
+def is_sound(text: str) -> bool:
+    """Whether a text can be encoded as UTF-8: it holds no lone surrogate."""
+    return text.isascii() or not _SURROGATE.search(text)
+
+
+def mend(text: str) -> str:
+    """The text with every lone surrogate replaced by U+FFFD; surrogates that form a pair become their character."""
+    joined = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return joined if not _SURROGATE.search(joined) else _SURROGATE.sub("\ufffd", joined)
+
+
+def is_sound_json(text: str) -> bool:
+    """Whether a JSON text, once parsed, can be encoded as UTF-8: its escapes hold no lone surrogate either."""
+    if not is_sound(text):
+        return False
+    return "\\u" not in text or not any(match[4] for match in _ESCAPE.finditer(text))
+
+
+def mend_json(text: str) -> str:
+    """A JSON text without lone surrogates, raw or escaped."""
+    return _ESCAPE.sub(lambda match: "\\ufffd" if match[4] else match[0], mend(text))
+
+
+def is_sound_value(value: object) -> bool:
+    """Whether every string in a nested value can be encoded as UTF-8."""
+    return all(text.isascii() or not _SURROGATE.search(text) for text in strings(value))
+
+
+def mend_value(value: object) -> object:
+    """A nested value with every lone surrogate replaced; containers that need no change are the same objects."""
+    if isinstance(value, str):
+        return value if is_sound(value) else mend(value)
+    if is_sound_value(value):
+        return value
+    try:
+        return parse(mend_json(json.dumps(value)))
+    except (RecursionError, ValueError, TypeError):
+        return mend(dumps(value))

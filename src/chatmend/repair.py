@@ -1,0 +1,292 @@
+"""check, repair, replay: the engine. It cuts windows, lets the rules propose, applies, and keeps what it applied."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from chatmend.changes import Change, Effect
+from chatmend.dialects import DIALECTS, Dialect, recognise
+from chatmend.errors import ReplayError, TranscriptError
+from chatmend.policy import Policy
+from chatmend.report import report
+from chatmend.request import last_pass, whole_transcript
+from chatmend.rules import RULES, Context
+from chatmend.targets import Limits, Target, resolve
+from chatmend.transcript import Thinking
+from chatmend.windows import Memory, Symptom, Window
+
+if TYPE_CHECKING:
+    from chatmend.rules import Rule
+    from chatmend.transcript import Message
+
+Messages = list[Any]
+_ALWAYS = frozenset({"emptied-window", "leading-assistant"})
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired:
+    """A transcript ready to send, with the account of what was done to it."""
+
+    messages: Messages
+    """What to send: the very list that came in when nothing was wrong."""
+    changes: tuple[Change, ...] = ()
+    """What was done, in order, and what was seen and left (``applied=False``)."""
+    system: object = None
+    """The top-level system prompt: the caller's own, then what the messages held."""
+    tools: object = None
+    """The declared tools: the caller's own, or the minimal declaration that the history needs."""
+
+    def report(self) -> str:
+        """The account for people: one line a change."""
+        return report(self.changes)
+
+
+@dataclass(frozen=True, slots=True)
+class RepairedRequest:
+    """A request body ready to send, with the account of what was done to it."""
+
+    body: dict[str, Any]
+    changes: tuple[Change, ...] = ()
+
+    def report(self) -> str:
+        """The account for people: one line a change."""
+        return report(self.changes)
+
+
+def repair(  # noqa: PLR0913 - what stands beside the messages counts
+    messages: Messages,
+    target: str | Target,
+    *,
+    system: object = None,
+    tools: object = None,
+    thinking: object = None,
+    policy: Policy | None = None,
+    dialect: str | None = None,
+) -> Repaired:
+    """Repair a transcript for a target.
+
+    Args:
+        messages: OpenAI-style or Anthropic-style messages; never changed.
+        target: a name as LiteLLM writes it (``"anthropic/claude-sonnet-4-5"``), or a provider alone.
+        system: the top-level system prompt, text or blocks, where the request has one.
+        tools: the tools that the request declares; ``[]``: none; ``None``: not known, so not judged.
+        thinking: the request's thinking setting; a true value or ``{"type": "enabled"}`` counts as on.
+        policy: the choices that only the caller can make.
+        dialect: ``openai_chat`` or ``anthropic_messages``; recognised when not given.
+
+    Raises:
+        TranscriptError: ``messages`` is no list.
+        TargetError: no table describes ``target``.
+    """
+    if not isinstance(messages, list):
+        text = f"messages must be a list, not {type(messages).__name__}; a request body goes to repair_request"
+        raise TranscriptError(text)
+    chosen = policy or Policy()
+    place = resolve(target) if isinstance(target, str) else target
+    limits = chosen.apply(place.hygiene if chosen.rules == "hygiene" else place.limits)
+    spoken = DIALECTS[dialect] if dialect else recognise(messages)
+    context = Context(limits, spoken, chosen, thinking=_is_on(thinking), tools=bool(tools))
+    run = _Run(messages, context)
+    run.start()
+    return run.finish(system, tools)
+
+
+def _is_on(thinking: object) -> bool:
+    if isinstance(thinking, dict):
+        return thinking.get("type") not in ("disabled", None)
+    return bool(thinking)
+
+
+@dataclass(slots=True)
+class _Run:
+    """One repair on its way through the windows."""
+
+    native: Messages
+    context: Context
+    out: Messages | None = None
+    changes: list[Change] = field(default_factory=list)
+    hoisted: list[str] = field(default_factory=list)
+    memory: Memory = field(default_factory=Memory)
+
+    def start(self) -> None:
+        """Visit each window once; a clean one costs a scan."""
+        if self.context.limits == Limits():
+            return
+        messages = self.native
+        if changed := whole_transcript(messages, self.context):
+            messages, change = changed
+            self.changes.append(change)
+            self.out = None
+        scan = self.context.dialect.scanner(self.context.limits)
+        memory, end, start = self.memory, len(messages), 0
+        out: Messages | None = None
+        while start < end:
+            had_user = memory.has_user
+            stop, mask, ids = scan(messages, start, memory)
+            if self._is_clean(mask, start, stop, end):
+                if out is not None:
+                    out.extend(messages[start:stop])
+            else:
+                memory.has_user = had_user
+                becomes = self._mend(messages, start, stop, mask)
+                if becomes is not None and out is None:
+                    out = messages[:start]
+                if out is not None:
+                    out.extend(messages[start:stop] if becomes is None else becomes)
+            memory.has_turns = memory.has_turns or memory.has_user or stop > 1 or mask == 0
+            memory.call_ids.update(ids)
+            start = stop
+        self.out = out if out is not None else (messages if messages is not self.native else None)
+
+    def _is_clean(self, mask: int, start: int, stop: int, end: int) -> bool:
+        limits = self.context.limits
+        if mask:
+            return False
+        if start == 0 and limits.first_user and not self.memory.has_user:
+            return False
+        return not (limits.needs_user and not self.memory.has_user and (start > 0 or stop == end))
+
+    def _mend(self, messages: Messages, start: int, stop: int, mask: int) -> Messages | None:
+        read = self.context.dialect.read
+        natives = messages[start:stop]
+        said = [read(native) for native in natives]
+        opening = start == 0 and not said[0].is_assistant
+        followed = any(not message.is_assistant for message in said)
+        window = Window(said, list(range(start, stop)), opening, followed, last=stop == len(messages))
+        before = len(self.changes)
+        for rule in RULES:
+            if rule.symptoms & mask or rule.name in _ALWAYS:
+                known = len(self.changes)
+                self._apply(rule, window, (start, stop))
+                if len(self.changes) > known:
+                    mask = ~0
+        self._remember(window)
+        if len(self.changes) == before:
+            return None
+        return [message.native for message in window.messages]
+
+    def _remember(self, window: Window) -> None:
+        memory = self.memory
+        for message in window.messages:
+            memory.has_user = memory.has_user or message.role == "user"
+            memory.has_turns = memory.has_turns or not message.is_system
+            memory.call_ids.update(call.id for call in message.calls if isinstance(call.id, str))
+
+    def _apply(self, rule: Rule, window: Window, span: tuple[int, int]) -> None:
+        shift = 0
+        for fix in list(rule.find(window, self.memory, self.context)):
+            at = fix.start + shift
+            before = tuple(message.native for message in window.messages[at : at + fix.stop - fix.start])
+            allowed = fix.effect <= self.context.policy.allow
+            becomes = [self._written(message) for message in fix.becomes] if allowed else []
+            after = tuple(message.native for message in becomes) if allowed else before
+            if allowed and len(after) == len(before) and all(a is b for a, b in zip(before, after, strict=True)):
+                continue
+            self.changes.append(
+                Change(
+                    rule.code, rule.name, fix.effect, window.origin(at), fix.why, before, after, span, at,
+                    applied=allowed, invalidates_thinking=allowed and _signed_behind(window, at),
+                )
+            )  # fmt: skip
+            if allowed:
+                window.apply(fix, becomes, at)
+                shift += len(becomes) - (fix.stop - fix.start)
+                self.hoisted += fix.hoists
+
+    def _written(self, message: Message) -> Message:
+        dialect = self.context.dialect
+        native = dialect.write(message)
+        return dialect.read(native)
+
+    def finish(self, system: object, tools: object) -> Repaired:
+        """Add the last pass, and give back what stands beside the messages."""
+        messages = self.native if self.out is None else self.out
+        changes = self.changes
+        if self.context.limits != Limits():
+            messages, system, tools, more = last_pass(messages, system, tools, self.hoisted, self.context)
+            changes = [*changes, *more]
+        return Repaired(messages, tuple(changes), system, tools)
+
+
+def _signed_behind(window: Window, at: int) -> bool:
+    return any(
+        isinstance(part, Thinking) and bool(part.signature)
+        for message in window.messages[at:]
+        for part in message.parts
+    )
+
+
+def repair_request(
+    body: dict[str, Any], target: str | Target, *, policy: Policy | None = None, dialect: str | None = None
+) -> RepairedRequest:
+    """Repair a whole request body: ``messages`` with the ``system``, ``tools`` and ``thinking`` beside them.
+
+    Raises:
+        TranscriptError: ``body`` is no dict with a list under ``messages``.
+        TargetError: no table describes ``target``.
+    """
+    if not isinstance(body, dict) or not isinstance(body.get("messages"), list):
+        text = "a request body is a dict with a list under 'messages'; a bare list of messages goes to repair"
+        raise TranscriptError(text)
+    if dialect is None and "system" in body:
+        dialect = "anthropic_messages"
+    tools = body.get("tools") or []
+    done = repair(
+        body["messages"], target, system=body.get("system"), tools=tools, thinking=body.get("thinking"),
+        policy=policy, dialect=dialect,
+    )  # fmt: skip
+    changed = {
+        key: value
+        for key, old, value in (
+            ("messages", body["messages"], done.messages),
+            ("system", body.get("system"), done.system),
+            ("tools", tools, done.tools),
+        )
+        if value is not old
+    }
+    return RepairedRequest({**body, **changed} if changed else body, done.changes)
+
+
+def check(messages: Messages, target: str | Target, **beside: Any) -> tuple[Change, ...]:  # noqa: ANN401 - as repair
+    """What ``repair`` would change, nothing changed. Takes the arguments of ``repair``."""
+    return tuple(replace(change, applied=False) for change in repair(messages, target, **beside).changes)
+
+
+def replay(messages: Messages, changes: tuple[Change, ...] | list[Change]) -> Messages:
+    """Make recorded changes again on the transcript that they were recorded on.
+
+    Raises:
+        ReplayError: a change does not fit: the transcript is another one.
+    """
+    todo = [change for change in changes if change.applied and change.where == "messages"]
+    if not todo:
+        return messages
+    current = list(messages)
+    while todo and todo[0].window is None and todo[0].at < 0:
+        current = list(todo.pop(0).after)
+    out: Messages = []
+    start, at = 0, 0
+    while at < len(todo) and (span := todo[at].window) is not None:
+        out += current[start : span[0]]
+        inside = current[span[0] : span[1]]
+        while at < len(todo) and todo[at].window == span:
+            _splice(inside, todo[at])
+            at += 1
+        out += inside
+        start = span[1]
+    out += current[start:]
+    for change in todo[at:]:
+        _splice(out, change)
+    return out
+
+
+def _splice(messages: Messages, change: Change) -> None:
+    stop = change.at + len(change.before)
+    if messages[change.at : stop] != list(change.before):
+        text = f"{change.code} at message {change.index}: the transcript is not the one the change was recorded on"
+        raise ReplayError(text)
+    messages[change.at : stop] = change.after
+
+
+__all__ = ["Change", "Dialect", "Effect", "Repaired", "RepairedRequest", "Symptom", "check", "repair", "repair_request", "replay"]

@@ -1,0 +1,70 @@
+"""The rules in the order in which they run on a window; each line says why it stands there."""
+
+from chatmend.rules import (
+    consecutive_roles,
+    duplicate_call_id,
+    duplicate_tool_result,
+    empty_text,
+    emptied_window,
+    foreign_thinking,
+    invalid_call_id,
+    invalid_thought_signature,
+    invalid_tool_arguments,
+    invalid_tool_name,
+    late_tool_result,
+    leading_assistant,
+    legacy_function,
+    listed_content,
+    lone_surrogate,
+    malformed_tool_call,
+    misplaced_system,
+    missing_call_id,
+    missing_reasoning,
+    missing_tool_result,
+    null_content,
+    orphan_tool_result,
+    parallel_calls,
+    refused_key,
+    split_assistant_turn,
+    tool_result_order,
+    trailing_assistant,
+    unknown_part,
+    unknown_role,
+    unreadable_message,
+)
+from chatmend.rules.rule import Context, Rule
+
+RULES: tuple[Rule, ...] = (
+    unreadable_message.RULE,  # first of all every message must be one
+    lone_surrogate.RULE,  # ids and names are compared below, so their characters come first
+    foreign_thinking.RULE,  # needs the provenance that refused_key takes away
+    unknown_role.RULE,  # every rule below asks for roles
+    legacy_function.RULE,  # its calls and results take part in the pairing
+    unknown_part.RULE,  # parts are settled before they are moved
+    malformed_tool_call.RULE,  # before pairing: what is no call needs no result
+    missing_call_id.RULE,  # before pairing: it goes by ids
+    duplicate_tool_result.RULE,  # one result a call, before any is moved
+    orphan_tool_result.RULE,  # then those of no call
+    late_tool_result.RULE,  # then those in the wrong place
+    missing_tool_result.RULE,  # only now is it known which are missing
+    split_assistant_turn.RULE,  # results stand behind the run, so the run can be one
+    tool_result_order.RULE,  # the calls have their final order
+    parallel_calls.RULE,  # splits what is paired
+    duplicate_call_id.RULE,  # ids are given to calls that stay
+    invalid_call_id.RULE,  # after duplicates, whose new ids are legal
+    invalid_tool_name.RULE,
+    invalid_tool_arguments.RULE,
+    invalid_thought_signature.RULE,
+    missing_reasoning.RULE,
+    refused_key.RULE,  # a name moves into the text before texts are judged
+    null_content.RULE,  # null becomes empty, which the next rules judge
+    listed_content.RULE,
+    misplaced_system.RULE,  # turns system into user messages, which may be empty
+    empty_text.RULE,
+    emptied_window.RULE,  # all that drops messages has run
+    leading_assistant.RULE,
+    consecutive_roles.RULE,  # neighbours are final
+    trailing_assistant.RULE,
+)
+
+__all__ = ["RULES", "Context", "Rule"]

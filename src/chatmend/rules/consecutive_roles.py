@@ -1,0 +1,69 @@
+"""Neighbours of the same role, for a target that wants user and assistant in turn.
+
+Why: ``Conversation roles must alternate user/assistant/user/assistant/...`` (chat templates); ``After the (optional) system
+message(s), user or tool message(s) should alternate with assistant message(s).`` (Perplexity).
+
+Repair: they become one message, part by part, in order. ``Policy(turns="insert")`` puts ``[continued]`` of the other role
+between them instead. Where no user message may follow a tool result, ``[continued]`` of the assistant stands between.
+
+Before: user ``a``, user ``b``
+After: user ``a`` and ``b`` in one message
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chatmend.changes import Effect, Fix
+from chatmend.placeholders import continued
+from chatmend.rules.merging import merge
+from chatmend.rules.rule import Context, Rule
+from chatmend.transcript import Message, Role
+from chatmend.windows import Memory, Symptom, Window
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
+    """Runs of one role, and users behind tools."""
+    limits = context.limits
+    if not limits.alternation and limits.user_after_tool:
+        return
+    at, messages = 0, window.messages
+    while at < len(messages):
+        role, stop = messages[at].role, at + 1
+        while limits.alternation and stop < len(messages) and messages[stop].role is role and _turns(messages[at]):
+            stop += 1
+        if stop - at > 1:
+            yield from _apart(messages, at, stop, context)
+        behind_tool = at > 0 and role is Role.USER and messages[at - 1].role is Role.TOOL
+        if behind_tool and not limits.user_after_tool and stop - at == 1:
+            yield Fix(at, at, (continued(Role.ASSISTANT),), "no user may follow a tool directly", Effect.ADDS)
+        elif behind_tool and not limits.user_after_tool:
+            pass
+        at = stop
+
+
+def _turns(message: Message) -> bool:
+    return message.role is Role.USER or message.role is Role.ASSISTANT
+
+
+def _apart(messages: list[Message], at: int, stop: int, context: Context) -> Iterator[Fix]:
+    why = "the target wants roles in turn"
+    run = messages[at:stop]
+    behind_tool = at > 0 and run[0].role is Role.USER and messages[at - 1].role is Role.TOOL
+    lead = (continued(Role.ASSISTANT),) if behind_tool and not context.limits.user_after_tool else ()
+    if context.policy.turns == "merge":
+        yield Fix(at, stop, (*lead, merge(run)), why, Effect.ADDS if lead else Effect.RESHAPES)
+        return
+    other = Role.ASSISTANT if run[0].role is Role.USER else Role.USER
+    becomes = list(lead)
+    for message in run:
+        if becomes and becomes[-1].role is message.role:
+            becomes.append(continued(other))
+        becomes.append(message)
+    yield Fix(at, stop, tuple(becomes), why, Effect.ADDS)
+
+
+RULE = Rule("TURN004", "consecutive-roles", Symptom.TURNS, find)

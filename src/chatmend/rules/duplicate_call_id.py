@@ -1,0 +1,48 @@
+"""The same id on two calls, for a target that wants each id once.
+
+Why: ``messages.3.content.1: `tool_use` ids must be unique`` (Anthropic); ``Duplicate tool call id A in assistant
+message`` (Mistral). Some servers say ``call_0`` on every turn.
+
+Repair: the first keeps its id; a later one gets the id with a hash behind it, and its result with it. Results answer
+calls of one id in their order. Targets that take repeated ids keep them.
+
+Before: ``call_0`` ... ``call_0``
+After: ``call_0`` ... ``call_0_5rT2aB9x``
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chatmend.rules.naming import mint, rename
+from chatmend.rules.rule import Context, Rule
+from chatmend.windows import Memory, Symptom, Window
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from chatmend.changes import Fix
+    from chatmend.transcript import ToolCall
+
+
+def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
+    """Second and later uses of an id."""
+    limits = context.limits
+    if limits.unique_call_ids == "no":
+        return iter(())
+    taken = {call.id for message in window.messages for call in message.calls if isinstance(call.id, str)}
+    seen: set[object] = set()
+
+    def choose(call: ToolCall) -> object:
+        if not isinstance(call.id, str):
+            return call.id
+        used = limits.unique_call_ids == "request" and call.id in memory.call_ids
+        if used or call.id in seen:
+            return mint(call.id, memory, limits, taken)
+        seen.add(call.id)
+        return call.id
+
+    return rename(window, choose, "another call has the same id")
+
+
+RULE = Rule("TOOL011", "duplicate-call-id", Symptom.IDS, find)

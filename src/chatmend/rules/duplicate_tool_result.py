@@ -1,0 +1,53 @@
+"""A second result for a call that is answered already.
+
+Why: ``messages.N.content.M: each tool_use must have a single result. Found multiple `tool_result` blocks with id: t1``
+(Anthropic); ``Duplicate tool call id A in tool results`` (Mistral).
+
+Repair: the first real result stays (a real one always wins over an empty one, or over a placeholder of ours). The
+other is told as a note where it stood; one that says the same again is left out.
+
+Before: results ``first`` and ``second`` for ``call_a``
+After: the result ``first``, then a user message that quotes ``second`` as recorded tool output
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chatmend.changes import Effect
+from chatmend.placeholders import is_placeholder
+from chatmend.rules.exchanges import match
+from chatmend.rules.rule import Context, Rule
+from chatmend.rules.stray_notes import tell
+from chatmend.transcript import ToolResult, is_blank
+from chatmend.windows import Memory, Symptom, Window
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from chatmend.changes import Fix
+    from chatmend.rules.exchanges import Exchanges, Place
+
+
+def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
+    """Results beyond the first."""
+    if not context.limits.pairing:
+        return iter(())
+    found = match(window)
+    places = [place for place, _ in found.duplicates]
+    repeats = frozenset(place for place, number in found.duplicates if _says_nothing_new(window, place, found, number))
+    effect = Effect.RESHAPES if len(repeats) == len(places) else Effect.DEGRADES
+    if context.policy.orphans == "drop":
+        repeats, effect = frozenset(places), Effect.DROPS
+    return tell(window, places, repeats, "the call is answered already", effect)
+
+
+def _says_nothing_new(window: Window, place: Place, found: Exchanges, number: int) -> bool:
+    part, kept = (window.messages[at].parts[i] for at, i in (place, found.answers[number]))
+    if not isinstance(part, ToolResult) or not isinstance(kept, ToolResult):
+        return False
+    same = [getattr(p, "text", p.native) for p in part.content] == [getattr(p, "text", p.native) for p in kept.content]
+    return is_placeholder(part) or is_blank(part.content, whitespace=False) or same
+
+
+RULE = Rule("TOOL004", "duplicate-tool-result", Symptom.PAIRING, find)

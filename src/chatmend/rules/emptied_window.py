@@ -1,0 +1,35 @@
+"""A window that lost all that followed its assistant messages.
+
+Why: the next assistant message proves that something was sent there. If nothing stays, two windows become one, and what
+was sent changes.
+
+Repair: ``[continued]`` in the user's name.
+
+Before: assistant ``a``, (a dropped message), assistant ``b``
+After: assistant ``a``, user ``[continued]``, assistant ``b``
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chatmend.changes import Effect, Fix
+from chatmend.placeholders import continued
+from chatmend.rules.rule import Context, Rule
+from chatmend.transcript import Role
+from chatmend.windows import Memory, Symptom, Window
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
+    """A window that had followers and has none."""
+    end = len(window.messages)
+    if window.followed and (end == 0 or window.messages[-1].is_assistant):
+        if context.limits.roles is None or (window.opening and (end == 0 and context.top_level_system and not window.last)):
+            return
+        yield Fix(end, end, (continued(Role.USER),), "all that followed is gone", Effect.ADDS)
+
+
+RULE = Rule("TURN002", "emptied-window", Symptom.NONE, find)

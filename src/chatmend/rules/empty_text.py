@@ -1,0 +1,115 @@
+"""Text that says nothing: an empty or blank part, or a whole message of it.
+
+Why: ``messages: text content blocks must be non-empty`` and ``... must contain non-whitespace text`` (Anthropic);
+``message must not be empty in a turn`` (Cohere).
+
+Repair: an empty part goes, its cache marker moves to the part before. A message left with nothing goes too, unless it is
+the only one of its kind in its window: then ``[continued]`` keeps the turn. A blank text between other parts of an
+assistant message stays, because providers write those themselves.
+
+Before: ``[{"type": "text", "text": "  "}, {"type": "image_url", ...}]``
+After: ``[{"type": "image_url", ...}]``
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from chatmend.changes import Effect, Fix
+from chatmend.placeholders import CONTINUED
+from chatmend.rules.rule import Context, Rule
+from chatmend.transcript import Message, Part, Role, Text, ToolResult, is_blank
+from chatmend.windows import Memory, Symptom, Window
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
+    """Empty parts, then empty messages."""
+    limits = context.limits
+    if limits.empty_parts and not limits.empty_roles:
+        return
+    left = [_stripped(message, context) for message in window.messages]
+    speaks = [not _is_empty(message, context) for message in left]
+    run = window.run
+    ends_open = context.limits.empty_last_assistant and run == len(left) and window.last
+    for at, message in enumerate(left):
+        old = window.messages[at]
+        if speaks[at] or (ends_open and at == run - 1):
+            if message is not old and not (ends_open and at == run - 1 and not speaks[at]):
+                yield Fix(at, at + 1, (message,), "an empty text says nothing")
+            continue
+        peers = speaks[:run] if at < run else speaks[run:]
+        alone = not any(peers) and at == (run - 1 if at < run else len(left) - 1)
+        if message.results or alone:
+            yield Fix(at, at + 1, (_filled(message),), "an empty message is refused", Effect.ADDS)
+        else:
+            yield Fix(at, at + 1, (), "an empty message says nothing")
+
+
+def _filled(message: Message) -> Message:
+    if message.results:
+        parts = tuple(replace(p, content=(Text(CONTINUED),)) if isinstance(p, ToolResult) else p for p in message.parts)
+        return replace(message, parts=parts)
+    role = Role.USER if message.is_system else message.role
+    rest = tuple(part for part in message.parts if not isinstance(part, Text))
+    native = {k: v for k, v in message.native.items() if k != "content"} if isinstance(message.native, dict) else None
+    return replace(message, role=role, spelling=role, parts=(Text(CONTINUED), *rest), native=native)
+
+
+def _is_empty(message: Message, context: Context) -> bool:
+    limits = context.limits
+    if message.calls or message.role not in limits.empty_roles:
+        return False
+    spoken = tuple(part for part in message.parts if getattr(part, "place", "content") == "content")
+    if message.role is Role.TOOL:
+        return all(is_blank(result.content, whitespace=limits.blank_is_empty) for result in message.results)
+    return is_blank(spoken, whitespace=limits.blank_is_empty)
+
+
+def _stripped(message: Message, context: Context) -> Message:
+    limits = context.limits
+    native = message.native if isinstance(message.native, dict) else {}
+    if limits.empty_parts:
+        return message
+    blank_counts = limits.blank_is_empty and (not message.is_assistant or len(message.parts) == 1)
+    parts = _without_empty(message.parts, whitespace=blank_counts) if _listed(native) or message.calls else message.parts
+    parts = tuple(_stripped_result(part, whitespace=limits.blank_is_empty) for part in parts)
+    if len(parts) == len(message.parts) and all(a is b for a, b in zip(parts, message.parts, strict=True)):
+        return message
+    return replace(message, parts=parts)
+
+
+def _listed(native: dict[str, object]) -> bool:
+    return isinstance(native.get("content"), list)
+
+
+def _stripped_result(part: Part, *, whitespace: bool) -> Part:
+    if not isinstance(part, ToolResult) or not isinstance(part.native, dict) or not _listed(part.native):
+        return part
+    content = _without_empty(part.content, whitespace=whitespace)
+    if content and len(content) == len(part.content):
+        return part
+    bare = {k: v for k, v in part.native.items() if k != "content"}
+    return replace(part, content=content or (Text(""),), native=part.native if content else bare)
+
+
+def _without_empty(parts: tuple[Part, ...], *, whitespace: bool) -> tuple[Part, ...]:
+    kept: list[Part] = []
+    for part in parts:
+        if not isinstance(part, Text) or (part.text.strip() if whitespace else part.text):
+            kept.append(part)
+        elif isinstance(part.native, dict) and "cache_control" in part.native and kept:
+            kept[-1] = _marked(kept[-1], part.native["cache_control"])
+    return tuple(kept)
+
+
+def _marked(part: Part, marker: object) -> Part:
+    if isinstance(part, Text) and isinstance(part.native, dict):
+        return replace(part, native={**part.native, "cache_control": marker})
+    return part
+
+
+RULE = Rule("TEXT004", "empty-text", Symptom.EMPTY, find)

@@ -1,0 +1,79 @@
+"""Which result of a window answers which call: by occurrence, in order, never by the id alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from chatmend.placeholders import is_placeholder
+from chatmend.transcript import ToolResult, is_blank
+
+if TYPE_CHECKING:
+    from chatmend.windows import Window
+
+Place = tuple[int, int]
+"""A part: the message's place in the window, the part's place in the message."""
+
+
+@dataclass(slots=True)
+class Exchanges:
+    """The calls of a window with what answers them."""
+
+    calls: list[object] = field(default_factory=list)
+    """The id of every call, in order."""
+    answers: dict[int, Place] = field(default_factory=dict)
+    """For the number of a call, its result."""
+    duplicates: list[tuple[Place, int]] = field(default_factory=list)
+    """Results of a call that is answered by a better one, with the call's number."""
+    strays: list[Place] = field(default_factory=list)
+    """Results of no call of this window."""
+
+
+def _worth(result: ToolResult) -> int:
+    """A real result beats an empty one, and an empty one a placeholder of ours."""
+    return 0 if is_placeholder(result) else 1 if is_blank(result.content) else 2
+
+
+def match(window: Window) -> Exchanges:
+    """Match results to calls, first come, first served among calls of one id."""
+    found = Exchanges()
+    numbers: dict[str, list[int]] = {}
+    nameless: list[Place] = []
+    for message in window.messages:
+        for call in message.calls if message.is_assistant else ():
+            if not call.legacy:
+                numbers.setdefault(repr(call.id), []).append(len(found.calls))
+                found.calls.append(call.id)
+    heads = dict.fromkeys(numbers, 0)
+    for at, message in enumerate(window.messages):
+        for part_at, part in enumerate(message.parts):
+            if isinstance(part, ToolResult) and not part.legacy:
+                if part.call_id is None or part.call_id == "":
+                    nameless.append((at, part_at))
+                else:
+                    _place(part, (at, part_at), found, numbers, heads, window)
+    waiting = [number for number in range(len(found.calls)) if number not in found.answers]
+    found.answers |= dict(zip(waiting, nameless, strict=False))
+    found.strays += nameless[len(waiting) :]
+    found.strays.sort()
+    return found
+
+
+def _place(  # noqa: PLR0913, PLR0917 - the state of one matching
+    part: ToolResult, place: Place, found: Exchanges, numbers: dict[str, list[int]], heads: dict[str, int], window: Window
+) -> None:
+    key = repr(part.call_id)
+    if key not in numbers:
+        found.strays.append(place)
+        return
+    head = heads[key]
+    if head < len(numbers[key]):
+        heads[key] += 1
+        found.answers[numbers[key][head]] = place
+        return
+    last = numbers[key][-1]
+    at, part_at = found.answers[last]
+    kept = window.messages[at].parts[part_at]
+    if isinstance(kept, ToolResult) and _worth(part) > _worth(kept):
+        found.answers[last], place = place, (at, part_at)
+    found.duplicates.append((place, last))

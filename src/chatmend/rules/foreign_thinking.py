@@ -1,0 +1,59 @@
+"""Thinking that the target cannot take back: unsigned, of another provider, redacted elsewhere.
+
+Why: ``messages.2.content.0.thinking.signature: Field required`` and ``Invalid `signature` in `thinking` block``
+(Anthropic); other providers refuse the blocks as such. It happens when a conversation falls back to another model.
+
+Repair: the block is left out and reported. It is never turned into words of the assistant. Signed thinking of the same
+provider is never touched, with or without text.
+
+Before: ``[{"type": "thinking", "thinking": "t", "signature": ""}, {"type": "text", "text": "answer"}]``
+After: ``[{"type": "text", "text": "answer"}]``
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from chatmend.changes import Effect, Fix
+from chatmend.rules.rule import Context, Rule
+from chatmend.transcript import Message, Part, Thinking
+from chatmend.windows import Memory, Symptom, Window
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_FOREIGN_SHAPES = ("gAAAA", "rs_", "msg_", "{")
+"""How other providers' proofs begin: OpenAI's encrypted reasoning and item ids, JSON."""
+
+
+def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
+    """Messages with thinking that must not be sent."""
+    if context.limits.thinking == "any":
+        return
+    for at, message in enumerate(window.messages):
+        parts = tuple(part for part in message.parts if not _is_refused(part, message, context))
+        if len(parts) < len(message.parts):
+            becomes = replace(message, parts=parts)
+            yield Fix(at, at + 1, (becomes,), "the target cannot verify this thinking", Effect.DROPS)
+
+
+def _is_refused(part: Part, message: Message, context: Context) -> bool:
+    if not isinstance(part, Thinking) or part.place == "reasoning_content":
+        return False
+    if context.limits.thinking == "refused" or not message.is_assistant:
+        return True
+    if not part.signature or not part.signature.strip() or part.signature.startswith(_FOREIGN_SHAPES):
+        return True
+    return _is_foreign(message, context)
+
+
+def _is_foreign(message: Message, context: Context) -> bool:
+    """Whether the message says that another provider wrote it."""
+    origin = message.native.get("_provenance") if isinstance(message.native, dict) else None
+    provider = origin.get("provider") if isinstance(origin, dict) else None
+    owners = context.limits.signature_owners
+    return bool(owners) and isinstance(provider, str) and provider not in owners
+
+
+RULE = Rule("THINK001", "foreign-thinking", Symptom.THINKING | Symptom.PART, find)

@@ -1,0 +1,54 @@
+"""A call id that the target refuses: its characters, its length.
+
+Why: ``messages.1.content.0.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'`` (Anthropic); ``string too long.
+Expected a string with maximum length 40`` (OpenAI); ``Tool call id was call_abc but must be a-z, A-Z, 0-9, with a length
+of 9.`` (Mistral).
+
+Repair: an id made of the legal characters of the old one and a hash of it, so that two ids never become one; the results
+are renamed along. It depends on this id and on earlier ones, never on later ones. Legal ids stay.
+
+Before: ``functions.bash:0``
+After: ``functions_bash_0_nDq0zP5d``
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from chatmend.jsontext import is_sound
+from chatmend.rules.naming import mint, rename
+from chatmend.rules.rule import Context, Rule
+from chatmend.windows import Memory, Symptom, Window
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from chatmend.changes import Fix
+    from chatmend.targets import Limits
+    from chatmend.transcript import ToolCall
+
+
+def is_legal(call_id: object, limits: Limits) -> bool:
+    """Whether the target takes an id as it is."""
+    if not isinstance(call_id, str) or not is_sound(call_id):
+        return False
+    if limits.max_call_id_length is not None and len(call_id) > limits.max_call_id_length:
+        return False
+    return limits.call_id_pattern is None or re.fullmatch(limits.call_id_pattern, call_id) is not None
+
+
+def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
+    """Ids to be spelled another way."""
+    limits = context.limits
+    if limits.call_id_pattern is None and limits.max_call_id_length is None:
+        return iter(())
+    taken = {call.id for message in window.messages for call in message.calls if isinstance(call.id, str)}
+
+    def choose(call: ToolCall) -> object:
+        return call.id if is_legal(call.id, limits) else mint(call.id, memory, limits, taken)
+
+    return rename(window, choose, "the target refuses the call's id")
+
+
+RULE = Rule("TOOL010", "invalid-call-id", Symptom.IDS, find)

@@ -1,0 +1,62 @@
+"""Tool arguments that are not what the target can read: no JSON, no object, no text.
+
+Why: ``tool_use.input: Input should be a valid dictionary`` (Anthropic); ``expected a string, but got an object instead``
+(OpenAI). A stream was cut off in the middle of a call.
+
+Repair: what is no JSON object is kept whole under one constant key; nothing at all becomes ``{}``; an object becomes its
+JSON text where a text is wanted.
+
+Before: ``{"path": "a.txt", "content": "hel``
+After: ``{"_raw_arguments": "{\\"path\\": \\"a.txt\\", \\"content\\": \\"hel"}``
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from chatmend import jsontext
+from chatmend.changes import Fix
+from chatmend.placeholders import RAW_ARGUMENTS
+from chatmend.rules.rule import Context, Rule
+from chatmend.transcript import Part, ToolCall
+from chatmend.windows import Memory, Symptom, Window
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
+    """Arguments of another kind than the target takes."""
+    if context.limits.arguments == "any":
+        return
+    for at, message in enumerate(window.messages):
+        parts = tuple(_readable(part, context) for part in message.parts)
+        if any(old is not new for old, new in zip(message.parts, parts, strict=True)):
+            yield Fix(at, at + 1, (replace(message, parts=parts),), "the target cannot read the arguments")
+
+
+def _readable(part: Part, context: Context) -> Part:
+    if not isinstance(part, ToolCall) or (isinstance(part.native, dict) and "custom" in part.native):
+        return part
+    value = part.arguments
+    if context.top_level_system:
+        return part if isinstance(value, dict) else replace(part, arguments=_as_object(value))
+    if isinstance(value, str):
+        if context.limits.arguments == "text" or jsontext.is_object(value):
+            return part
+        return replace(part, arguments=jsontext.dumps(_as_object(value)))
+    text = "{}" if value is None else jsontext.dumps(value if isinstance(value, dict) else _as_object(value))
+    return replace(part, arguments=text if jsontext.is_object(text) else jsontext.dumps({RAW_ARGUMENTS: text}))
+
+
+def _as_object(value: object) -> dict[str, object]:
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return {}
+    if isinstance(value, str) and jsontext.is_object(value):
+        parsed = jsontext.parse(value)
+        return parsed if isinstance(parsed, dict) else {}
+    return {RAW_ARGUMENTS: value if isinstance(value, str) else jsontext.dumps(value)}
+
+
+RULE = Rule("TOOL013", "invalid-tool-arguments", Symptom.ARGUMENTS | Symptom.CALLS, find)

@@ -1,0 +1,60 @@
+"""A tool name in the history that the target refuses.
+
+Why: ``Invalid 'messages[1].tool_calls[0].function.name': string does not match pattern '^[a-zA-Z0-9_-]+$'`` (OpenAI).
+
+Repair: characters outside the pattern become ``_``, what is too long ends in a hash of the whole name.
+
+Before: ``web.search``
+After: ``web_search``
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from chatmend.changes import Fix
+from chatmend.rules.rule import Context, Rule
+from chatmend.transcript import Part, ToolCall, ToolResult
+from chatmend.windows import Memory, Symptom, Window
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_LONGEST = 64
+_HASH = 8
+
+
+def legal_name(name: str, pattern: str) -> str:
+    """The name as the target takes it; the name itself where it does already."""
+    if re.fullmatch(pattern, name):
+        return name
+    clean = re.sub(r"[^A-Za-z0-9_]", "_", name)
+    for candidate in (re.sub(r"[^A-Za-z0-9_-]", "_", name), clean, f"tool_{clean}"):
+        if re.fullmatch(pattern, candidate):
+            return candidate
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH]
+    return f"tool_{clean[: _LONGEST - _HASH - 6]}_{digest}"
+
+
+def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
+    """Names of calls and results."""
+    pattern = context.limits.tool_name_pattern
+    if pattern is None:
+        return
+    for at, message in enumerate(window.messages):
+        parts = tuple(_renamed(part, pattern) for part in message.parts)
+        if any(old is not new for old, new in zip(message.parts, parts, strict=True)):
+            yield Fix(at, at + 1, (replace(message, parts=parts),), "the target refuses the tool's name")
+
+
+def _renamed(part: Part, pattern: str) -> Part:
+    if isinstance(part, ToolCall | ToolResult) and isinstance(part.name, str) and part.name:
+        name = legal_name(part.name, pattern)
+        return part if name == part.name else replace(part, name=name)
+    return part
+
+
+RULE = Rule("TOOL012", "invalid-tool-name", Symptom.NAMES | Symptom.KEYS, find)

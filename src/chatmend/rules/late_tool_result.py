@@ -1,0 +1,112 @@
+"""A tool result that does not stand right behind its call.
+
+Why: ``messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_1.`` (Anthropic);
+``An assistant message with 'tool_calls' must be followed by tool messages`` (OpenAI). A user types while a tool runs; a
+background job reports after the next turn.
+
+Repair: before the next assistant message it moves up to its call. After it, the call was already answered by a
+placeholder, and that was sent: so the result is told as a note where it stands, and what was sent stays as it was.
+
+Before: call ``call_a``, user ``hurry!``, result of ``call_a``
+After: call ``call_a``, result of ``call_a``, user ``hurry!``
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from chatmend.changes import Effect, Fix
+from chatmend.rules.exchanges import match
+from chatmend.rules.orphan_tool_result import was_called
+from chatmend.rules.rule import Context, Rule
+from chatmend.rules.stray_notes import tell
+from chatmend.transcript import Message, Role, ToolResult
+from chatmend.windows import Memory, Symptom, Window
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from chatmend.rules.exchanges import Exchanges, Place
+
+
+def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
+    """Results of earlier windows, then results of this one that stand too far behind."""
+    if not context.limits.pairing:
+        return
+    found = match(window)
+    if found.strays:
+        late = [place for place in found.strays if was_called(window, place, memory)]
+        if context.policy.orphans == "drop":
+            yield from tell(window, late, frozenset(late), "its call was closed before", Effect.DROPS)
+        else:
+            yield from tell(window, late, frozenset(), "its call was closed before", Effect.DEGRADES)
+        if late:
+            return
+    yield from _moved(window, found, context)
+
+
+def _moved(window: Window, found: Exchanges, context: Context) -> Iterator[Fix]:
+    numbers = {place: number for number, place in found.answers.items()}
+    renamed = _needs_ids(window, numbers, found)
+    if not renamed and not _misplaced(window, numbers, in_order=context.limits.results_in_order):
+        return
+    said: list[Message] = []
+    answers: list[tuple[int, Message]] = []
+    rest: list[Message] = []
+    for at, message in enumerate(window.messages):
+        mine = [(numbers[at, i], part) for i, part in enumerate(message.parts) if (at, i) in numbers]
+        others = tuple(part for i, part in enumerate(message.parts) if (at, i) not in numbers)
+        if mine and not others and not renamed and not context.limits.results_in_order:
+            answers.append((mine[0][0], message))
+            continue
+        for number, part in mine:
+            if isinstance(part, ToolResult):
+                base = message if message.role is Role.TOOL else Message(Role.TOOL)
+                answer = replace(part, call_id=found.calls[number])
+                whole = len(message.parts) == 1 and answer == part
+                answers.append((number, message if whole else replace(base, parts=(answer,))))
+        if others or not mine:
+            kept = message if not mine else replace(message, parts=others)
+            (said if at < window.run else rest).append(kept)
+    if context.limits.results_in_order:
+        answers.sort(key=lambda answer: answer[0])
+    becomes = (*said, *(message for _, message in answers), *rest)
+    yield from trimmed(window, becomes, "the result did not stand right behind its call")
+
+
+def trimmed(window: Window, becomes: tuple[Message, ...], why: str) -> Iterator[Fix]:
+    """One fix for a whole window, without the messages at both ends that stay."""
+    old = window.messages
+    shorter = min(len(old), len(becomes))
+    head = next((i for i in range(shorter) if old[i] is not becomes[i]), shorter)
+    tail = next((i for i in range(shorter - head) if old[-1 - i] is not becomes[-1 - i]), shorter - head)
+    if head < max(len(old), len(becomes)):
+        yield Fix(head, len(old) - tail, becomes[head : len(becomes) - tail], why)
+
+
+def _misplaced(window: Window, numbers: dict[Place, int], *, in_order: bool) -> bool:
+    """Whether an answer stands behind something else than calls and answers."""
+    over, last = False, -1
+    for at, message in enumerate(window.messages):
+        for i in range(len(message.parts)):
+            number = numbers.get((at, i))
+            if number is None:
+                over = over or at >= window.run
+            elif over or at < window.run or (in_order and number < last):
+                return True
+            else:
+                last = number
+        over = over or (at >= window.run and not message.parts)
+    return False
+
+
+def _needs_ids(window: Window, answers: dict[Place, int], found: Exchanges) -> bool:
+    for (at, i), number in answers.items():
+        part = window.messages[at].parts[i]
+        if isinstance(part, ToolResult) and part.call_id != found.calls[number]:
+            return True
+    return False
+
+
+RULE = Rule("TOOL006", "late-tool-result", Symptom.PAIRING, find)

@@ -1,0 +1,54 @@
+"""A ``function_call``, or a message of role ``function``, for a target that only knows tool calls.
+
+Why: the form of 2023 has no ids; only OpenAI's own chat API still takes it. Elsewhere the key is refused or ignored, and
+its answer becomes an orphan.
+
+Repair: the call becomes a tool call with an id made from what it says, the answer the result of the nearest call of
+that name before it.
+
+Before: ``{"role": "assistant", "content": null, "function_call": {"name": "now", "arguments": "{}"}}``
+After: ``{"role": "assistant", "content": null, "tool_calls": [{"id": "...", "type": "function", ...}]}``
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from chatmend.changes import Fix
+from chatmend.rules.naming import mint
+from chatmend.rules.rule import Context, Rule
+from chatmend.transcript import Message, Role, ToolCall, ToolResult
+from chatmend.windows import Memory, Symptom, Window
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
+    """Calls and results of the old form."""
+    if context.limits.legacy_functions:
+        return
+    open_calls: dict[object, list[object]] = {}
+    taken: set[str] = set()
+    for at, message in enumerate(window.messages):
+        parts = tuple(_modern(part, open_calls, taken, memory, context) for part in message.parts)
+        if any(old is not new for old, new in zip(message.parts, parts, strict=True)):
+            spelling = Role.TOOL if message.spelling == "function" else message.spelling
+            becomes = replace(message, parts=parts, spelling=spelling, without=frozenset({"function_call"}))
+            yield Fix(at, at + 1, (becomes,), "the target knows no function_call")
+
+
+def _modern(part: object, open_calls: dict[object, list[object]], taken: set[str], memory: Memory, context: Context):  # type: ignore[no-untyped-def]  # noqa: ANN202
+    if isinstance(part, ToolCall) and part.legacy:
+        call_id = mint(f"{part.name}({part.arguments})", memory, context.limits, taken)
+        open_calls.setdefault(str(part.name), []).append(call_id)
+        return replace(part, id=call_id, legacy=False, native=None)
+    if isinstance(part, ToolResult) and part.legacy:
+        waiting = open_calls.get(str(part.name))
+        call_id = part.call_id or (waiting.pop(0) if waiting else None)
+        return replace(part, call_id=call_id, name=None, legacy=False)
+    return part
+
+
+RULE = Rule("TOOL001", "legacy-function", Symptom.LEGACY, find)

@@ -1,0 +1,59 @@
+"""A list of parts where the target takes plain text only.
+
+Why: ``'messages.3' : for 'role:tool' the following must be satisfied[('messages.3.content' : value must be a string)]``
+(Groq); chat templates that join strings.
+
+Repair: texts are joined with a blank line between; a list with anything else than text in it is left.
+
+Before: ``[{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]``
+After: ``"a\\\\n\\\\nb"``
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from chatmend.changes import Fix
+from chatmend.rules.rule import Context, Rule
+from chatmend.transcript import Message, Part, Text
+from chatmend.windows import Memory, Symptom, Window
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
+    """Lists of nothing but text."""
+    for at, message in enumerate(window.messages):
+        native = message.native
+        if message.role not in context.limits.text_content or not isinstance(native, dict):
+            continue
+        if context.top_level_system or not isinstance(native.get("content"), list):
+            continue
+        becomes = _plain(message)
+        if becomes is not message:
+            yield Fix(at, at + 1, (becomes,), "the target takes plain text here")
+
+
+def _plain(message: Message) -> Message:
+    native = {k: v for k, v in message.native.items() if k != "content"} if isinstance(message.native, dict) else None
+    if message.results:
+        (result,) = message.results
+        content = _joined(result.content)
+        return message if content is None else replace(message, parts=(replace(result, content=content),), native=native)
+    spoken = tuple(part for part in message.parts if getattr(part, "place", "content") == "content" and part not in message.calls)
+    content = _joined(spoken)
+    if content is None:
+        return message
+    rest = [part for part in message.parts if part not in spoken]
+    return replace(message, parts=(*content, *rest), native=native)
+
+
+def _joined(parts: tuple[Part, ...]) -> tuple[Part, ...] | None:
+    if not all(isinstance(part, Text) for part in parts):
+        return None
+    return (Text("\n\n".join(part.text for part in parts if isinstance(part, Text) and part.text)),)
+
+
+RULE = Rule("TEXT003", "listed-content", Symptom.CONTENT | Symptom.EMPTY | Symptom.KEYS, find)

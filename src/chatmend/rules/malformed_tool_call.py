@@ -1,0 +1,68 @@
+"""An entry of ``tool_calls`` that is no call: no object, no function, no type, no name; or a call said by a user.
+
+Why: ``Invalid type for 'messages[1].tool_calls[0]'`` (OpenAI); ``tool_use blocks can only be in assistant messages``
+(Anthropic).
+
+Repair: a missing type or name is filled in (``unknown_tool``); what is no call at all, or stands where no call may be,
+is told as text. An empty ``tool_calls`` list is left out.
+
+Before: ``{"role": "assistant", "content": "x", "tool_calls": []}``
+After: ``{"role": "assistant", "content": "x"}``
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from chatmend import jsontext
+from chatmend.changes import Effect, Fix
+from chatmend.placeholders import CALL_NOTE
+from chatmend.rules.rule import Context, Rule
+from chatmend.transcript import Message, Part, Text, ToolCall
+from chatmend.windows import Memory, Symptom, Window
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+UNKNOWN = "unknown_tool"
+
+
+def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
+    """Calls that are none, and empty lists of calls."""
+    limits = context.limits
+    if limits.empty_tool_calls and not limits.call_id_required:
+        return
+    for at, message in enumerate(window.messages):
+        native = message.native if isinstance(message.native, dict) else {}
+        if "tool_calls" in native and not message.calls and (native["tool_calls"] is not None):
+            becomes = replace(message, without=frozenset({"tool_calls"}))
+            listed = native["tool_calls"]
+            if listed:
+                becomes = replace(becomes, parts=(*message.parts, Text(CALL_NOTE + jsontext.dumps(listed))))
+            yield Fix(at, at + 1, (becomes,), "tool_calls holds no call")
+        elif message.calls:
+            parts = tuple(_mended(part, message, context) for part in message.parts)
+            if any(old is not new for old, new in zip(message.parts, parts, strict=True)):
+                told = any(isinstance(new, Text) and isinstance(old, ToolCall) for old, new in zip(message.parts, parts, strict=True))
+                effect = Effect.DEGRADES if told else Effect.ADDS
+                yield Fix(at, at + 1, (replace(message, parts=parts),), "an entry is no complete tool call", effect)
+
+
+def _mended(part: Part, message: Message, context: Context) -> Part:
+    if not isinstance(part, ToolCall) or part.legacy:
+        return part
+    native = part.native
+    if not message.is_assistant or not isinstance(native, dict):
+        return Text(CALL_NOTE + jsontext.dumps(native))
+    if context.dialect.NAME == "openai_chat" and "custom" not in native and not isinstance(native.get("function"), dict):
+        name, arguments = native.get("name"), native.get("arguments", native.get("input"))
+        return replace(part, name=name if isinstance(name, str) and name else UNKNOWN, arguments=arguments)
+    if not isinstance(part.name, str) or not part.name:
+        return replace(part, name=UNKNOWN if part.name in (None, "") else jsontext.dumps(part.name))
+    if context.dialect.NAME == "openai_chat" and native.get("type") not in ("function", "custom"):
+        return replace(part, native={**native, "type": "function", "id": None})
+    return part
+
+
+RULE = Rule("TOOL003", "malformed-tool-call", Symptom.CALLS | Symptom.PAIRING, find)

@@ -1,0 +1,33 @@
+"""Makes one message of several of the same role: every part, in order, strings and lists mixed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from chatmend.transcript import Message, Part, Text, Thinking, ToolCall
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def merge(messages: Sequence[Message]) -> Message:
+    """One message with the content of all; calls last. Keys of the first win over those of later ones."""
+    native: dict[str, object] = {}
+    for message in reversed(messages):
+        native |= message.native if isinstance(message.native, dict) else {}
+    parts = [part for message in messages for part in message.parts]
+    said = [part for part in parts if not isinstance(part, ToolCall)]
+    calls = [part for part in parts if isinstance(part, ToolCall)]
+    body = {k: v for k, v in native.items() if k not in ("content", "tool_calls", "thinking_blocks")}
+    return replace(messages[0], parts=(*join_texts(said), *calls), native=body)
+
+
+def join_texts(parts: Sequence[Part]) -> list[Part]:
+    """Plain strings that meet become one, with a blank line between; parts of lists stay parts."""
+    plain = all(not isinstance(part, Text) or not isinstance(part.native, dict) for part in parts)
+    kinds = {type(part) for part in parts if getattr(part, "place", "content") == "content"}
+    if not plain or kinds != {Text}:
+        return list(parts)
+    words = [part.text for part in parts if isinstance(part, Text) and part.text]
+    return [*(part for part in parts if isinstance(part, Thinking)), Text("\n\n".join(words))]

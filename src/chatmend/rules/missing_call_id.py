@@ -1,0 +1,41 @@
+"""A tool call whose id is missing, empty, or no string.
+
+Why: ``Missing required parameter: 'messages[2].tool_call_id'.`` (OpenAI); without ids no result can be matched.
+
+Repair: the call gets an id that is a hash of its name, its arguments and how often the same was called before; results
+without an id answer the calls without an id in their order.
+
+Before: ``{"tool_calls": [{"type": "function", "function": {"name": "f", "arguments": "{}"}}]}``
+After: ``{"tool_calls": [{"id": "f_...", "type": "function", "function": {"name": "f", "arguments": "{}"}}]}``
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chatmend.rules.naming import mint, rename
+from chatmend.rules.rule import Context, Rule
+from chatmend.windows import Memory, Symptom, Window
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from chatmend.changes import Fix
+    from chatmend.transcript import ToolCall
+
+
+def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
+    """Calls that cannot be addressed."""
+    if not context.limits.call_id_required:
+        return iter(())
+    taken = {call.id for message in window.messages for call in message.calls if isinstance(call.id, str)}
+
+    def choose(call: ToolCall) -> object:
+        if isinstance(call.id, str) and call.id:
+            return call.id
+        return mint(f"{call.name}({call.arguments})", memory, context.limits, taken)
+
+    return rename(window, choose, "the call had no id")
+
+
+RULE = Rule("TOOL002", "missing-call-id", Symptom.CALLS, find)

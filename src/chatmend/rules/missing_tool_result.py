@@ -1,0 +1,50 @@
+"""A tool call that nobody answered.
+
+Why: ``An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'``
+(OpenAI); ```tool_use` ids were found without `tool_result` blocks immediately after`` (Anthropic). The process died, the
+user interrupted, the history was cut.
+
+Repair: a constant, neutral result: ``No result was recorded for this tool call.`` It claims nothing about why. Where the
+target takes open calls at the very end, they stay open.
+
+Before: call ``call_a``, user ``mid``
+After: call ``call_a``, result ``No result was recorded for this tool call.``, user ``mid``
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chatmend.changes import Effect, Fix
+from chatmend.placeholders import no_result
+from chatmend.rules.exchanges import match
+from chatmend.rules.rule import Context, Rule
+from chatmend.windows import Memory, Symptom, Window
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
+    """Calls without an answer."""
+    if not context.limits.pairing:
+        return
+    found = match(window)
+    missing = [number for number in range(len(found.calls)) if number not in found.answers]
+    if not missing or (context.limits.trailing_calls and window.run == len(window.messages)):
+        return
+    at = window.run + sum(1 for _ in _leading_answers(window))
+    if context.top_level_system:
+        at = window.run
+    becomes = tuple(no_result(found.calls[number]) for number in missing)
+    yield Fix(at, at, becomes, "the call has no result", Effect.ADDS)
+
+
+def _leading_answers(window: Window) -> Iterator[None]:
+    for message in window.messages[window.run :]:
+        if not message.parts or len(message.results) != len(message.parts):
+            return
+        yield None
+
+
+RULE = Rule("TOOL007", "missing-tool-result", Symptom.PAIRING | Symptom.TURNS, find)

@@ -1,0 +1,70 @@
+"""How a call gets an id that the target takes: decided when it is first seen, never because of what comes later."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from chatmend.changes import Fix
+from chatmend.transcript import Message, ToolCall, ToolResult
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from chatmend.targets import Limits
+    from chatmend.windows import Memory, Window
+
+_BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_HASH = 8
+_LONGEST = 40
+
+
+def mint(original: object, memory: Memory, limits: Limits, taken: set[str]) -> str:
+    """A new id for a call known as ``original``: a hash of that and of how often it was asked for."""
+    key = original if isinstance(original, str) else repr(original)
+    while True:
+        count = memory.id_counts.get(key, 0)
+        memory.id_counts[key] = count + 1
+        candidate = _spelled(key, count, limits)
+        if candidate not in memory.call_ids and candidate not in taken:
+            taken.add(candidate)
+            return candidate
+
+
+def _spelled(key: str, count: int, limits: Limits) -> str:
+    number = int.from_bytes(hashlib.sha256(f"{key}\0{count}".encode("utf-8", "surrogatepass")).digest())
+    letters = ""
+    for _ in range(9):
+        number, digit = divmod(number, 62)
+        letters += _BASE62[digit]
+    if limits.call_id_style == "alnum9":
+        return letters
+    separator = "" if limits.call_id_style == "alnum" else "_"
+    allowed = r"[^A-Za-z0-9]" if not separator else r"[^A-Za-z0-9_-]"
+    longest = min(limits.max_call_id_length or _LONGEST, _LONGEST) - len(separator) - _HASH
+    stem = re.sub(allowed, separator, key)[:longest].strip("_-") or "call"
+    return f"{stem}{separator}{letters[:_HASH]}"
+
+
+def rename(window: Window, choose: Callable[[ToolCall], object], why: str) -> Iterator[Fix]:
+    """Give calls the ids that ``choose`` says (the same one: leave it), and the results that answer them along."""
+    waiting: dict[str, list[object]] = {}
+    for at, message in enumerate(window.messages):
+        parts = list(message.parts)
+        for place, part in enumerate(parts):
+            if isinstance(part, ToolCall) and not part.legacy:
+                new = choose(part)
+                waiting.setdefault(repr(part.id), []).append(new)
+                parts[place] = part if new is part.id else replace(part, id=new)
+            elif isinstance(part, ToolResult) and not part.legacy and (queue := waiting.get(repr(part.call_id))):
+                new = queue.pop(0) if len(queue) > 1 else queue[0]
+                parts[place] = part if new is part.call_id or new == part.call_id else replace(part, call_id=new)
+        if any(old is not new for old, new in zip(message.parts, parts, strict=True)):
+            yield Fix(at, at + 1, (replace(message, parts=tuple(parts)),), why)
+
+
+def with_parts(message: Message, parts: list[object] | tuple[object, ...]) -> Message:
+    """The message with other parts."""
+    return replace(message, parts=tuple(parts))  # type: ignore[arg-type]

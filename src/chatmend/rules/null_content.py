@@ -1,0 +1,41 @@
+"""A content of ``null``, or none, where the target wants one.
+
+Why: ``Invalid value for 'content': expected a string, got null.`` (OpenAI); ``The content field is a required field``
+(Qwen, even beside tool calls).
+
+Repair: the empty string, which the next rules fill where that is refused too.
+
+Before: ``{"role": "user", "content": null}``
+After: ``{"role": "user", "content": ""}``
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chatmend.changes import Fix
+from chatmend.rules.rule import Context, Rule
+from chatmend.transcript import Message, Role
+from chatmend.windows import Memory, Symptom, Window
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
+    """Messages without content."""
+    refused = context.limits.null_content
+    if refused is None:
+        return
+    for at, message in enumerate(window.messages):
+        native = message.native
+        if not isinstance(native, dict) or native.get("content") is not None:
+            continue
+        kind = "assistant+calls" if message.calls and message.role is Role.ASSISTANT else str(message.role)
+        if kind in refused:
+            filled = context.dialect.read({**native, "content": ""})
+            becomes = Message(message.role, filled.parts, filled.native, message.spelling)
+            yield Fix(at, at + 1, (becomes,), "the target wants a content")
+
+
+RULE = Rule("TEXT002", "null-content", Symptom.EMPTY | Symptom.CONTENT, find)

@@ -1,0 +1,47 @@
+"""A tool result whose call is nowhere before it.
+
+Why: ``messages with role 'tool' must be a response to a preceeding message with 'tool_calls'`` (OpenAI); ``unexpected
+`tool_use_id` found in `tool_result` blocks`` (Anthropic). Compaction and crashes leave them behind.
+
+Repair: it is told as a note: a user message that quotes it as recorded tool output. It may be the only trace of
+something that really happened. ``Policy(orphans="drop")`` drops it, for hostile input.
+
+Before: ``{"role": "tool", "tool_call_id": "call_gone", "content": "Transfer 123 completed"}``
+After: ``{"role": "user", "content": "Recorded tool output, ...: \\"Transfer 123 completed\\""}``
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chatmend.changes import Effect
+from chatmend.rules.exchanges import match
+from chatmend.rules.rule import Context, Rule
+from chatmend.rules.stray_notes import tell
+from chatmend.transcript import ToolResult
+from chatmend.windows import Memory, Symptom, Window
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from chatmend.changes import Fix
+    from chatmend.rules.exchanges import Place
+
+
+def was_called(window: Window, place: Place, memory: Memory) -> bool:
+    """Whether an earlier window had a call with the id that a stray result names."""
+    part = window.messages[place[0]].parts[place[1]]
+    return isinstance(part, ToolResult) and isinstance(part.call_id, str) and part.call_id in memory.call_ids
+
+
+def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
+    """Results of calls that never were."""
+    if not context.limits.pairing:
+        return iter(())
+    places = [place for place in match(window).strays if not was_called(window, place, memory)]
+    if context.policy.orphans == "drop":
+        return tell(window, places, frozenset(places), "its call is not in the transcript", Effect.DROPS)
+    return tell(window, places, frozenset(), "its call is not in the transcript", Effect.DEGRADES)
+
+
+RULE = Rule("TOOL005", "orphan-tool-result", Symptom.PAIRING, find)

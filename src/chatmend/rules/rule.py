@@ -1,0 +1,52 @@
+"""What a rule is, and what it may know."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from chatmend.policy import Policy
+from chatmend.targets.limits import Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from chatmend.changes import Fix
+    from chatmend.dialects import Dialect
+    from chatmend.windows import Memory, Symptom, Window
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What holds for the whole request: the target's limits, the caller's choices, and what stands beside."""
+
+    limits: Limits
+    dialect: Dialect
+    policy: Policy = field(default_factory=Policy)
+    thinking: bool = False
+    tools: bool = False
+    """Whether tools are declared."""
+
+    @property
+    def top_level_system(self) -> bool:
+        """Whether the dialect keeps the system prompt beside the messages."""
+        return self.dialect.NAME == "anthropic_messages"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One defect: how it is named, when it is worth looking, and what would mend it.
+
+    ``find`` proposes fixes for one window in ascending order, none overlapping another. It must not change anything.
+    """
+
+    code: str
+    name: str
+    symptoms: Symptom
+    find: Callable[[Window, Memory, Context], Iterable[Fix]]
+
+    @property
+    def manual(self) -> str:
+        """The docstring of the rule's file: what, why, what the repair does, an example."""
+        return sys.modules[self.find.__module__].__doc__ or ""

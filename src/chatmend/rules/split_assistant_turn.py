@@ -1,0 +1,41 @@
+"""An assistant turn that was stored as several messages, with calls in one that is not the last.
+
+Why: results must follow the message that holds their calls; a second assistant message between them breaks the pair
+(``An assistant message with 'tool_calls' must be followed by tool messages``).
+
+Repair: the messages become one: all content in order, then all calls. A target that folds such messages itself is left
+to do so, unless words follow the calls.
+
+Before: assistant ``tool_calls: [a]``, assistant ``tool_calls: [b]``, results of ``a`` and ``b``
+After: assistant ``tool_calls: [a, b]``, results of ``a`` and ``b``
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chatmend.changes import Fix
+from chatmend.rules.merging import merge
+from chatmend.rules.rule import Context, Rule
+from chatmend.transcript import ToolCall
+from chatmend.windows import Memory, Symptom, Window
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
+    """Runs of assistant messages that belong together."""
+    limits, run = context.limits, window.run
+    if not limits.pairing or run < 2:  # noqa: PLR2004 - a run is more than one
+        return
+    said = window.messages[:run]
+    first = next((at for at, message in enumerate(said) if message.calls), run)
+    if first >= run - 1:
+        return
+    words_behind = any(not isinstance(part, ToolCall) for message in said[first + 1 :] for part in message.parts)
+    if not limits.folds_turns or (words_behind and not context.top_level_system):
+        yield Fix(first, run, (merge(said[first:]),), "calls stand before another message of the same turn")
+
+
+RULE = Rule("TURN001", "split-assistant-turn", Symptom.TURNS | Symptom.PAIRING, find)

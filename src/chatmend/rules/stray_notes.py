@@ -1,0 +1,37 @@
+"""Takes results out of their messages and tells them as notes where they stood, or drops them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from chatmend.changes import Effect, Fix
+from chatmend.placeholders import note
+from chatmend.transcript import Message, Part, Role, ToolResult
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from chatmend.rules.exchanges import Place
+    from chatmend.windows import Window
+
+
+def tell(window: Window, places: Iterable[Place], dropped: frozenset[Place], why: str, effect: Effect) -> Iterator[Fix]:
+    """One fix for each message that holds a result to be told as a note, or to be dropped."""
+    by_message: defaultdict[int, set[int]] = defaultdict(set)
+    for at, part_at in places:
+        by_message[at].add(part_at)
+    for at in sorted(by_message):
+        message = window.messages[at]
+        kept: list[Part] = []
+        told: list[Part] = []
+        for part_at, part in enumerate(message.parts):
+            if part_at not in by_message[at] or not isinstance(part, ToolResult):
+                kept.append(part)
+            elif (at, part_at) not in dropped:
+                (kept if message.role is Role.USER else told).extend(note(part))
+        becomes = (replace(message, parts=tuple(kept)),) if kept else ()
+        if told:
+            becomes += (Message(Role.USER, tuple(told)),)
+        yield Fix(at, at + 1, becomes, why, effect)

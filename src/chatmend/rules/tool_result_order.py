@@ -1,0 +1,41 @@
+"""Parallel results in another order than their calls, for a target that counts on the order.
+
+Why: Gemini matches results to calls by name and position; LiteLLM's conversion keeps the order it is given.
+
+Repair: the results right behind the calls are sorted into the order of the calls.
+
+Before: calls ``a b c``, results ``c a b``
+After: calls ``a b c``, results ``a b c``
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chatmend.rules.exchanges import match
+from chatmend.rules.late_tool_result import trimmed
+from chatmend.rules.rule import Context, Rule
+from chatmend.windows import Memory, Symptom, Window
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from chatmend.changes import Fix
+
+
+def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
+    """Single results that stand out of order."""
+    if not context.limits.results_in_order or context.top_level_system:
+        return iter(())
+    number_of = {at: number for number, (at, _) in match(window).answers.items()}
+    answers = [at for at in sorted(number_of) if at >= window.run]
+    ordered = sorted(answers, key=lambda at: number_of[at])
+    if ordered == answers:
+        return iter(())
+    becomes = list(window.messages)
+    for at, source in zip(answers, ordered, strict=True):
+        becomes[at] = window.messages[source]
+    return trimmed(window, tuple(becomes), "results must come in the order of their calls")
+
+
+RULE = Rule("TOOL008", "tool-result-order", Symptom.PAIRING, find)

@@ -1,0 +1,51 @@
+"""A conversation that ends with the assistant, for a target that has nothing to answer then.
+
+Why: ``This model does not support assistant message prefill. The conversation must end with a user message.`` (Claude 4.6
+and later); ``Expected last role User or Tool (or Assistant with prefix True)`` (Mistral); ``final assistant content cannot
+end with trailing whitespace`` (older Claude).
+
+Repair: ``[continued]`` in the user's name behind it; where only white space at the end is refused, that goes.
+
+Before: user ``go``, assistant ``partial answer``
+After: user ``go``, assistant ``partial answer``, user ``[continued]``
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from chatmend.changes import Effect, Fix
+from chatmend.placeholders import continued
+from chatmend.rules.rule import Context, Rule
+from chatmend.transcript import Role, Text
+from chatmend.windows import Memory, Symptom, Window
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_STRICTNESS = ("accepted", "no-trailing-space", "refused")
+
+
+def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
+    """The end of the transcript."""
+    limits, end = context.limits, len(window.messages)
+    if not end or not window.messages[-1].is_assistant or not window.last:
+        return
+    modes = [limits.trailing_assistant]
+    modes += [limits.trailing_assistant_with_thinking] if context.thinking else []
+    modes += [limits.trailing_assistant_with_tools] if context.tools else []
+    mode = max(modes, key=_STRICTNESS.index)
+    last = window.messages[-1]
+    native = last.native if isinstance(last.native, dict) else {}
+    if mode == "refused" and not (limits.prefill_key and native.get(limits.prefill_key) is True):
+        if not (last.calls and limits.trailing_calls):
+            yield Fix(end, end, (continued(Role.USER),), "the last message may not be the assistant's", Effect.ADDS)
+    elif mode == "no-trailing-space":
+        text = next((part for part in reversed(last.parts) if isinstance(part, Text)), None)
+        if text is not None and text is last.parts[-1] and text.text != text.text.rstrip() and text.text.strip():
+            parts = (*last.parts[:-1], replace(text, text=text.text.rstrip()))
+            yield Fix(end - 1, end, (replace(last, parts=parts),), "the last text may not end with white space")
+
+
+RULE = Rule("TURN005", "trailing-assistant", Symptom.TURNS, find)

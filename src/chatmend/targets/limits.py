@@ -1,0 +1,113 @@
+"""What a target takes and refuses, as far as messages go. The defaults refuse nothing: that is the target ``other``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The facts that rules ask for. Every value in a target's table says how it is known and when it was checked."""
+
+    # Roles
+    roles: frozenset[str] | None = None
+    """Roles of the wire format that are taken (``system developer user assistant tool function``); None: any."""
+    system: str = "anywhere"
+    """Where a system message may stand: ``anywhere``; ``leading`` (only in the run at the front, several are fine);
+    ``first`` (one, at the front); ``after-user`` (also mid-conversation, directly behind a user turn and before an
+    assistant turn or the end); ``not-after-reply`` (not behind an assistant or tool message); ``never``."""
+
+    # Turns
+    folds_turns: bool = False
+    """The target itself joins neighbours of the same role before it checks anything."""
+    alternation: bool = False
+    """Neighbours of the same role are refused (tool results and the calls before them do not count)."""
+    user_after_tool: bool = True
+    """A user message may follow a tool result directly."""
+    first_user: bool = False
+    """The first message that is not a system message must be a user message."""
+    needs_user: bool = False
+    """At least one user message is required."""
+    trailing_assistant: str = "accepted"
+    """A last message of the assistant: ``accepted``; ``no-trailing-space`` (it may not end with white space);
+    ``refused``."""
+    trailing_assistant_with_thinking: str = "accepted"
+    """The same while thinking is enabled; the stricter of the two holds."""
+    trailing_assistant_with_tools: str = "accepted"
+    """The same while tools are declared; the stricter holds."""
+    prefill_key: str | None = None
+    """The key that makes a trailing assistant message legal (``prefix`` on Mistral)."""
+
+    # Tool calls and results
+    pairing: bool = False
+    """Every call must be answered directly behind it, every result must answer such a call."""
+    trailing_calls: bool = False
+    """Calls that nobody has answered yet are taken at the very end of the transcript."""
+    results_in_order: bool = False
+    """Results must come in the order of their calls."""
+    results_first: bool = False
+    """In the turn that answers calls, results come before anything else, and nothing follows the calls."""
+    single_call: bool = False
+    """At most one call in a message."""
+    call_id_required: bool = False
+    """A call and its result must carry an id that is a non-empty string."""
+    call_id_pattern: str | None = None
+    """Regular expression that a whole call id must match."""
+    call_id_style: str = "any"
+    """How an id of ours is spelled where one must be made: ``any`` (stem and hash, ``[A-Za-z0-9_-]``), ``alnum``
+    (the same without ``_`` and ``-``), ``alnum9`` (nine characters), ``kimi`` (``functions.NAME:INDEX``)."""
+    max_call_id_length: int | None = None
+    unique_call_ids: str = "no"
+    """Where an id may occur on one call only: ``no``, ``message`` or ``request``."""
+    arguments: str = "any"
+    """Tool arguments: ``any``; ``text`` (must be a string); ``json`` (a string that parses); ``object`` (must be, or
+    parse to, an object)."""
+    tool_name_pattern: str | None = None
+    tools_declared: bool = False
+    """Tools must be declared when the history holds calls or results."""
+    empty_tool_calls: bool = True
+    """``tool_calls: []`` is taken."""
+    legacy_functions: bool = True
+    """``function_call`` and the role ``function`` are taken."""
+
+    # Content
+    empty_roles: frozenset[str] = frozenset()
+    """Roles whose messages may not be empty (an assistant message with calls never is)."""
+    blank_is_empty: bool = False
+    """White space counts as empty: in messages of the roles above, and in parts where empty parts are refused."""
+    empty_parts: bool = True
+    """Empty text parts are taken inside a list of parts."""
+    empty_last_assistant: bool = False
+    """An empty assistant message is taken at the very end."""
+    null_content: frozenset[str] | None = None
+    """Roles whose ``content`` may be null; None: all. ``assistant`` means an assistant message without calls,
+    ``assistant+calls`` one with calls."""
+    text_content: frozenset[str] = frozenset()
+    """Roles whose content must be a plain string."""
+    part_types: frozenset[str] | None = None
+    """Types of content parts that are known; None: any."""
+    typeless_parts: bool = True
+    """A part without a type, or a bare string as a part, is taken."""
+    message_name: frozenset[str] | None = None
+    """Roles on which ``name`` is taken; None: all."""
+    message_name_pattern: str | None = None
+    refused_keys: frozenset[str] = frozenset()
+    """Keys of a message that are refused."""
+
+    # Thinking
+    thinking: str = "any"
+    """Thinking blocks: ``any`` (not looked at); ``signed`` (only with this provider's signature); ``refused``."""
+    signature_owners: frozenset[str] = frozenset()
+    """Providers or model families whose signatures are valid here, as ``_provenance`` would name them."""
+    thinking_bound: bool = False
+    """A signed block is bound to everything before it."""
+    reasoning_content: str = "any"
+    """The key ``reasoning_content``: ``any``, ``required`` (on messages with calls, while thinking is on) or
+    ``refused``."""
+    thought_signatures: str = "any"
+    """Gemini's signatures on calls: ``any``, ``base64`` (must decode), ``required`` (and must be there)."""
+
+    # Cache markers
+    max_cache_markers: int | None = None
+    cache_markers_on: frozenset[str] | None = None
+    """Types of parts that may carry a cache marker; None: any."""

@@ -1,0 +1,114 @@
+"""From a target's name, as LiteLLM writes it, to its limits: provider, api and model id all count."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from dataclasses import dataclass, fields, replace
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+from chatmend.errors import TargetError
+from chatmend.targets.limits import Limits
+
+_OTHER = "other"
+_FIELDS = {field.name: field.type for field in fields(Limits)}
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A provider with a model, and the limits that hold there."""
+
+    name: str
+    provider: str
+    model: str
+    limits: Limits
+    hygiene: Limits
+    """What agent gateways keep to on this target, and no more."""
+
+
+@lru_cache(maxsize=256)
+def resolve(name: str) -> Target:
+    """The target that a name means: ``provider/model``, a provider alone, or a model id that one provider owns.
+
+    Raises:
+        TargetError: the name is empty, or a lone word that no table knows.
+    """
+    if not isinstance(name, str) or not name.strip():
+        message = f"a target is a name such as 'anthropic/claude-sonnet-4-5', not {name!r}"
+        raise TargetError(message)
+    first, _, rest = name.strip().partition("/")
+    table = _find(first.lower())
+    if table is None:
+        table, rest = _by_model(name), name
+    if table is None and "/" not in name:
+        near = difflib.get_close_matches(first.lower(), known_providers(), 1)
+        hint = f"; did you mean {near[0]!r}?" if near else "; 'other' changes nothing but images"
+        message = f"no table for {name!r}{hint}"
+        raise TargetError(message)
+    table = table or _table(_OTHER)
+    limits, hygiene = _limits(table, rest)
+    return Target(name, str(table["provider"]), rest, limits, hygiene)
+
+
+def known_providers() -> tuple[str, ...]:
+    """Every provider's name that has a table, sorted."""
+    return tuple(sorted(name for table in _tables() for name in table["names"]))
+
+
+@lru_cache(maxsize=1)
+def _stems() -> frozenset[str]:
+    return frozenset(item.name[:-5] for item in files(__package__).iterdir() if item.name.endswith(".toml"))
+
+
+@lru_cache(maxsize=64)
+def _table(stem: str) -> dict[str, Any]:
+    table = tomllib.loads(files(__package__).joinpath(f"{stem}.toml").read_text("utf-8"))
+    return {"names": [stem], "provider": stem, **table}
+
+
+@lru_cache(maxsize=1)
+def _tables() -> tuple[dict[str, Any], ...]:
+    return tuple(_table(stem) for stem in sorted(_stems()))
+
+
+def _find(provider: str) -> dict[str, Any] | None:
+    if provider in _stems():
+        return _table(provider)
+    return next((table for table in _tables() if provider in table["names"]), None)
+
+
+def _by_model(name: str) -> dict[str, Any] | None:
+    model = name.lower()
+    return next((t for t in _tables() if any(fnmatchcase(model, p) for p in t.get("models", ()))), None)
+
+
+def _limits(table: dict[str, Any], model: str) -> tuple[Limits, Limits]:
+    """The limits of a model, and its hygiene: the table's own, then each family that the model belongs to."""
+    limits = _with(Limits(), table.get("limits", {}))
+    hygiene = _with(Limits(), table.get("hygiene", {}))
+    for family in table.get("family", ()):
+        found = next((p for p in family["match"] if fnmatchcase(model.lower(), p)), None)
+        if found is None:
+            continue
+        if "like" in family:
+            limits, hygiene = _limits(_table(family["like"]), model.rsplit("/", 1)[-1])
+        limits = _with(limits, family.get("limits", {}))
+        hygiene = _with(hygiene, family.get("hygiene", {}))
+    return limits, hygiene
+
+
+def _with(limits: Limits, facts: dict[str, Any]) -> Limits:
+    """Limits with the values of facts: each is a value, or a table with the value and how it is known."""
+    values: dict[str, Any] = {}
+    for key, fact in facts.items():
+        if key not in _FIELDS:
+            message = f"a target's table names {key!r}, which is no limit"
+            raise TargetError(message)
+        value = fact["value"] if isinstance(fact, dict) else fact
+        if isinstance(value, list):
+            value = frozenset(value)
+        values[key] = None if value == "none" else value
+    return replace(limits, **values)

@@ -1,0 +1,141 @@
+"""A transcript as the rules see it: messages made of parts, each with the native object it was read from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Native: TypeAlias = object
+"""An object as the caller's wire format has it: a dict, a string, anything."""
+
+
+class Role(StrEnum):
+    """The roles that every dialect is read into. What a message itself calls its role is ``Message.spelling``."""
+
+    SYSTEM = "system"
+    DEVELOPER = "developer"
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Words. ``native`` is the block or the string they were read from, ``None`` for words of ours."""
+
+    text: str
+    native: Native = None
+
+
+@dataclass(frozen=True, slots=True)
+class Media:
+    """An image, a document, audio or video; carried, not looked into."""
+
+    native: Native
+    kind: str = "image"
+    """``image``, ``document``, ``audio``, ``video`` or ``file``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Thinking:
+    """Reasoning that the model wrote before its answer, with the signature that proves it."""
+
+    text: str
+    signature: str | None = None
+    """The provider's proof of origin; for a redacted block its opaque data."""
+    redacted: bool = False
+    place: str = "content"
+    """Where the dialect keeps it: ``content``, or the name of the message's key."""
+    native: Native = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """The model asks for a tool. ``id`` and ``name`` are whatever was written there, ``None`` where nothing was."""
+
+    id: object
+    name: object
+    arguments: object
+    """JSON text or an object, as the dialect writes it."""
+    signature: object = None
+    """Gemini's thought signature, where the call carries one."""
+    legacy: bool = False
+    """True for the ``function_call`` of 2023, which has no id."""
+    native: Native = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a tool answered to the call with ``call_id``."""
+
+    call_id: object
+    content: tuple[Part, ...]
+    name: object = None
+    legacy: bool = False
+    """True for a message of role ``function``, which names its tool instead of its call."""
+    native: Native = None
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """Something that we cannot read. It is written back as it came."""
+
+    native: Native
+
+
+Part: TypeAlias = Text | Media | Thinking | ToolCall | ToolResult | Opaque
+"""What a message is made of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message: a role and its parts, bound to the native object that it was read from."""
+
+    role: Role
+    parts: tuple[Part, ...] = ()
+    native: Native = None
+    """The object as it came in; ``None`` for a message of ours."""
+    spelling: object = None
+    """The role as the native object writes it; ``None`` where it has none."""
+    without: frozenset[str] = frozenset()
+    """Keys of the native object that the next writing leaves out."""
+
+    @property
+    def calls(self) -> list[ToolCall]:
+        """The tool calls of this message, in order."""
+        return [part for part in self.parts if isinstance(part, ToolCall)]
+
+    @property
+    def results(self) -> list[ToolResult]:
+        """The tool results of this message, in order."""
+        return [part for part in self.parts if isinstance(part, ToolResult)]
+
+    @property
+    def is_assistant(self) -> bool:
+        """Whether the model said it."""
+        return self.role is Role.ASSISTANT
+
+    @property
+    def is_system(self) -> bool:
+        """Whether it instructs the model: role system or developer."""
+        return self.role is Role.SYSTEM or self.role is Role.DEVELOPER
+
+
+def is_blank(parts: tuple[Part, ...], *, whitespace: bool = True) -> bool:
+    """Whether the parts say nothing: no part at all, or nothing but empty (or white) text."""
+    return all(
+        isinstance(part, Text) and not (part.text.strip() if whitespace else part.text) for part in parts
+    )
+
+
+def texts(parts: tuple[Part, ...]) -> Iterator[str]:
+    """Every text of the parts, those inside tool results included."""
+    for part in parts:
+        if isinstance(part, Text):
+            yield part.text
+        elif isinstance(part, ToolResult):
+            yield from texts(part.content)

@@ -1,0 +1,84 @@
+"""Cuts a transcript into windows, and names what a scan can see in one.
+
+A window is a run of assistant messages and all that follows until the next assistant message; the *opening* is
+everything before the first. Rules see one window and a memory of what came before it, never what comes after: that is
+why a repaired prefix stays a prefix.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntFlag
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from chatmend.changes import Fix
+    from chatmend.transcript import Message
+
+
+class Symptom(IntFlag):
+    """What one look at the native messages can tell. A window without a symptom is changed by no rule."""
+
+    NONE = 0
+    UNREADABLE = 1
+    ROLE = 2
+    LEGACY = 4
+    PART = 8
+    SURROGATE = 16
+    CALLS = 32
+    IDS = 64
+    PAIRING = 128
+    NAMES = 256
+    ARGUMENTS = 512
+    THINKING = 1024
+    CONTENT = 2048
+    KEYS = 4096
+    EMPTY = 8192
+    SYSTEM = 16384
+    TURNS = 32768
+    MARKERS = 65536
+
+
+@dataclass(slots=True)
+class Window:
+    """The messages of one window while its rules run."""
+
+    messages: list[Message]
+    origins: list[int | None]
+    """For each message its place in the transcript as it came in, ``None`` for one of ours."""
+    opening: bool
+    followed: bool
+    """Whether, as it came in, it held a message that is not the assistant's; a window that did keeps one."""
+    last: bool
+    """Nothing comes after. Rules may ask only where no follower could make a difference to what was sent."""
+
+    @property
+    def run(self) -> int:
+        """How many assistant messages open the window."""
+        return next((i for i, message in enumerate(self.messages) if not message.is_assistant), len(self.messages))
+
+    def apply(self, fix: Fix, becomes: list[Message], at: int) -> None:
+        """Put ``becomes`` in the place of the span of ``fix``, which has moved to ``at``."""
+        span = slice(at, at + fix.stop - fix.start)
+        origin = self.origin(at)
+        kept = self.origins[span] if len(becomes) == fix.stop - fix.start else [origin] * len(becomes)
+        self.messages[span] = becomes
+        self.origins[span] = kept
+
+    def origin(self, at: int) -> int | None:
+        """The place in the transcript of the message at ``at``, or of the nearest one before it."""
+        return next((o for o in reversed(self.origins[: at + 1]) if o is not None), None)
+
+
+@dataclass(slots=True)
+class Memory:
+    """What rules may know of the windows before: nothing in it is ever taken back."""
+
+    call_ids: set[str] = field(default_factory=set)
+    """Every call id that was given or came in, in the form it had and the form it was sent in."""
+    id_counts: dict[str, int] = field(default_factory=dict)
+    """How often a call id came in, or a name was made from one stem."""
+    has_user: bool = False
+    has_turns: bool = False
+    """Whether a message that is no system message was seen."""
+    has_system: bool = False
