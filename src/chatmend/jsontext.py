@@ -27,6 +27,27 @@ def parse(text: str) -> object:
         raise ValueError(message) from None
 
 
+def parse_once(text: str) -> object:
+    """The value of a JSON text in which no key stands twice.
+
+    Raises:
+        ValueError: it is no JSON, nested too deep, or has a key twice, of which a parser keeps only one.
+    """
+    try:
+        return json.loads(text, object_pairs_hook=_distinct)
+    except RecursionError:
+        message = "nested too deep"
+        raise ValueError(message) from None
+
+
+def _distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        message = "a key stands twice"
+        raise ValueError(message)
+    return value
+
+
 def is_object(text: str) -> bool:
     """Whether a text is JSON and its value an object."""
     try:

@@ -283,10 +283,18 @@ def replay(messages: Messages, changes: tuple[Change, ...] | list[Change]) -> Me
 
 def _splice(messages: Messages, change: Change) -> None:
     stop = change.at + len(change.before)
-    if messages[change.at : stop] != list(change.before):
+    found = messages[change.at : stop]
+    if len(found) != len(change.before) or not all(map(_is_same, found, change.before)):
         text = f"{change.code} at message {change.index}: the transcript is not the one the change was recorded on"
         raise ReplayError(text)
     messages[change.at : stop] = change.after
+
+
+def _is_same(one: object, other: object) -> bool:
+    try:
+        return one is other or one == other
+    except RecursionError:
+        return False
 
 
 __all__ = ["Change", "Dialect", "Effect", "Repaired", "RepairedRequest", "Symptom", "check", "repair", "repair_request", "replay"]

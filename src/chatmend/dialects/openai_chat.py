@@ -29,7 +29,7 @@ def read(native: Native) -> Message:
         result = ToolResult(native.get("tool_call_id"), content, native.get("name"), legacy, native)
         return Message(role, (result,), native, spelling)
     if role is not Role.ASSISTANT:
-        return Message(role, content, native, spelling)
+        return Message(role, (*content, *_calls(native)), native, spelling)
     return Message(role, (*_thinking(native), *content, *_calls(native)), native, spelling)
 
 

@@ -35,7 +35,7 @@ def call_scanner(limits: Limits) -> Callable[[list[Any], list[str]], int]:
     named = re.compile(limits.tool_name_pattern).fullmatch if limits.tool_name_pattern else None
     names: set[str] = set()
     arguments, signatures = limits.arguments, limits.thought_signatures
-    single, kimi = limits.single_call, limits.call_id_style == "kimi"
+    single, tools = limits.single_call, limits.tools_taken
 
     def scan_call(call: Any, ids: list[str]) -> int:  # noqa: ANN401 - anything may stand here
         try:
@@ -47,7 +47,7 @@ def call_scanner(limits: Limits) -> Callable[[list[Any], list[str]], int]:
             mask |= Symptom.CALLS | Symptom.PAIRING
         else:
             ids.append(call_id)
-            if len(call_id) > longest or (matches and not matches(call_id)) or not call_id.isascii() or kimi:
+            if len(call_id) > longest or (matches and not matches(call_id)) or not call_id.isascii():
                 mask |= Symptom.IDS | Symptom.SURROGATE
         if name.__class__ is not str:
             mask |= Symptom.CALLS | Symptom.NAMES
@@ -73,7 +73,7 @@ def call_scanner(limits: Limits) -> Callable[[list[Any], list[str]], int]:
         mask = 0
         for call in calls:
             mask |= scan_call(call, ids)
-        if single and len(calls) > 1:
+        if not tools or (single and len(calls) > 1):
             mask |= Symptom.CALLS
         return mask | (Symptom.THINKING if signatures == "required" else 0)
 
@@ -98,7 +98,7 @@ def scanner(limits: Limits) -> Scan:  # noqa: C901 - one closure over what a tar
                 mask |= Symptom.SURROGATE
             if (not content or content.isspace()) and not native.get("tool_calls"):
                 mask |= Symptom.EMPTY
-            elif role == "assistant" and content[-1].isspace():
+            elif role == "assistant" and content and content[-1].isspace():
                 mask |= Symptom.TURNS
         elif content.__class__ is list:
             mask |= scan_parts(content) | Symptom.CONTENT

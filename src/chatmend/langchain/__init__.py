@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
@@ -110,6 +111,9 @@ def _repaired(messages: Messages, *, target: str, policy: Policy | None) -> list
     try:
         conversion = _Conversion(came)
         done = repair(conversion.native, target, policy=policy)
+        if counts := Counter(change.code for change in done.changes if change.applied):
+            # Codes and counts, never content.
+            _log.info("chatmend repaired: %s", ", ".join(f"{code} x{n}" for code, n in sorted(counts.items())))
         return came if done.messages is conversion.native else conversion.back(done.messages)
     except ChatmendError:
         raise

@@ -21,9 +21,10 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Literal
 
 import litellm
+from litellm.integrations.custom_logger import CustomLogger
+
 from chatmend.errors import PolicyError
 from chatmend.repair import repair
-from litellm.integrations.custom_logger import CustomLogger
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -31,6 +31,7 @@ from chatmend.rules import (
     unknown_part,
     unknown_role,
     unreadable_message,
+    unsupported_tools,
 )
 from chatmend.rules.rule import Context, Rule
 
@@ -42,6 +43,7 @@ RULES: tuple[Rule, ...] = (
     legacy_function.RULE,  # its calls and results take part in the pairing
     unknown_part.RULE,  # parts are settled before they are moved
     malformed_tool_call.RULE,  # before pairing: what is no call needs no result
+    unsupported_tools.RULE,  # before pairing: nothing is left to pair
     missing_call_id.RULE,  # before pairing: it goes by ids
     duplicate_tool_result.RULE,  # one result a call, before any is moved
     orphan_tool_result.RULE,  # then those of no call

@@ -53,9 +53,13 @@ def _readable(part: Part, context: Context) -> Part:
 def _as_object(value: object) -> dict[str, object]:
     if value is None or (isinstance(value, str) and not value.strip()):
         return {}
-    if isinstance(value, str) and jsontext.is_object(value):
-        parsed = jsontext.parse(value)
-        return parsed if isinstance(parsed, dict) else {}
+    if isinstance(value, str):
+        try:
+            parsed = jsontext.parse_once(value)
+        except ValueError:
+            parsed = None
+        if isinstance(parsed, dict):
+            return parsed
     return {RAW_ARGUMENTS: value if isinstance(value, str) else jsontext.dumps(value)}
 
 

@@ -45,12 +45,13 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             parts = tuple(_mended(part, message, context) for part in message.parts)
             if any(old is not new for old, new in zip(message.parts, parts, strict=True)):
                 told = any(isinstance(new, Text) and isinstance(old, ToolCall) for old, new in zip(message.parts, parts, strict=True))
-                effect = Effect.DEGRADES if told else Effect.ADDS
+                named = any(call.name == UNKNOWN for call in replace(message, parts=parts).calls)
+                effect = Effect.DEGRADES if told else Effect.ADDS if named else Effect.RESHAPES
                 yield Fix(at, at + 1, (replace(message, parts=parts),), "an entry is no complete tool call", effect)
 
 
 def _mended(part: Part, message: Message, context: Context) -> Part:
-    if not isinstance(part, ToolCall) or part.legacy:
+    if not isinstance(part, ToolCall) or (part.legacy and message.is_assistant):
         return part
     native = part.native
     if not message.is_assistant or not isinstance(native, dict):
@@ -65,4 +66,4 @@ def _mended(part: Part, message: Message, context: Context) -> Part:
     return part
 
 
-RULE = Rule("TOOL003", "malformed-tool-call", Symptom.CALLS | Symptom.PAIRING, find)
+RULE = Rule("TOOL003", "malformed-tool-call", Symptom.CALLS | Symptom.PAIRING | Symptom.KEYS | Symptom.ROLE, find)

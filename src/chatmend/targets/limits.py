@@ -39,6 +39,8 @@ class Limits:
     """The key that makes a trailing assistant message legal (``prefix`` on Mistral)."""
 
     # Tool calls and results
+    tools_taken: bool = True
+    """The target knows tool calls and results at all."""
     pairing: bool = False
     """Every call must be answered directly behind it, every result must answer such a call."""
     trailing_calls: bool = False
@@ -55,7 +57,7 @@ class Limits:
     """Regular expression that a whole call id must match."""
     call_id_style: str = "any"
     """How an id of ours is spelled where one must be made: ``any`` (stem and hash, ``[A-Za-z0-9_-]``), ``alnum``
-    (the same without ``_`` and ``-``), ``alnum9`` (nine characters), ``kimi`` (``functions.NAME:INDEX``)."""
+    (the same without ``_`` and ``-``), ``alnum9`` (nine characters)."""
     max_call_id_length: int | None = None
     unique_call_ids: str = "no"
     """Where an id may occur on one call only: ``no``, ``message`` or ``request``."""

@@ -1,0 +1,31 @@
+"""Recorded requests of real providers, where they are at hand: ``$CHATMEND_CORPUS`` or ``../shared/corpus``."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(os.environ.get("CHATMEND_CORPUS") or Path(__file__).resolve().parents[2] / "shared" / "corpus")
+DIALECTS = {"openai_chat": "openai_chat", "mistral_chat": "openai_chat", "anthropic": "anthropic_messages"}
+_PROVIDERS = {"google": "gemini", "vertex": "vertex_ai", "together": "together_ai", "bedrock-mantle": "together_ai"}
+
+
+def rows(name: str) -> list[dict[str, Any]]:
+    """The rows of one corpus file; none where the corpus is absent."""
+    path = ROOT / f"{name}.jsonl"
+    if not path.exists():
+        return []
+    with path.open(encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def spoken(name: str) -> list[dict[str, Any]]:
+    """The rows in a format that has a dialect."""
+    return [row for row in rows(name) if row["format"] in DIALECTS and isinstance(row["body"].get("messages"), list)]
+
+
+def target_of(row: dict[str, Any]) -> str:
+    """The provider and model that answered, as LiteLLM would name them."""
+    return f"{_PROVIDERS.get(row['provider'], row['provider'])}/{row['model']}"

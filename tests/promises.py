@@ -1,0 +1,105 @@
+"""The promises of a repair, each as a function that says what is broken; used by the properties and by the fuzzer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import chatmend
+from chatmend.dialects import DIALECTS
+from chatmend.dialects.content import MEDIA
+from tests.broken import digest, expected_tokens
+from tests.acceptance import judge
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from chatmend.repair import Repaired
+
+
+def repaired(messages: list[Any], target: str, dialect: str, system: object = None, tools: object = None) -> Repaired:
+    """The repair of a transcript in a dialect."""
+    return chatmend.repair(messages, target, dialect=dialect, system=system, tools=tools)
+
+
+def unmarked(value: Any) -> Any:
+    """A message without cache markers, which promise 3 sets aside."""
+    try:
+        return _unmarked(value)
+    except RecursionError:
+        return digest(value)
+
+
+def _unmarked(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: _unmarked(v) for k, v in value.items() if k != "cache_control"}
+    return [_unmarked(item) for item in value] if isinstance(value, list) else value
+
+
+def without_media(messages: list[Any]) -> list[Any]:
+    """Messages with a word in the place of each image or file: these are carried, and judged by another room."""
+    return [_without_media(message) for message in messages]
+
+
+def _without_media(message: Any) -> Any:
+    if not isinstance(message, dict) or not isinstance(message.get("content"), list):
+        return message
+    return {**message, "content": [_word(part) for part in message["content"]]}
+
+
+def _word(part: Any) -> Any:
+    kind = part.get("type") if isinstance(part, dict) else None
+    if isinstance(kind, str) and kind in MEDIA:
+        return {"type": "text", "text": "(media)"}
+    return _without_media(part)
+
+
+def boundaries(messages: list[Any], dialect: str) -> list[int]:
+    """Where a prefix was certainly sent: an assistant message follows something else, behind a user or a result."""
+    read = [DIALECTS[dialect].read(message) for message in messages]
+    spoken, places = False, []
+    for at, message in enumerate(read):
+        if message.is_assistant and at and not read[at - 1].is_assistant and spoken:
+            places.append(at)
+        spoken = spoken or message.role in ("user", "tool")
+    return places
+
+
+def broken_promises(messages: list[Any], target: str, dialect: str, *, judged: bool = True) -> Iterator[str]:
+    """Every promise that the repair of one transcript breaks, with what shows it."""
+    before = digest(messages)
+    done = repaired(messages, target, dialect)
+    if digest(messages) != before:
+        yield "6 pure: the input was changed"
+    if digest(chatmend.replay(messages, done.changes)) != digest(done.messages):
+        yield "5 replay: the changes do not give the result"
+    again = repaired(done.messages, target, dialect, system=done.system)
+    if again.messages is not done.messages:
+        yield f"6 idempotent: {again.report()[:300]}"
+    if lost := _lost(messages, done):
+        yield f"4 lost: {sorted(lost)[:5]}"
+    yield from _moved_prefixes(messages, target, dialect, done)
+    if judged and not (refused := judge(dialect, target, without_media(done.messages), system=done.system)):
+        return
+    if judged:
+        yield f"1 refused: {refused[0][:300]}"
+
+
+def _lost(messages: list[Any], done: Repaired) -> set[str]:
+    sent = expected_tokens([done.messages, done.system])
+    dropped = expected_tokens([list(c.before) for c in done.changes if c.effect is chatmend.Effect.DROPS])
+    return expected_tokens(messages) - sent - dropped
+
+
+def _moved_prefixes(messages: list[Any], target: str, dialect: str, done: Repaired) -> Iterator[str]:
+    whole = [unmarked(message) for message in done.messages]
+    for at in boundaries(messages, dialect):
+        sent = repaired(messages[:at], target, dialect).messages
+        sent_plain = [unmarked(message) for message in sent]
+        if whole[: len(sent)] != sent_plain:
+            yield f"3 prefix: at {at} of {len(messages)}"
+            return
+        fed = repaired([*sent, *messages[at:]], target, dialect).messages
+        if [unmarked(message) for message in fed[: len(sent)]] != sent_plain:
+            yield f"3 prefix, fed back: at {at} of {len(messages)}"
+            return
+
