@@ -8,7 +8,7 @@ import chatmend
 from chatmend.dialects import DIALECTS
 from chatmend.dialects.content import MEDIA
 from tests.broken import digest, expected_tokens
-from tests.acceptance import judge
+from tests.judges import judge
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,7 +15,7 @@ import pytest
 import chatmend
 from chatmend.placeholders import CONTINUED, NO_RESULT, NOTE, RAW_ARGUMENTS, SYSTEM_NOTE
 from tests import corpus
-from tests.acceptance import judge
+from tests.judges import judge
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -195,7 +195,7 @@ def test_two_results_of_a_reused_id_each_stay_with_their_own_call(row: Row, targ
     assert len(results(sent)) == 2
 
 
-@case("PAIR-10")
+@case("PAIR-10", OPENAI, CLAUDE, "strict")
 def test_a_conversation_that_begins_with_a_call_keeps_the_call_and_all_words(row: Row, target: str) -> None:
     sent = mended(row, target)
     words = [words for _, words in said(sent) if words != CONTINUED]
@@ -203,6 +203,12 @@ def test_a_conversation_that_begins_with_a_call_keeps_the_call_and_all_words(row
     if target == "strict":
         assert sent[0]["role"] == "user"
     assert judge("openai_chat", target, sent) == []
+
+
+@pytest.mark.xfail(strict=True, reason="Mistral's validator takes no call before the first user; nothing is put there")
+@case("PAIR-10", MISTRAL)
+def test_a_conversation_that_begins_with_a_call_is_accepted_by_mistral(row: Row, target: str) -> None:
+    assert judge("openai_chat", target, mended(row, target)) == []
 
 
 @case("PAIR-11")

@@ -102,7 +102,7 @@ def test_a_plain_conversation_comes_back_as_the_very_same_list(target: str) -> N
     assert (done.messages is messages, done.changes) == (True, ()), done.report()
 
 
-@pytest.mark.parametrize("target", OPENAI_CHAT)
+@pytest.mark.parametrize("target", [target for target in OPENAI_CHAT if "gemma" not in target])
 def test_a_finished_tool_exchange_comes_back_as_the_very_same_list(target: str) -> None:
     messages = readable(one_tool(), target)
     done = chatmend.repair(messages, target, tools=[{"type": "function", "function": {"name": "weather"}}])

@@ -226,4 +226,4 @@ def test_strict_alternation_on_bare_openai_continues_between_neighbours() -> Non
 
 def test_a_misspelt_target_names_the_nearest_one() -> None:
     with pytest.raises(chatmend.TargetError, match="anthropic"):
-        chatmend.repair([user("hi")], "antropic/claude-sonnet-4-5")
+        chatmend.repair([user("hi")], "antropic")

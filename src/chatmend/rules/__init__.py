@@ -47,7 +47,8 @@ RULES: tuple[Rule, ...] = (
     missing_call_id.RULE,  # before pairing: it goes by ids
     duplicate_tool_result.RULE,  # one result a call, before any is moved
     orphan_tool_result.RULE,  # then those of no call
-    late_tool_result.RULE,  # then those in the wrong place
+    late_tool_result.RULE,  # then those of closed calls
+    late_tool_result.DISPLACED,  # then those in the wrong place, notes no longer among them
     missing_tool_result.RULE,  # only now is it known which are missing
     split_assistant_turn.RULE,  # results stand behind the run, so the run can be one
     tool_result_order.RULE,  # the calls have their final order

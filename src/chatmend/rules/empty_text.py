@@ -41,12 +41,17 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             if message is not old and not (ends_open and at == run - 1 and not speaks[at]):
                 yield Fix(at, at + 1, (message,), "an empty text says nothing")
             continue
-        peers = speaks[:run] if at < run else speaks[run:]
+        peers = speaks[:run] if at < run else _peers(message, left[run:], speaks[run:])
         alone = not any(peers) and at == (run - 1 if at < run else len(left) - 1)
         if message.results or alone:
             yield Fix(at, at + 1, (_filled(message),), "an empty message is refused", Effect.ADDS)
         else:
             yield Fix(at, at + 1, (), "an empty message says nothing")
+
+
+def _peers(message: Message, left: list[Message], speaks: list[bool]) -> list[bool]:
+    """Who else speaks; a system message cannot stand for a user's turn."""
+    return [speaks[at] for at, other in enumerate(left) if message.is_system or not other.is_system]
 
 
 def _filled(message: Message) -> Message:

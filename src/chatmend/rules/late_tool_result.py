@@ -31,19 +31,18 @@ if TYPE_CHECKING:
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """Results of earlier windows, then results of this one that stand too far behind."""
+    """Results of calls that an earlier window closed."""
     if not context.limits.pairing:
-        return
-    found = match(window)
-    if found.strays:
-        late = [place for place in found.strays if was_called(window, place, memory)]
-        if context.policy.orphans == "drop":
-            yield from tell(window, late, frozenset(late), "its call was closed before", Effect.DROPS)
-        else:
-            yield from tell(window, late, frozenset(), "its call was closed before", Effect.DEGRADES)
-        if late:
-            return
-    yield from _moved(window, found, context)
+        return iter(())
+    late = [place for place in match(window).strays if was_called(window, place, memory)]
+    if context.policy.orphans == "drop":
+        return tell(window, late, frozenset(late), "its call was closed before", Effect.DROPS)
+    return tell(window, late, frozenset(), "its call was closed before", Effect.DEGRADES)
+
+
+def find_displaced(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
+    """Results of this window that stand too far behind."""
+    return _moved(window, match(window), context) if context.limits.pairing else iter(())
 
 
 def _moved(window: Window, found: Exchanges, context: Context) -> Iterator[Fix]:
@@ -110,3 +109,4 @@ def _needs_ids(window: Window, answers: dict[Place, int], found: Exchanges) -> b
 
 
 RULE = Rule("TOOL006", "late-tool-result", Symptom.PAIRING, find)
+DISPLACED = Rule("TOOL006", "late-tool-result", Symptom.PAIRING, find_displaced)

@@ -19,7 +19,7 @@ from chatmend import jsontext
 from chatmend.changes import Effect, Fix
 from chatmend.dialects.content import TEXTS
 from chatmend.rules.rule import Context, Rule
-from chatmend.transcript import Media, Opaque, Part, Role, Text, Thinking, ToolResult
+from chatmend.transcript import Media, Opaque, Part, Text, Thinking, ToolResult
 from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
@@ -29,21 +29,25 @@ if TYPE_CHECKING:
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Parts without a type, or with one that is not known."""
     limits = context.limits
-    if limits.part_types is None and limits.typeless_parts:
+    if limits.part_types is None and limits.typeless_parts and limits.bare_strings:
         return
     for at, message in enumerate(window.messages):
-        parts = tuple(_readable(part, message.role, context) for part in message.parts)
+        listed = isinstance(message.native, dict) and isinstance(message.native.get("content"), list)
+        parts = tuple(_readable(part, context, listed=listed) for part in message.parts)
         if any(old is not new for old, new in zip(message.parts, parts, strict=True)):
             yield Fix(at, at + 1, (replace(message, parts=parts),), "the target cannot read the part", Effect.DEGRADES)
 
 
-def _readable(part: Part, role: Role, context: Context) -> Part:
+def _readable(part: Part, context: Context, *, listed: bool) -> Part:
     if isinstance(part, ToolResult):
-        content = tuple(_readable(p, role, context) for p in part.content)
+        inner = isinstance(part.native, dict) and isinstance(part.native.get("content"), list)
+        content = tuple(_readable(p, context, listed=inner) for p in part.content)
         same = all(old is new for old, new in zip(part.content, content, strict=True))
         return part if same else replace(part, content=content)
     native = part.native
     if isinstance(part, Text):
+        if isinstance(native, str) and listed and not context.limits.bare_strings:
+            return Text(part.text, {"type": "text", "text": ""})
         if not isinstance(native, dict) or (isinstance(native.get("type"), str) and _is_known(native, context)):
             return part
         return Text(part.text, {**native, "type": "text"} if native.get("type") is None else None)

@@ -32,14 +32,14 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         return
     for at, message in enumerate(window.messages):
         spelling = message.spelling
-        if spelling == message.role and message.role in roles:
+        if spelling == message.role and message.role in roles and not (message.role is Role.TOOL and context.top_level_system):
             continue
         if spelling == "function" and (context.limits.legacy_functions or not message.calls):
             continue
-        if message.role is Role.TOOL and context.top_level_system:
-            continue
         role = message.role if message.role in roles or not message.is_system else Role.SYSTEM
-        if role is Role.TOOL and "tool" not in roles:
+        if role is Role.TOOL and context.top_level_system:
+            role = Role.USER
+        elif role is Role.TOOL and "tool" not in roles:
             continue
         named = isinstance(spelling, str) and spelling.strip() and spelling not in ALIASES
         parts = (Text(f"{spelling}:"), *message.parts) if named and role is Role.USER else message.parts

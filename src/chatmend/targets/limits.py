@@ -89,7 +89,9 @@ class Limits:
     part_types: frozenset[str] | None = None
     """Types of content parts that are known; None: any."""
     typeless_parts: bool = True
-    """A part without a type, or a bare string as a part, is taken."""
+    """A part without a type is taken."""
+    bare_strings: bool = True
+    """A bare string is taken as a part."""
     message_name: frozenset[str] | None = None
     """Roles on which ``name`` is taken; None: all."""
     message_name_pattern: str | None = None

@@ -1,0 +1,280 @@
+"""What a repair costs, beside ``json.dumps`` of the same transcript and beside what others offer.
+
+    python benchmarks/bench_repair.py
+
+Everything is measured in one run, best of several; a ratio compares with ``json.dumps`` of the same messages.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import gc
+import importlib
+import json
+import logging
+import os
+import subprocess
+import sys
+import time
+import tracemalloc
+from typing import TYPE_CHECKING, Any
+
+import chatmend
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+logging.getLogger("LiteLLM").setLevel(logging.ERROR)  # one warning a repaired message
+TARGETS = {
+    "openai": "openai/gpt-4o",
+    "anthropic": "anthropic/claude-sonnet-4-5",
+    "gemini": "gemini/gemini-2.5-flash",
+    "mistral": "mistral/open-mistral-7b",
+    "strict": "strict",
+}
+SMALL, LARGE = 1_000, 100_000
+Messages = list[Any]
+Row = tuple[str, float, float, str]
+
+
+def exchange(number: int, call_id: str, padding: int) -> Messages:
+    """A question, a call, its result and an answer; the result carries most of the bytes, as in agents."""
+    arguments = json.dumps({"path": f"src/file_{number}.py", "lines": [number, number + 80]})
+    call = {"id": call_id, "type": "function", "function": {"name": "read_file", "arguments": arguments}}
+    return [
+        {"role": "user", "content": f"Question {number}: what does file {number} do?"},
+        {"role": "assistant", "content": "I read it.", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": call_id, "content": f"line {number}: return value\n" * (padding // 24)},
+        {"role": "assistant", "content": f"File {number} returns a value. " + "It is short. " * 10},
+    ]
+
+
+def transcript(count: int, name: Callable[[int], str] = "Call{:05d}".format, padding: int = 1_300) -> Messages:
+    """A valid agent transcript of ``count`` messages; ids are nine letters and digits, which every target takes."""
+    said = [message for number in range(count // 4 - 1) for message in exchange(number, name(number), padding)]
+    end = [("user", "Thanks."), ("assistant", "You are welcome."), ("user", "And now?")]
+    front = [{"role": "system", "content": "Be brief."}]
+    return [*front, *said, *({"role": role, "content": text} for role, text in end)]
+
+
+def broken(count: int) -> Messages:
+    """Every tenth exchange has another one of ten defects."""
+    messages: Messages = []
+    for number in range(count // 4):
+        messages += defect(number % 10, number, exchange(number, f"Call{number:05d}", 1_300))
+    return messages
+
+
+def defect(kind: int, number: int, said: Messages) -> Messages:
+    """One exchange, broken in the way that ``kind`` says."""
+    asked, called, came, answered = said
+    call = called["tool_calls"][0]
+    cut = {**call, "function": {"name": "read_file", "arguments": '{"path": "src/fi'}}
+    late = {"role": "user", "content": "hurry"}
+    ways: tuple[Callable[[], Messages], ...] = (
+        lambda: [asked, called, late, answered],
+        lambda: [asked, called, late, came, answered],
+        lambda: [asked, came, answered, late],
+        lambda: [asked, called, came, dict(came), answered],
+        lambda: [asked, {**called, "tool_calls": [{**call, "id": "call_0"}]}, {**came, "tool_call_id": "call_0"}, answered],
+        lambda: [asked, {**called, "tool_calls": [cut]}, came, answered],
+        lambda: [asked, {"role": "system", "content": f"rule {number}"}, called, came, answered],
+        lambda: [asked, {**called, "content": None}, {**came, "content": "half \ud83d"}, {**answered, "content": " "}],
+        lambda: [asked, dict(asked), answered, dict(answered)],
+        lambda: [{**asked, "role": "critic"}, called, answered, came],
+    )
+    return ways[kind]()
+
+
+def best(run: Callable[[], object], times: int = 5) -> float:
+    """Seconds of the fastest of several runs."""
+    took = []
+    for _ in range(times):
+        gc.collect()
+        start = time.perf_counter()
+        run()
+        took.append(time.perf_counter() - start)
+    return min(took)
+
+
+def beside(run: Callable[[], object], messages: Messages, times: int = 5) -> tuple[float, float]:
+    """Seconds of a run, and its ratio to ``json.dumps``: in turn, so that both see the same machine."""
+    pairs = [(best(run, 1), best(functools.partial(json.dumps, messages), 1)) for _ in range(times)]
+    took = min(first for first, _ in pairs)
+    return took, took / min(second for _, second in pairs)
+
+
+def repairs(label: str, messages: Messages) -> Iterator[Row]:
+    """The repair for each target."""
+    unit = best(functools.partial(json.dumps, messages))
+    size = len(json.dumps(messages))
+    yield f"json.dumps, {label}", unit, 1.0, f"{len(messages):,} messages, {size // 1000:,} KB"
+    for name, target in TARGETS.items():
+        took, ratio = beside(functools.partial(chatmend.repair, messages, target), messages)
+        done = chatmend.repair(messages, target)
+        note = "same list" if done.messages is messages else f"{len(done.changes):,} changes"
+        yield f"repair for {name}, {label}", took, ratio, note
+
+
+def growth() -> Iterator[Row]:
+    """Time per message at two sizes, also for ids that make a careless repairer quadratic."""
+    kinds: dict[str, Callable[[int], str]] = {
+        "distinct ids": "Call{:05d}".format,
+        "one id": lambda _: "call_0",
+        "ids with one stem": lambda number: "call" + "".join(":./"[int(d, 3)] for d in _base3(number)),
+    }
+    for kind, name in kinds.items():
+        for target in ("openai", "anthropic", "mistral"):
+            small, large = (transcript(count, name, padding=48) for count in (SMALL, LARGE))
+            few = best(functools.partial(chatmend.repair, small, TARGETS[target])) / SMALL
+            took, ratio = beside(functools.partial(chatmend.repair, large, TARGETS[target]), large, 1)
+            note = f"{took / LARGE * 1e6:.2f} us a message, {few * 1e6:.2f} at {SMALL:,}: x{took / LARGE / few:.2f}"
+            yield f"{LARGE:,} messages for {target}, {kind}", took, ratio, note
+
+
+def _base3(number: int) -> str:
+    digits = ""
+    for _ in range(10):
+        number, digit = divmod(number, 3)
+        digits += str(digit)
+    return digits
+
+
+def memory(messages: Messages) -> Iterator[Row]:
+    """The peak that a repair of a valid transcript adds."""
+    for name, target in TARGETS.items():
+        chatmend.repair(messages, target)
+        gc.collect()
+        tracemalloc.start()
+        chatmend.repair(messages, target)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        yield f"memory for {name}, valid", 0.0, 0.0, f"{peak / len(messages):,.0f} bytes a message at the peak"
+
+
+def imports() -> Iterator[Row]:
+    """Importing chatmend in a new interpreter, and starting the interpreter alone."""
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    took = {
+        code: best(functools.partial(subprocess.run, [sys.executable, "-c", code], env=env, check=True), 5)
+        for code in ("pass", "import json, re, dataclasses", "import chatmend")
+    }
+    bare = took["pass"]
+    for code, seconds in took.items():
+        yield f"python -c '{code}'", seconds, 0.0, f"{(seconds - bare) * 1e3:.0f} ms above a bare interpreter"
+
+
+def _litellm_sanitize() -> Callable[[Messages], object]:
+    litellm = importlib.import_module("litellm")
+    litellm.modify_params = True
+    logging.getLogger("LiteLLM").setLevel(logging.ERROR)
+    factory = importlib.import_module("litellm.litellm_core_utils.prompt_templates.factory")
+    run: Callable[[Messages], object] = factory.sanitize_messages_for_tool_calling
+    return run
+
+
+def _litellm_anthropic() -> Callable[[Messages], object]:
+    litellm = importlib.import_module("litellm")
+    litellm.modify_params = True
+    logging.getLogger("LiteLLM").setLevel(logging.ERROR)
+    factory = importlib.import_module("litellm.litellm_core_utils.prompt_templates.factory")
+
+    def run(messages: Messages) -> object:
+        spoken = [message for message in messages if message["role"] != "system"]
+        return factory.anthropic_messages_pt(spoken, "claude-sonnet-4-5", "anthropic")
+
+    return run
+
+
+def _langchain() -> Callable[[Messages], object]:
+    core = importlib.import_module("langchain_core.messages")
+
+    def run(messages: Messages) -> object:
+        return core.merge_message_runs(core.convert_to_messages(messages))
+
+    return run
+
+
+def _turnsafe() -> Callable[[Messages], object]:
+    turnsafe = importlib.import_module("turnsafe")
+    return functools.partial(turnsafe.repair, provider="openai")
+
+
+def _pydantic_ai() -> Callable[[Messages], object]:
+    said = importlib.import_module("pydantic_ai.messages")
+
+    def parts(message: Any) -> object:  # noqa: ANN401 - of many kinds
+        if message["role"] == "tool":
+            part = said.ToolReturnPart(tool_name="read_file", content=message["content"], tool_call_id=message["tool_call_id"])
+            return said.ModelRequest(parts=[part])
+        if message["role"] != "assistant":
+            return said.ModelRequest(parts=[said.UserPromptPart(content=message["content"])])
+        calls = [
+            said.ToolCallPart(tool_name=c["function"]["name"], args=c["function"]["arguments"], tool_call_id=c["id"])
+            for c in message.get("tool_calls") or ()
+        ]
+        return said.ModelResponse(parts=[said.TextPart(content=message["content"] or ""), *calls])
+
+    def prepare(messages: Messages) -> object:
+        history = [parts(message) for message in messages]
+        return functools.partial(said.repair_messages, history)
+
+    prepare.prepares = True  # type: ignore[attr-defined]
+    return prepare
+
+
+PEERS = {
+    "litellm sanitize_messages_for_tool_calling": _litellm_sanitize,
+    "litellm anthropic_messages_pt (converts too)": _litellm_anthropic,
+    "langchain_core merge_message_runs (converts too)": _langchain,
+    "turnsafe repair (openai)": _turnsafe,
+    "pydantic_ai repair_messages (conversion not counted)": _pydantic_ai,
+}
+
+
+def peers(label: str, messages: Messages) -> Iterator[Row]:
+    """What others take for the same messages; each run gets copies, made outside the measured time."""
+    for name, load in PEERS.items():
+        try:
+            run = load()
+            took, ratio = min(_timed(run, messages) for _ in range(3))
+        except ImportError as error:
+            yield f"{name}, {label}", 0.0, 0.0, f"not importable: {error}"[:70]
+        except Exception as error:  # noqa: BLE001 - that a peer raises is a result
+            yield f"{name}, {label}", 0.0, 0.0, f"raises {type(error).__name__}: {error}"[:70].replace("\n", " ")
+        else:
+            yield f"{name}, {label}", took, ratio, ""
+
+
+def _timed(run: Callable[[Messages], object], messages: Messages) -> tuple[float, float]:
+    own = copy.deepcopy(messages)
+    todo: Any = run(own) if getattr(run, "prepares", False) else functools.partial(run, own)
+    return beside(todo, messages, 1)
+
+
+def table(rows: Iterator[Row]) -> None:
+    """Print rows as they come."""
+    for label, seconds, ratio, note in rows:
+        took = f"{seconds * 1e3:10.2f}" if seconds else f"{'-':>10}"
+        times = f"{ratio:8.2f}" if ratio else f"{'-':>8}"
+        print(f"{label:68}{took}{times}  {note}".rstrip(), flush=True)
+
+
+def main() -> int:
+    """Print one table."""
+    valid, bad = transcript(SMALL), broken(SMALL)
+    print(f"{'':68}{'ms':>10}{'x dumps':>8}")
+    table(repairs("valid", valid))
+    table(repairs("broken", bad))
+    table(growth())
+    table(memory(valid))
+    table(imports())
+    table(peers("valid", valid))
+    table(peers("broken", bad))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
