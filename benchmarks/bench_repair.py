@@ -72,13 +72,19 @@ def defect(kind: int, number: int, said: Messages) -> Messages:
     asked, called, came, answered = said
     call = called["tool_calls"][0]
     cut = {**call, "function": {"name": "read_file", "arguments": '{"path": "src/fi'}}
+    same = {**call, "id": "call_0"}
     late = {"role": "user", "content": "hurry"}
     ways: tuple[Callable[[], Messages], ...] = (
         lambda: [asked, called, late, answered],
         lambda: [asked, called, late, came, answered],
         lambda: [asked, came, answered, late],
         lambda: [asked, called, came, dict(came), answered],
-        lambda: [asked, {**called, "tool_calls": [{**call, "id": "call_0"}]}, {**came, "tool_call_id": "call_0"}, answered],
+        lambda: [
+            asked,
+            {**called, "tool_calls": [{**call, "id": "call_0"}]},
+            {**came, "tool_call_id": "call_0"},
+            answered,
+        ],
         lambda: [asked, {**called, "tool_calls": [cut]}, came, answered],
         lambda: [asked, {"role": "system", "content": f"rule {number}"}, called, came, answered],
         lambda: [asked, {**called, "content": None}, {**came, "content": "half \ud83d"}, {**answered, "content": " "}],
@@ -207,7 +213,9 @@ def _pydantic_ai() -> Callable[[Messages], object]:
 
     def parts(message: Any) -> object:  # noqa: ANN401 - of many kinds
         if message["role"] == "tool":
-            part = said.ToolReturnPart(tool_name="read_file", content=message["content"], tool_call_id=message["tool_call_id"])
+            part = said.ToolReturnPart(
+                tool_name="read_file", content=message["content"], tool_call_id=message["tool_call_id"]
+            )
             return said.ModelRequest(parts=[part])
         if message["role"] != "assistant":
             return said.ModelRequest(parts=[said.UserPromptPart(content=message["content"])])

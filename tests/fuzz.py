@@ -1,6 +1,6 @@
 """Broken transcripts by seed, for every target: prints what was refused, lost, moved, and how often each rule fired.
 
-    python -m tests.fuzz [COUNT] [TARGET-PART] [FIRST-SEED]
+python -m tests.fuzz [COUNT] [TARGET-PART] [FIRST-SEED]
 """
 
 from __future__ import annotations

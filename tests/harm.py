@@ -22,7 +22,14 @@ def main() -> int:
             if change.effect > chatmend.Effect.RESHAPES:
                 harmed += 1
             if "-v" in sys.argv:
-                print(row["id"], target_of(row), change.code, change.why, str(change.before)[:150], str(change.after)[:150])
+                print(
+                    row["id"],
+                    target_of(row),
+                    change.code,
+                    change.why,
+                    str(change.before)[:150],
+                    str(change.after)[:150],
+                )
     for key, count in sorted(same.items()):
         print(f"{count:6} {key}")
     for (provider, code, effect), count in sorted(table.items()):

@@ -102,4 +102,3 @@ def _moved_prefixes(messages: list[Any], target: str, dialect: str, done: Repair
         if [unmarked(message) for message in fed[: len(sent)]] != sent_plain:
             yield f"3 prefix, fed back: at {at} of {len(messages)}"
             return
-

@@ -44,4 +44,6 @@ ANTHROPIC_MESSAGES = (
     "vertex_ai/claude-sonnet-4-5",
     "minimax/MiniMax-M2",
 )
-ALL = [("openai_chat", target) for target in OPENAI_CHAT] + [("anthropic_messages", target) for target in ANTHROPIC_MESSAGES]
+ALL = [("openai_chat", target) for target in OPENAI_CHAT] + [
+    ("anthropic_messages", target) for target in ANTHROPIC_MESSAGES
+]

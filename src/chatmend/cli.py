@@ -266,7 +266,7 @@ app = typer.Typer(
 Files = Annotated[
     list[Path],
     typer.Argument(
-        metavar="FILE...",
+        metavar="FILE",
         help="JSON: a list of messages, or a request body with 'messages'. JSONL (.jsonl, .ndjson): one per line.",
         show_default=False,
     ),

@@ -49,6 +49,7 @@ class Policy:
     """The worst effect permitted; what would need more is left as it is, and reported."""
 
     def __post_init__(self) -> None:
+        """Refuse values that do not exist."""
         for field, choices in _CHOICES.items():
             if getattr(self, field) not in choices:
                 message = f"{field}={getattr(self, field)!r}: choose one of {', '.join(map(repr, choices))}"
@@ -80,5 +81,7 @@ class Policy:
         if self.alternation == "always":
             changes |= {"alternation": True, "first_user": True, "pairing": True, "folds_turns": False}
         if self.system == "hoist" and limits.system in ("anywhere", "leading", "after-user", "not-after-reply"):
-            changes["system"] = "first" if self.alternation == "always" or limits.system != "anywhere" else limits.system
+            changes["system"] = (
+                "first" if self.alternation == "always" or limits.system != "anywhere" else limits.system
+            )
         return replace(limits, **changes) if changes else limits

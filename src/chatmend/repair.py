@@ -79,7 +79,7 @@ def repair(  # noqa: PLR0913 - what stands beside the messages counts
         TranscriptError: ``messages`` is no list.
         TargetError: no table describes ``target``.
     """
-    if not isinstance(messages, list):
+    if not _is_list(messages):
         text = f"messages must be a list, not {type(messages).__name__}; a request body goes to repair_request"
         raise TranscriptError(text)
     chosen = policy or Policy()
@@ -90,6 +90,10 @@ def repair(  # noqa: PLR0913 - what stands beside the messages counts
     run = _Run(messages, context)
     run.start()
     return run.finish(system, tools)
+
+
+def _is_list(messages: object) -> bool:
+    return isinstance(messages, list)
 
 
 def _is_on(thinking: object) -> bool:
@@ -297,4 +301,15 @@ def _is_same(one: object, other: object) -> bool:
         return False
 
 
-__all__ = ["Change", "Dialect", "Effect", "Repaired", "RepairedRequest", "Symptom", "check", "repair", "repair_request", "replay"]
+__all__ = [
+    "Change",
+    "Dialect",
+    "Effect",
+    "Repaired",
+    "RepairedRequest",
+    "Symptom",
+    "check",
+    "repair",
+    "repair_request",
+    "replay",
+]

@@ -27,13 +27,17 @@ def last_pass(
     changes: list[Change] = []
     if hoisted:
         joined = _joined(system, hoisted)
-        changes.append(_beside("SYS001", "misplaced-system", Effect.RESHAPES, "moved up from the messages", system, joined, "system"))
+        changes.append(
+            _beside(
+                "SYS001", "misplaced-system", Effect.RESHAPES, "moved up from the messages", system, joined, "system"
+            )
+        )
         system = joined
     if context.limits.tools_declared and isinstance(tools, list) and not tools:
         declared = _declaration(messages, context)
         if declared:
             why = "the history holds tool calls, so tools must be declared"
-            if Effect.ADDS <= context.policy.allow:
+            if context.policy.allow >= Effect.ADDS:
                 changes.append(_beside("TOOL014", "undeclared-tools", Effect.ADDS, why, tools, declared, "tools"))
                 tools = declared
     if context.limits.max_cache_markers is not None:
@@ -73,12 +77,14 @@ def _markers(value: object) -> int:
     return own + sum(_markers(block.get("content")) for block in blocks)
 
 
-def _unmarked(
-    messages: _Messages, system: object, tools: object, context: Context
-) -> tuple[_Messages, list[Change]]:
+def _unmarked(messages: _Messages, system: object, tools: object, context: Context) -> tuple[_Messages, list[Change]]:
     """Take away the oldest markers of the messages that are too many, and those where none may be."""
     limit = context.limits.max_cache_markers or 0
-    marked = [(at, _markers(m.get("content")) + ("cache_control" in m)) for at, m in enumerate(messages) if isinstance(m, dict)]
+    marked = [
+        (at, _markers(m.get("content")) + ("cache_control" in m))
+        for at, m in enumerate(messages)
+        if isinstance(m, dict)
+    ]
     total = sum(count for _, count in marked) + _markers(system) + _markers(tools)
     out = messages
     changes: list[Change] = []
@@ -90,7 +96,9 @@ def _unmarked(
         if becomes is not out[at]:
             total -= count - (_markers(becomes.get("content")) + ("cache_control" in becomes))
             why = f"at most {limit} cache markers, none on thinking"
-            changes.append(Change("CACHE001", "too-many-cache-markers", Effect.RESHAPES, at, why, (out[at],), (becomes,), None, at))
+            changes.append(
+                Change("CACHE001", "too-many-cache-markers", Effect.RESHAPES, at, why, (out[at],), (becomes,), None, at)
+            )
             out = list(out) if out is messages else out
             out[at] = becomes
     return out, changes
@@ -132,7 +140,9 @@ def whole_transcript(messages: _Messages, context: Context) -> tuple[_Messages, 
     if len(becomes) == len(messages) and all(a is b for a, b in zip(becomes, messages, strict=True)):
         return None
     why = "offline: results return to their calls, repeats go, system messages stand at the front"
-    return becomes, Change("OFF001", "offline-order", Effect.RESHAPES, 0, why, tuple(messages), tuple(becomes), None, -1)
+    return becomes, Change(
+        "OFF001", "offline-order", Effect.RESHAPES, 0, why, tuple(messages), tuple(becomes), None, -1
+    )
 
 
 def _without_repeats(messages: _Messages) -> Iterator[Any]:
@@ -174,4 +184,6 @@ def _returned(messages: _Messages, context: Context) -> _Messages:
 
 
 def _only_result(message: Message) -> bool:
-    return len(message.parts) == 1 and isinstance(message.parts[0], ToolResult) and message.role in (Role.TOOL, Role.USER)
+    return (
+        len(message.parts) == 1 and isinstance(message.parts[0], ToolResult) and message.role in (Role.TOOL, Role.USER)
+    )

@@ -127,9 +127,7 @@ class Message:
 
 def is_blank(parts: tuple[Part, ...], *, whitespace: bool = True) -> bool:
     """Whether the parts say nothing: no part at all, or nothing but empty (or white) text."""
-    return all(
-        isinstance(part, Text) and not (part.text.strip() if whitespace else part.text) for part in parts
-    )
+    return all(isinstance(part, Text) and not (part.text.strip() if whitespace else part.text) for part in parts)
 
 
 def texts(parts: tuple[Part, ...]) -> Iterator[str]:

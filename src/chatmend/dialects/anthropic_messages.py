@@ -75,7 +75,11 @@ def write(message: Message) -> Native:
 def _write_block(part: Part) -> Native:
     if isinstance(part, ToolCall):
         native = part.native if isinstance(part.native, dict) else {}
-        if native and (native.get("id"), native.get("name")) == (part.id, part.name) and native.get("input") is part.arguments:
+        if (
+            native
+            and (native.get("id"), native.get("name")) == (part.id, part.name)
+            and native.get("input") is part.arguments
+        ):
             return native
         rest = {k: v for k, v in native.items() if k not in ("type", "id", "name", "input", "function")}
         return {"type": "tool_use", "id": part.id, "name": part.name, "input": part.arguments, **rest}
@@ -152,7 +156,11 @@ def _message_scanner(limits: Limits) -> Any:  # noqa: ANN401 - a closure
         for block in content:
             kind = block.get("type") if block.__class__ is dict else None
             if kind == "tool_use":
-                call = {"id": block.get("id"), "type": "function", "function": {"name": block.get("name"), "arguments": "{}"}}
+                call = {
+                    "id": block.get("id"),
+                    "type": "function",
+                    "function": {"name": block.get("name"), "arguments": "{}"},
+                }
                 mask |= scan_calls([call], ids if ids is not None else []) | (0 if ids is not None else Symptom.PAIRING)
                 if block.get("input").__class__ is not dict:
                     mask |= Symptom.ARGUMENTS

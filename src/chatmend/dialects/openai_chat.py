@@ -65,7 +65,9 @@ def _call(native: Native) -> ToolCall:
     if not isinstance(function, dict):
         custom = native.get("custom")
         function = {**custom, "arguments": custom.get("input")} if isinstance(custom, dict) else {}
-    return ToolCall(native.get("id"), function.get("name"), function.get("arguments"), signature_of(native), native=native)
+    return ToolCall(
+        native.get("id"), function.get("name"), function.get("arguments"), signature_of(native), native=native
+    )
 
 
 def signature_of(call: dict[str, object]) -> object:
@@ -86,12 +88,16 @@ def write(message: Message) -> Native:
         if old == message and all(a is b or a == b for a, b in zip(old.parts, message.parts, strict=True)):
             return native
     base = {k: v for k, v in native.items() if k not in message.without} if isinstance(native, dict) else {}
-    out: dict[str, object] = {"role": str(message.role) if message.spelling in (None, message.role) else message.spelling}
+    out: dict[str, object] = {
+        "role": str(message.role) if message.spelling in (None, message.role) else message.spelling
+    }
     out |= {key: value for key, value in base.items() if key != "role"}
     if message.role is Role.TOOL:
         _write_result(out, message)
         return out
-    content = tuple(p for p in message.parts if not isinstance(p, ToolCall) and getattr(p, "place", "content") == "content")
+    content = tuple(
+        p for p in message.parts if not isinstance(p, ToolCall) and getattr(p, "place", "content") == "content"
+    )
     out["content"] = write_content(content, out.get("content"))
     _write_thinking(out, message)
     _write_calls(out, message.calls)
@@ -131,7 +137,9 @@ def _write_calls(out: dict[str, object], calls: list[ToolCall]) -> None:
     modern = [_write_call(call) for call in calls if not call.legacy]
     old = out.get("tool_calls")
     if modern:
-        same = isinstance(old, list) and len(old) == len(modern) and all(a is b for a, b in zip(old, modern, strict=True))
+        same = (
+            isinstance(old, list) and len(old) == len(modern) and all(a is b for a, b in zip(old, modern, strict=True))
+        )
         out["tool_calls"] = old if same else modern
     else:
         out.pop("tool_calls", None)
@@ -143,7 +151,12 @@ def _write_call(call: ToolCall) -> Native:
     native = call.native if isinstance(call.native, dict) else {}
     if "function" in native or "custom" not in native:
         old = _call(native)
-        if native and (old.id, old.name, old.arguments, old.signature) == (call.id, call.name, call.arguments, call.signature):
+        if native and (old.id, old.name, old.arguments, old.signature) == (
+            call.id,
+            call.name,
+            call.arguments,
+            call.signature,
+        ):
             return native
         function = native.get("function")
         function = {**function} if isinstance(function, dict) else {}
@@ -171,4 +184,7 @@ def _write_signature(out: dict[str, object], signature: object) -> None:
                 del out[key]
     if signature is not None:
         fields = out.get("provider_specific_fields")
-        out["provider_specific_fields"] = {**(fields if isinstance(fields, dict) else {}), "thought_signature": signature}
+        out["provider_specific_fields"] = {
+            **(fields if isinstance(fields, dict) else {}),
+            "thought_signature": signature,
+        }

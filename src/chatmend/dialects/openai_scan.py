@@ -80,7 +80,7 @@ def call_scanner(limits: Limits) -> Callable[[list[Any], list[str]], int]:
     return scan_calls
 
 
-def scanner(limits: Limits) -> Scan:  # noqa: C901 - one closure over what a target refuses
+def scanner(limits: Limits) -> Scan:
     """A scan for windows under these limits."""
     scan_calls, scan_parts = call_scanner(limits), part_scanner(limits)
     roles = limits.roles

@@ -27,7 +27,9 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """A window that had followers and has none."""
     end = len(window.messages)
     if window.followed and (end == 0 or window.messages[-1].is_assistant):
-        if context.limits.roles is None or (window.opening and (end == 0 and context.top_level_system and not window.last)):
+        if context.limits.roles is None or (
+            window.opening and (end == 0 and context.top_level_system and not window.last)
+        ):
             return
         yield Fix(end, end, (continued(Role.USER),), "all that followed is gone", Effect.ADDS)
 

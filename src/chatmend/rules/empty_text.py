@@ -80,7 +80,9 @@ def _stripped(message: Message, context: Context) -> Message:
     if limits.empty_parts:
         return message
     blank_counts = limits.blank_is_empty and (not message.is_assistant or len(message.parts) == 1)
-    parts = _without_empty(message.parts, whitespace=blank_counts) if _listed(native) or message.calls else message.parts
+    parts = (
+        _without_empty(message.parts, whitespace=blank_counts) if _listed(native) or message.calls else message.parts
+    )
     parts = tuple(_stripped_result(part, whitespace=limits.blank_is_empty) for part in parts)
     if len(parts) == len(message.parts) and all(a is b for a, b in zip(parts, message.parts, strict=True)):
         return message

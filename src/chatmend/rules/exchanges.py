@@ -60,7 +60,12 @@ def match(window: Window) -> Exchanges:
 
 
 def _place(  # noqa: PLR0913, PLR0917 - the state of one matching
-    part: ToolResult, place: Place, found: Exchanges, numbers: dict[str, list[int]], heads: dict[str, int], window: Window
+    part: ToolResult,
+    place: Place,
+    found: Exchanges,
+    numbers: dict[str, list[int]],
+    heads: dict[str, int],
+    window: Window,
 ) -> None:
     key = repr(part.call_id)
     if key not in numbers:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from chatmend.changes import Fix
 from chatmend.rules.naming import mint
 from chatmend.rules.rule import Context, Rule
-from chatmend.transcript import Message, Role, ToolCall, ToolResult
+from chatmend.transcript import Role, ToolCall, ToolResult
 from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
@@ -46,8 +46,8 @@ def _modern(part: object, open_calls: dict[object, list[object]], taken: set[str
         return replace(part, id=call_id, legacy=False, native=None)
     if isinstance(part, ToolResult) and part.legacy:
         waiting = open_calls.get(str(part.name))
-        call_id = part.call_id or (waiting.pop(0) if waiting else None)
-        return replace(part, call_id=call_id, name=None, legacy=False)
+        answered = part.call_id or (waiting.pop(0) if waiting else None)
+        return replace(part, call_id=answered, name=None, legacy=False)
     return part
 
 

@@ -41,8 +41,12 @@ def _plain(message: Message) -> Message:
     if message.results:
         (result,) = message.results
         content = _joined(result.content)
-        return message if content is None else replace(message, parts=(replace(result, content=content),), native=native)
-    spoken = tuple(part for part in message.parts if getattr(part, "place", "content") == "content" and part not in message.calls)
+        return (
+            message if content is None else replace(message, parts=(replace(result, content=content),), native=native)
+        )
+    spoken = tuple(
+        part for part in message.parts if getattr(part, "place", "content") == "content" and part not in message.calls
+    )
     content = _joined(spoken)
     if content is None:
         return message

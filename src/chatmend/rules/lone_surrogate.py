@@ -45,7 +45,9 @@ def _with_sound_arguments(message: Message) -> Message:
         else part
         for part in message.parts
     )
-    return replace(message, parts=parts) if any(a is not b for a, b in zip(parts, message.parts, strict=True)) else message
+    return (
+        replace(message, parts=parts) if any(a is not b for a, b in zip(parts, message.parts, strict=True)) else message
+    )
 
 
 RULE = Rule("TEXT001", "lone-surrogate", Symptom.SURROGATE | Symptom.ROLE | Symptom.UNREADABLE, find)

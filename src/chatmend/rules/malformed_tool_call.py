@@ -44,7 +44,10 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         elif message.calls:
             parts = tuple(_mended(part, message, context) for part in message.parts)
             if any(old is not new for old, new in zip(message.parts, parts, strict=True)):
-                told = any(isinstance(new, Text) and isinstance(old, ToolCall) for old, new in zip(message.parts, parts, strict=True))
+                told = any(
+                    isinstance(new, Text) and isinstance(old, ToolCall)
+                    for old, new in zip(message.parts, parts, strict=True)
+                )
                 named = any(call.name == UNKNOWN for call in replace(message, parts=parts).calls)
                 effect = Effect.DEGRADES if told else Effect.ADDS if named else Effect.RESHAPES
                 yield Fix(at, at + 1, (replace(message, parts=parts),), "an entry is no complete tool call", effect)
@@ -56,7 +59,11 @@ def _mended(part: Part, message: Message, context: Context) -> Part:
     native = part.native
     if not message.is_assistant or not isinstance(native, dict):
         return Text(CALL_NOTE + jsontext.dumps(native))
-    if context.dialect.NAME == "openai_chat" and "custom" not in native and not isinstance(native.get("function"), dict):
+    if (
+        context.dialect.NAME == "openai_chat"
+        and "custom" not in native
+        and not isinstance(native.get("function"), dict)
+    ):
         name, arguments = native.get("name"), native.get("arguments", native.get("input"))
         return replace(part, name=name if isinstance(name, str) and name else UNKNOWN, arguments=arguments)
     if not isinstance(part.name, str) or not part.name:

@@ -34,7 +34,9 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     for at, message in enumerate(window.messages):
         if not isinstance(message.native, dict):
             continue
-        keys = frozenset(k for k in message.native if k in limits.refused_keys or not isinstance(k, str) or k[:1] == "_")
+        keys = frozenset(
+            k for k in message.native if k in limits.refused_keys or not isinstance(k, str) or k[:1] == "_"
+        )
         named = "name" in message.native and not _name_is_taken(message, context)
         if not keys and not named:
             continue

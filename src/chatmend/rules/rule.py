@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from chatmend.policy import Policy
-from chatmend.targets.limits import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from chatmend.changes import Fix
     from chatmend.dialects import Dialect
+    from chatmend.targets.limits import Limits
     from chatmend.windows import Memory, Symptom, Window
 
 

@@ -31,7 +31,7 @@ def tell(window: Window, places: Iterable[Place], dropped: frozenset[Place], why
                 kept.append(part)
             elif (at, part_at) not in dropped:
                 (kept if message.role is Role.USER else told).extend(note(part))
-        becomes = (replace(message, parts=tuple(kept)),) if kept else ()
+        becomes: tuple[Message, ...] = (replace(message, parts=tuple(kept)),) if kept else ()
         if told:
             becomes += (Message(Role.USER, tuple(told)),)
         yield Fix(at, at + 1, becomes, why, effect)

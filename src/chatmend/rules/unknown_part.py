@@ -55,7 +55,12 @@ def _readable(part: Part, context: Context, *, listed: bool) -> Part:
         return part if not isinstance(native, dict) or _is_known(native, context) else _told(part)
     if not isinstance(part, Opaque):
         return part
-    if isinstance(native, dict) and isinstance(native.get("type"), str) and native["type"] and _is_known(native, context):
+    if (
+        isinstance(native, dict)
+        and isinstance(native.get("type"), str)
+        and native["type"]
+        and _is_known(native, context)
+    ):
         return part if native["type"] not in TEXTS else _told(part)
     return _told(part)
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from chatmend.changes import Fix
 from chatmend.dialects.roles import ALIASES
 from chatmend.rules.rule import Context, Rule
-from chatmend.transcript import Message, Role, Text
+from chatmend.transcript import Role, Text
 from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
@@ -32,7 +32,11 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         return
     for at, message in enumerate(window.messages):
         spelling = message.spelling
-        if spelling == message.role and message.role in roles and not (message.role is Role.TOOL and context.top_level_system):
+        if (
+            spelling == message.role
+            and message.role in roles
+            and not (message.role is Role.TOOL and context.top_level_system)
+        ):
             continue
         if spelling == "function" and (context.limits.legacy_functions or not message.calls):
             continue
