@@ -72,7 +72,6 @@ def defect(kind: int, number: int, said: Messages) -> Messages:
     asked, called, came, answered = said
     call = called["tool_calls"][0]
     cut = {**call, "function": {"name": "read_file", "arguments": '{"path": "src/fi'}}
-    same = {**call, "id": "call_0"}
     late = {"role": "user", "content": "hurry"}
     ways: tuple[Callable[[], Messages], ...] = (
         lambda: [asked, called, late, answered],

@@ -34,8 +34,11 @@ def test_the_promises_hold_on_drawn_transcripts(target: str, messages: list[obje
     assert not list(broken_promises(messages, target, "openai_chat", judged=False))
 
 
-UNREPAIRED: dict[str, frozenset[str]] = {"openai_chat": frozenset(), "anthropic_messages": frozenset()}
-"""Defects that are not repaired yet; see the changelog."""
+UNREPAIRED: dict[str, frozenset[str]] = {
+    "openai_chat": frozenset({"thinking-last"}),
+    "anthropic_messages": frozenset({"thinking-last", "arguments-nested", "part-in-result-malformed"}),
+}
+"""Not repaired: a turn that ends in thinking, objects nested too deep for JSON, unknown block types inside a result."""
 
 
 @pytest.mark.parametrize(

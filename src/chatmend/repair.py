@@ -128,7 +128,7 @@ class _Run:
         while start < end:
             had_user = memory.has_user
             stop, mask, ids = scan(messages, start, memory)
-            if self._is_clean(mask, start, stop, end):
+            if self._is_clean(messages, mask, (start, stop)):
                 if out is not None:
                     out.extend(messages[start:stop])
             else:
@@ -143,13 +143,16 @@ class _Run:
             start = stop
         self.out = out if out is not None else (messages if messages is not self.native else None)
 
-    def _is_clean(self, mask: int, start: int, stop: int, end: int) -> bool:
-        limits = self.context.limits
+    def _is_clean(self, messages: Messages, mask: int, span: tuple[int, int]) -> bool:
+        limits, (start, stop) = self.context.limits, span
         if mask:
             return False
-        if start == 0 and limits.first_user and not self.memory.has_user:
-            return False
-        return not (limits.needs_user and not self.memory.has_user and (start > 0 or stop == end))
+        if start == 0 and limits.first_user:
+            said = map(self.context.dialect.read, messages[:stop])
+            first = next((message for message in said if not message.is_system), None)
+            if first is None or first.role != "user":
+                return False
+        return not (limits.needs_user and not self.memory.has_user and (start > 0 or stop == len(messages)))
 
     def _mend(self, messages: Messages, start: int, stop: int, mask: int) -> Messages | None:
         read = self.context.dialect.read

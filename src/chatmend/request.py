@@ -90,7 +90,7 @@ def _unmarked(messages: _Messages, system: object, tools: object, context: Conte
     changes: list[Change] = []
     for at, count in marked:
         over = max(total - limit, 0)
-        if not count:
+        if not count and not _markers(out[at].get("thinking_blocks")):
             continue
         becomes = _with_fewer(out[at], over)
         if becomes is not out[at]:
@@ -108,6 +108,10 @@ def _with_fewer(message: dict[str, Any], over: int) -> dict[str, Any]:
     """The message without its first ``over`` markers, and without any on a thinking block."""
     if over and "cache_control" in message:
         return _with_fewer({k: v for k, v in message.items() if k != "cache_control"}, over - 1)
+    thoughts = message.get("thinking_blocks")
+    if _markers(thoughts):
+        bare = [{k: v for k, v in t.items() if k != "cache_control"} if isinstance(t, dict) else t for t in thoughts]
+        return _with_fewer({**message, "thinking_blocks": bare}, over)
     content = message.get("content")
     if not isinstance(content, list):
         return message

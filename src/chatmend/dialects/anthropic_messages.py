@@ -174,7 +174,9 @@ def _message_scanner(limits: Limits) -> Any:  # noqa: ANN401 - a closure
                     answered.append(call_id)
                 if inner.__class__ is list:
                     mask |= scan_parts(inner)
-                elif inner is not None and inner.__class__ is not str:
+                elif inner is None:
+                    mask |= Symptom.CONTENT if "content" in block else 0
+                elif inner.__class__ is not str:
                     mask |= Symptom.UNREADABLE
                 mask |= scan_parts([block]) & (Symptom.SURROGATE | Symptom.MARKERS)
             else:

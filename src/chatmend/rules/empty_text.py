@@ -86,7 +86,9 @@ def _stripped(message: Message, context: Context) -> Message:
     parts = tuple(_stripped_result(part, whitespace=limits.blank_is_empty) for part in parts)
     if len(parts) == len(message.parts) and all(a is b for a, b in zip(parts, message.parts, strict=True)):
         return message
-    return replace(message, parts=parts)
+    first = parts[0] if parts else None
+    emptied = message.role is Role.TOOL and isinstance(first, ToolResult) and first.native is not message.native
+    return replace(message, parts=parts, native=first.native if emptied and first is not None else message.native)
 
 
 def _listed(native: dict[str, object]) -> bool:

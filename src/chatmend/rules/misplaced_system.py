@@ -33,7 +33,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     mode = context.limits.system
     if mode == "anywhere" or not any(message.is_system for message in window.messages):
         return
-    lead = _lead(window) if window.opening else 0
+    lead = _lead(window, words_only=context.top_level_system) if window.opening else 0
     if context.top_level_system and lead:
         words = tuple(text for message in window.messages[:lead] for text in texts(message.parts) if text.strip())
         yield Fix(0, lead, (), "the system prompt stands beside the messages", hoists=words)
@@ -58,8 +58,12 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         yield from trimmed(window, (*front, *rest), "the target takes no system message here")
 
 
-def _lead(window: Window) -> int:
-    return next((at for at, message in enumerate(window.messages) if not message.is_system), len(window.messages))
+def _lead(window: Window, *, words_only: bool) -> int:
+    """How many system messages open the window; ``words_only`` ends at the first that holds more than text."""
+    for at, message in enumerate(window.messages):
+        if not message.is_system or (words_only and not all(isinstance(part, Text) for part in message.parts)):
+            return at
+    return len(window.messages)
 
 
 def _told(message: Message) -> Message:

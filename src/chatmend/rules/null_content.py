@@ -11,11 +11,12 @@ After: ``{"role": "user", "content": ""}``
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Fix
 from chatmend.rules.rule import Context, Rule
-from chatmend.transcript import Message, Role
+from chatmend.transcript import Message, Part, Role, ToolResult
 from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
@@ -29,13 +30,27 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         return
     for at, message in enumerate(window.messages):
         native = message.native
-        if not isinstance(native, dict) or native.get("content") is not None:
+        if not isinstance(native, dict):
+            continue
+        if native.get("content") is not None:
+            parts = tuple(map(_without_null, message.parts))
+            if any(old is not new for old, new in zip(message.parts, parts, strict=True)):
+                yield Fix(at, at + 1, (replace(message, parts=parts),), "a result has no content")
             continue
         kind = "assistant+calls" if message.calls and message.role is Role.ASSISTANT else str(message.role)
         if kind in refused:
             filled = context.dialect.read({**native, "content": ""})
             becomes = Message(message.role, filled.parts, filled.native, message.spelling)
             yield Fix(at, at + 1, (becomes,), "the target wants a content")
+
+
+def _without_null(part: Part) -> Part:
+    """A result inside a user message without a content of null."""
+    if isinstance(part, ToolResult) and isinstance(part.native, dict) and part.native.get("type") == "tool_result":
+        native = part.native
+        if "content" in native and native["content"] is None:
+            return replace(part, native={key: value for key, value in native.items() if key != "content"})
+    return part
 
 
 RULE = Rule("TEXT002", "null-content", Symptom.EMPTY | Symptom.CONTENT, find)

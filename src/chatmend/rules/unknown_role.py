@@ -38,8 +38,11 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             and not (message.role is Role.TOOL and context.top_level_system)
         ):
             continue
-        if spelling == "function" and (context.limits.legacy_functions or not message.calls):
-            continue
+        if spelling == "function" and not context.top_level_system:
+            native = message.native if isinstance(message.native, dict) else {}
+            if isinstance(native.get("name"), str) or not context.limits.legacy_functions:
+                continue
+            spelling = None
         role = message.role if message.role in roles or not message.is_system else Role.SYSTEM
         if role is Role.TOOL and context.top_level_system:
             role = Role.USER
