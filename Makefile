@@ -2,6 +2,7 @@
 
 PYTHON ?= python3
 VENV := .venv
+COUNT ?= 20000
 PY := $(VENV)/bin/python
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
@@ -11,23 +12,23 @@ demo: $(VENV)/.demo
 	$(PY) examples/demo.py
 
 test: $(VENV)/.dev
-	$(PY) -m pytest -m "not fuzz"
+	$(PY) -m pytest
 
 check: $(VENV)/.dev
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
 	$(VENV)/bin/lint-imports
-	$(PY) -m pytest -m "not fuzz"
+	$(PY) -m pytest
 
 bench: $(VENV)/.dev
-	$(PY) -m pytest -s benchmarks
+	$(PY) benchmarks/bench_repair.py
 
 harm: $(VENV)/.dev
-	$(PY) -m pytest -m harm
+	$(PY) -m tests.harm
 
 fuzz: $(VENV)/.dev
-	$(PY) -m pytest -m fuzz
+	$(PY) -m tests.fuzz $(COUNT)
 
 clean:
 	rm -rf $(VENV)

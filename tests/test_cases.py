@@ -283,9 +283,7 @@ def test_a_result_after_the_next_turn_survives_and_leaves_no_call_open(row: Row,
     assert f'{NOTE}"late real"' in text_of(holder(sent, "late real"))
 
 
-@pytest.mark.xfail(
-    strict=True, reason="unknown-part writes a reasoning item, encrypted or not, as plain words"
-)
+@pytest.mark.xfail(strict=True, reason="unknown-part writes a reasoning item, encrypted or not, as plain words")
 @case("PAIR-26")
 def test_a_reasoning_item_stays_before_its_closed_call(row: Row, target: str) -> None:
     sent = mended(row, target)
@@ -518,9 +516,7 @@ def test_the_thinking_of_another_model_does_not_become_an_answer(row: Row, targe
     assert "secret plan" in whole([c.before for c in done.changes if c.effect is chatmend.Effect.DROPS])
 
 
-@pytest.mark.xfail(
-    strict=True, reason="unknown-part writes a reasoning item, encrypted or not, as plain words"
-)
+@pytest.mark.xfail(strict=True, reason="unknown-part writes a reasoning item, encrypted or not, as plain words")
 @case("THINK-07")
 def test_a_reasoning_item_of_an_aborted_answer_does_not_become_words(row: Row, target: str) -> None:
     sent = mended(row, target)
@@ -540,9 +536,6 @@ def test_signed_thinking_of_earlier_turns_stays_in_place(row: Row, target: str) 
     assert mended(row, target) is row["messages"]
     grown = [*row["messages"], *row["then"]]
     assert chatmend.repair(grown, target).messages is grown
-
-
-_REDACTED = pytest.mark.xfail(strict=True, reason="foreign-thinking leaves redacted_thinking in place for Mistral")
 
 
 @case("THINK-13", OPENAI, "gemini/gemini-2.5-flash", CLAUDE)
@@ -611,9 +604,7 @@ def test_what_was_sent_is_a_prefix_of_what_is_sent_next_also_when_a_late_result_
 
 @case("META-04")
 def test_two_processes_with_other_hash_seeds_write_the_same_bytes(row: Row, target: str) -> None:
-    script = (
-        "import json, sys, chatmend as c; print(json.dumps(c.repair(json.load(sys.stdin), sys.argv[1]).messages))"
-    )
+    script = "import json, sys, chatmend as c; print(json.dumps(c.repair(json.load(sys.stdin), sys.argv[1]).messages))"
     written = {
         subprocess.run(  # noqa: S603 - our own interpreter and script
             [sys.executable, "-c", script, target],

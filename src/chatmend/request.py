@@ -109,7 +109,7 @@ def _with_fewer(message: dict[str, Any], over: int) -> dict[str, Any]:
     if over and "cache_control" in message:
         return _with_fewer({k: v for k, v in message.items() if k != "cache_control"}, over - 1)
     thoughts = message.get("thinking_blocks")
-    if _markers(thoughts):
+    if isinstance(thoughts, list) and _markers(thoughts):
         bare = [{k: v for k, v in t.items() if k != "cache_control"} if isinstance(t, dict) else t for t in thoughts]
         return _with_fewer({**message, "thinking_blocks": bare}, over)
     content = message.get("content")

@@ -8,7 +8,6 @@ why a repaired prefix stays a prefix.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import IntFlag
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,8 +15,11 @@ if TYPE_CHECKING:
     from chatmend.transcript import Message
 
 
-class Symptom(IntFlag):
-    """What one look at the native messages can tell. A window without a symptom is changed by no rule."""
+class Symptom:
+    """What one look at the native messages can tell. A window without a symptom is changed by no rule.
+
+    Plain integers: an ``IntFlag`` would cost more than the scan itself.
+    """
 
     NONE = 0
     UNREADABLE = 1

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from chatmend.changes import Fix
     from chatmend.dialects import Dialect
     from chatmend.targets.limits import Limits
-    from chatmend.windows import Memory, Symptom, Window
+    from chatmend.windows import Memory, Window
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Rule:
 
     code: str
     name: str
-    symptoms: Symptom
+    symptoms: int
     find: Callable[[Window, Memory, Context], Iterable[Fix]]
 
     @property

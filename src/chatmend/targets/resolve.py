@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
-import tomllib
 from dataclasses import dataclass, fields, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from importlib.resources import files
 from typing import Any
 
 from chatmend.errors import TargetError
@@ -44,6 +41,8 @@ def resolve(name: str) -> Target:
     if table is None:
         table, rest = _by_model(name), name
     if table is None and "/" not in name:
+        import difflib
+
         near = difflib.get_close_matches(first.lower(), known_providers(), 1)
         hint = f"; did you mean {near[0]!r}?" if near else "; 'other' changes nothing but images"
         message = f"no table for {name!r}{hint}"
@@ -60,11 +59,16 @@ def known_providers() -> tuple[str, ...]:
 
 @lru_cache(maxsize=1)
 def _stems() -> frozenset[str]:
+    from importlib.resources import files
+
     return frozenset(item.name[:-5] for item in files(__package__).iterdir() if item.name.endswith(".toml"))
 
 
 @lru_cache(maxsize=64)
 def _table(stem: str) -> dict[str, Any]:
+    import tomllib
+    from importlib.resources import files
+
     table = tomllib.loads(files(__package__).joinpath(f"{stem}.toml").read_text("utf-8"))
     return {"names": [stem], "provider": stem, **table}
 
