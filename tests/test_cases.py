@@ -545,7 +545,6 @@ def test_redacted_thinking_goes_only_to_its_own_provider(row: Row, target: str) 
     assert sent[1]["content"] == (kept if target == CLAUDE else kept[1:])
 
 
-@_REDACTED
 @case("THINK-13", MISTRAL)
 def test_redacted_thinking_does_not_go_to_mistral(row: Row, target: str) -> None:
     assert mended(row, target)[1]["content"] == row["messages"][1]["content"][1:]
