@@ -68,7 +68,8 @@ def show(path: Path) -> bool:
             ["repair", str(path), "--target", case["target"], "--out", folder],
         )
         codes = [run(command) for command in commands]
-    return all(code < CRASHED for code in codes)
+        written = (Path(folder) / path.name).exists()
+    return written and all(code < CRASHED for code in codes)
 
 
 def run(command: list[str]) -> int:

@@ -50,7 +50,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         if message.role is Role.TOOL and named and len(message.results) == 1:
             parts = (replace(message.results[0], name=None),)
         effect = Effect.DROPS if said else Effect.RESHAPES
-        listed = ", ".join(sorted(map(str, keys)))
+        listed = ", ".join(sorted({k if k in limits.refused_keys or k == "name" else "a private key" for k in keys}))
         yield Fix(at, at + 1, (replace(message, parts=parts, without=keys),), f"the target refuses: {listed}", effect)
 
 

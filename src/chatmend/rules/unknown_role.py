@@ -52,7 +52,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         parts = (Text(f"{spelling}:"), *message.parts) if named and role is Role.USER else message.parts
         becomes = replace(message, role=role, spelling=role, parts=_joined(parts) if named else parts)
         if becomes.role != message.role or spelling != role:
-            yield Fix(at, at + 1, (becomes,), f"the role {str(spelling)[:40]!r} is not known to the target")
+            yield Fix(at, at + 1, (becomes,), "the target does not know the role")
 
 
 def _joined(parts: tuple[object, ...]) -> tuple:  # type: ignore[type-arg]
