@@ -78,9 +78,7 @@ def broken_promises(messages: list[Any], target: str, dialect: str, *, judged: b
     if lost := _lost(messages, done):
         yield f"4 lost: {sorted(lost)[:5]}"
     yield from _moved_prefixes(messages, target, dialect, done)
-    if judged and not (refused := judge(dialect, target, without_media(done.messages), system=done.system)):
-        return
-    if judged:
+    if judged and (refused := judge(dialect, target, without_media(done.messages), system=done.system)):
         yield f"1 refused: {refused[0][:300]}"
 
 

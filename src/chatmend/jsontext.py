@@ -16,27 +16,14 @@ _ESCAPE = re.compile(
 _scan: Callable[[str, int], tuple[object, int]] = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 
 
-def parse(text: str) -> object:
-    """The value of a JSON text.
+def parse(text: str, *, distinct: bool = False) -> object:
+    """The value of a JSON text; with ``distinct`` only of one in which no key stands twice.
 
     Raises:
-        ValueError: it is no JSON, or nested too deep to be read.
+        ValueError: it is no JSON, nested too deep to be read, or has a key twice, of which a parser keeps only one.
     """
     try:
-        return json.loads(text)
-    except RecursionError:
-        message = "nested too deep"
-        raise ValueError(message) from None
-
-
-def parse_once(text: str) -> object:
-    """The value of a JSON text in which no key stands twice.
-
-    Raises:
-        ValueError: it is no JSON, nested too deep, or has a key twice, of which a parser keeps only one.
-    """
-    try:
-        return json.loads(text, object_pairs_hook=_distinct)
+        return json.loads(text, object_pairs_hook=_distinct if distinct else None)
     except RecursionError:
         message = "nested too deep"
         raise ValueError(message) from None

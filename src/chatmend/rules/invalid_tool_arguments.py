@@ -55,7 +55,7 @@ def _as_object(value: object) -> dict[str, object]:
         return {}
     if isinstance(value, str):
         try:
-            parsed = jsontext.parse_once(value)
+            parsed = jsontext.parse(value, distinct=True)
         except ValueError:
             parsed = None
         if isinstance(parsed, dict):

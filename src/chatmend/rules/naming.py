@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Fix
-from chatmend.transcript import Message, ToolCall, ToolResult
+from chatmend.transcript import ToolCall, ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -63,8 +63,3 @@ def rename(window: Window, choose: Callable[[ToolCall], object], why: str) -> It
                 parts[place] = part if new is part.call_id or new == part.call_id else replace(part, call_id=new)
         if any(old is not new for old, new in zip(message.parts, parts, strict=True)):
             yield Fix(at, at + 1, (replace(message, parts=tuple(parts)),), why)
-
-
-def with_parts(message: Message, parts: list[object] | tuple[object, ...]) -> Message:
-    """The message with other parts."""
-    return replace(message, parts=tuple(parts))  # type: ignore[arg-type]
