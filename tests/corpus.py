@@ -28,4 +28,5 @@ def spoken(name: str) -> list[dict[str, Any]]:
 
 def target_of(row: dict[str, Any]) -> str:
     """The provider and model that answered, as LiteLLM would name them."""
-    return f"{_PROVIDERS.get(row['provider'], row['provider'])}/{row['model']}"
+    invoke = "invoke/" if row.get("api") == "invoke" else ""
+    return f"{_PROVIDERS.get(row['provider'], row['provider'])}/{invoke}{row['model']}"

@@ -101,6 +101,25 @@ def is_sound_value(value: object) -> bool:
     return all(text.isascii() or not _SURROGATE.search(text) for text in strings(value))
 
 
+DEEPEST = 100
+"""How deep a value may be nested. Parsers of servers give up soon above (serde_json at 128), Python's encoder at 1,000."""
+
+
+def is_too_deep(value: object) -> bool:
+    """Whether a value is nested deeper than servers read."""
+    level, depth = [value], 0
+    while level and depth <= DEEPEST:
+        depth += 1
+        below: list[object] = []
+        for item in level:
+            if isinstance(item, dict):
+                below.extend(item.values())
+            elif isinstance(item, list):
+                below.extend(item)
+        level = below
+    return depth > DEEPEST
+
+
 def mend_value(value: object) -> object:
     """A nested value with every lone surrogate replaced; containers that need no change are the same objects."""
     if isinstance(value, str):

@@ -10,8 +10,8 @@ from chatmend.dialects import DIALECTS, Dialect, recognise
 from chatmend.errors import ReplayError, TranscriptError
 from chatmend.policy import Policy
 from chatmend.report import report
-from chatmend.request import last_pass, whole_transcript
-from chatmend.rules import RULES, Context
+from chatmend.request import first_pass, last_pass
+from chatmend.rules import RULES, Context, Request
 from chatmend.targets import Limits, Target, resolve
 from chatmend.transcript import Thinking
 from chatmend.windows import Memory, Symptom, Window
@@ -117,11 +117,8 @@ class _Run:
         """Visit each window once; a clean one costs a scan."""
         if self.context.limits == Limits():
             return
-        messages = self.native
-        if changed := whole_transcript(messages, self.context):
-            messages, change = changed
-            self.changes.append(change)
-            self.out = None
+        request, self.changes = first_pass(Request(self.native), self.context)
+        messages = request.messages
         scan = self.context.dialect.scanner(self.context.limits)
         memory, end, start = self.memory, len(messages), 0
         out: Messages | None = None
@@ -211,8 +208,8 @@ class _Run:
         messages = self.native if self.out is None else self.out
         changes = self.changes
         if self.context.limits != Limits():
-            messages, system, tools, more = last_pass(messages, system, tools, self.hoisted, self.context)
-            changes = [*changes, *more]
+            request, more = last_pass(Request(messages, system, tools), self.hoisted, self.context)
+            return Repaired(request.messages, (*changes, *more), request.system, request.tools)
         return Repaired(messages, tuple(changes), system, tools)
 
 

@@ -24,9 +24,14 @@ def refusals(messages: Json, model: str) -> list[str]:
 def as_blocks(messages: Json) -> list[dict[str, Json]]:
     """The tool blocks of a Converse body in Anthropic's shape, for the pairing judge."""
     return [
-        {"role": message.get("role"), "content": [_as_block(block) for block in objects(message.get("content"))]}
+        {"role": message.get("role"), "content": [_as_block(b) for b in objects(message.get("content")) if _says(b)]}
         for message in objects(messages)
     ]
+
+
+def _says(block: dict[str, Json]) -> bool:
+    """Whether a block is content: a cache point between two results is a mark, and nothing that stands between them."""
+    return "cachePoint" not in block
 
 
 def _as_block(block: dict[str, Json]) -> dict[str, Json]:

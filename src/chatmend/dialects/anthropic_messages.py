@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from chatmend.dialects.content import read_content, read_part, write_content, write_part
 from chatmend.dialects.part_scan import part_scanner
 from chatmend.dialects.roles import role_of
-from chatmend.jsontext import is_sound
+from chatmend.jsontext import is_sound, is_too_deep
 from chatmend.transcript import Message, Opaque, Role, Text, ToolCall, ToolResult
 from chatmend.windows import Memory, Symptom
 
@@ -162,7 +162,7 @@ def _message_scanner(limits: Limits) -> Any:  # noqa: ANN401 - a closure
                     "function": {"name": block.get("name"), "arguments": "{}"},
                 }
                 mask |= scan_calls([call], ids if ids is not None else []) | (0 if ids is not None else Symptom.PAIRING)
-                if block.get("input").__class__ is not dict:
+                if block.get("input").__class__ is not dict or is_too_deep(block["input"]):
                     mask |= Symptom.ARGUMENTS
                 called = True
                 mask |= scan_parts([block]) & (Symptom.SURROGATE | Symptom.MARKERS)

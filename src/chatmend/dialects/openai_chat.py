@@ -143,8 +143,13 @@ def _write_calls(out: dict[str, object], calls: list[ToolCall]) -> None:
         out["tool_calls"] = old if same else modern
     else:
         out.pop("tool_calls", None)
-    if not any(call.legacy for call in calls):
+    legacy = next((call for call in calls if call.legacy), None)
+    if legacy is None:
         out.pop("function_call", None)
+        return
+    native = legacy.native if isinstance(legacy.native, dict) else {}
+    said = {"name": legacy.name, "arguments": legacy.arguments}
+    out["function_call"] = native if {**native, **said} == native else {**native, **said}
 
 
 def _write_call(call: ToolCall) -> Native:

@@ -42,7 +42,7 @@ def part_scanner(limits: Limits) -> Callable[[list[Any]], int]:
             mask |= Symptom.MARKERS if "cache_control" in part else 0
             if kind in ("thinking", "redacted_thinking"):
                 mask |= Symptom.THINKING
-            if not anywhere or not isinstance(kind, str):
+            if not anywhere or not isinstance(kind, str) or kind in _TEXTS:
                 mask |= Symptom.PART
             if not is_sound_value(part):
                 mask |= Symptom.SURROGATE

@@ -28,4 +28,6 @@ def role_of(native: dict[str, object]) -> Role:
         return Role.TOOL
     if native.get("tool_calls") or native.get("function_call"):
         return Role.ASSISTANT
+    if spelling is None and (native.get("thinking_blocks") or native.get("reasoning_content")):
+        return Role.ASSISTANT
     return Role.USER

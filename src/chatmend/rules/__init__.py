@@ -7,6 +7,7 @@ from chatmend.rules import (
     emptied_window,
     empty_text,
     foreign_thinking,
+    invalid_cache_marker,
     invalid_call_id,
     invalid_thought_signature,
     invalid_tool_arguments,
@@ -22,18 +23,22 @@ from chatmend.rules import (
     missing_reasoning,
     missing_tool_result,
     null_content,
+    offline_order,
     orphan_tool_result,
     parallel_calls,
     refused_key,
     split_assistant_turn,
+    too_many_cache_markers,
     tool_result_order,
     trailing_assistant,
+    trailing_thinking,
+    undeclared_tools,
     unknown_part,
     unknown_role,
     unreadable_message,
     unsupported_tools,
 )
-from chatmend.rules.rule import Context, Rule
+from chatmend.rules.rule import Context, Request, RequestRule, Rule
 
 RULES: tuple[Rule, ...] = (
     unreadable_message.RULE,  # first of all every message must be one
@@ -59,15 +64,26 @@ RULES: tuple[Rule, ...] = (
     invalid_tool_arguments.RULE,
     invalid_thought_signature.RULE,
     missing_reasoning.RULE,
+    invalid_cache_marker.RULE,
     refused_key.RULE,  # a name moves into the text before texts are judged
     null_content.RULE,  # null becomes empty, which the next rules judge
     listed_content.RULE,
     misplaced_system.RULE,  # turns system into user messages, which may be empty
     empty_text.RULE,
+    trailing_thinking.RULE,  # what was empty behind the thinking is gone
     emptied_window.RULE,  # all that drops messages has run
     leading_assistant.RULE,
     consecutive_roles.RULE,  # neighbours are final
     trailing_assistant.RULE,
 )
 
-__all__ = ["RULES", "Context", "Rule"]
+FIRST: tuple[RequestRule, ...] = (offline_order.RULE,)
+"""What runs on the whole request before the first window."""
+
+LAST: tuple[RequestRule, ...] = (
+    undeclared_tools.RULE,
+    too_many_cache_markers.RULE,  # a total: counts what everything before has left
+)
+"""What runs on the whole request behind the last window."""
+
+__all__ = ["FIRST", "LAST", "RULES", "Context", "Request", "RequestRule", "Rule"]

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from chatmend.changes import Effect, Fix
 from chatmend.placeholders import CONTINUED
 from chatmend.rules.rule import Context, Rule
-from chatmend.transcript import Message, Part, Role, Text, ToolResult, is_blank
+from chatmend.transcript import Message, Part, Role, Text, Thinking, ToolResult, is_blank
 from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
@@ -42,16 +42,23 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
                 yield Fix(at, at + 1, (message,), "an empty text says nothing")
             continue
         peers = speaks[:run] if at < run else _peers(message, left[run:], speaks[run:])
-        alone = not any(peers) and at == (run - 1 if at < run else len(left) - 1)
+        alone = not any(peers) and at == (run - 1 if at < run else _last_of_kind(message, left))
         if message.results or alone:
             yield Fix(at, at + 1, (_filled(message),), "an empty message is refused", Effect.ADDS)
         else:
-            yield Fix(at, at + 1, (), "an empty message says nothing")
+            thought = any(isinstance(part, Thinking) and part.text for part in message.parts)
+            effect = Effect.DROPS if thought else Effect.RESHAPES
+            yield Fix(at, at + 1, (), "an empty message says nothing", effect)
 
 
 def _peers(message: Message, left: list[Message], speaks: list[bool]) -> list[bool]:
     """Who else speaks; a system message cannot stand for a user's turn."""
     return [speaks[at] for at, other in enumerate(left) if message.is_system or not other.is_system]
+
+
+def _last_of_kind(message: Message, left: list[Message]) -> int:
+    """Where the last message stands that could take this one's place in the conversation."""
+    return max(at for at, other in enumerate(left) if message.is_system or not other.is_system)
 
 
 def _filled(message: Message) -> Message:

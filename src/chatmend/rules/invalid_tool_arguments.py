@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend import jsontext
-from chatmend.changes import Fix
+from chatmend.changes import Effect, Fix
 from chatmend.placeholders import RAW_ARGUMENTS
 from chatmend.rules.rule import Context, Rule
 from chatmend.transcript import Part, ToolCall
@@ -33,7 +33,9 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     for at, message in enumerate(window.messages):
         parts = tuple(_readable(part, context) for part in message.parts)
         if any(old is not new for old, new in zip(message.parts, parts, strict=True)):
-            yield Fix(at, at + 1, (replace(message, parts=parts),), "the target cannot read the arguments")
+            deep = any(jsontext.is_too_deep(call.arguments) for call in message.calls)
+            effect = Effect.DEGRADES if deep else Effect.RESHAPES
+            yield Fix(at, at + 1, (replace(message, parts=parts),), "the target cannot read the arguments", effect)
 
 
 def _readable(part: Part, context: Context) -> Part:
@@ -41,7 +43,8 @@ def _readable(part: Part, context: Context) -> Part:
         return part
     value = part.arguments
     if context.top_level_system:
-        return part if isinstance(value, dict) else replace(part, arguments=_as_object(value))
+        fine = isinstance(value, dict) and not jsontext.is_too_deep(value)
+        return part if fine else replace(part, arguments=_as_object(value))
     if isinstance(value, str):
         if context.limits.arguments == "text" or jsontext.is_object(value):
             return part
@@ -63,4 +66,4 @@ def _as_object(value: object) -> dict[str, object]:
     return {RAW_ARGUMENTS: value if isinstance(value, str) else jsontext.dumps(value)}
 
 
-RULE = Rule("TOOL013", "invalid-tool-arguments", Symptom.ARGUMENTS | Symptom.CALLS, find)
+RULE = Rule("TOOL013", "invalid-tool-arguments", Symptom.ARGUMENTS | Symptom.CALLS | Symptom.LEGACY, find)

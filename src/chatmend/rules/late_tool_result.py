@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
     from chatmend.rules.exchanges import Exchanges, Place
 
+_ANSWERING = (Role.TOOL, Role.USER)
+"""Who may hold a result; in a message of anybody else it is misplaced."""
+
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Results of calls that an earlier window closed."""
@@ -56,14 +59,15 @@ def _moved(window: Window, found: Exchanges, context: Context) -> Iterator[Fix]:
     for at, message in enumerate(window.messages):
         mine = [(numbers[at, i], part) for i, part in enumerate(message.parts) if (at, i) in numbers]
         others = tuple(part for i, part in enumerate(message.parts) if (at, i) not in numbers)
-        if mine and not others and not renamed and not context.limits.results_in_order:
+        stays = at >= window.run and message.role in _ANSWERING
+        if mine and not others and stays and not renamed and not context.limits.results_in_order:
             answers.append((mine[0][0], message))
             continue
         for number, part in mine:
             if isinstance(part, ToolResult):
                 base = message if message.role is Role.TOOL else Message(Role.TOOL)
                 answer = replace(part, call_id=found.calls[number])
-                whole = len(message.parts) == 1 and answer == part
+                whole = stays and len(message.parts) == 1 and answer == part
                 answers.append((number, message if whole else replace(base, parts=(answer,))))
         if others or not mine:
             kept = message if not mine else replace(message, parts=others)
@@ -90,6 +94,8 @@ def _misplaced(window: Window, numbers: dict[Place, int], *, in_order: bool) -> 
     for at, message in enumerate(window.messages):
         for i in range(len(message.parts)):
             number = numbers.get((at, i))
+            if number is not None and message.role not in _ANSWERING:
+                return True
             if number is None:
                 over = over or at >= window.run
             elif over or at < window.run or (in_order and number < last):

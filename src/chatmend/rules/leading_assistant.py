@@ -33,7 +33,8 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         if turn == end or window.messages[turn].role is not Role.USER:
             yield Fix(turn, turn, (continued(Role.USER),), "a user message must come first", Effect.ADDS)
     elif limits.needs_user and not memory.has_user and not has_user and (window.last or not window.opening):
-        yield Fix(end, end, (continued(Role.USER),), "at least one user message is wanted", Effect.ADDS)
+        said = max((at for at, message in enumerate(window.messages) if not message.is_system), default=end - 1) + 1
+        yield Fix(said, said, (continued(Role.USER),), "at least one user message is wanted", Effect.ADDS)
 
 
 RULE = Rule("TURN003", "leading-assistant", Symptom.NONE, find)

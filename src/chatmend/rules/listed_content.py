@@ -27,7 +27,8 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Lists of nothing but text."""
     for at, message in enumerate(window.messages):
         native = message.native
-        if message.role not in context.limits.text_content or not isinstance(native, dict):
+        legacy = message.spelling == "function" and context.limits.roles is not None
+        if not (legacy or message.role in context.limits.text_content) or not isinstance(native, dict):
             continue
         if context.top_level_system or not isinstance(native.get("content"), list):
             continue

@@ -33,18 +33,12 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     missing = [number for number in range(len(found.calls)) if number not in found.answers]
     if not missing or (context.limits.trailing_calls and window.run == len(window.messages)):
         return
-    at = window.run + sum(1 for _ in _leading_answers(window))
+    answers = {at for at, _ in found.answers.values()}
+    at = next((at for at in range(window.run, len(window.messages)) if at not in answers), len(window.messages))
     if context.top_level_system:
         at = window.run
     becomes = tuple(no_result(found.calls[number]) for number in missing)
     yield Fix(at, at, becomes, "the call has no result", Effect.ADDS)
-
-
-def _leading_answers(window: Window) -> Iterator[None]:
-    for message in window.messages[window.run :]:
-        if not message.parts or len(message.results) != len(message.parts):
-            return
-        yield None
 
 
 RULE = Rule("TOOL007", "missing-tool-result", Symptom.PAIRING | Symptom.TURNS, find)

@@ -51,6 +51,7 @@ def _spelled(key: str, count: int, limits: Limits) -> str:
 def rename(window: Window, choose: Callable[[ToolCall], object], why: str) -> Iterator[Fix]:
     """Give calls the ids that ``choose`` says (the same one: leave it), and the results that answer them along."""
     waiting: dict[str, list[object]] = {}
+    last: dict[str, object] = {}
     for at, message in enumerate(window.messages):
         parts = list(message.parts)
         for place, part in enumerate(parts):
@@ -58,8 +59,8 @@ def rename(window: Window, choose: Callable[[ToolCall], object], why: str) -> It
                 new = choose(part)
                 waiting.setdefault(repr(part.id), []).append(new)
                 parts[place] = part if new is part.id else replace(part, id=new)
-            elif isinstance(part, ToolResult) and not part.legacy and (queue := waiting.get(repr(part.call_id))):
-                new = queue.pop(0) if len(queue) > 1 else queue[0]
+            elif isinstance(part, ToolResult) and not part.legacy and (key := repr(part.call_id)) in waiting:
+                last[key] = new = waiting[key].pop(0) if waiting[key] else last[key]
                 parts[place] = part if new is part.call_id or new == part.call_id else replace(part, call_id=new)
         if any(old is not new for old, new in zip(message.parts, parts, strict=True)):
             yield Fix(at, at + 1, (replace(message, parts=tuple(parts)),), why)

@@ -58,9 +58,9 @@ def _name_is_taken(message: Message, context: Context) -> bool:
     limits, name = context.limits, message.native["name"] if isinstance(message.native, dict) else None
     if context.top_level_system or (limits.message_name is not None and message.role not in limits.message_name):
         return False
-    if limits.message_name_pattern is None or message.role is Role.TOOL:
-        return True
-    return isinstance(name, str) and re.fullmatch(limits.message_name_pattern, name) is not None
+    if not isinstance(name, str) or limits.message_name_pattern is None or message.role is Role.TOOL:
+        return isinstance(name, str)
+    return re.fullmatch(limits.message_name_pattern, name) is not None
 
 
 def _introduced(message: Message) -> tuple:  # type: ignore[type-arg]

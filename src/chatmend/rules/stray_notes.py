@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from chatmend.rules.exchanges import Place
     from chatmend.windows import Window
 
+_OF_A_RESULT = frozenset({"role", "content", "name", "tool_call_id", "tool_calls", "cache_control"})
+
 
 def tell(window: Window, places: Iterable[Place], dropped: frozenset[Place], why: str, effect: Effect) -> Iterator[Fix]:
     """One fix for each message that holds a result to be told as a note, or to be dropped."""
@@ -33,5 +35,11 @@ def tell(window: Window, places: Iterable[Place], dropped: frozenset[Place], why
                 (kept if message.role is Role.USER else told).extend(note(part))
         becomes: tuple[Message, ...] = (replace(message, parts=tuple(kept)),) if kept else ()
         if told:
-            becomes += (Message(Role.USER, tuple(told)),)
+            becomes += (Message(Role.USER, tuple(told), _unknown(message)),)
         yield Fix(at, at + 1, becomes, why, effect)
+
+
+def _unknown(message: Message) -> dict[object, object]:
+    """The keys of a result's message that we do not know: they stay with the note."""
+    native = message.native if isinstance(message.native, dict) else {}
+    return {key: value for key, value in native.items() if key not in _OF_A_RESULT}

@@ -3,8 +3,8 @@
 Why: ``Missing required parameter: 'messages[1].content[0].type'.`` (OpenAI); ``Input tag 'image_url' found using 'type'
 does not match any of the expected tags`` (Anthropic).
 
-Repair: a string becomes a text part; what has no readable type is told as text, as JSON. A part of a known type is never
-touched.
+Repair: a string becomes a text part, an image of another provider's dialect is written in this one's; anything else that
+has no readable type is told as text, as JSON. A part of a known type is never touched.
 
 Before: ``["look", {"text": "here"}]``
 After: ``[{"type": "text", "text": "look"}, {"type": "text", "text": "here"}]``
@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 
 from chatmend import jsontext
 from chatmend.changes import Effect, Fix
-from chatmend.dialects.content import TEXTS
+from chatmend.dialects.content import TEXTS, image_block, image_url
 from chatmend.rules.rule import Context, Rule
-from chatmend.transcript import Media, Opaque, Part, Text, Thinking, ToolResult
+from chatmend.transcript import Media, Message, Opaque, Part, Text, Thinking, ToolResult
 from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
@@ -28,52 +28,72 @@ if TYPE_CHECKING:
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Parts without a type, or with one that is not known."""
-    limits = context.limits
-    if limits.part_types is None and limits.typeless_parts and limits.bare_strings:
+    if context.limits.roles is None:
         return
     for at, message in enumerate(window.messages):
         listed = isinstance(message.native, dict) and isinstance(message.native.get("content"), list)
-        parts = tuple(_readable(part, context, listed=listed) for part in message.parts)
-        if any(old is not new for old, new in zip(message.parts, parts, strict=True)):
-            yield Fix(at, at + 1, (replace(message, parts=parts),), "the target cannot read the part", Effect.DEGRADES)
+        known = _known(message, context)
+        parts = tuple(_readable(part, known, context, listed=listed) for part in message.parts)
+        changed = [(old, new) for old, new in zip(message.parts, parts, strict=True) if old is not new]
+        if changed:
+            kept = all(isinstance(old, Text) or isinstance(new, Media) for old, new in changed)
+            effect = Effect.RESHAPES if kept else Effect.DEGRADES
+            yield Fix(at, at + 1, (replace(message, parts=parts),), "the target cannot read the part", effect)
 
 
-def _readable(part: Part, context: Context, *, listed: bool) -> Part:
+def _known(message: Message, context: Context) -> frozenset[str] | None:
+    """The types that may stand in a message; None: any. What the model itself wrote it may read again."""
+    if not context.top_level_system:
+        return context.limits.part_types
+    return None if message.is_assistant else context.limits.block_types
+
+
+def _readable(part: Part, known: frozenset[str] | None, context: Context, *, listed: bool) -> Part:
+    limits, native = context.limits, getattr(part, "native", None)
     if isinstance(part, ToolResult):
         inner = isinstance(part.native, dict) and isinstance(part.native.get("content"), list)
-        content = tuple(_readable(p, context, listed=inner) for p in part.content)
+        content = tuple(_readable(p, known, context, listed=inner) for p in part.content)
         same = all(old is new for old, new in zip(part.content, content, strict=True))
         return part if same else replace(part, content=content)
-    native = part.native
+    kind = native.get("type") if isinstance(native, dict) else None
     if isinstance(part, Text):
-        if isinstance(native, str) and listed and not context.limits.bare_strings:
-            return Text(part.text, {"type": "text", "text": ""})
-        if not isinstance(native, dict) or (isinstance(native.get("type"), str) and _is_known(native, context)):
+        if isinstance(native, str):
+            return Text(part.text, {"type": "text", "text": ""}) if listed and not limits.bare_strings else part
+        if not isinstance(native, dict) or (isinstance(kind, str) and (known is None or kind in known)):
             return part
-        return Text(part.text, {**native, "type": "text"} if native.get("type") is None else None)
+        if kind is None:
+            return part if limits.typeless_parts and "type" not in native else Text(part.text, {**native, "type": "text"})
+        return Text(part.text)
     if isinstance(part, Media | Thinking):
-        return part if not isinstance(native, dict) or _is_known(native, context) else _told(part)
-    if not isinstance(part, Opaque):
-        return part
-    if (
-        isinstance(native, dict)
-        and isinstance(native.get("type"), str)
-        and native["type"]
-        and _is_known(native, context)
-    ):
-        return part if native["type"] not in TEXTS else _told(part)
+        return part if not isinstance(native, dict) or known is None or kind in known else _translated(part, context)
+    if isinstance(part, Opaque) and not _may_stay(native, known, context):
+        return _told(part)
+    return part
+
+
+def _may_stay(native: object, known: frozenset[str] | None, context: Context) -> bool:
+    """Whether something that we cannot read may be one that the target can."""
+    if not isinstance(native, dict):
+        return False
+    if native and "type" not in native:
+        return context.limits.typeless_parts
+    kind = native.get("type")
+    return isinstance(kind, str) and bool(kind) and kind not in TEXTS and (known is None or kind in known)
+
+
+def _translated(part: Media | Thinking, context: Context) -> Part:
+    """An image of another dialect in this one's words; anything else is told."""
+    if isinstance(part, Media) and part.kind == "image":
+        native = image_block(part.native) if context.top_level_system else image_url(part.native)
+        if native is not None:
+            return Media(native)
     return _told(part)
 
 
 def _told(part: Part) -> Part:
-    return Text(jsontext.dumps(part.native), {"type": "text", "text": ""})
-
-
-def _is_known(native: dict[str, object], context: Context) -> bool:
-    known = context.limits.part_types
-    if context.top_level_system or known is None:
-        return True
-    return native.get("type") in known
+    native = getattr(part, "native", None)
+    says = bool(native) if not isinstance(native, dict) else any(key != "type" for key in native)
+    return Text(jsontext.dumps(native) if says else "", {"type": "text", "text": ""})
 
 
 RULE = Rule("PART001", "unknown-part", Symptom.PART | Symptom.CONTENT, find)

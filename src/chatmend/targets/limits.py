@@ -88,6 +88,8 @@ class Limits:
     """Roles whose content must be a plain string."""
     part_types: frozenset[str] | None = None
     """Types of content parts that are known; None: any."""
+    block_types: frozenset[str] | None = None
+    """The same for a dialect of blocks, in user messages and tool results; what the model wrote is not asked."""
     typeless_parts: bool = True
     """A part without a type is taken."""
     bare_strings: bool = True
@@ -103,8 +105,8 @@ class Limits:
     """Thinking blocks: ``any`` (not looked at); ``signed`` (only with this provider's signature); ``refused``."""
     signature_owners: frozenset[str] = frozenset()
     """Providers or model families whose signatures are valid here, as ``_provenance`` would name them."""
-    thinking_bound: bool = False
-    """A signed block is bound to everything before it."""
+    trailing_thinking: bool = True
+    """An assistant turn may end with thinking."""
     reasoning_content: str = "any"
     """The key ``reasoning_content``: ``any``, ``required`` (on messages with calls, while thinking is on) or
     ``refused``."""

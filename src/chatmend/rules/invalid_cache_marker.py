@@ -1,0 +1,63 @@
+"""A cache marker that is none, or that stands where none may be.
+
+Why: ``messages.0.content.0.cache_control.type: Input should be 'ephemeral'`` and
+``messages.1.content.0.thinking.cache_control: Extra inputs are not permitted`` (Anthropic).
+
+Repair: the marker goes; what it stood on is not touched.
+
+Before: ``{"type": "text", "text": "a", "cache_control": {"type": "forever"}}``
+After: ``{"type": "text", "text": "a"}``
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from chatmend.changes import Fix
+from chatmend.rules.rule import Context, Rule
+from chatmend.transcript import Message, Opaque, Part, Thinking, ToolResult
+from chatmend.windows import Memory, Symptom, Window
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_KEY = "cache_control"
+_TTLS = (None, "5m", "1h")
+
+
+def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
+    """Messages with a marker to be left out."""
+    if context.limits.max_cache_markers is None:
+        return
+    for at, message in enumerate(window.messages):
+        native = message.native
+        bare = message
+        if isinstance(native, dict) and not _is_taken(native):
+            bare = replace(message, without=frozenset({_KEY}))
+        parts = tuple(_unmarked(part, message) for part in bare.parts)
+        if bare is not message or any(old is not new for old, new in zip(bare.parts, parts, strict=True)):
+            yield Fix(at, at + 1, (replace(bare, parts=parts),), "the target takes no such cache marker")
+
+
+def _unmarked(part: Part, message: Message) -> Part:
+    if isinstance(part, ToolResult):
+        content = tuple(_unmarked(p, message) for p in part.content)
+        if any(old is not new for old, new in zip(part.content, content, strict=True)):
+            part = replace(part, content=content)
+    native: Any = part.native
+    if isinstance(part, Opaque) or not isinstance(native, dict) or native is message.native:
+        return part
+    if _is_taken(native) and not (isinstance(part, Thinking) and native.get(_KEY) is not None):
+        return part
+    return replace(part, native={key: value for key, value in native.items() if key != _KEY})
+
+
+def _is_taken(native: dict[str, Any]) -> bool:
+    marker = native.get(_KEY)
+    if marker is None:
+        return True
+    return isinstance(marker, dict) and marker.get("type") == "ephemeral" and marker.get("ttl") in _TTLS
+
+
+RULE = Rule("CACHE002", "invalid-cache-marker", Symptom.MARKERS | Symptom.THINKING, find)

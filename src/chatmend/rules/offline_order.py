@@ -1,0 +1,93 @@
+"""Results after their call's window, repeated messages, system messages in mid-conversation: the offline choices.
+
+Why: a stored conversation that nobody continues has no prompt cache and no signed prefix to lose, so results can return
+to their calls (``Policy(late_results="move")``), messages that repeat their neighbour word for word can go
+(``duplicates="messages"``), and system messages can stand at the front (``system="hoist"``).
+
+Repair: the transcript is put in that order before anything else is looked at, as one change. Never on by default: it
+changes what was sent.
+
+Before: call ``call_a``, user ``hurry!``, assistant ``wait``, result of ``call_a``
+After: call ``call_a``, result of ``call_a``, user ``hurry!``, assistant ``wait``
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from chatmend.changes import Change, Effect
+from chatmend.rules.rule import Context, Request, RequestRule
+from chatmend.transcript import Role, ToolResult
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from chatmend.transcript import Message
+
+CODE, NAME = "OFF001", "offline-order"
+_Messages = list[Any]
+
+
+def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
+    """The request after the offline choices, as one change."""
+    policy, messages = context.policy, request.messages
+    becomes = messages
+    if policy.duplicates == "messages":
+        becomes = list(_without_repeats(becomes))
+    if policy.late_results == "move":
+        becomes = _returned(becomes, context)
+    if policy.system == "hoist" and context.limits.system != "anywhere":
+        becomes = _hoisted(becomes, context)
+    if len(becomes) == len(messages) and all(a is b for a, b in zip(becomes, messages, strict=True)):
+        return request, []
+    why = "offline: results return to their calls, repeats go, system messages stand at the front"
+    change = Change(CODE, NAME, Effect.RESHAPES, 0, why, tuple(messages), tuple(becomes), None, -1)
+    return replace(request, messages=becomes), [change]
+
+
+def _without_repeats(messages: _Messages) -> Iterator[Any]:
+    previous: object = None
+    for message in messages:
+        if message != previous or not isinstance(message, dict):
+            yield message
+        previous = message
+
+
+def _hoisted(messages: _Messages, context: Context) -> _Messages:
+    read = [context.dialect.read(message) for message in messages]
+    front = [native for native, message in zip(messages, read, strict=True) if message.is_system]
+    return front + [native for native, message in zip(messages, read, strict=True) if not message.is_system]
+
+
+def _returned(messages: _Messages, context: Context) -> _Messages:
+    """Each result message that comes after its call's window, moved behind the call that nobody answered."""
+    read = [context.dialect.read(message) for message in messages]
+    open_calls: dict[str, list[int]] = {}
+    behind: dict[int, list[int]] = {}
+    moved: set[int] = set()
+    for at, message in enumerate(read):
+        for call in message.calls if message.is_assistant else ():
+            open_calls.setdefault(repr(call.id), []).append(at)
+        for result in message.results:
+            waiting = open_calls.get(repr(result.call_id))
+            if waiting:
+                source = waiting.pop(0)
+                if _only_result(message) and any(m.is_assistant for m in read[source + 1 : at]):
+                    behind.setdefault(source, []).append(at)
+                    moved.add(at)
+    out: _Messages = []
+    for at, native in enumerate(messages):
+        if at not in moved:
+            out.append(native)
+        out += [messages[late] for late in behind.get(at, ())]
+    return out
+
+
+def _only_result(message: Message) -> bool:
+    return (
+        len(message.parts) == 1 and isinstance(message.parts[0], ToolResult) and message.role in (Role.TOOL, Role.USER)
+    )
+
+
+RULE = RequestRule(CODE, NAME, apply)

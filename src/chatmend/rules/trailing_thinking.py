@@ -1,0 +1,40 @@
+"""An assistant turn that ends with thinking.
+
+Why: ``messages.27: The final block in an assistant message cannot be `thinking`.`` (Anthropic). The answer was cut off by
+a token limit, or a framework stored only the reasoning.
+
+Repair: ``[continued]`` behind the thinking, which stays as it was signed. A turn of several messages is looked at as a
+whole: thinking that is followed by a text or a call in the next message of the same turn is fine.
+
+Before: assistant ``[thinking]``, user ``go on``
+After: assistant ``[thinking, "[continued]"]``, user ``go on``
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from chatmend.changes import Effect, Fix
+from chatmend.placeholders import CONTINUED
+from chatmend.rules.rule import Context, Rule
+from chatmend.transcript import Text, Thinking
+from chatmend.windows import Memory, Symptom, Window
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
+    """The end of the window's assistant turn."""
+    if context.limits.trailing_thinking or not window.run:
+        return
+    at = window.run - 1
+    last = window.messages[at]
+    spoken = [part for part in last.parts if getattr(part, "place", "content") != "reasoning_content"]
+    if spoken and isinstance(spoken[-1], Thinking):
+        becomes = replace(last, parts=(*last.parts, Text(CONTINUED)))
+        yield Fix(at, at + 1, (becomes,), "the turn ends with thinking", Effect.ADDS)
+
+
+RULE = Rule("THINK004", "trailing-thinking", Symptom.THINKING, find)
