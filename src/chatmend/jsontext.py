@@ -101,6 +101,14 @@ def is_sound_value(value: object) -> bool:
     return all(text.isascii() or not _SURROGATE.search(text) for text in strings(value))
 
 
+def identity(value: object) -> str:
+    """A text that two values share when they are equal; of any value, however deep."""
+    try:
+        return repr(value)
+    except RecursionError:
+        return " ".join(strings(value))
+
+
 DEEPEST = 100
 """How deep a value may be nested. Parsers of servers give up soon above (serde_json at 128), Python's encoder at 1,000."""
 

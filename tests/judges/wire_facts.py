@@ -25,6 +25,8 @@ class Fact:
     """The name of a function in ``message_checks``."""
     value: Json = None
     """The limit that the check takes."""
+    unless: str = ""
+    """Targets whose name begins so have another limit."""
     because: str = ""
     """Why a rule that the collection doubts stands here all the same."""
 
@@ -41,6 +43,6 @@ def wire_facts(request: Request) -> list[str]:
     return [
         f"{fact.rule}: {what}"
         for fact in facts()
-        if request.provider in fact.providers
+        if request.provider in fact.providers and not (fact.unless and request.target.startswith(fact.unless))
         for what in CHECKS[fact.check](request, fact.value)
     ]

@@ -42,8 +42,19 @@ def read(native: Native) -> Message:
     if not isinstance(native, dict):
         text = (Text(native),) if isinstance(native, str) else (Opaque(native),)
         return Message(Role.USER, text, native)
-    role = role_of(native)
-    return Message(role, read_content(native.get("content"), _read_block), native, native.get("role"))
+    return Message(_role_of(native), read_content(native.get("content"), _read_block), native, native.get("role"))
+
+
+def _role_of(native: dict[str, Any]) -> Role:
+    """As the message spells it; but one that opens with a result, and calls nothing, is not the assistant's."""
+    role, content = role_of(native), native.get("content")
+    if role is not Role.ASSISTANT or not isinstance(content, list) or not _is_a(content[:1], "tool_result"):
+        return role
+    return role if _is_a(content, "tool_use") else Role.USER
+
+
+def _is_a(blocks: list[Any], kind: str) -> bool:
+    return any(isinstance(block, dict) and block.get("type") == kind for block in blocks)
 
 
 def _read_block(native: Native) -> Part:
@@ -106,13 +117,15 @@ def scanner(limits: Limits) -> Scan:
         while at < len(natives):
             native = natives[at]
             role = native.get("role") if native.__class__ is dict else None
+            if role == "assistant" and _role_of(native) is Role.USER:
+                role = ""
             if role not in ("user", "assistant"):
                 mask |= Symptom.ROLE | Symptom.SYSTEM | Symptom.KEYS | Symptom.PAIRING
                 if native.__class__ is not dict:
                     mask |= Symptom.UNREADABLE
                 if role == "system" and anywhere:
                     mask &= ~Symptom.SYSTEM
-                role = str(role_of(native)) if native.__class__ is dict else "user"
+                role = str(_role_of(native)) if native.__class__ is dict else "user"
             if role == "assistant":
                 if followed or (start == 0 and at > 0 and not run):
                     break
@@ -143,7 +156,7 @@ def _message_scanner(limits: Limits) -> Any:  # noqa: ANN401 - a closure
 
     def scan_message(native: dict[str, Any], ids: list[str] | None, answered: list[str], *, late: bool) -> int:
         content = native.get("content")
-        mask = 0 if len(native) == 2 else Symptom.KEYS | Symptom.SURROGATE | Symptom.LEGACY  # noqa: PLR2004
+        mask = 0 if len(native) == 2 and "content" in native else Symptom.KEYS | Symptom.SURROGATE | Symptom.LEGACY  # noqa: PLR2004
         if content.__class__ is str:
             if not content or content.isspace():
                 mask |= Symptom.EMPTY

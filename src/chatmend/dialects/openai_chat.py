@@ -99,7 +99,8 @@ def write(message: Message) -> Native:
         p for p in message.parts if not isinstance(p, ToolCall) and getattr(p, "place", "content") == "content"
     )
     out["content"] = write_content(content, out.get("content"))
-    _write_thinking(out, message)
+    if message.is_assistant:
+        _write_thinking(out, message)
     _write_calls(out, message.calls)
     if not content and message.calls and not isinstance(base.get("content"), str | list):
         out["content"] = None

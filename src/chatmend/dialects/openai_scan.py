@@ -49,7 +49,7 @@ def call_scanner(limits: Limits) -> Callable[[list[Any], list[str]], int]:
             ids.append(call_id)
             if len(call_id) > longest or (matches and not matches(call_id)) or not call_id.isascii():
                 mask |= Symptom.IDS | Symptom.SURROGATE
-        if name.__class__ is not str:
+        if name.__class__ is not str or not name:
             mask |= Symptom.CALLS | Symptom.NAMES
         elif name not in names:
             if (named and not named(name)) or not is_sound(name):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from chatmend.jsontext import identity
 from chatmend.placeholders import is_placeholder
 from chatmend.transcript import ToolResult, is_blank
 
@@ -42,7 +43,7 @@ def match(window: Window) -> Exchanges:
     for message in window.messages:
         for call in message.calls if message.is_assistant else ():
             if not call.legacy:
-                numbers.setdefault(repr(call.id), []).append(len(found.calls))
+                numbers.setdefault(identity(call.id), []).append(len(found.calls))
                 found.calls.append(call.id)
     heads = dict.fromkeys(numbers, 0)
     for at, message in enumerate(window.messages):
@@ -67,7 +68,7 @@ def _place(  # noqa: PLR0913, PLR0917 - the state of one matching
     heads: dict[str, int],
     window: Window,
 ) -> None:
-    key = repr(part.call_id)
+    key = identity(part.call_id)
     if key not in numbers:
         found.strays.append(place)
         return

@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Fix
+from chatmend.jsontext import identity
 from chatmend.rules.naming import mint
 from chatmend.rules.rule import Context, Rule
 from chatmend.transcript import Role, ToolCall, ToolResult
@@ -41,7 +42,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
 
 def _modern(part: object, open_calls: dict[object, list[object]], taken: set[str], memory: Memory, context: Context):  # type: ignore[no-untyped-def]  # noqa: ANN202
     if isinstance(part, ToolCall) and part.legacy:
-        call_id = mint(f"{part.name}({part.arguments})", memory, context.limits, taken)
+        call_id = mint(identity((part.name, part.arguments)), memory, context.limits, taken)
         open_calls.setdefault(str(part.name), []).append(call_id)
         return replace(part, id=call_id, legacy=False, native=None)
     if isinstance(part, ToolResult) and part.legacy:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from chatmend.jsontext import identity
 from chatmend.rules.naming import mint, rename
 from chatmend.rules.rule import Context, Rule
 from chatmend.windows import Memory, Symptom, Window
@@ -33,7 +34,8 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     def choose(call: ToolCall) -> object:
         if isinstance(call.id, str) and call.id:
             return call.id
-        return mint(f"{call.name}({call.arguments})", memory, context.limits, taken)
+        name, arguments = (v if isinstance(v, str) else identity(v) for v in (call.name, call.arguments))
+        return mint(f"{name}({arguments})", memory, context.limits, taken)
 
     return rename(window, choose, "the call had no id")
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Fix
+from chatmend.jsontext import identity
 from chatmend.transcript import ToolCall, ToolResult
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ _LONGEST = 40
 
 def mint(original: object, memory: Memory, limits: Limits, taken: set[str]) -> str:
     """A new id for a call known as ``original``: a hash of that and of how often it was asked for."""
-    key = original if isinstance(original, str) else repr(original)
+    key = original if isinstance(original, str) else identity(original)
     while True:
         count = memory.id_counts.get(key, 0)
         memory.id_counts[key] = count + 1
@@ -57,9 +58,9 @@ def rename(window: Window, choose: Callable[[ToolCall], object], why: str) -> It
         for place, part in enumerate(parts):
             if isinstance(part, ToolCall) and not part.legacy:
                 new = choose(part)
-                waiting.setdefault(repr(part.id), []).append(new)
+                waiting.setdefault(identity(part.id), []).append(new)
                 parts[place] = part if new is part.id else replace(part, id=new)
-            elif isinstance(part, ToolResult) and not part.legacy and (key := repr(part.call_id)) in waiting:
+            elif isinstance(part, ToolResult) and not part.legacy and (key := identity(part.call_id)) in waiting:
                 last[key] = new = waiting[key].pop(0) if waiting[key] else last[key]
                 parts[place] = part if new is part.call_id or new == part.call_id else replace(part, call_id=new)
         if any(old is not new for old, new in zip(message.parts, parts, strict=True)):

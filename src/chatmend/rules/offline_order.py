@@ -17,6 +17,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Change, Effect
+from chatmend.jsontext import identity
 from chatmend.rules.rule import Context, Request, RequestRule
 from chatmend.transcript import Role, ToolResult
 
@@ -68,9 +69,9 @@ def _returned(messages: _Messages, context: Context) -> _Messages:
     moved: set[int] = set()
     for at, message in enumerate(read):
         for call in message.calls if message.is_assistant else ():
-            open_calls.setdefault(repr(call.id), []).append(at)
+            open_calls.setdefault(identity(call.id), []).append(at)
         for result in message.results:
-            waiting = open_calls.get(repr(result.call_id))
+            waiting = open_calls.get(identity(result.call_id))
             if waiting:
                 source = waiting.pop(0)
                 if _only_result(message) and any(m.is_assistant for m in read[source + 1 : at]):

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from chatmend.changes import Effect, Fix
 from chatmend.jsontext import strings
 from chatmend.rules.rule import Context, Rule
-from chatmend.transcript import Message, Role, Text
+from chatmend.transcript import Message, Role, Text, ToolResult
 from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
@@ -71,7 +71,8 @@ def _introduced(message: Message) -> tuple:  # type: ignore[type-arg]
         if isinstance(part, Text):
             said = replace(part, text=f"{name}: {part.text}")
             return (*message.parts[:place], said, *message.parts[place + 1 :])
-    return (Text(f"{name}:"), *message.parts)
+    results = max((place for place, part in enumerate(message.parts) if isinstance(part, ToolResult)), default=-1) + 1
+    return (*message.parts[:results], Text(f"{name}:"), *message.parts[results:])
 
 
 RULE = Rule("KEY001", "refused-key", Symptom.KEYS | Symptom.ROLE, find)

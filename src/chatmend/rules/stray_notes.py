@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
-from chatmend.placeholders import note
-from chatmend.transcript import Message, Part, Role, ToolResult
+from chatmend.placeholders import CONTINUED, note
+from chatmend.transcript import Message, Part, Role, Text, ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -20,23 +20,39 @@ _OF_A_RESULT = frozenset({"role", "content", "name", "tool_call_id", "tool_calls
 
 
 def tell(window: Window, places: Iterable[Place], dropped: frozenset[Place], why: str, effect: Effect) -> Iterator[Fix]:
-    """One fix for each message that holds a result to be told as a note, or to be dropped."""
+    """One fix for each message that holds a result to be told as a note, or to be dropped.
+
+    What stood in the assistant's turn is told behind it, so that the turn stays one.
+    """
     by_message: defaultdict[int, set[int]] = defaultdict(set)
     for at, part_at in places:
         by_message[at].add(part_at)
+    behind: list[Message] = []
     for at in sorted(by_message):
+        if at >= window.run and behind:
+            yield Fix(window.run, window.run, tuple(behind), why, effect)
+            behind = []
         message = window.messages[at]
-        kept: list[Part] = []
-        told: list[Part] = []
-        for part_at, part in enumerate(message.parts):
-            if part_at not in by_message[at] or not isinstance(part, ToolResult):
-                kept.append(part)
-            elif (at, part_at) not in dropped:
-                (kept if message.role is Role.USER else told).extend(note(part))
-        becomes: tuple[Message, ...] = (replace(message, parts=tuple(kept)),) if kept else ()
-        if told:
-            becomes += (Message(Role.USER, tuple(told), _unknown(message)),)
-        yield Fix(at, at + 1, becomes, why, effect)
+        kept, told = _sorted(message, by_message[at], {part_at for place, part_at in dropped if place == at})
+        notes = (Message(Role.USER, tuple(told), _unknown(message)),) if told else ()
+        if at < window.run:
+            behind += notes
+            kept, notes = kept or [Text(CONTINUED)], ()
+        yield Fix(at, at + 1, (*((replace(message, parts=tuple(kept)),) if kept else ()), *notes), why, effect)
+    if behind:
+        yield Fix(window.run, window.run, tuple(behind), why, effect)
+
+
+def _sorted(message: Message, stray: set[int], dropped: set[int]) -> tuple[list[Part], list[Part]]:
+    """The parts that stay in the message, and those that are told in one of their own."""
+    kept: list[Part] = []
+    told: list[Part] = []
+    for part_at, part in enumerate(message.parts):
+        if part_at not in stray or not isinstance(part, ToolResult):
+            kept.append(part)
+        elif part_at not in dropped:
+            (kept if message.role is Role.USER else told).extend(note(part))
+    return kept, told
 
 
 def _unknown(message: Message) -> dict[object, object]:
