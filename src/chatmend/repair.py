@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Change, Effect
-from chatmend.dialects import DIALECTS, Dialect, recognise
+from chatmend.dialects import DIALECTS, Dialect, Scan, recognise
 from chatmend.errors import ReplayError, TranscriptError
 from chatmend.policy import Policy
 from chatmend.report import report
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from chatmend.transcript import Message
 
 Messages = list[Any]
+_EARLIER = {"role": "user", "content": "earlier"}
+"""Stands for all that came before a window when it is scanned again."""
 _ALWAYS = frozenset({"emptied-window", "leading-assistant"})
 
 
@@ -112,6 +114,7 @@ class _Run:
     changes: list[Change] = field(default_factory=list)
     hoisted: list[str] = field(default_factory=list)
     memory: Memory = field(default_factory=Memory)
+    scan: Scan | None = None
 
     def start(self) -> None:
         """Visit each window once; a clean one costs a scan."""
@@ -119,7 +122,7 @@ class _Run:
             return
         request, self.changes = first_pass(Request(self.native), self.context)
         messages = request.messages
-        scan = self.context.dialect.scanner(self.context.limits)
+        scan = self.scan = self.context.dialect.scanner(self.context.limits)
         memory, end, start = self.memory, len(messages), 0
         out: Messages | None = None
         while start < end:
@@ -164,11 +167,20 @@ class _Run:
                 known = len(self.changes)
                 self._apply(rule, window, (start, stop))
                 if len(self.changes) > known:
-                    mask = ~0
+                    mask = self._symptoms(window)
         self._remember(window)
         if len(self.changes) == before:
             return None
         return [message.native for message in window.messages]
+
+    def _symptoms(self, window: Window) -> int:
+        """What a scan sees in a window that a rule has changed: every rule where it is no longer one window."""
+        natives = [message.native for message in window.messages]
+        if not natives or self.scan is None:
+            return ~0
+        head = [] if window.opening else [_EARLIER]
+        stop, mask, _ = self.scan([*head, *natives], len(head), replace(self.memory))
+        return mask if stop == len(head) + len(natives) else ~0
 
     def _remember(self, window: Window) -> None:
         memory = self.memory

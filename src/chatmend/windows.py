@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from chatmend.changes import Fix
+    from chatmend.rules.exchanges import Exchanges
     from chatmend.transcript import Message
 
 
@@ -53,6 +54,8 @@ class Window:
     """Whether, as it came in, it held a message that is not the assistant's; a window that did keeps one."""
     last: bool
     """Nothing comes after. Rules may ask only where no follower could make a difference to what was sent."""
+    exchanges: Exchanges | None = None
+    """Which result answers which call, once somebody asked; forgotten with the next change."""
 
     @property
     def run(self) -> int:
@@ -61,6 +64,7 @@ class Window:
 
     def apply(self, fix: Fix, becomes: list[Message], at: int) -> None:
         """Put ``becomes`` in the place of the span of ``fix``, which has moved to ``at``."""
+        self.exchanges = None
         span = slice(at, at + fix.stop - fix.start)
         origin = self.origin(at)
         kept = self.origins[span] if len(becomes) == fix.stop - fix.start else [origin] * len(becomes)

@@ -157,6 +157,7 @@ def _message_scanner(limits: Limits) -> Any:  # noqa: ANN401 - a closure
     def scan_message(native: dict[str, Any], ids: list[str] | None, answered: list[str], *, late: bool) -> int:
         content = native.get("content")
         mask = 0 if len(native) == 2 and "content" in native else Symptom.KEYS | Symptom.SURROGATE | Symptom.LEGACY  # noqa: PLR2004
+        mask |= Symptom.MARKERS if mask and "cache_control" in native else 0
         if content.__class__ is str:
             if not content or content.isspace():
                 mask |= Symptom.EMPTY

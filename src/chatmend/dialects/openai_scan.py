@@ -36,6 +36,7 @@ def call_scanner(limits: Limits) -> Callable[[list[Any], list[str]], int]:
     names: set[str] = set()
     arguments, signatures = limits.arguments, limits.thought_signatures
     single, tools = limits.single_call, limits.tools_taken
+    wanted = Symptom.THINKING if "required" in (signatures, limits.reasoning_content) else 0
 
     def scan_call(call: Any, ids: list[str]) -> int:  # noqa: ANN401 - anything may stand here
         try:
@@ -65,7 +66,7 @@ def call_scanner(limits: Limits) -> Callable[[list[Any], list[str]], int]:
                 mask |= Symptom.ARGUMENTS
         if len(call) > 3 and (signatures != "any" or not is_sound_value(call)):  # noqa: PLR2004 - id, type, function
             mask |= Symptom.THINKING | Symptom.SURROGATE
-        elif call.get("type") != "function":
+        if call.get("type") != "function":
             mask |= Symptom.CALLS
         return mask
 
@@ -75,7 +76,7 @@ def call_scanner(limits: Limits) -> Callable[[list[Any], list[str]], int]:
             mask |= scan_call(call, ids)
         if not tools or (single and len(calls) > 1):
             mask |= Symptom.CALLS
-        return mask | (Symptom.THINKING if signatures == "required" else 0)
+        return mask | wanted
 
     return scan_calls
 
@@ -123,7 +124,7 @@ def scanner(limits: Limits) -> Scan:
             native = natives[at]
             try:
                 role = native["role"]
-                if role not in spelled:
+                if role not in spelled or (role == "tool" and "tool_calls" in native):
                     mask |= Symptom.ROLE | Symptom.LEGACY | Symptom.KEYS
                     role = ""
             except (KeyError, TypeError, IndexError):

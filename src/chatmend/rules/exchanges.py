@@ -37,6 +37,12 @@ def _worth(result: ToolResult) -> int:
 
 def match(window: Window) -> Exchanges:
     """Match results to calls, first come, first served among calls of one id."""
+    if window.exchanges is None:
+        window.exchanges = _matched(window)
+    return window.exchanges
+
+
+def _matched(window: Window) -> Exchanges:
     found = Exchanges()
     numbers: dict[str, list[int]] = {}
     nameless: list[Place] = []

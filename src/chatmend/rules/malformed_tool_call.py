@@ -19,7 +19,7 @@ from chatmend import jsontext
 from chatmend.changes import Effect, Fix
 from chatmend.placeholders import CALL_NOTE
 from chatmend.rules.rule import Context, Rule
-from chatmend.transcript import Message, Part, Text, ToolCall
+from chatmend.transcript import Message, Part, Role, Text, ToolCall
 from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
@@ -35,12 +35,11 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         return
     for at, message in enumerate(window.messages):
         native = message.native if isinstance(message.native, dict) else {}
-        if "tool_calls" in native and not message.calls and (native["tool_calls"] is not None):
-            becomes = replace(message, without=frozenset({"tool_calls"}))
-            listed = native["tool_calls"]
-            if listed:
-                becomes = replace(becomes, parts=(*message.parts, Text(CALL_NOTE + jsontext.dumps(listed))))
-            yield Fix(at, at + 1, (becomes,), "tool_calls holds no call")
+        listed = native.get("tool_calls")
+        if "tool_calls" in native and all(call.legacy for call in message.calls):
+            parts = _with_note(message, CALL_NOTE + jsontext.dumps(listed)) if listed else message.parts
+            becomes = replace(message, parts=parts, without=frozenset({"tool_calls"}))
+            yield Fix(at, at + 1, (becomes,), "tool_calls holds no call", Effect.DEGRADES if listed else Effect.RESHAPES)
         elif message.calls:
             parts = tuple(_mended(part, message, context) for part in message.parts)
             if any(old is not new for old, new in zip(message.parts, parts, strict=True)):
@@ -51,6 +50,14 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
                 named = any(call.name == UNKNOWN for call in replace(message, parts=parts).calls)
                 effect = Effect.DEGRADES if told else Effect.ADDS if named else Effect.RESHAPES
                 yield Fix(at, at + 1, (replace(message, parts=parts),), "an entry is no complete tool call", effect)
+
+
+def _with_note(message: Message, words: str) -> tuple[Part, ...]:
+    """The parts with words behind the last text: inside the result, where the message is one."""
+    if message.role is Role.TOOL and len(message.results) == 1:
+        result = message.results[0]
+        return (replace(result, content=(*result.content, Text(words))),)
+    return (*message.parts, Text(words))
 
 
 def _mended(part: Part, message: Message, context: Context) -> Part:
@@ -68,8 +75,9 @@ def _mended(part: Part, message: Message, context: Context) -> Part:
         return replace(part, name=name if isinstance(name, str) and name else UNKNOWN, arguments=arguments)
     if not isinstance(part.name, str) or not part.name:
         return replace(part, name=UNKNOWN if part.name in (None, "") else jsontext.dumps(part.name))
-    if context.dialect.NAME == "openai_chat" and native.get("type") not in ("function", "custom"):
-        return replace(part, native={**native, "type": "function", "id": None})
+    kind = "custom" if "custom" in native else "function"
+    if context.dialect.NAME == "openai_chat" and native.get("type") != kind:
+        return replace(part, native={**native, "type": kind, "id": None})
     return part
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from chatmend.changes import Effect, Fix
 from chatmend.jsontext import strings
 from chatmend.rules.rule import Context, Rule
-from chatmend.transcript import Message, Role, Text, ToolResult
+from chatmend.transcript import Message, Role, Text
 from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
@@ -58,21 +58,24 @@ def _name_is_taken(message: Message, context: Context) -> bool:
     limits, name = context.limits, message.native["name"] if isinstance(message.native, dict) else None
     if context.top_level_system or (limits.message_name is not None and message.role not in limits.message_name):
         return False
-    if not isinstance(name, str) or limits.message_name_pattern is None or message.role is Role.TOOL:
-        return isinstance(name, str)
-    return re.fullmatch(limits.message_name_pattern, name) is not None
+    if not isinstance(name, str):
+        return False
+    if message.role is Role.TOOL and message.spelling != "function":
+        return limits.tool_name_pattern is None or re.fullmatch(limits.tool_name_pattern, name) is not None
+    return limits.message_name_pattern is None or message.role is Role.TOOL or re.fullmatch(limits.message_name_pattern, name) is not None
 
 
 def _introduced(message: Message) -> tuple:  # type: ignore[type-arg]
     name = message.native.get("name") if isinstance(message.native, dict) else None
     if message.role is not Role.USER or not isinstance(name, str) or not name.strip():
         return message.parts
+    if message.results:
+        return message.parts
     for place, part in enumerate(message.parts):
         if isinstance(part, Text):
             said = replace(part, text=f"{name}: {part.text}")
             return (*message.parts[:place], said, *message.parts[place + 1 :])
-    results = max((place for place, part in enumerate(message.parts) if isinstance(part, ToolResult)), default=-1) + 1
-    return (*message.parts[:results], Text(f"{name}:"), *message.parts[results:])
+    return (Text(f"{name}:"), *message.parts)
 
 
 RULE = Rule("KEY001", "refused-key", Symptom.KEYS | Symptom.ROLE, find)

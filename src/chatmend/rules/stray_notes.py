@@ -34,7 +34,7 @@ def tell(window: Window, places: Iterable[Place], dropped: frozenset[Place], why
             behind = []
         message = window.messages[at]
         kept, told = _sorted(message, by_message[at], {part_at for place, part_at in dropped if place == at})
-        notes = (Message(Role.USER, tuple(told), _unknown(message)),) if told else ()
+        notes = (Message(Role.USER, tuple(told), unknown_keys(message)),) if told else ()
         if at < window.run:
             behind += notes
             kept, notes = kept or [Text(CONTINUED)], ()
@@ -55,7 +55,7 @@ def _sorted(message: Message, stray: set[int], dropped: set[int]) -> tuple[list[
     return kept, told
 
 
-def _unknown(message: Message) -> dict[object, object]:
+def unknown_keys(message: Message) -> dict[object, object]:
     """The keys of a result's message that we do not know: they stay with the note."""
     native = message.native if isinstance(message.native, dict) else {}
     return {key: value for key, value in native.items() if key not in _OF_A_RESULT}

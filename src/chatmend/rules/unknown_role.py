@@ -38,7 +38,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             and not (message.role is Role.TOOL and context.top_level_system)
         ):
             continue
-        if spelling == "function" and not context.top_level_system:
+        if spelling == "function" and message.role is Role.TOOL and not context.top_level_system:
             native = message.native if isinstance(message.native, dict) else {}
             if isinstance(native.get("name"), str) or not context.limits.legacy_functions:
                 continue

@@ -17,6 +17,7 @@ from chatmend import jsontext
 from chatmend.changes import Effect, Fix
 from chatmend.placeholders import CALL_NOTE, note
 from chatmend.rules.rule import Context, Rule
+from chatmend.rules.stray_notes import unknown_keys
 from chatmend.transcript import Message, Part, Role, Text, ToolCall, ToolResult
 from chatmend.windows import Memory, Symptom, Window
 
@@ -42,7 +43,7 @@ def _told(part: Part) -> tuple[Part, ...]:
 
 def _as_words(message: Message, parts: tuple[Part, ...]) -> Message:
     if message.role is Role.TOOL:
-        return Message(Role.USER, parts)
+        return Message(Role.USER, parts, unknown_keys(message))
     return replace(message, parts=parts)
 
 

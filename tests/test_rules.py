@@ -1,0 +1,178 @@
+"""Every rule is needed, is named in the table alone, and looks only where the scan has seen a symptom."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import chatmend
+from chatmend.dialects import DIALECTS
+from chatmend.rules import FIRST, LAST, RULES
+from chatmend.targets import known_providers
+from tests import corpus
+from tests.broken import broken
+from tests.promises import broken_promises
+from tests.targets import ALL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ENGINE = importlib.import_module("chatmend.repair")
+ROOM = Path(chatmend.__file__).parent / "rules"
+OPENAI, CLAUDE, STRICT = "openai/gpt-4o", "anthropic/claude-sonnet-4-5", "strict"
+GEMMA, LLAMA = "hosted_vllm/google/gemma-2-9b-it", "hosted_vllm/meta-llama/Llama-3.1-8B-Instruct"
+
+NEEDED = {
+    "unreadable-message": ("anthropic_messages", CLAUDE, "content-a-dict"),
+    "lone-surrogate": ("openai_chat", OPENAI, "surrogate-in-text"),
+    "foreign-thinking": ("anthropic_messages", CLAUDE, "thinking-unsigned"),
+    "unknown-role": ("openai_chat", OPENAI, "role-model"),
+    "legacy-function": ("openai_chat", CLAUDE, "legacy-function-call"),
+    "unknown-part": ("openai_chat", OPENAI, "part-a-number"),
+    "malformed-tool-call": ("openai_chat", OPENAI, "call-in-user"),
+    "unsupported-tools": ("openai_chat", GEMMA, "result-after-next-assistant"),
+    "missing-call-id": ("openai_chat", OPENAI, "call-id-not-a-string"),
+    "duplicate-tool-result": ("openai_chat", CLAUDE, "duplicate-result"),
+    "orphan-tool-result": ("openai_chat", OPENAI, "orphan-result"),
+    "late-tool-result": ("openai_chat", OPENAI, "result-behind-user"),
+    "missing-tool-result": ("openai_chat", OPENAI, "result-after-next-assistant"),
+    "split-assistant-turn": ("openai_chat", OPENAI, "missing-results-of-a-message"),
+    "tool-result-order": ("openai_chat", "gemini/gemini-2.5-flash", "result-after-next-assistant"),
+    "parallel-calls": ("openai_chat", LLAMA, "result-after-next-assistant"),
+    "duplicate-call-id": ("openai_chat", CLAUDE, "same-id-in-one-message"),
+    "invalid-call-id": ("openai_chat", OPENAI, "id-too-long"),
+    "invalid-tool-name": ("openai_chat", OPENAI, "tool-name-illegal"),
+    "invalid-tool-arguments": ("openai_chat", OPENAI, "arguments-none"),
+    "invalid-cache-marker": ("openai_chat", CLAUDE, "cache-marker-on-thinking"),
+    "refused-key": ("openai_chat", "groq/llama-3.3-70b-versatile", "result-after-next-assistant"),
+    "null-content": ("openai_chat", OPENAI, "user-content-none"),
+    "listed-content": ("openai_chat", "groq/llama-3.3-70b-versatile", "tool-content-empty-list"),
+    "misplaced-system": ("openai_chat", STRICT, "several-systems"),
+    "empty-text": ("openai_chat", CLAUDE, "tool-content-empty-list"),
+    "trailing-thinking": ("openai_chat", CLAUDE, "thinking-last"),
+    "leading-assistant": ("openai_chat", STRICT, "forged-continuation"),
+    "consecutive-roles": ("openai_chat", STRICT, "orphan-result"),
+    "trailing-assistant": ("openai_chat", "mistral/open-mistral-7b", "no-user"),
+}
+"""For a rule a transcript, by mutation, that breaks a promise as soon as the rule is taken away."""
+TOLD_ELSEWHERE = {"invalid-thought-signature", "missing-reasoning", "emptied-window"}
+"""What no judge of others knows: the stories below and the cases assert on these rules' content."""
+
+
+def test_each_rule_has_its_proof() -> None:
+    assert set(NEEDED) | TOLD_ELSEWHERE == {rule.name for rule in RULES}
+
+
+@pytest.mark.parametrize("name", NEEDED)
+def test_without_the_rule_a_promise_is_broken(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    dialect, target, mutation = NEEDED[name]
+    seed = 2 if name == "unreadable-message" else 1
+    messages = broken(seed, dialect, [mutation])
+    assert not list(broken_promises(messages, target, dialect))
+    monkeypatch.setattr(ENGINE, "RULES", tuple(rule for rule in RULES if rule.name != name))
+    assert list(broken_promises(messages, target, dialect))
+
+
+def test_a_dropped_result_does_not_join_two_answers_that_were_sent_apart() -> None:
+    messages = [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": "one"},
+        {"role": "tool", "tool_call_id": "gone", "content": "whose?"},
+        {"role": "assistant", "content": "two"},
+    ]
+    done = chatmend.repair(messages, STRICT, policy=chatmend.Policy.drop_instead_of_note())
+    assert done.messages[2] == {"role": "user", "content": "[continued]"}
+    assert done.messages[:3] == chatmend.repair(
+        messages[:3], STRICT, policy=chatmend.Policy.drop_instead_of_note()
+    ).messages[:3]
+
+
+def test_a_call_without_the_reasoning_that_the_model_wants_back_gets_a_blank_one() -> None:
+    call = {"id": "call_1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    messages = [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "call_1", "content": "done"},
+    ]
+    sent = chatmend.repair(messages, "moonshot/kimi-k2-thinking", thinking={"type": "enabled"}).messages
+    assert sent[1]["reasoning_content"] == " "
+    assert sent[1]["tool_calls"] == [call]
+
+
+class EverySymptom:
+    """A dialect whose scan reports every symptom, so that every rule runs on every window."""
+
+    def __init__(self, dialect: Any) -> None:
+        self._dialect = dialect
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._dialect, name)
+
+    def scanner(self, limits: Any) -> Any:
+        scan = self._dialect.scanner(limits)
+
+        def see_all(natives: Any, start: int, memory: Any) -> tuple[int, int, list[str]]:
+            stop, _, ids = scan(natives, start, memory)
+            return stop, ~0, ids
+
+        return see_all
+
+
+def same_as_with_every_rule(said: list[tuple[list[Any], str]], dialect: str, patch: pytest.MonkeyPatch) -> None:
+    seen = [chatmend.repair(messages, target, dialect=dialect) for messages, target in said]
+    patch.setitem(DIALECTS, dialect, EverySymptom(DIALECTS[dialect]))
+    for (messages, target), done in zip(said, seen, strict=True):
+        everything = chatmend.repair(messages, target, dialect=dialect)
+        assert [change.rule for change in everything.changes] == [change.rule for change in done.changes]
+        assert everything.messages == done.messages
+
+
+@pytest.mark.parametrize(("dialect", "target"), ALL)
+def test_what_the_scan_calls_clean_no_rule_would_change(
+    dialect: str, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    same_as_with_every_rule([(broken(seed, dialect), target) for seed in range(40)], dialect, monkeypatch)
+
+
+@pytest.mark.skipif(not corpus.ROOT.exists(), reason="the recorded requests are not at hand")
+@pytest.mark.parametrize("dialect", ["openai_chat", "anthropic_messages"])
+@pytest.mark.parametrize("name", ["requests_accepted", "requests_rejected"])
+def test_in_recorded_requests_too(name: str, dialect: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [row for row in corpus.spoken(name) if corpus.DIALECTS[row["format"]] == dialect]
+    same_as_with_every_rule([(row["body"]["messages"], corpus.target_of(row)) for row in rows], dialect, monkeypatch)
+
+
+def words(path: Path) -> Iterator[str]:
+    """Every name and string of a module that is not its manual or another docstring."""
+    tree = ast.parse(path.read_text("utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+        elif isinstance(node, ast.Attribute | ast.Name):
+            yield node.attr if isinstance(node, ast.Attribute) else node.id
+
+
+def docstrings(path: Path) -> set[str]:
+    tree = ast.parse(path.read_text("utf-8"))
+    return {
+        node.value.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+    }
+
+
+@pytest.mark.parametrize("path", sorted(ROOM.glob("*.py")), ids=lambda path: path.stem)
+def test_a_rule_asks_limits_and_never_who_the_provider_is(path: Path) -> None:
+    providers = set(known_providers()) - {"other", "strict"}
+    told = docstrings(path)
+    named = {word for word in words(path) if word not in told and word.lower() in providers}
+    assert not named
+
+
+def test_every_code_and_name_is_used_once() -> None:
+    rules = {(rule.code, rule.name) for rule in (*RULES, *FIRST, *LAST)}
+    assert len({code for code, _ in rules}) == len(rules) == len({name for _, name in rules})
