@@ -86,9 +86,10 @@ def test_a_dropped_result_does_not_join_two_answers_that_were_sent_apart() -> No
     ]
     done = chatmend.repair(messages, STRICT, policy=chatmend.Policy.drop_instead_of_note())
     assert done.messages[2] == {"role": "user", "content": "[continued]"}
-    assert done.messages[:3] == chatmend.repair(
-        messages[:3], STRICT, policy=chatmend.Policy.drop_instead_of_note()
-    ).messages[:3]
+    assert (
+        done.messages[:3]
+        == chatmend.repair(messages[:3], STRICT, policy=chatmend.Policy.drop_instead_of_note()).messages[:3]
+    )
 
 
 def test_a_call_without_the_reasoning_that_the_model_wants_back_gets_a_blank_one() -> None:

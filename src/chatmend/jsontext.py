@@ -110,7 +110,7 @@ def identity(value: object) -> str:
 
 
 DEEPEST = 100
-"""How deep a value may be nested. Parsers of servers give up soon above (serde_json at 128), Python's encoder at 1,000."""
+"""How deep a value may be nested. Parsers of servers give up soon above: serde_json at 128, Python at 1,000."""
 
 
 def is_too_deep(value: object) -> bool:

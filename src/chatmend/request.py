@@ -1,4 +1,4 @@
-"""What concerns the whole request: the offline choices before the first window, and the last pass behind the last one."""
+"""What concerns the whole request: the offline choices before the first window, the last pass behind the last."""
 
 from __future__ import annotations
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from chatmend.changes import Fix
-    from chatmend.rules.exchanges import Exchanges
     from chatmend.transcript import Message
 
 
@@ -40,6 +39,24 @@ class Symptom:
     SYSTEM = 16384
     TURNS = 32768
     MARKERS = 65536
+
+
+Place = tuple[int, int]
+"""A part: the message's place in the window, the part's place in the message."""
+
+
+@dataclass(slots=True)
+class Exchanges:
+    """The calls of a window with what answers them."""
+
+    calls: list[object] = field(default_factory=list)
+    """The id of every call, in order."""
+    answers: dict[int, Place] = field(default_factory=dict)
+    """For the number of a call, its result."""
+    duplicates: list[tuple[Place, int]] = field(default_factory=list)
+    """Results of a call that is answered by a better one, with the call's number."""
+    strays: list[Place] = field(default_factory=list)
+    """Results of no call of this window."""
 
 
 @dataclass(slots=True)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chatmend.changes import Fix
-    from chatmend.rules.exchanges import Exchanges, Place
+    from chatmend.windows import Exchanges, Place
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:

@@ -2,32 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from chatmend.jsontext import identity
 from chatmend.placeholders import is_placeholder
 from chatmend.transcript import ToolResult, is_blank
+from chatmend.windows import Exchanges, Place
 
 if TYPE_CHECKING:
     from chatmend.windows import Window
-
-Place = tuple[int, int]
-"""A part: the message's place in the window, the part's place in the message."""
-
-
-@dataclass(slots=True)
-class Exchanges:
-    """The calls of a window with what answers them."""
-
-    calls: list[object] = field(default_factory=list)
-    """The id of every call, in order."""
-    answers: dict[int, Place] = field(default_factory=dict)
-    """For the number of a call, its result."""
-    duplicates: list[tuple[Place, int]] = field(default_factory=list)
-    """Results of a call that is answered by a better one, with the call's number."""
-    strays: list[Place] = field(default_factory=list)
-    """Results of no call of this window."""
 
 
 def _worth(result: ToolResult) -> int:

@@ -27,7 +27,7 @@ from chatmend.windows import Memory, Symptom, Window
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from chatmend.rules.exchanges import Exchanges, Place
+    from chatmend.windows import Exchanges, Place
 
 _ANSWERING = (Role.TOOL, Role.USER)
 """Who may hold a result; in a message of anybody else it is misplaced."""

@@ -39,7 +39,9 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         if "tool_calls" in native and all(call.legacy for call in message.calls):
             parts = _with_note(message, CALL_NOTE + jsontext.dumps(listed)) if listed else message.parts
             becomes = replace(message, parts=parts, without=frozenset({"tool_calls"}))
-            yield Fix(at, at + 1, (becomes,), "tool_calls holds no call", Effect.DEGRADES if listed else Effect.RESHAPES)
+            yield Fix(
+                at, at + 1, (becomes,), "tool_calls holds no call", Effect.DEGRADES if listed else Effect.RESHAPES
+            )
         elif message.calls:
             parts = tuple(_mended(part, message, context) for part in message.parts)
             if any(old is not new for old, new in zip(message.parts, parts, strict=True)):

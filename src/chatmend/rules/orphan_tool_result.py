@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chatmend.changes import Fix
-    from chatmend.rules.exchanges import Place
+    from chatmend.windows import Place
 
 
 def was_called(window: Window, place: Place, memory: Memory) -> bool:

@@ -62,7 +62,11 @@ def _name_is_taken(message: Message, context: Context) -> bool:
         return False
     if message.role is Role.TOOL and message.spelling != "function":
         return limits.tool_name_pattern is None or re.fullmatch(limits.tool_name_pattern, name) is not None
-    return limits.message_name_pattern is None or message.role is Role.TOOL or re.fullmatch(limits.message_name_pattern, name) is not None
+    return (
+        limits.message_name_pattern is None
+        or message.role is Role.TOOL
+        or re.fullmatch(limits.message_name_pattern, name) is not None
+    )
 
 
 def _introduced(message: Message) -> tuple:  # type: ignore[type-arg]

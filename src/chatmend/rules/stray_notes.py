@@ -13,8 +13,7 @@ from chatmend.transcript import Message, Part, Role, Text, ToolResult
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from chatmend.rules.exchanges import Place
-    from chatmend.windows import Window
+    from chatmend.windows import Place, Window
 
 _OF_A_RESULT = frozenset({"role", "content", "name", "tool_call_id", "tool_calls", "cache_control"})
 

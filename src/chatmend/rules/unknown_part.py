@@ -62,7 +62,9 @@ def _readable(part: Part, known: frozenset[str] | None, context: Context, *, lis
         if not isinstance(native, dict) or (isinstance(kind, str) and (known is None or kind in known)):
             return part
         if kind is None:
-            return part if limits.typeless_parts and "type" not in native else Text(part.text, {**native, "type": "text"})
+            return (
+                part if limits.typeless_parts and "type" not in native else Text(part.text, {**native, "type": "text"})
+            )
         return Text(part.text)
     if isinstance(part, Media | Thinking):
         return part if not isinstance(native, dict) or known is None or kind in known else _translated(part, context)
