@@ -59,8 +59,8 @@ NEEDED = {
     "trailing-assistant": ("openai_chat", "mistral/open-mistral-7b", "no-user"),
 }
 """For a rule a transcript, by mutation, that breaks a promise as soon as the rule is taken away."""
-TOLD_ELSEWHERE = {"invalid-thought-signature", "missing-reasoning", "emptied-window"}
-"""What no judge of others knows: the stories below and the cases assert on these rules' content."""
+TOLD_ELSEWHERE = {"invalid-thought-signature", "misspelt-signature", "missing-reasoning", "emptied-window"}
+"""What no judge of others knows: stories and cases assert on what these rules write."""
 
 
 def test_each_rule_has_its_proof() -> None:

@@ -59,4 +59,5 @@ class Change:
     applied: bool = True
     """False for a finding: something that was seen and left as it was."""
     invalidates_thinking: bool = False
-    """A signed thinking block stands behind the change, so a provider that binds it to its prefix may refuse it."""
+    """Signed thinking stands behind the change, in its own window or a later one: a provider that binds thinking to its
+    prefix refuses it, unless it was signed after the same change had been sent."""

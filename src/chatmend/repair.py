@@ -113,6 +113,8 @@ class _Run:
     out: Messages | None = None
     changes: list[Change] = field(default_factory=list)
     hoisted: list[str] = field(default_factory=list)
+    signed: int = 0
+    """How many of the changes stand in a window before one with signed thinking."""
     memory: Memory = field(default_factory=Memory)
     scan: Scan | None = None
 
@@ -169,6 +171,8 @@ class _Run:
                 if len(self.changes) > known:
                     mask = self._symptoms(window)
         self._remember(window)
+        if self.context.limits.thinking == "signed" and _signed_behind(window, 0):
+            self.signed = before
         if len(self.changes) == before:
             return None
         return [message.native for message in window.messages]
@@ -218,7 +222,8 @@ class _Run:
     def finish(self, system: object, tools: object) -> Repaired:
         """Add the last pass, and give back what stands beside the messages."""
         messages = self.native if self.out is None else self.out
-        changes = self.changes
+        behind = [replace(change, invalidates_thinking=change.applied) for change in self.changes[: self.signed]]
+        changes = [*behind, *self.changes[self.signed :]]
         if self.context.limits != Limits():
             request, more = last_pass(Request(messages, system, tools), self.hoisted, self.context)
             return Repaired(request.messages, (*changes, *more), request.system, request.tools)

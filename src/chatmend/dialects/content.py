@@ -21,6 +21,8 @@ MEDIA = {
     "input_audio": "audio",
     "video_url": "video",
 }
+SIGNATURES = ("signature", "thinkingSignature", "thoughtSignature", "thought_signature")
+"""Where a thinking block has its signature: Anthropic's key first, then those of other routes to the same model."""
 TEXTS = frozenset({"text", "input_text", "output_text"})
 
 
@@ -45,8 +47,9 @@ def read_part(native: Native) -> Part:
 
 
 def _thinking(native: dict[str, object]) -> Thinking:
-    signature = native.get("signature")
-    return Thinking(str(native["thinking"]), signature if isinstance(signature, str) else None, native=native)
+    found = (native[key] for key in SIGNATURES if native.get(key))
+    signature = next((value for value in found if isinstance(value, str)), None)
+    return Thinking(str(native["thinking"]), signature, native=native)
 
 
 def image_url(native: Native) -> dict[str, object] | None:

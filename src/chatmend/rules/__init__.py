@@ -19,6 +19,7 @@ from chatmend.rules import (
     lone_surrogate,
     malformed_tool_call,
     misplaced_system,
+    misspelt_signature,
     missing_call_id,
     missing_reasoning,
     missing_tool_result,
@@ -44,6 +45,7 @@ RULES: tuple[Rule, ...] = (
     unreadable_message.RULE,  # first of all every message must be one
     lone_surrogate.RULE,  # ids and names are compared below, so their characters come first
     foreign_thinking.RULE,  # needs the provenance that refused_key takes away
+    misspelt_signature.RULE,  # what is left is signed
     unknown_role.RULE,  # every rule below asks for roles
     legacy_function.RULE,  # its calls and results take part in the pairing
     unknown_part.RULE,  # parts are settled before they are moved

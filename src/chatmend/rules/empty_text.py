@@ -34,11 +34,10 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     left = [_stripped(message, context) for message in window.messages]
     speaks = [not _is_empty(message, context) for message in left]
     run = window.run
-    ends_open = context.limits.empty_last_assistant and run == len(left) and window.last
     for at, message in enumerate(left):
         old = window.messages[at]
-        if speaks[at] or (ends_open and at == run - 1):
-            if message is not old and not (ends_open and at == run - 1 and not speaks[at]):
+        if speaks[at]:
+            if message is not old:
                 yield Fix(at, at + 1, (message,), "an empty text says nothing")
             continue
         peers = speaks[:run] if at < run else _peers(message, left[run:], speaks[run:])

@@ -47,8 +47,6 @@ class Limits:
     """Calls that nobody has answered yet are taken at the very end of the transcript."""
     results_in_order: bool = False
     """Results must come in the order of their calls."""
-    results_first: bool = False
-    """In the turn that answers calls, results come before anything else, and nothing follows the calls."""
     single_call: bool = False
     """At most one call in a message."""
     call_id_required: bool = False
@@ -79,8 +77,6 @@ class Limits:
     """White space counts as empty: in messages of the roles above, and in parts where empty parts are refused."""
     empty_parts: bool = True
     """Empty text parts are taken inside a list of parts."""
-    empty_last_assistant: bool = False
-    """An empty assistant message is taken at the very end."""
     null_content: frozenset[str] | None = None
     """Roles whose ``content`` may be null; None: all. ``assistant`` means an assistant message without calls,
     ``assistant+calls`` one with calls."""
@@ -115,5 +111,4 @@ class Limits:
 
     # Cache markers
     max_cache_markers: int | None = None
-    cache_markers_on: frozenset[str] | None = None
-    """Types of parts that may carry a cache marker; None: any."""
+    """How many cache markers a request may hold; None: markers are not looked at."""

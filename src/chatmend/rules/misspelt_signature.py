@@ -1,0 +1,47 @@
+"""Signed thinking whose signature stands under a key of another route.
+
+Why: ``messages.1.content.0.thinking.signature: Field required`` (Anthropic). Claude behind Google's Antigravity and Gemini
+CLI routes is stored with Google's spelling, ``thoughtSignature``; some agents write ``thinkingSignature``.
+
+Repair: the same signature under Anthropic's key. The thinking and the proof stay what they were.
+
+Before: ``{"type": "thinking", "thinking": "t", "thoughtSignature": "EqQBCkYI"}``
+After: ``{"type": "thinking", "thinking": "t", "signature": "EqQBCkYI"}``
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from chatmend.changes import Fix
+from chatmend.dialects.content import SIGNATURES
+from chatmend.rules.rule import Context, Rule
+from chatmend.transcript import Part, Thinking
+from chatmend.windows import Memory, Symptom, Window
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
+    """Messages with a signature under another key."""
+    if context.limits.thinking != "signed":
+        return
+    for at, message in enumerate(window.messages):
+        parts = tuple(map(_spelled, message.parts))
+        if any(old is not new for old, new in zip(message.parts, parts, strict=True)):
+            yield Fix(at, at + 1, (replace(message, parts=parts),), "the signature stands under another key")
+
+
+def _spelled(part: Part) -> Part:
+    native = part.native
+    if not isinstance(part, Thinking) or part.redacted or not isinstance(native, dict):
+        return part
+    if not part.signature or native.get("signature") == part.signature:
+        return part
+    kept = {key: value for key, value in native.items() if key not in SIGNATURES}
+    return replace(part, native={**kept, "signature": part.signature})
+
+
+RULE = Rule("THINK005", "misspelt-signature", Symptom.THINKING, find)

@@ -1,0 +1,100 @@
+"""The policies that people ask for by name: what agent gateways do per provider, and no more."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import chatmend
+from chatmend import Policy
+
+HYGIENE = Policy.provider_hygiene()
+UNDERSCORED = "call_gone-1"
+
+
+def messy() -> list[Any]:
+    """Leading assistant with an open call, an odd id, two users in a row, a part of nothing but blanks."""
+    call = {"id": UNDERSCORED, "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    return [
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "user", "content": "one"},
+        {"role": "user", "content": [{"type": "text", "text": "two"}, {"type": "text", "text": "   "}]},
+    ]
+
+
+def kept_to(target: str) -> list[Any]:
+    return chatmend.repair(messy(), target, policy=HYGIENE).messages
+
+
+@pytest.mark.parametrize("target", ["openai", "openai/gpt-4o", "codex/gpt-5-codex", "other", "xai/grok-4", "groq/llama-3"])
+def test_hygiene_leaves_openai_and_all_others_alone(target: str) -> None:
+    messages = messy()
+    assert chatmend.repair(messages, target, policy=HYGIENE).messages is messages
+
+
+@pytest.mark.parametrize("target", ["google", "gemini/gemini-2.5-pro"])
+def test_hygiene_for_google_opens_with_a_user_pairs_takes_turns_and_spells_ids_without_signs(target: str) -> None:
+    opened, asked, result, said = kept_to(target)
+    assert opened == {"role": "user", "content": "[continued]"}
+    (call,) = asked["tool_calls"]
+    assert call["id"].isalnum()
+    assert result["tool_call_id"] == call["id"]
+    assert result["content"] == "No result was recorded for this tool call."
+    assert [part["text"] for part in said["content"]] == ["one", "two", "   "]
+
+
+@pytest.mark.parametrize("target", ["anthropic", "anthropic/claude-sonnet-4-5", "minimax/MiniMax-M2"])
+def test_hygiene_for_anthropic_and_minimax_pairs_and_merges_users(target: str) -> None:
+    asked, result, said = kept_to(target)
+    assert asked == messy()[0]
+    assert (result["tool_call_id"], result["content"]) == (UNDERSCORED, "No result was recorded for this tool call.")
+    assert [part["text"] for part in said["content"]] == ["one", "two", "   "]
+
+
+def test_hygiene_for_mistral_gives_nine_character_ids_and_nothing_else() -> None:
+    asked, *rest = kept_to("mistral/mistral-large-latest")
+    (call,) = asked["tool_calls"]
+    assert len(call["id"]) == 9
+    assert call["id"].isalnum()
+    assert rest == messy()[1:]
+
+
+def test_hygiene_for_gemini_behind_openrouter_takes_out_signatures_that_cannot_be_ones() -> None:
+    call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    odd = {**call, "provider_specific_fields": {"thought_signature": "msg_123 not base64"}}
+    messages = [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": None, "tool_calls": [odd]},
+        {"role": "tool", "tool_call_id": "a", "content": "done"},
+    ]
+    sent = chatmend.repair(messages, "openrouter/google/gemini-2.5-pro", policy=HYGIENE).messages
+    assert sent == [messages[0], {**messages[1], "tool_calls": [call]}, messages[2]]
+
+
+@pytest.mark.parametrize("key", ["thoughtSignature", "thought_signature", "thinkingSignature"])
+def test_a_signature_that_google_spelled_is_kept_under_anthropics_key(key: str) -> None:
+    thought = {"type": "thinking", "thinking": "Plan.", key: "EqQBCkYIAhgCKkAx"}
+    messages = [
+        {"role": "user", "content": [{"type": "text", "text": "go"}]},
+        {"role": "assistant", "content": [thought, {"type": "text", "text": "Done."}]},
+        {"role": "user", "content": [{"type": "text", "text": "on"}]},
+    ]
+    sent = chatmend.repair(messages, "google-antigravity/claude-sonnet-4-5", dialect="anthropic_messages").messages
+    assert sent[1]["content"][0] == {"type": "thinking", "thinking": "Plan.", "signature": "EqQBCkYIAhgCKkAx"}
+    assert sent[1]["content"][1] is messages[1]["content"][1]
+
+
+def test_a_change_in_front_of_signed_thinking_says_so_from_any_distance() -> None:
+    thought = {"type": "thinking", "thinking": "Plan.", "signature": "EqQBCkYIAhgCKkAx"}
+    messages = [
+        {"role": "user", "content": ""},
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": "one"},
+        {"role": "user", "content": "on"},
+        {"role": "assistant", "content": "two", "thinking_blocks": [thought]},
+        {"role": "user", "content": " "},
+        {"role": "user", "content": "more"},
+    ]
+    done = chatmend.repair(messages, "anthropic/claude-sonnet-4-5")
+    assert [(change.index, change.invalidates_thinking) for change in done.changes] == [(0, True), (5, False)]
