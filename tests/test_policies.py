@@ -27,7 +27,9 @@ def kept_to(target: str) -> list[Any]:
     return chatmend.repair(messy(), target, policy=HYGIENE).messages
 
 
-@pytest.mark.parametrize("target", ["openai", "openai/gpt-4o", "codex/gpt-5-codex", "other", "xai/grok-4", "groq/llama-3"])
+@pytest.mark.parametrize(
+    "target", ["openai", "openai/gpt-4o", "codex/gpt-5-codex", "other", "xai/grok-4", "groq/llama-3"]
+)
 def test_hygiene_leaves_openai_and_all_others_alone(target: str) -> None:
     messages = messy()
     assert chatmend.repair(messages, target, policy=HYGIENE).messages is messages

@@ -13,12 +13,13 @@ from chatmend.report import report
 from chatmend.request import first_pass, last_pass
 from chatmend.rules import RULES, Context, Request
 from chatmend.targets import Limits, Target, resolve
-from chatmend.transcript import Thinking
+from chatmend.transcript import Thinking, is_unchanged
 from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
+    from chatmend.changes import Fix
     from chatmend.rules import Rule
-    from chatmend.transcript import Message
+    from chatmend.transcript import Message, Part
 
 Messages = list[Any]
 _EARLIER = {"role": "user", "content": "earlier"}
@@ -117,6 +118,7 @@ class _Run:
     """How many of the changes stand in a window before one with signed thinking."""
     memory: Memory = field(default_factory=Memory)
     scan: Scan | None = None
+    due: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def start(self) -> None:
         """Visit each window once; a clean one costs a scan."""
@@ -164,18 +166,30 @@ class _Run:
         followed = any(not message.is_assistant for message in said)
         window = Window(said, list(range(start, stop)), opening, followed, last=stop == len(messages))
         before = len(self.changes)
-        for rule in RULES:
-            if rule.symptoms & mask or rule.name in _ALWAYS:
+        thinks = bool(mask & Symptom.THINKING)
+        place = self._next(mask, 0)
+        while place < len(RULES):
+            rule = RULES[place]
+            if fixes := list(rule.find(window, self.memory, self.context)):
                 known = len(self.changes)
-                self._apply(rule, window, (start, stop))
+                self._apply(rule, fixes, window, (start, stop))
                 if len(self.changes) > known:
                     mask = self._symptoms(window)
+            place = self._next(mask, place + 1)
         self._remember(window)
-        if self.context.limits.thinking == "signed" and _signed_behind(window, 0):
-            self.signed = before
+        if thinks:
+            self._mark_invalidating(window, before)
         if len(self.changes) == before:
             return None
         return [message.native for message in window.messages]
+
+    def _next(self, mask: int, first: int) -> int:
+        """The place of the next rule that these symptoms call for, from ``first`` on; the number of rules: none."""
+        if (known := self.due.get((mask, first))) is not None:
+            return known
+        due = (at for at in range(first, len(RULES)) if RULES[at].symptoms & mask or RULES[at].name in _ALWAYS)
+        place = self.due[mask, first] = next(due, len(RULES))
+        return place
 
     def _symptoms(self, window: Window) -> int:
         """What a scan sees in a window that a rule has changed: every rule where it is no longer one window."""
@@ -183,7 +197,9 @@ class _Run:
         if not natives or self.scan is None:
             return ~0
         head = [] if window.opening else [_EARLIER]
-        stop, mask, _ = self.scan([*head, *natives], len(head), replace(self.memory))
+        had_user = self.memory.has_user
+        stop, mask, _ = self.scan([*head, *natives], len(head), self.memory)
+        self.memory.has_user = had_user
         return mask if stop == len(head) + len(natives) else ~0
 
     def _remember(self, window: Window) -> None:
@@ -193,20 +209,32 @@ class _Run:
             memory.has_turns = memory.has_turns or not message.is_system
             memory.call_ids.update(call.id for call in message.calls if isinstance(call.id, str))
 
-    def _apply(self, rule: Rule, window: Window, span: tuple[int, int]) -> None:
+    def _mark_invalidating(self, window: Window, before: int) -> None:
+        """Mark the changes that signed thinking of this window stands behind; those of earlier windows at the end."""
+        signed = [at for at, message in enumerate(window.messages) if any(map(_is_signed, message.parts))]
+        if self.context.limits.thinking != "signed" or not signed:
+            return
+        self.signed = before
+        for number, change in enumerate(self.changes[before:], before):
+            if change.applied and change.at <= signed[-1]:
+                self.changes[number] = replace(change, invalidates_thinking=True)
+
+    def _apply(self, rule: Rule, fixes: list[Fix], window: Window, span: tuple[int, int]) -> None:
         shift = 0
-        for fix in list(rule.find(window, self.memory, self.context)):
+        for fix in fixes:
             at = fix.start + shift
-            before = tuple(message.native for message in window.messages[at : at + fix.stop - fix.start])
+            replaced = window.messages[at : at + fix.stop - fix.start]
+            before = tuple([message.native for message in replaced])
             allowed = fix.effect <= self.context.policy.allow
-            becomes = [self._written(message) for message in fix.becomes] if allowed else []
-            after = tuple(message.native for message in becomes) if allowed else before
-            if allowed and len(after) == len(before) and all(a is b for a, b in zip(before, after, strict=True)):
+            known = set(map(id, replaced))
+            becomes = [m if id(m) in known else self._written(m) for m in fix.becomes] if allowed else []
+            after = tuple([message.native for message in becomes]) if allowed else before
+            if allowed and is_unchanged(after, before):
                 continue
             self.changes.append(
                 Change(
                     rule.code, rule.name, fix.effect, window.origin(at), fix.why, before, after, span, at,
-                    applied=allowed, invalidates_thinking=allowed and _signed_behind(window, at),
+                    applied=allowed,
                 )
             )  # fmt: skip
             if allowed:
@@ -230,12 +258,8 @@ class _Run:
         return Repaired(messages, tuple(changes), system, tools)
 
 
-def _signed_behind(window: Window, at: int) -> bool:
-    return any(
-        isinstance(part, Thinking) and bool(part.signature)
-        for message in window.messages[at:]
-        for part in message.parts
-    )
+def _is_signed(part: Part) -> bool:
+    return isinstance(part, Thinking) and bool(part.signature)
 
 
 def repair_request(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from operator import is_
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 Native: TypeAlias = object
 """An object as the caller's wire format has it: a dict, a string, anything."""
@@ -128,6 +129,11 @@ class Message:
 def is_blank(parts: tuple[Part, ...], *, whitespace: bool = True) -> bool:
     """Whether the parts say nothing: no part at all, or nothing but empty (or white) text."""
     return all(isinstance(part, Text) and not (part.text.strip() if whitespace else part.text) for part in parts)
+
+
+def is_unchanged(old: Sequence[object], new: Sequence[object]) -> bool:
+    """Whether two sequences hold the very same objects."""
+    return len(old) == len(new) and all(map(is_, old, new))
 
 
 def texts(parts: tuple[Part, ...]) -> Iterator[str]:

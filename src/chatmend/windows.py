@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from chatmend.transcript import Role
+
 if TYPE_CHECKING:
     from chatmend.changes import Fix
     from chatmend.transcript import Message
@@ -77,7 +79,12 @@ class Window:
     @property
     def run(self) -> int:
         """How many assistant messages open the window."""
-        return next((i for i, message in enumerate(self.messages) if not message.is_assistant), len(self.messages))
+        count = 0
+        for message in self.messages:
+            if message.role is not Role.ASSISTANT:
+                break
+            count += 1
+        return count
 
     def apply(self, fix: Fix, becomes: list[Message], at: int) -> None:
         """Put ``becomes`` in the place of the span of ``fix``, which has moved to ``at``."""

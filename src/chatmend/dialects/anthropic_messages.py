@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from chatmend.dialects.content import read_content, read_part, write_content, write_part
+from chatmend.dialects.content import is_same, read_content, read_part, write_content, write_part
 from chatmend.dialects.part_scan import part_scanner
 from chatmend.dialects.roles import role_of
 from chatmend.jsontext import is_sound, is_too_deep
@@ -70,9 +70,16 @@ def _read_block(native: Native) -> Part:
 
 def write(message: Message) -> Native:
     """Write one message: its native object itself when nothing in it changed."""
-    native = message.native
-    if isinstance(native, dict) and read(native) == message:
+    native, out = message.native, _written(message)
+    if not isinstance(native, dict):
+        return out
+    if is_same(out, native) or (out.keys() != native.keys() and is_same(read(native), message)):
         return native
+    return out
+
+
+def _written(message: Message) -> dict[str, object]:
+    native = message.native
     base = {k: v for k, v in native.items() if k not in message.without} if isinstance(native, dict) else {}
     role: object = Role.USER if message.role is Role.TOOL else message.role
     if message.spelling not in (None, message.role):
@@ -161,8 +168,6 @@ def _message_scanner(limits: Limits) -> Any:  # noqa: ANN401 - a closure
         if content.__class__ is str:
             if not content or content.isspace():
                 mask |= Symptom.EMPTY
-            if ids is not None and content and content[-1].isspace():
-                mask |= Symptom.TURNS
             return mask if is_sound(content) else mask | Symptom.SURROGATE
         if content.__class__ is not list:
             return mask | Symptom.UNREADABLE | Symptom.CONTENT | Symptom.EMPTY
@@ -200,8 +205,6 @@ def _message_scanner(limits: Limits) -> Any:  # noqa: ANN401 - a closure
                     mask |= Symptom.CALLS
         if rest or not content:
             mask |= scan_parts(rest)
-        if ids is not None and rest and isinstance(rest[-1], dict) and str(rest[-1].get("text", ""))[-1:].isspace():
-            mask |= Symptom.TURNS
         return mask
 
     return scan_message

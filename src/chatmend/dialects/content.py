@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chatmend.transcript import Media, Opaque, Text, Thinking
+from chatmend.transcript import Media, Opaque, Text, Thinking, is_unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,6 +50,14 @@ def _thinking(native: dict[str, object]) -> Thinking:
     found = (native[key] for key in SIGNATURES if native.get(key))
     signature = next((value for value in found if isinstance(value, str)), None)
     return Thinking(str(native["thinking"]), signature, native=native)
+
+
+def is_same(one: object, other: object) -> bool:
+    """Whether two values say the same, however deep; what is too deep to compare is another unless it is the same."""
+    try:
+        return one == other
+    except RecursionError:
+        return False
 
 
 def image_url(native: Native) -> dict[str, object] | None:
@@ -122,7 +130,7 @@ def write_content(
     if isinstance(native, list):
         blocks = [item if _is_item(part, item) else write(part) for part, item in zip(parts, native, strict=False)]
         blocks += [write(part) for part in parts[len(native) :]]
-        same = len(blocks) == len(native) and all(block is item for block, item in zip(blocks, native, strict=True))
+        same = is_unchanged(blocks, native)
         return native if same else blocks
     if not parts:
         return native if native is None or native == "" else ""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chatmend.dialects.content import read_content, write_content
+from chatmend.dialects.content import is_same, read_content, write_content
 from chatmend.dialects.openai_scan import scanner
 from chatmend.dialects.roles import role_of
-from chatmend.transcript import Message, Opaque, Role, Text, Thinking, ToolCall, ToolResult
+from chatmend.transcript import Message, Opaque, Role, Text, Thinking, ToolCall, ToolResult, is_unchanged
 
 if TYPE_CHECKING:
     from chatmend.transcript import Native, Part
@@ -82,11 +82,16 @@ def signature_of(call: dict[str, object]) -> object:
 
 def write(message: Message) -> Native:
     """Write one message: its native object itself when nothing in it changed."""
+    native, out = message.native, _written(message)
+    if not isinstance(native, dict):
+        return out
+    if is_same(out, native) or (out.keys() != native.keys() and is_same(read(native), message)):
+        return native
+    return out
+
+
+def _written(message: Message) -> dict[str, object]:
     native = message.native
-    if isinstance(native, dict):
-        old = read(native)
-        if old == message and all(a is b or a == b for a, b in zip(old.parts, message.parts, strict=True)):
-            return native
     base = {k: v for k, v in native.items() if k not in message.without} if isinstance(native, dict) else {}
     out: dict[str, object] = {
         "role": str(message.role) if message.spelling in (None, message.role) else message.spelling
@@ -138,9 +143,7 @@ def _write_calls(out: dict[str, object], calls: list[ToolCall]) -> None:
     modern = [_write_call(call) for call in calls if not call.legacy]
     old = out.get("tool_calls")
     if modern:
-        same = (
-            isinstance(old, list) and len(old) == len(modern) and all(a is b for a, b in zip(old, modern, strict=True))
-        )
+        same = isinstance(old, list) and is_unchanged(old, modern)
         out["tool_calls"] = old if same else modern
     else:
         out.pop("tool_calls", None)

@@ -99,8 +99,6 @@ def scanner(limits: Limits) -> Scan:
                 mask |= Symptom.SURROGATE
             if (not content or content.isspace()) and not native.get("tool_calls"):
                 mask |= Symptom.EMPTY
-            elif role == "assistant" and content and content[-1].isspace():
-                mask |= Symptom.TURNS
         elif content.__class__ is list:
             mask |= scan_parts(content) | Symptom.CONTENT
         elif content is None:

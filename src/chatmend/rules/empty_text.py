@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from chatmend.changes import Effect, Fix
 from chatmend.placeholders import CONTINUED
 from chatmend.rules.rule import Context, Rule
-from chatmend.transcript import Message, Part, Role, Text, Thinking, ToolResult, is_blank
+from chatmend.transcript import Message, Part, Role, Text, Thinking, ToolResult, is_blank, is_unchanged
 from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _stripped(message: Message, context: Context) -> Message:
         _without_empty(message.parts, whitespace=blank_counts) if _listed(native) or message.calls else message.parts
     )
     parts = tuple(_stripped_result(part, whitespace=limits.blank_is_empty) for part in parts)
-    if len(parts) == len(message.parts) and all(a is b for a, b in zip(parts, message.parts, strict=True)):
+    if is_unchanged(parts, message.parts):
         return message
     first = parts[0] if parts else None
     emptied = message.role is Role.TOOL and isinstance(first, ToolResult) and first.native is not message.native

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Fix
 from chatmend.rules.rule import Context, Rule
-from chatmend.transcript import Message, Opaque, Part, Thinking, ToolResult
+from chatmend.transcript import Message, Opaque, Part, Thinking, ToolResult, is_unchanged
 from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
@@ -36,14 +36,14 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         if isinstance(native, dict) and not _is_taken(native):
             bare = replace(message, without=frozenset({_KEY}))
         parts = tuple(_unmarked(part, message) for part in bare.parts)
-        if bare is not message or any(old is not new for old, new in zip(bare.parts, parts, strict=True)):
+        if bare is not message or not is_unchanged(bare.parts, parts):
             yield Fix(at, at + 1, (replace(bare, parts=parts),), "the target takes no such cache marker")
 
 
 def _unmarked(part: Part, message: Message) -> Part:
     if isinstance(part, ToolResult):
         content = tuple(_unmarked(p, message) for p in part.content)
-        if any(old is not new for old, new in zip(part.content, content, strict=True)):
+        if not is_unchanged(part.content, content):
             part = replace(part, content=content)
     native: Any = part.native
     if isinstance(part, Opaque) or not isinstance(native, dict) or native is message.native:

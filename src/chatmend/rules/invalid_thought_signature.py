@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
 from chatmend.rules.rule import Context, Rule
-from chatmend.transcript import Part, ToolCall
+from chatmend.transcript import Part, ToolCall, is_unchanged
 from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     for at, message in enumerate(window.messages):
         first = next((call for call in message.calls), None)
         parts = tuple(_signed(part, first, mode) for part in message.parts)
-        if any(old is not new for old, new in zip(message.parts, parts, strict=True)):
+        if not is_unchanged(message.parts, parts):
             wrong = any(call.signature is not None and not _is_base64(call.signature) for call in message.calls)
             effect = Effect.DROPS if wrong else Effect.ADDS
             yield Fix(at, at + 1, (replace(message, parts=parts),), "the thought signature cannot be valid", effect)

@@ -19,7 +19,7 @@ from chatmend import jsontext
 from chatmend.changes import Effect, Fix
 from chatmend.placeholders import RAW_ARGUMENTS
 from chatmend.rules.rule import Context, Rule
-from chatmend.transcript import Part, ToolCall
+from chatmend.transcript import Part, ToolCall, is_unchanged
 from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         return
     for at, message in enumerate(window.messages):
         parts = tuple(_readable(part, context) for part in message.parts)
-        if any(old is not new for old, new in zip(message.parts, parts, strict=True)):
+        if not is_unchanged(message.parts, parts):
             deep = any(jsontext.is_too_deep(call.arguments) for call in message.calls)
             effect = Effect.DEGRADES if deep else Effect.RESHAPES
             yield Fix(at, at + 1, (replace(message, parts=parts),), "the target cannot read the arguments", effect)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from chatmend.changes import Fix
 from chatmend.rules.rule import Context, Rule
-from chatmend.transcript import Part, ToolCall, ToolResult
+from chatmend.transcript import Part, ToolCall, ToolResult, is_unchanged
 from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         return
     for at, message in enumerate(window.messages):
         parts = tuple(_renamed(part, pattern) for part in message.parts)
-        if any(old is not new for old, new in zip(message.parts, parts, strict=True)):
+        if not is_unchanged(message.parts, parts):
             yield Fix(at, at + 1, (replace(message, parts=parts),), "the target refuses the tool's name")
 
 

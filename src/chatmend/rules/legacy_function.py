@@ -19,7 +19,7 @@ from chatmend.changes import Fix
 from chatmend.jsontext import identity
 from chatmend.rules.naming import mint
 from chatmend.rules.rule import Context, Rule
-from chatmend.transcript import Role, ToolCall, ToolResult
+from chatmend.transcript import Role, ToolCall, ToolResult, is_unchanged
 from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     taken: set[str] = set()
     for at, message in enumerate(window.messages):
         parts = tuple(_modern(part, open_calls, taken, memory, context) for part in message.parts)
-        if any(old is not new for old, new in zip(message.parts, parts, strict=True)):
+        if not is_unchanged(message.parts, parts):
             spelling = Role.TOOL if message.spelling == "function" else message.spelling
             becomes = replace(message, parts=parts, spelling=spelling, without=frozenset({"function_call"}))
             yield Fix(at, at + 1, (becomes,), "the target knows no function_call")

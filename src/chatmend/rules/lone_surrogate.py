@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from chatmend import jsontext
 from chatmend.changes import Effect, Fix
 from chatmend.rules.rule import Context, Rule
-from chatmend.transcript import Message, ToolCall
+from chatmend.transcript import Message, ToolCall, is_unchanged
 from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
@@ -45,9 +45,7 @@ def _with_sound_arguments(message: Message) -> Message:
         else part
         for part in message.parts
     )
-    return (
-        replace(message, parts=parts) if any(a is not b for a, b in zip(parts, message.parts, strict=True)) else message
-    )
+    return replace(message, parts=parts) if not is_unchanged(parts, message.parts) else message
 
 
 RULE = Rule("TEXT001", "lone-surrogate", Symptom.SURROGATE | Symptom.ROLE | Symptom.UNREADABLE, find)

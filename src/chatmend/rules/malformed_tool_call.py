@@ -19,7 +19,7 @@ from chatmend import jsontext
 from chatmend.changes import Effect, Fix
 from chatmend.placeholders import CALL_NOTE
 from chatmend.rules.rule import Context, Rule
-from chatmend.transcript import Message, Part, Role, Text, ToolCall
+from chatmend.transcript import Message, Part, Role, Text, ToolCall, is_unchanged
 from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             )
         elif message.calls:
             parts = tuple(_mended(part, message, context) for part in message.parts)
-            if any(old is not new for old, new in zip(message.parts, parts, strict=True)):
+            if not is_unchanged(message.parts, parts):
                 told = any(
                     isinstance(new, Text) and isinstance(old, ToolCall)
                     for old, new in zip(message.parts, parts, strict=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from chatmend.changes import Fix
 from chatmend.jsontext import identity
-from chatmend.transcript import ToolCall, ToolResult
+from chatmend.transcript import ToolCall, ToolResult, is_unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -63,5 +63,5 @@ def rename(window: Window, choose: Callable[[ToolCall], object], why: str) -> It
             elif isinstance(part, ToolResult) and not part.legacy and (key := identity(part.call_id)) in waiting:
                 last[key] = new = waiting[key].pop(0) if waiting[key] else last[key]
                 parts[place] = part if new is part.call_id or new == part.call_id else replace(part, call_id=new)
-        if any(old is not new for old, new in zip(message.parts, parts, strict=True)):
+        if not is_unchanged(message.parts, parts):
             yield Fix(at, at + 1, (replace(message, parts=tuple(parts)),), why)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from chatmend.changes import Fix
 from chatmend.rules.rule import Context, Rule
-from chatmend.transcript import Message, Part, Role, ToolResult
+from chatmend.transcript import Message, Part, Role, ToolResult, is_unchanged
 from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             continue
         if native.get("content") is not None:
             parts = tuple(map(_without_null, message.parts))
-            if any(old is not new for old, new in zip(message.parts, parts, strict=True)):
+            if not is_unchanged(message.parts, parts):
                 yield Fix(at, at + 1, (replace(message, parts=parts),), "a result has no content")
             continue
         kind = "assistant+calls" if message.calls and message.role is Role.ASSISTANT else str(message.role)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from chatmend.changes import Change, Effect
 from chatmend.jsontext import identity
 from chatmend.rules.rule import Context, Request, RequestRule
-from chatmend.transcript import Role, ToolResult
+from chatmend.transcript import Role, ToolResult, is_unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +40,7 @@ def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
         becomes = _returned(becomes, context)
     if policy.system == "hoist" and context.limits.system != "anywhere":
         becomes = _hoisted(becomes, context)
-    if len(becomes) == len(messages) and all(a is b for a, b in zip(becomes, messages, strict=True)):
+    if is_unchanged(becomes, messages):
         return request, []
     why = "offline: results return to their calls, repeats go, system messages stand at the front"
     change = Change(CODE, NAME, Effect.RESHAPES, 0, why, tuple(messages), tuple(becomes), None, -1)

@@ -19,7 +19,7 @@ from chatmend import jsontext
 from chatmend.changes import Effect, Fix
 from chatmend.dialects.content import TEXTS, image_block, image_url
 from chatmend.rules.rule import Context, Rule
-from chatmend.transcript import Media, Message, Opaque, Part, Text, Thinking, ToolResult
+from chatmend.transcript import Media, Message, Opaque, Part, Text, Thinking, ToolResult, is_unchanged
 from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def _readable(part: Part, known: frozenset[str] | None, context: Context, *, lis
     if isinstance(part, ToolResult):
         inner = isinstance(part.native, dict) and isinstance(part.native.get("content"), list)
         content = tuple(_readable(p, known, context, listed=inner) for p in part.content)
-        same = all(old is new for old, new in zip(part.content, content, strict=True))
+        same = is_unchanged(part.content, content)
         return part if same else replace(part, content=content)
     kind = native.get("type") if isinstance(native, dict) else None
     if isinstance(part, Text):
