@@ -1,0 +1,93 @@
+"""The files that a command is about: those named, and all conversations in the directories named."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+_LINES = frozenset({".jsonl", ".ndjson"})
+_KNOWN = _LINES | {".json"}
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file with conversations."""
+
+    path: Path
+    inside: Path
+    """Where it lies inside the directory that was named; of a file that was named itself its name."""
+    found: bool
+    """Whether it was found in a directory. What holds no conversation is passed over there, and a fault if named."""
+    size: int = 0
+    """Bytes."""
+
+    @property
+    def has_lines(self) -> bool:
+        """Whether it holds one conversation a line."""
+        return self.path.suffix.lower() in _LINES
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """What was found under the names that a command was given."""
+
+    sources: list[Source]
+    links: int = 0
+    """Symbolic links in directories, which are not followed."""
+
+
+def discover(names: Iterable[Path], fault: Callable[[str], None], *, without: Path | None = None) -> Discovery:
+    """Every file that is named, and every ``.json``, ``.jsonl`` and ``.ndjson`` file below a directory that is named.
+
+    Hidden files and directories, symbolic links in directories, and the directory ``without`` are passed over.
+    """
+    sources: list[Source] = []
+    links = 0
+    for name in names:
+        if not name.is_dir():
+            sources.append(Source(name, Path(name.name), found=False, size=_size(name)))
+            continue
+        for path in _below(name, fault, without):
+            if path.is_symlink():
+                links += 1
+            else:
+                sources.append(Source(path, path.relative_to(name), found=True, size=_size(path)))
+    return Discovery(sources, links)
+
+
+def _below(root: Path, fault: Callable[[str], None], without: Path | None) -> Iterator[Path]:
+    def name_it(error: OSError) -> None:
+        fault(f"{error.filename}: could not be read: {error.strerror}")
+
+    apart = without.resolve() if without else None
+    for folder, folders, files in os.walk(root, onerror=name_it):
+        here = Path(folder)
+        folders[:] = sorted(name for name in folders if name[0] != "." and (here / name).resolve() != apart)
+        for name in sorted(files):
+            path = here / name
+            if name[0] != "." and path.suffix.lower() in _KNOWN:
+                yield path
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def blocks(source: Source, file: IO[bytes]) -> Iterator[list[tuple[int, bytes]]]:
+    """The conversations of a file with the line where each begins, some at a time: never more of JSONL in memory."""
+    if not source.has_lines:
+        yield [(1, file.read())]
+        return
+    number = 0
+    while lines := file.readlines(_BLOCK):
+        yield [(number + place, raw) for place, raw in enumerate(lines, 1)]
+        number += len(lines)
