@@ -17,6 +17,17 @@ After:
      {"role": "assistant", "content": null, "tool_calls": [
          {"id": "functions_bash_0_0CskT9pA", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
      {"role": "tool", "tool_call_id": "functions_bash_0_0CskT9pA", "content": "done"}]
+
+Before (openai/gpt-4o):
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": null, "tool_calls": [
+         {"id": "call_0123456789012345678901234567890123456789", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+     {"role": "tool", "tool_call_id": "call_0123456789012345678901234567890123456789", "content": "done"}]
+After:
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": null, "tool_calls": [
+         {"id": "call_01234567890123456789012345_u1U3ZjOV", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+     {"role": "tool", "tool_call_id": "call_01234567890123456789012345_u1U3ZjOV", "content": "done"}]
 """
 
 from __future__ import annotations
