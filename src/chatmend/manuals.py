@@ -8,7 +8,8 @@ provider that refuses it; ``Repair:``; and examples, each a transcript as JSON b
     After:
         [{"role": "user", "content": "go"}, ...]
 
-An example is a list of messages, or a request body where what stands beside the messages matters.
+An example is a list of messages, or a request body where what stands beside the messages matters. Behind the target a
+policy may stand: ``Before (openai/gpt-4o, Policy.offline()):``.
 """
 
 from __future__ import annotations
@@ -17,12 +18,17 @@ import json
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from textwrap import dedent
 from typing import Any
 
+from chatmend.policy import Policy
+from chatmend.repair import repair, repair_request
 from chatmend.rules import RULES
 
 _EXAMPLE = re.compile(
-    r"^Before \((?P<target>[^)]+)\):\n(?P<before>(?:    .*\n)+)After:\n(?P<after>(?:    .*(?:\n|$))+)", re.MULTILINE
+    r"^Before \((?P<target>[^),]+)(?:, Policy\.(?P<policy>\w+)\(\))?\):\n(?P<before>(?:    .*\n)+)"
+    r"After:\n(?P<after>(?:    .*\n)+)",
+    re.MULTILINE,
 )
 
 
@@ -31,9 +37,22 @@ class Example:
     """A transcript before and after the repair for a target."""
 
     target: str
+    policy: str
+    """The name of one of the ways to make a ``Policy``; empty for the default."""
     before: Any
     """A list of messages, or a request body."""
     after: Any
+    shown: tuple[str, str]
+    """Both as they stand in the manual."""
+
+    def run(self, target: str = "") -> tuple[Any, list[str]]:
+        """What a repair makes of ``before``, for the example's target or another, and the codes of its changes."""
+        policy = getattr(Policy, self.policy)() if self.policy else None
+        if isinstance(self.before, dict):
+            request = repair_request(self.before, target or self.target, policy=policy)
+            return request.body, [change.code for change in request.changes]
+        done = repair(self.before, target or self.target, policy=policy)
+        return done.messages, [change.code for change in done.changes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +86,13 @@ class Manual:
         Raises:
             ValueError: one is no JSON.
         """
-        return [
-            Example(found["target"], json.loads(found["before"]), json.loads(found["after"]))
-            for found in _EXAMPLE.finditer(f"{self.text}\n")
-        ]
+        return [_example(found) for found in _EXAMPLE.finditer(f"{self.text}\n")]
+
+
+def _example(found: re.Match[str]) -> Example:
+    before, after = found["before"], found["after"]
+    shown = (dedent(before).rstrip(), dedent(after).rstrip())
+    return Example(found["target"], found["policy"] or "", json.loads(before), json.loads(after), shown)
 
 
 _BESIDE = (
@@ -83,7 +105,24 @@ Why: ``Requests which include `tool_use` or `tool_result` blocks must define too
 field must be defined when using toolUse and toolResult content blocks.`` (Bedrock).
 
 Repair: the smallest declaration that the history needs: each tool's name, with a schema that asks for nothing. A stored
-conversation does not say which tools were declared, so only a request body is judged.""",
+conversation does not say which tools were declared, so only a request body is judged.
+
+Before (anthropic/claude-sonnet-4-5):
+    {"model": "claude-sonnet-4-5",
+     "messages": [
+      {"role": "user", "content": "go"},
+      {"role": "assistant", "content": null, "tool_calls": [
+          {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+      {"role": "tool", "tool_call_id": "a", "content": "done"}]}
+After:
+    {"model": "claude-sonnet-4-5",
+     "messages": [
+      {"role": "user", "content": "go"},
+      {"role": "assistant", "content": null, "tool_calls": [
+          {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+      {"role": "tool", "tool_call_id": "a", "content": "done"}],
+     "tools": [
+      {"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}}}]}""",
     ),
     Manual(
         "CACHE001",
@@ -93,7 +132,22 @@ conversation does not say which tools were declared, so only a request body is j
 Why: ``A maximum of 4 blocks with cache_control may be provided. Found 5.`` and
 ``messages.1.content.0.thinking.cache_control: Extra inputs are not permitted`` (Anthropic).
 
-Repair: the oldest markers in the messages go, and those on thinking. Content stays as it is.""",
+Repair: the oldest markers in the messages go, and those on thinking. Content stays as it is.
+
+Before (anthropic/claude-sonnet-4-5):
+    [{"role": "user", "content": [
+         {"type": "text", "text": "a", "cache_control": {"type": "ephemeral"}},
+         {"type": "text", "text": "b", "cache_control": {"type": "ephemeral"}},
+         {"type": "text", "text": "c", "cache_control": {"type": "ephemeral"}},
+         {"type": "text", "text": "d", "cache_control": {"type": "ephemeral"}},
+         {"type": "text", "text": "e", "cache_control": {"type": "ephemeral"}}]}]
+After:
+    [{"role": "user", "content": [
+         {"type": "text", "text": "a"},
+         {"type": "text", "text": "b", "cache_control": {"type": "ephemeral"}},
+         {"type": "text", "text": "c", "cache_control": {"type": "ephemeral"}},
+         {"type": "text", "text": "d", "cache_control": {"type": "ephemeral"}},
+         {"type": "text", "text": "e", "cache_control": {"type": "ephemeral"}}]}]""",
     ),
     Manual(
         "OFF001",
@@ -104,7 +158,22 @@ Why: moving a late result back to its call, or a system message to the front, re
 nothing was sent it gives the better transcript.
 
 Repair: with ``Policy.offline()`` and its like, before all other rules: late results return to their calls, messages
-that repeat their neighbour word for word go, system messages move to the front.""",
+that repeat their neighbour word for word go, system messages move to the front.
+
+Before (openai/gpt-4o, Policy.offline()):
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": null, "tool_calls": [
+         {"id": "call_a", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+     {"role": "user", "content": "hurry!"},
+     {"role": "assistant", "content": "I am waiting."},
+     {"role": "tool", "tool_call_id": "call_a", "content": "done"}]
+After:
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": null, "tool_calls": [
+         {"id": "call_a", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+     {"role": "tool", "tool_call_id": "call_a", "content": "done"},
+     {"role": "user", "content": "hurry!"},
+     {"role": "assistant", "content": "I am waiting."}]""",
     ),
 )
 """What no rule's file tells of: it looks at the whole request."""
