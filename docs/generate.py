@@ -121,10 +121,11 @@ def _names(path: Path) -> list[str]:
 
 
 def _errors() -> str:
-    parts = [
-        f"{_NOTICE}\n# Errors that are not about the messages\n\n`chatmend explain 'TEXT OF THE ERROR'` finds the page "
-        "of an error. Most lead to a [rule](rules/README.md); these do not.\n"
-    ]
+    head = (
+        "# Errors that are not about the messages\n\n`chatmend explain 'TEXT OF THE ERROR'` finds the page of an error."
+        " Most lead to a [rule](rules/README.md); these do not.\n"
+    )
+    parts = [f"{_NOTICE}\n{head}"]
     for name, topic in topics().items():
         said = [refusal for refusal in refusals() if name in refusal.pages]
         parts.append(

@@ -58,6 +58,8 @@ def _value(text: str, at: int, change: tuple[object, object], style: _Style) -> 
 def _list(text: str, at: int, change: tuple[list[object], list[object]], style: _Style) -> str:
     old, new = change
     spans = _items(text, at)
+    if not spans and not new:
+        return text[at : _end(text, at)]
     if not spans or not new:
         return style.dumps(new, _margin(text, at))
     places = {id(item): place for item, place in zip(old, spans, strict=True)}
