@@ -45,7 +45,7 @@ def stored(path: Path, *values: object) -> Path:
         ("Tool call id was call_abc but must be a-z, A-Z, 0-9, with a length of 9.", "TOOL010"),
         ("Invalid parameter: messages with role 'tool' must be a response to a preceeding message with", "TOOL005"),
         (
-            "After the (optional) system message(s), user or tool message(s) should alternate with assistant message(s).",
+            "user or tool message(s) should alternate with assistant message(s).",
             "TURN004",
         ),
         ("jinja2.exceptions.TemplateError: Conversation roles must alternate user/assistant/...", "TURN004"),

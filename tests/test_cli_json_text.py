@@ -70,8 +70,8 @@ def test_line_ends_indentation_and_the_mark_at_the_front_are_kept() -> None:
     old = json.loads(text.lstrip("\ufeff"))
     new = {**old, "messages": [*old["messages"], {"role": "a"}], "tools": []}
     assert spliced(text, old, new) == (
-        '\ufeff{\r\n\t"messages": [\r\n\t\t{\r\n\t\t\t"role": "user"\r\n\t\t},\r\n\t\t{\r\n\t\t\t"role": "a"\r\n\t\t}\r\n\t],'
-        '\r\n\t"n": 1.50,\r\n\t"tools": []\r\n}\r\n'
+        '\ufeff{\r\n\t"messages": [\r\n\t\t{\r\n\t\t\t"role": "user"\r\n\t\t},\r\n\t\t{'
+        '\r\n\t\t\t"role": "a"\r\n\t\t}\r\n\t],\r\n\t"n": 1.50,\r\n\t"tools": []\r\n}\r\n'
     )
 
 

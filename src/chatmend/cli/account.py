@@ -60,18 +60,17 @@ class Account:
         if self._progress:
             self._progress.advance(self._progress.task_ids[0], size)
 
-    def tell(self, source: Source, seen: Seen) -> None:
-        """Tell of a block of a file, in the order of its lines."""
+    def tell(self, source: Source, seen: Seen, first: int = 1) -> None:
+        """Tell of a block of a file, in the order of its lines; ``first`` is the number of the first one."""
         self.conversations += seen.conversations
         self.passed += seen.passed
         for number in sorted({*seen.visits, *seen.faults}):
             if number in seen.faults:
-                self.fault(f"{source.path}: {_moved(seen.faults[number], number)}")
+                self.fault(f"{source.path}: {_moved(seen.faults[number], first + number)}")
             else:
-                self._tell_of(f"{source.path}: line {number}" if source.has_lines else str(source.path), seen, number)
+                self._tell_of(source.title(first + number), seen.visits[number])
 
-    def _tell_of(self, title: str, seen: Seen, number: int) -> None:
-        visit: Visit = seen.visits[number]
+    def _tell_of(self, title: str, visit: Visit) -> None:
         self.faulty += 1
         self.left += sum(finding.left for finding in visit.findings)
         self.codes.update((finding.code, finding.rule) for finding in visit.findings)

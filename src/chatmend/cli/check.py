@@ -30,8 +30,10 @@ def check(*, files: Files, target: TargetName, quiet: Quiet = False) -> None:
 def _check(source: Source, order: Order, account: Account) -> None:
     try:
         with source.path.open("rb") as file:
+            first = 1
             for block, seen in walk(source, file, order):
-                account.tell(source, seen)
-                account.advance(sum(len(raw) for _, raw in block))
+                account.tell(source, seen, first)
+                account.advance(block.size)
+                first += seen.lines
     except OSError as error:
         account.fault(f"{source.path}: could not be read: {error.strerror}")

@@ -38,10 +38,13 @@ def locate(path: Path, order: Order, text: str) -> Iterator[Located]:
     """
     source = Source(path, path, found=False)
     with path.open("rb") as file:
+        first = 1
         for block in blocks(source, file):
-            for number, raw in block:
+            pieces = block.pieces(file, lines=source.has_lines)
+            for number, raw in enumerate(pieces, first):
                 if raw.strip() or not source.has_lines:
-                    yield _located(f"{path}: line {number}" if source.has_lines else str(path), raw, order, text)
+                    yield _located(source.title(number), raw, order, text)
+            first += len(pieces)
 
 
 def _located(title: str, raw: bytes, order: Order, text: str) -> Located:

@@ -100,17 +100,18 @@ def _sources(files: list[Path], out: Path | None, account: Account, *, alone: bo
 
 
 def _pieces(source: Source, file: IO[bytes], order: Order, account: Account) -> Iterator[tuple[bytes, Visit | None]]:
-    """The text of a file piece by piece, and what was found in a piece, if anything was.
+    """The text of a file line by line, or in one piece, and what was found in each, if anything was.
 
     Raises:
         NotWrittenError: at the end, if some of it could not be read.
     """
-    faults = account.faults
+    faults, first = account.faults, 1
     for block, seen in walk(source, file, order):
-        account.tell(source, seen)
-        for number, raw in block:
+        account.tell(source, seen, first)
+        for number, raw in enumerate(block.pieces(file, lines=source.has_lines)):
             yield raw, seen.visits.get(number)
-        account.advance(sum(len(raw) for _, raw in block))
+        account.advance(block.size)
+        first += seen.lines
     if account.faults > faults:
         raise NotWrittenError("not written; mend or take out what could not be read")
 
@@ -147,7 +148,7 @@ def _show(source: Source, order: Order, account: Account) -> None:
     with source.path.open("rb") as file:
         for number, (_, visit) in enumerate(_pieces(source, file, order, account), 1):
             if visit and visit.difference:
-                name = f"{source.path}: line {number}" if source.has_lines else str(source.path)
+                name = source.title(number)
                 for text in (f"--- {name}", f"+++ {name} (repaired)", *visit.difference.splitlines()):
                     say(console, text, _COLOURS.get(text[:1], ""))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -31,6 +32,10 @@ class Source:
     def has_lines(self) -> bool:
         """Whether it holds one conversation a line."""
         return self.path.suffix.lower() in _LINES
+
+    def title(self, line: int) -> str:
+        """How the conversation that begins in a line is called."""
+        return f"{self.path}: line {line}" if self.has_lines else str(self.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +87,33 @@ def _size(path: Path) -> int:
         return 0
 
 
-def blocks(source: Source, file: IO[bytes]) -> Iterator[list[tuple[int, bytes]]]:
-    """The conversations of a file with the line where each begins, some at a time: never more of JSONL in memory."""
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A part of a file that begins and ends with whole lines."""
+
+    start: int
+    stop: int
+    """Offsets in bytes."""
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return self.stop - self.start
+
+    def pieces(self, file: IO[bytes], *, lines: bool) -> list[bytes]:
+        """The lines of the block, each with its end; or else all of it."""
+        file.seek(self.start)
+        text = file.read(self.size)
+        return BytesIO(text).readlines() if lines else [text]  # a carriage return alone ends no line
+
+
+def blocks(source: Source, file: IO[bytes]) -> Iterator[Block]:
+    """The blocks of a file: some lines of JSONL at a time, or else all of it."""
+    at, size = 0, os.fstat(file.fileno()).st_size
     if not source.has_lines:
-        yield [(1, file.read())]
+        yield Block(0, size)
         return
-    number = 0
-    while lines := file.readlines(_BLOCK):
-        yield [(number + place, raw) for place, raw in enumerate(lines, 1)]
-        number += len(lines)
+    while at < size:
+        file.seek(min(at + _BLOCK, size))
+        file.readline()
+        yield Block(at, at := file.tell())
