@@ -6,7 +6,7 @@ COUNT ?= 20000
 PY := $(VENV)/bin/python
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check docs-rules bench harm fuzz clean
+.PHONY: demo test check docs-rules bench harm fuzz kill clean
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py
@@ -34,6 +34,9 @@ harm: $(VENV)/.dev
 
 fuzz: $(VENV)/.dev
 	$(PY) -m tests.fuzz $(COUNT)
+
+kill: $(VENV)/.dev
+	$(PY) -m tests.kill
 
 clean:
 	rm -rf $(VENV)

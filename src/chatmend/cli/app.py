@@ -18,5 +18,7 @@ app = typer.Typer(
 
 app.command(epilog="Example: chatmend check chat.json sessions/ --target mistral/mistral-large-latest")(check.check)
 app.command(epilog="Example: chatmend repair sessions/ --target anthropic/claude-sonnet-4-5 --write")(repair.repair)
-app.command(epilog="Example: chatmend explain TOOL005")(explain.explain)
+app.command(epilog="Example: chatmend explain 'messages: text content blocks must be non-empty' --file chat.json")(
+    explain.explain
+)
 app.command(epilog="Example: chatmend rules")(rules.rules)

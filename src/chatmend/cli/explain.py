@@ -47,7 +47,9 @@ def explain(
         ),
     ] = None,
 ) -> None:
-    """Explain a rule, or a provider's error: its cause, what a repair does, and with --file where it is.
+    """Explain a rule or a provider's error.
+
+    Its cause, what a repair does about it, and with --file where it is.
 
     Exit status: 0 explained, 2 not known, or the file could not be read.
     """

@@ -22,7 +22,7 @@ _SURELY_MEANT = 0.85
 Files = Annotated[
     list[Path],
     typer.Argument(
-        metavar="FILE...",
+        metavar="FILE",
         help="JSON: a list of messages, or an object with 'messages' (a request body). JSONL (.jsonl, .ndjson): one "
         "conversation per line. A directory: every such file in it.",
         show_default=False,
@@ -51,7 +51,7 @@ def target_named(name: str) -> Target:
     try:
         target = resolve(name)
     except TargetError as error:
-        raise stop(str(error)) from error
+        raise stop(f"{error} ('chatmend rules --targets' lists the providers)") from error
     provider = name.strip().partition("/")[0].lower()
     if target.provider == "other" and provider != "other":
         near = get_close_matches(provider, known_providers(), 1)

@@ -6,6 +6,7 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path  # noqa: TC003 - Typer reads the annotations
 from typing import IO, TYPE_CHECKING, Annotated
 
@@ -24,6 +25,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chatmend.cli.conversation import Visit
+
+
+class _UnreadError(Exception):
+    """Some of a file could not be read, so it is not written."""
+
 
 _COLOURS = {"-": "red", "+": "green", "@": "cyan"}
 
@@ -57,24 +63,41 @@ def repair(  # noqa: PLR0913 - a command's options
         raise stop("take one of --write, --out and --diff")
     if backup and not write:
         raise stop("--backup goes with --write")
-    order = Order(target_named(target), repairs=True, differs=diff)
+    order, goal = Order(target_named(target), repairs=True, differs=diff), _Goal(out, write=write, backup=backup)
     with Account(Console(stderr=not write and out is None), quiet=quiet) as account:
         for source in _sources(files, out, account, alone=not (write or diff or out)):
-            try:
-                if diff:
-                    _show(source, order, account)
-                elif write:
-                    account.written += _replace(source, order, account, backup=backup)
-                elif out:
-                    account.written += _place(source, out / source.inside, order, account)
-                else:
-                    _print(source, order, account)
-            except NotWrittenError as error:
-                account.fault(f"{source.path}: {error}")
-            except OSError as error:
-                account.fault(f"{error.filename or source.path}: could not be read or written: {error.strerror}")
+            _repair(source, order, account, goal)
     account.summarise(wrote="written" if write or out else "")
     raise typer.Exit(account.status(found=bool(account.left)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Goal:
+    """Where a repaired text goes: in place of the old one, into a directory, or to standard output."""
+
+    out: Path | None
+    write: bool
+    backup: bool
+
+
+def _repair(source: Source, order: Order, account: Account, goal: _Goal) -> None:
+    """Repair one file; a fault is named, and leaves it unwritten."""
+    try:
+        if order.differs:
+            _show(source, order, account)
+        elif goal.write:
+            account.written += _replace(source, order, account, backup=goal.backup)
+        elif goal.out:
+            account.written += _place(source, goal.out / source.inside, order, account)
+        else:
+            _print(source, order, account)
+    except _UnreadError:
+        if source.has_lines:
+            account.fault(f"{source.path}: not written; mend or take out what could not be read")
+    except NotWrittenError as error:
+        account.fault(f"{source.path}: {error}")
+    except OSError as error:
+        account.fault(f"{error.filename or source.path}: could not be read or written: {error.strerror}")
 
 
 def _sources(files: list[Path], out: Path | None, account: Account, *, alone: bool) -> list[Source]:
@@ -103,7 +126,7 @@ def _pieces(source: Source, file: IO[bytes], order: Order, account: Account) -> 
     """The text of a file line by line, or in one piece, and what was found in each, if anything was.
 
     Raises:
-        NotWrittenError: at the end, if some of it could not be read.
+        _UnreadError: at the end, if some of it could not be read, which was told.
     """
     faults, first = account.faults, 1
     for block, seen in walk(source, file, order):
@@ -113,7 +136,7 @@ def _pieces(source: Source, file: IO[bytes], order: Order, account: Account) -> 
         account.advance(block.size)
         first += seen.lines
     if account.faults > faults:
-        raise NotWrittenError("not written; mend or take out what could not be read")
+        raise _UnreadError
 
 
 def _replace(source: Source, order: Order, account: Account, *, backup: bool) -> bool:
