@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-from chatmend.cli.terminal import FAULT, FOUND, count, say
+from chatmend.cli.terminal import EFFECTS, FAULT, FOUND, count, say
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -78,7 +78,7 @@ class Account:
             return
         say(self.console, title, "bold")
         for finding in visit.findings:
-            say(self.console, f"  {finding.text}")
+            say(self.console, f"  {finding.text}", EFFECTS[finding.effect])
 
     def fault(self, text: str) -> None:
         """Name a fault on standard error, and go on."""

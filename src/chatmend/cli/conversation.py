@@ -41,6 +41,7 @@ class Finding:
 
     code: str
     rule: str
+    effect: str
     text: str
     left: bool
     """Whether a repair leaves it as it is."""
@@ -77,7 +78,7 @@ def visit(raw: bytes, order: Order) -> Visit:
 
 def _findings(changes: tuple[Change, ...], order: Order) -> tuple[Finding, ...]:
     told = changes if order.repairs and not order.differs else [replace(change, applied=False) for change in changes]
-    return tuple(Finding(change.code, change.rule, line(change), is_left(change)) for change in told)
+    return tuple(Finding(c.code, c.rule, c.effect.name.lower(), line(c), is_left(c)) for c in told)
 
 
 def parsed(raw: bytes) -> Conversation:

@@ -13,7 +13,7 @@ from rich.console import Console
 from chatmend.cli.conversation import Order
 from chatmend.cli.locate import Located, locate
 from chatmend.cli.options import target_named
-from chatmend.cli.terminal import say, stop
+from chatmend.cli.terminal import EFFECTS, say, stop
 from chatmend.manuals import Manual, find, manuals
 from chatmend.refusals import Topic, search, topics
 
@@ -123,12 +123,12 @@ def _say_where(console: Console, places: list[Located], codes: set[str], target:
         hint = "" if others else "; what was sent may have been put together in another way"
         say(console, f"In this file nothing of the kind is found for {target}, {found}{hint}.", "bold")
     for place in places:
-        told = [f.text for f in place.findings if f.code in codes or not wanted]
-        told += [_held(name, held) for name, held in place.ids.items()]
+        told = [(f.text, EFFECTS[f.effect]) for f in place.findings if f.code in codes or not wanted]
+        told += [(_held(name, held), "") for name, held in place.ids.items()]
         if told or place.fault:
             say(console, place.title, "bold")
-        for line in told:
-            say(console, f"  {line}")
+        for line, style in told:
+            say(console, f"  {line}", style)
         if place.fault:
             say(Console(stderr=True), f"  {place.fault}", "red")
     if any(place.fault for place in places):

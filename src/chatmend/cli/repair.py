@@ -7,7 +7,7 @@ import sys
 import tempfile
 from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path  # noqa: TC003 - Typer reads the annotations
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
@@ -97,7 +97,13 @@ def _repair(source: Source, order: Order, account: Account, goal: _Goal) -> None
     except NotWrittenError as error:
         account.fault(f"{source.path}: {error}")
     except OSError as error:
-        account.fault(f"{error.filename or source.path}: could not be read or written: {error.strerror}")
+        account.fault(f"{source.path}: could not be read or written: {error.strerror}{_elsewhere(source, error)}")
+
+
+def _elsewhere(source: Source, error: OSError) -> str:
+    """The directory that a fault is about, where it is not about the file itself."""
+    about = Path(error.filename) if isinstance(error.filename, str) else source.path
+    return "" if about == source.path else f" ({about.parent})"
 
 
 def _sources(files: list[Path], out: Path | None, account: Account, *, alone: bool) -> list[Source]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -108,8 +110,15 @@ class Block:
 
 
 def blocks(source: Source, file: IO[bytes]) -> Iterator[Block]:
-    """The blocks of a file: some lines of JSONL at a time, or else all of it."""
-    at, size = 0, os.fstat(file.fileno()).st_size
+    """The blocks of a file: some lines of JSONL at a time, or else all of it.
+
+    Raises:
+        OSError: it is a pipe or a device, in which one cannot go back.
+    """
+    state = os.fstat(file.fileno())
+    if not stat.S_ISREG(state.st_mode):
+        raise OSError(errno.EINVAL, "not a regular file; redirect it into one first")
+    at, size = 0, state.st_size
     if not source.has_lines:
         yield Block(0, size)
         return

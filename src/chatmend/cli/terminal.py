@@ -10,6 +10,8 @@ from rich.text import Text
 
 FOUND, FAULT = 1, 2
 """Exit statuses: something was found; a file could not be read or written, or the command was wrong."""
+EFFECTS = {"reshapes": "blue", "adds": "green", "degrades": "yellow", "drops": "red"}
+"""The colour of each effect."""
 _UNPRINTABLE = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 

@@ -74,6 +74,8 @@ def see(lines: list[bytes], order: Order, source: Source) -> Seen:
                 seen.faults[number] = str(error)
         except UnreadableError as error:
             seen.faults[number] = str(error)
+        except Exception as error:  # noqa: BLE001 - one conversation must not stop the others; the text would be content
+            seen.faults[number] = f"line 1, column 1: chatmend failed on it ({type(error).__name__}); please report it"
         else:
             seen.conversations += 1
             if visited.findings:
