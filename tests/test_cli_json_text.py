@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chatmend.cli.json_text import spliced
@@ -37,6 +37,7 @@ def test_a_text_in_which_nothing_changes_stays_as_it_is(text: str) -> None:
     assert spliced(text, old, type(old)(old)) == text
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(old=st.lists(messages, max_size=5), style=styles, data=st.data())
 def test_the_new_text_says_the_new_list_and_keeps_the_text_of_what_stayed(
     old: list[Any], style: dict[str, Any], data: st.DataObject
@@ -49,6 +50,7 @@ def test_the_new_text_says_the_new_list_and_keeps_the_text_of_what_stayed(
     assert json.loads(spliced(text, read, new)) == new
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(body=st.dictionaries(texts, values, max_size=3), old=st.lists(messages, max_size=3), style=styles)
 def test_the_new_text_says_the_new_body(body: dict[str, Any], old: list[Any], style: dict[str, Any]) -> None:
     read = json.loads(text := json.dumps({**body, "messages": old}, **style))

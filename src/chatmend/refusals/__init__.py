@@ -25,7 +25,7 @@ class Refusal:
     by: tuple[str, ...]
     """Targets that say it; empty: many."""
     source: str
-    """``recorded``, ``seen``, ``docs`` or ``code``."""
+    """How it is known: ``recorded``, ``code``, ``docs``, ``seen``, ``inferred`` or ``mixed``."""
 
 
 @dataclass(frozen=True, slots=True)
