@@ -80,6 +80,24 @@ def test_every_recorded_refusal_of_messages_finds_its_page(row: dict[str, Any]) 
     assert (page.name if found.pages[0] in manuals() else page.title) in done.stdout  # type: ignore[union-attr]
 
 
+@pytest.mark.skipif(not REFUSED, reason="the recorded requests are not at hand")
+@pytest.mark.parametrize("row", [row for row in REFUSED if row["format"] in corpus.DIALECTS], ids=lambda row: row["id"])
+def test_the_page_of_a_recorded_refusal_is_that_of_what_is_found_in_the_request(
+    row: dict[str, Any], tmp_path: Path
+) -> None:
+    body = row["response_body"]
+    text = body if isinstance(body, str) else json.dumps(body)
+    file = stored(tmp_path / "body.json", row["body"])
+    told = run("-", "--file", file, "--target", corpus.target_of(row), stdin=text).stdout
+    found = search(text)
+    assert found
+    if found.pages[0] in manuals():
+        assert "In this file nothing of the kind" not in told
+        assert any(f": {code} " in told for code in found.pages)
+    else:
+        assert "nor anything else that is refused there" in told
+
+
 def test_the_text_may_be_given_in_quotes_without_and_on_standard_input() -> None:
     told = {run(UNANSWERED).stdout, run(*UNANSWERED.split()).stdout, run("-", stdin=UNANSWERED).stdout}
     assert len(told) == 1
