@@ -77,7 +77,9 @@ def visit(raw: bytes, order: Order) -> Visit:
 
 
 def _findings(changes: tuple[Change, ...], order: Order) -> tuple[Finding, ...]:
-    told = changes if order.repairs and not order.differs else [replace(change, applied=False) for change in changes]
+    told = sorted(changes, key=lambda change: (change.index is None, change.index or 0))
+    if not order.repairs or order.differs:
+        told = [replace(change, applied=False) for change in told]
     return tuple(Finding(c.code, c.rule, c.effect.name.lower(), line(c), is_left(c)) for c in told)
 
 
