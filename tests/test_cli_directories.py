@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from typer.testing import CliRunner
 
-from chatmend.cli import app, sources, walk
+from chatmend.cli import app, conversation, sources, walk
 from chatmend.cli.conversation import Order
 from chatmend.cli.sources import Source, discover
 from chatmend.targets import resolve
@@ -188,3 +188,26 @@ def test_a_directory_that_cannot_be_opened_is_named(tmp_path: Path, monkeypatch:
     monkeypatch.setattr("os.scandir", refuse)
     assert discover([tmp_path], faults.append).sources == []
     assert faults == [f"{tmp_path}: could not be read: Permission denied"]
+
+
+def test_a_fault_of_our_own_is_named_without_content_and_the_others_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(messages: list[object], *words: object, **names: object) -> object:
+        if messages == SOUND:
+            raise ZeroDivisionError("Where is order 1042?")
+        return mend(messages, *words, **names)
+
+    mend: Any = conversation.repair
+    monkeypatch.setattr(conversation, "repair", fail)
+    file = stored(tmp_path / "many.jsonl", ORPHAN, SOUND, ORPHAN)
+    done = run("check", file)
+    assert done.exit_code == 2
+    assert f"{file}: line 2, column 1: chatmend failed on it (ZeroDivisionError); please report it" in done.stderr
+    assert "1042" not in done.output
+    assert "2 findings in 2 of 2 conversations" in done.stdout
+
+
+def test_what_is_no_regular_file_is_named() -> None:
+    done = run("check", "/dev/null")
+    assert (done.exit_code, done.stderr.count("not a regular file")) == (2, 1)
