@@ -205,7 +205,13 @@ def test_a_system_prompt_for_which_a_list_has_no_place_is_not_lost(tmp_path: Pat
     done = CliRunner().invoke(app, ["repair", str(bare), str(whole), "--write", "--target", "anthropic"])
     assert "Be brief." in bare.read_text(encoding="utf-8")
     assert "Be brief." in whole.read_text(encoding="utf-8")
-    assert ("a bare list has no place" in done.stderr) == (bare.read_text(encoding="utf-8") == json.dumps(messages))
+    assert f"{bare}: line 1, column 1: cannot be repaired: the system prompt must stand beside" in done.stderr
+    assert json.loads(bare.read_text(encoding="utf-8")) == messages
+    assert json.loads(whole.read_text(encoding="utf-8")) == {"messages": messages[1:], "system": "Be brief."}
+    told = CliRunner().invoke(app, ["check", str(bare), "--target", "anthropic"])
+    assert (told.exit_code, "SYS001 misplaced-system" in told.stdout) == (1, True)
+    shown = CliRunner().invoke(app, ["repair", str(bare), "--diff", "--target", "anthropic"])
+    assert '@@ system @@\n+"Be brief."\n' in shown.stdout
 
 
 class Killer:

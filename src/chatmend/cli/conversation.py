@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class UnreadableError(Exception):
-    """No JSON, or nothing that could be a conversation; the text says where and why."""
+    """No JSON, nothing that could be a conversation, or one that cannot be written; the text says where and why."""
 
 
 class NoConversationError(UnreadableError):
@@ -68,8 +68,14 @@ def visit(raw: bytes, order: Order) -> Visit:
         becomes, changes = mended(value, order.target)
         if becomes is value or not order.repairs:
             return Visit(_findings(changes, order))
-        written = spliced(raw.decode(), value, becomes).encode()
-        return Visit(_findings(changes, order), written, difference(value, becomes) if order.differs else "")
+        if order.differs:
+            return Visit(_findings(changes, order), difference=difference(value, becomes))
+        if isinstance(value, list) and not isinstance(becomes, list):
+            raise UnreadableError(
+                "line 1, column 1: cannot be repaired: the system prompt must stand beside the messages, for which a "
+                'bare list has no place; store it as {"messages": [...]}'
+            )
+        return Visit(_findings(changes, order), spliced(raw.decode(), value, becomes).encode())
     except TranscriptError as error:
         raise NoConversationError(f"line 1, column 1: could not be read: {error}") from error
     except RecursionError as error:
@@ -127,17 +133,12 @@ def mended(value: Conversation, target: Target) -> tuple[Conversation, tuple[Cha
 
     An object that names its ``model`` or its ``tools`` is a request body: what it does not declare is not there. Any
     other object, and a bare list, is a stored conversation: which tools were declared is not known, so not judged.
-
-    Raises:
-        NoConversationError: a bare list has no place for the system prompt that its repair puts beside the messages.
+    Of a list whose system prompt must stand beside the messages, an object comes back.
     """
     if isinstance(value, list):
         done = repair(value, target)
         if done.system is not None:
-            raise NoConversationError(
-                "line 1, column 1: could not be read: the system prompt must stand beside the messages, for which a "
-                'bare list has no place; store {"messages": [...]}'
-            )
+            return {"system": done.system, "messages": done.messages}, done.changes
         return done.messages, done.changes
     if "model" in value or "tools" in value:
         request = repair_request(value, target)

@@ -16,10 +16,8 @@ if TYPE_CHECKING:
 
 def difference(old: Conversation, new: Conversation) -> str:
     """What changed, as hunks in the manner of ``diff -u``, each under the name of the message it begins at."""
-    if isinstance(old, list) and isinstance(new, list):
-        return "".join(_hunks("messages", old, new))
-    if not isinstance(old, dict) or not isinstance(new, dict):
-        return ""
+    old = {"messages": old} if isinstance(old, list) else old
+    new = {"messages": new} if isinstance(new, list) else new
     return "".join(
         hunk
         for key, value in new.items()
