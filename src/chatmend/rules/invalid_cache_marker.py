@@ -5,8 +5,10 @@ Why: ``messages.0.content.0.cache_control.type: Input should be 'ephemeral'`` an
 
 Repair: the marker goes; what it stood on is not touched.
 
-Before: ``{"type": "text", "text": "a", "cache_control": {"type": "forever"}}``
-After: ``{"type": "text", "text": "a"}``
+Before (anthropic/claude-sonnet-4-5):
+    [{"role": "user", "content": [{"type": "text", "text": "a", "cache_control": {"type": "forever"}}]}]
+After:
+    [{"role": "user", "content": [{"type": "text", "text": "a"}]}]
 """
 
 from __future__ import annotations

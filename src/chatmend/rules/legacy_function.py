@@ -6,8 +6,15 @@ its answer becomes an orphan.
 Repair: the call becomes a tool call with an id made from what it says, the answer the result of the nearest call of
 that name before it.
 
-Before: ``{"role": "assistant", "content": null, "function_call": {"name": "now", "arguments": "{}"}}``
-After: ``{"role": "assistant", "content": null, "tool_calls": [{"id": "...", "type": "function", ...}]}``
+Before (mistral/mistral-large-latest):
+    [{"role": "user", "content": "time?"},
+     {"role": "assistant", "content": null, "function_call": {"name": "now", "arguments": "{}"}},
+     {"role": "function", "name": "now", "content": "noon"}]
+After:
+    [{"role": "user", "content": "time?"},
+     {"role": "assistant", "content": null, "tool_calls": [
+         {"id": "Baazr3hUM", "type": "function", "function": {"name": "now", "arguments": "{}"}}]},
+     {"role": "tool", "content": "noon", "tool_call_id": "Baazr3hUM"}]
 """
 
 from __future__ import annotations
@@ -16,8 +23,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Fix
-from chatmend.jsontext import identity
-from chatmend.rules.naming import mint
+from chatmend.rules.naming import described, mint
 from chatmend.rules.rule import Context, Rule
 from chatmend.transcript import Role, ToolCall, ToolResult, is_unchanged
 from chatmend.windows import Memory, Symptom, Window
@@ -42,7 +48,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
 
 def _modern(part: object, open_calls: dict[object, list[object]], taken: set[str], memory: Memory, context: Context):  # type: ignore[no-untyped-def]  # noqa: ANN202
     if isinstance(part, ToolCall) and part.legacy:
-        call_id = mint(identity((part.name, part.arguments)), memory, context.limits, taken)
+        call_id = mint(described(part), memory, context.limits, taken)
         open_calls.setdefault(str(part.name), []).append(call_id)
         return replace(part, id=call_id, legacy=False, native=None)
     if isinstance(part, ToolResult) and part.legacy:

@@ -5,16 +5,23 @@ Why: ``Missing required parameter: 'messages[2].tool_call_id'.`` (OpenAI); witho
 Repair: the call gets an id that is a hash of its name, its arguments and how often the same was called before; results
 without an id answer the calls without an id in their order.
 
-Before: ``{"tool_calls": [{"type": "function", "function": {"name": "f", "arguments": "{}"}}]}``
-After: ``{"tool_calls": [{"id": "f_...", "type": "function", "function": {"name": "f", "arguments": "{}"}}]}``
+Before (openai/gpt-4o):
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": null, "tool_calls": [
+         {"type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+     {"role": "tool", "content": "done"}]
+After:
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": null, "tool_calls": [
+         {"id": "f_QbizrKTv", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+     {"role": "tool", "content": "done", "tool_call_id": "f_QbizrKTv"}]
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chatmend.jsontext import identity
-from chatmend.rules.naming import mint, rename
+from chatmend.rules.naming import described, mint, rename
 from chatmend.rules.rule import Context, Rule
 from chatmend.windows import Memory, Symptom, Window
 
@@ -34,8 +41,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     def choose(call: ToolCall) -> object:
         if isinstance(call.id, str) and call.id:
             return call.id
-        name, arguments = (v if isinstance(v, str) else identity(v) for v in (call.name, call.arguments))
-        return mint(f"{name}({arguments})", memory, context.limits, taken)
+        return mint(described(call), memory, context.limits, taken)
 
     return rename(window, choose, "the call had no id")
 

@@ -5,8 +5,18 @@ CLI routes is stored with Google's spelling, ``thoughtSignature``; some agents w
 
 Repair: the same signature under Anthropic's key. The thinking and the proof stay what they were.
 
-Before: ``{"type": "thinking", "thinking": "t", "thoughtSignature": "EqQBCkYI"}``
-After: ``{"type": "thinking", "thinking": "t", "signature": "EqQBCkYI"}``
+Before (anthropic/claude-sonnet-4-5):
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": [
+         {"type": "thinking", "thinking": "Plan.", "thoughtSignature": "EqQBCkYIAhgCKkAx"},
+         {"type": "text", "text": "Done."}]},
+     {"role": "user", "content": "on"}]
+After:
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": [
+         {"type": "thinking", "thinking": "Plan.", "signature": "EqQBCkYIAhgCKkAx"},
+         {"type": "text", "text": "Done."}]},
+     {"role": "user", "content": "on"}]
 """
 
 from __future__ import annotations

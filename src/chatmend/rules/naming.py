@@ -34,6 +34,12 @@ def mint(original: object, memory: Memory, limits: Limits, taken: set[str]) -> s
             return candidate
 
 
+def described(call: ToolCall) -> str:
+    """What a call without an id is known by: its name and its arguments."""
+    name, arguments = (said if isinstance(said, str) else identity(said) for said in (call.name, call.arguments))
+    return f"{name}({arguments})"
+
+
 def _spelled(key: str, count: int, limits: Limits) -> str:
     number = int.from_bytes(hashlib.sha256(f"{key}\0{count}".encode("utf-8", "surrogatepass")).digest())
     letters = ""

@@ -1,14 +1,25 @@
-"""Results after their call's window, repeated messages, system messages in mid-conversation: the offline choices.
+"""An order that only a stored transcript may be given, as the policy asked for.
 
-Why: a stored conversation that nobody continues has no prompt cache and no signed prefix to lose, so results can return
-to their calls (``Policy(late_results="move")``), messages that repeat their neighbour word for word can go
-(``duplicates="messages"``), and system messages can stand at the front (``system="hoist"``).
+Why: moving a late result back to its call, or a system message to the front, rewrites what was already sent. Where
+nothing was sent it gives the better transcript.
 
-Repair: the transcript is put in that order before anything else is looked at, as one change. Never on by default: it
-changes what was sent.
+Repair: with ``Policy.offline()`` and its like, before all other rules: late results return to their calls, messages
+that repeat their neighbour word for word go, system messages move to the front.
 
-Before: call ``call_a``, user ``hurry!``, assistant ``wait``, result of ``call_a``
-After: call ``call_a``, result of ``call_a``, user ``hurry!``, assistant ``wait``
+Before (openai/gpt-4o, Policy.offline()):
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": null, "tool_calls": [
+         {"id": "call_a", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+     {"role": "user", "content": "hurry!"},
+     {"role": "assistant", "content": "I am waiting."},
+     {"role": "tool", "tool_call_id": "call_a", "content": "done"}]
+After:
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": null, "tool_calls": [
+         {"id": "call_a", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+     {"role": "tool", "tool_call_id": "call_a", "content": "done"},
+     {"role": "user", "content": "hurry!"},
+     {"role": "assistant", "content": "I am waiting."}]
 """
 
 from __future__ import annotations

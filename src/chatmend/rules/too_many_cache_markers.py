@@ -1,12 +1,24 @@
 """More cache markers than the target takes, counted over system, tools and messages.
 
-Why: ``A maximum of 4 blocks with cache_control may be provided. Found 5.`` (Anthropic). An agent marks the newest message
-at every turn and never takes the old marks away.
+Why: ``A maximum of 4 blocks with cache_control may be provided. Found 5.`` (Anthropic). An agent
+marks the newest message at every turn and never takes the old marks away.
 
-Repair: the oldest markers of the messages go; those of system and tools, and the newest, stay. The words are not touched.
+Repair: the oldest markers in the messages go; those of system and tools, and the newest, stay. Content stays as it is.
 
-Before: five messages with a marker
-After: the first without, four with
+Before (anthropic/claude-sonnet-4-5):
+    [{"role": "user", "content": [
+         {"type": "text", "text": "a", "cache_control": {"type": "ephemeral"}},
+         {"type": "text", "text": "b", "cache_control": {"type": "ephemeral"}},
+         {"type": "text", "text": "c", "cache_control": {"type": "ephemeral"}},
+         {"type": "text", "text": "d", "cache_control": {"type": "ephemeral"}},
+         {"type": "text", "text": "e", "cache_control": {"type": "ephemeral"}}]}]
+After:
+    [{"role": "user", "content": [
+         {"type": "text", "text": "a"},
+         {"type": "text", "text": "b", "cache_control": {"type": "ephemeral"}},
+         {"type": "text", "text": "c", "cache_control": {"type": "ephemeral"}},
+         {"type": "text", "text": "d", "cache_control": {"type": "ephemeral"}},
+         {"type": "text", "text": "e", "cache_control": {"type": "ephemeral"}}]}]
 """
 
 from __future__ import annotations

@@ -6,8 +6,16 @@ a token limit, or a framework stored only the reasoning.
 Repair: ``[continued]`` behind the thinking, which stays as it was signed. A turn of several messages is looked at as a
 whole: thinking that is followed by a text or a call in the next message of the same turn is fine.
 
-Before: assistant ``[thinking]``, user ``go on``
-After: assistant ``[thinking, "[continued]"]``, user ``go on``
+Before (anthropic/claude-sonnet-4-5):
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": [{"type": "thinking", "thinking": "Plan.", "signature": "EqQBCkYIAhgCKkAx"}]},
+     {"role": "user", "content": "on"}]
+After:
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": [
+         {"type": "thinking", "thinking": "Plan.", "signature": "EqQBCkYIAhgCKkAx"},
+         {"type": "text", "text": "[continued]"}]},
+     {"role": "user", "content": "on"}]
 """
 
 from __future__ import annotations

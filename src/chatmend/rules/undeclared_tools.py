@@ -1,13 +1,27 @@
-"""Tool calls in the history of a request that declares no tools.
+"""The history holds tool calls, but the request declares no tools.
 
-Why: ``Requests which include `tool_use` or `tool_result` blocks must define tools.`` (Anthropic); ``The toolConfig field must
-be defined when using toolUse and toolResult content blocks.`` (Bedrock). A summariser gets the history, but not the tools.
+Why: ``Requests which include `tool_use` or `tool_result` blocks must define tools.`` (Anthropic); ``The toolConfig
+field must be defined when using toolUse and toolResult content blocks.`` (Bedrock).
 
-Repair: the minimal declaration of every tool that the history names, with an open schema. Where it is not known what the
-request declares (``tools=None``), nothing is judged.
+Repair: the smallest declaration that the history needs: each tool's name, with a schema that asks for nothing. A stored
+conversation does not say which tools were declared, so only a request body is judged.
 
-Before: ``tools`` absent, history with a call of ``search``
-After: ``tools: [{"name": "search", "input_schema": {"type": "object", "properties": {}}}]``
+Before (anthropic/claude-sonnet-4-5):
+    {"model": "claude-sonnet-4-5",
+     "messages": [
+      {"role": "user", "content": "go"},
+      {"role": "assistant", "content": null, "tool_calls": [
+          {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+      {"role": "tool", "tool_call_id": "a", "content": "done"}]}
+After:
+    {"model": "claude-sonnet-4-5",
+     "messages": [
+      {"role": "user", "content": "go"},
+      {"role": "assistant", "content": null, "tool_calls": [
+          {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+      {"role": "tool", "tool_call_id": "a", "content": "done"}],
+     "tools": [
+      {"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}}}]}
 """
 
 from __future__ import annotations
