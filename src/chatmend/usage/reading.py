@@ -1,0 +1,202 @@
+"""Reads one payload by one table: every number becomes a field, or is listed as unread."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from typing import Any
+
+from chatmend.usage.numbers import amount, is_numeric, number
+from chatmend.usage.plain import mapping
+from chatmend.usage.tables import Beside, Branch, Each, Leaf, Table, tables
+
+_DEEPEST = 40
+_MOST = 200
+"""Paths. A payload may hold any number of numbers; the list of those not read stays short."""
+
+
+class Reading:
+    """What one payload says, field by field, before any sum is made of it."""
+
+    __slots__ = ("beside", "sources", "table", "unread", "values", "warnings")
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self.values: dict[str, Any] = {}
+        self.sources: dict[str, str] = {}
+        self.unread: list[str] = []
+        self.warnings: list[str] = []
+        self.beside: list[tuple[str, Reading]] = []
+
+
+def read(table: Table, data: Mapping[str, Any], path: str = "") -> Reading:
+    """The counts of one account that the table describes, which stands at the path."""
+    reading = Reading(table)
+    read_keys(reading, table.keys, data)
+    if path:
+        reading.sources = {key: f"{path}.{source}" for key, source in reading.sources.items()}
+        reading.unread = [f"{path}.{source}" for source in reading.unread]
+    return reading
+
+
+def read_keys(reading: Reading, keys: Mapping[str, Any], data: Mapping[str, Any], path: str = "") -> None:
+    """Read the keys of one mapping into the account, and those of the mappings inside it."""
+    values, sources = reading.values, reading.sources
+    for key, value in data.items():
+        node = keys.get(key, _UNKNOWN)
+        kind = type(node)
+        if value is None:
+            continue
+        if kind is Leaf:
+            # the common case, first and without a call: a plain count
+            if type(value) is int and node.kind == "count" and value >= 0 and node.key not in values:
+                values[node.key] = value
+                sources[node.key] = node.path
+            else:
+                _read_leaf(reading, node, value)
+        elif kind is Branch:
+            _read_branch(reading, node, value, f"{path}{key}")
+        elif kind is Each:
+            _read_each(reading, node, value, f"{path}{key}")
+        elif kind is Beside:
+            _read_beside(reading, node, value)
+        elif node is None or not reading.table.body:
+            _leave(reading, value, f"{path}{key}", 0)
+        elif is_numeric(value):
+            reading.unread.append(f"{path}{key}")
+
+
+_UNKNOWN = object()
+
+
+def _read_leaf(reading: Reading, leaf: Leaf, value: Any) -> None:
+    if isinstance(value, list | tuple):
+        value = _total(value)
+    if leaf.kind == "warn":
+        if value is True:
+            reading.warnings.append(leaf.key)
+    elif leaf.kind == "text":
+        _keep_text(reading, leaf, value)
+    elif (found := _count(reading, leaf, value)) is not None:
+        keep(reading, leaf, found)
+
+
+def keep(reading: Reading, leaf: Leaf, found: int | Decimal) -> None:
+    """Write one number down. Of two spellings of a field the larger one counts: a 0 is often a mere default."""
+    known = reading.values.get(leaf.key)
+    if known is None or found > known:
+        reading.values[leaf.key] = found
+        reading.sources[leaf.key] = leaf.path
+    if known and found and known != found:
+        reading.warnings.append(f"spellings-differ: {leaf.key} is {known} and {found}")
+
+
+def _count(reading: Reading, leaf: Leaf, value: Any) -> int | Decimal | None:
+    if leaf.kind == "amount":
+        found = amount(value)
+        exact = found * leaf.scale if found is not None and leaf.scale else found
+        whole = exact if leaf.key.startswith("cost") or exact is None else number(exact)
+    else:
+        whole = number(value)
+    if whole is None:
+        if mapping(value) is None and not isinstance(value, str):
+            _leave(reading, value, leaf.path, 0)
+        reading.warnings.append(f"unreadable-number: {leaf.path} is a {type(value).__name__}")
+        return None
+    if whole < 0:
+        reading.warnings.append(f"negative-number: {leaf.path} is {whole}")
+        reading.unread.append(leaf.path)
+        return None
+    if leaf.kind == "count" and not isinstance(whole, int):
+        reading.warnings.append(f"fraction-of-a-token: {leaf.path} is {whole}")
+        whole = int(whole)
+    return whole
+
+
+def _total(values: Iterable[Any]) -> int | Decimal | None:
+    numbers = [found for value in values if (found := number(value)) is not None]
+    return sum(numbers) if numbers else None
+
+
+def _keep_text(reading: Reading, leaf: Leaf, value: Any) -> None:
+    word = str(getattr(value, "value", value))
+    if not isinstance(value, bool) and mapping(value) is None and len(word) <= _MOST:
+        reading.values[leaf.key] = reading.table.names.get(leaf.key, {}).get(word, word)
+        reading.sources[leaf.key] = leaf.path
+
+
+def _read_branch(reading: Reading, branch: Branch, value: Any, path: str) -> None:
+    inner = mapping(value)
+    if inner is not None:
+        read_keys(reading, branch.keys, inner, f"{path}.")
+    elif branch.own is not None:
+        _read_leaf(reading, branch.own, value)
+    else:
+        _leave(reading, value, path, 0)
+
+
+def _read_each(reading: Reading, each: Each, value: Any, path: str) -> None:
+    entries = value if isinstance(value, list | tuple) else _sequence(value)
+    if entries is None:
+        _leave(reading, value, path, 0)
+        return
+    sums: dict[str, tuple[Leaf, int | Decimal]] = {}
+    for entry in entries:
+        row = mapping(entry)
+        if row is None:
+            _leave(reading, entry, f"{path}[]", 0)
+            continue
+        name = row.get(each.name)
+        leaf = each.leaves.get(str(getattr(name, "value", name)), each.other)
+        found = number(row.get(each.count))
+        if found is not None and found >= 0:
+            sums[leaf.key] = (leaf, found + sums[leaf.key][1] if leaf.key in sums else found)
+        for key in row.keys() - {each.name, each.count}:
+            _leave(reading, row[key], f"{path}[].{key}", 0)
+    for leaf, found in sums.values():
+        keep(reading, leaf, found)
+
+
+def _read_beside(reading: Reading, beside: Beside, value: Any) -> None:
+    entries = [value] if mapping(value) is not None else _sequence(value) or ()
+    table = tables()[beside.shape]
+    for entry in entries:
+        row = mapping(entry)
+        if row is None:
+            _leave(reading, entry, f"{beside.path}[]", 0)
+            continue
+        kind = (
+            str(row.get(beside.kind) or beside.path.rpartition(".")[2])
+            if beside.kind
+            else beside.path.rpartition(".")[2]
+        )
+        account = read(table, row)
+        reading.unread += [f"{beside.path}[].{path}" for path in account.unread]
+        if isinstance(row.get("model"), str):
+            account.values["model"] = row["model"]
+        if kind not in beside.inside and any(account.values.values()):
+            reading.beside.append((kind, account))
+
+
+def _sequence(value: Any) -> list[Any] | None:
+    """Protobuf and SDKs have lists of their own."""
+    if isinstance(value, str | bytes) or mapping(value) is not None and not hasattr(value, "append"):
+        return None
+    try:
+        return list(value)
+    except TypeError:
+        return None
+
+
+def _leave(reading: Reading, value: Any, path: str, depth: int) -> None:
+    """List the numbers below a value that no table knows."""
+    if len(reading.unread) >= _MOST or depth > _DEEPEST:
+        return
+    if is_numeric(value):
+        reading.unread.append(path)
+    elif isinstance(value, list | tuple):
+        for item in value[:_MOST]:
+            _leave(reading, item, f"{path}[]", depth + 1)
+    elif (inner := mapping(value)) is not None:
+        for key, item in inner.items():
+            _leave(reading, item, f"{path}.{key}", depth + 1)

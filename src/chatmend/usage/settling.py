@@ -1,0 +1,174 @@
+"""From what a payload says to what it means: which count lies inside which, as the total tells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import combinations
+from typing import Any
+
+from chatmend.usage.account import Usage, build
+from chatmend.usage.reading import Reading
+from chatmend.usage.tables import Part, Provider, Table
+
+_TOKENS = ("input_tokens", "output_tokens")
+
+
+def settle(reading: Reading, provider: Provider | None) -> Usage:
+    """The account that a reading amounts to."""
+    values = dict(reading.values)
+    sources = dict(reading.sources)
+    warnings = list(reading.warnings)
+    table = reading.table
+    if provider is not None and provider.rename:
+        _rename(values, sources, provider.rename)
+    _fill_splits(values, table, warnings)
+    outside = _outside(values, table, provider, warnings)
+    for part in outside:
+        _put(values, sources, part)
+    _check(values, warnings, provider)
+    _total(values, sources)
+    return _account(reading, values, sources, warnings)
+
+
+def _rename(values: dict[str, Any], sources: dict[str, str], names: Mapping[str, str]) -> None:
+    for name in names.keys() & values.keys():
+        values[names[name]] = values.pop(name)
+        sources[names[name]] = sources.pop(name)
+
+
+def _fill_splits(values: dict[str, Any], table: Table, warnings: list[str]) -> None:
+    """A whole that is missing or 0 beside its parts is their sum; parts that do not add up are said so."""
+    for whole, parts in table.splits:
+        found = sum(values.get(part) or 0 for part in parts)
+        known = values.get(whole)
+        if found and not known:
+            values[whole] = found
+        elif known and found != known and any(part in values for part in parts):
+            warnings.append(f"cache-write-split-differs: {known} tokens were written, the lifetimes name {found}")
+
+
+def _outside(values: dict[str, Any], table: Table, provider: Provider | None, warnings: list[str]) -> list[Part]:
+    """The parts that must be added to their wholes, by the total if there is one."""
+    parts = [part for part in table.parts if values.get(part.part)]
+    before = (values.get("input_tokens") or 0) + (values.get("output_tokens") or 0)
+    total = values.get("provider_total")
+    known = total is not None and any(name in values for name in _TOKENS)
+    if known and not parts and total == before:
+        return []
+    counted = _counted(parts, values, provider, guess=not known)
+    if not known:
+        return counted
+    for chosen in _choices(parts, counted):
+        if before + sum(values[part.part] for part in chosen) == total:
+            return chosen + _larger(values, chosen, provider)
+    return _unexplained(values, table, provider, counted, warnings)
+
+
+def _counted(parts: list[Part], values: dict[str, Any], provider: Provider | None, *, guess: bool) -> list[Part]:
+    """The parts that lie outside by the table; without a total to go by also those of the provider's habit."""
+    if not guess:
+        return [part for part in parts if part.counted]
+    habit = provider.outside if provider is not None else ()
+    return [part for part in parts if part.counted or part.part in habit or _too_large(part, values, provider)]
+
+
+def _too_large(part: Part, values: dict[str, Any], provider: Provider | None) -> bool:
+    """Reasoning that is more than all output is not inside of it, except where another tokenizer counted it."""
+    if part.part != "reasoning_tokens" or (provider is not None and part.part in provider.may_be_larger):
+        return False
+    whole = values.get(part.whole)
+    return whole is not None and bool(values[part.part] > whole)
+
+
+def _choices(parts: list[Part], counted: list[Part]) -> list[list[Part]]:
+    """Every way to count the parts, the table's own first, then with as few changed as can be."""
+    return [
+        [part for part in parts if (part in counted) != (part in changed)]
+        for size in range(len(parts) + 1)
+        for changed in combinations(parts, size)
+    ]
+
+
+def _larger(values: dict[str, Any], chosen: list[Part], provider: Provider | None) -> list[Part]:
+    """A part larger than its whole is outside of it, though the total says nothing (Vercel's Gemini)."""
+    names = provider.outside_if_larger if provider is not None else ()
+    part = Part("reasoning_tokens", "output_tokens")
+    if part.part not in names or any(one.part == part.part for one in chosen):
+        return []
+    return [part] if (values.get(part.part) or 0) > (values.get(part.whole) or 0) else []
+
+
+def _unexplained(
+    values: dict[str, Any], table: Table, provider: Provider | None, counted: list[Part], warnings: list[str]
+) -> list[Part]:
+    """No way of counting gives the total: a count that was not told apart may explain it, else it is reported."""
+    sum_of = (
+        (values.get("input_tokens") or 0) + (values.get("output_tokens") or 0) + sum(values[p.part] for p in counted)
+    )
+    gap = values["provider_total"] - sum_of
+    for part in _remainders(values, table, provider):
+        if gap > 0 and not values.get(part.part):
+            values[part.part] = gap
+            return [*counted, part]
+    if all(name in values for name in _TOKENS) or gap < 0:
+        warnings.append(f"total-differs: the provider says {values['provider_total']}, its counts give {sum_of}")
+    return counted
+
+
+def _remainders(values: dict[str, Any], table: Table, provider: Provider | None) -> list[Part]:
+    rows = [part for part, when in table.remainders if values.get(when)]
+    if provider is not None and provider.remainder is not None and table.shape in provider.shapes:
+        rows.append(provider.remainder)
+    return rows
+
+
+def _put(values: dict[str, Any], sources: dict[str, str], part: Part) -> None:
+    amount = values[part.part]
+    values[part.whole] = (values.get(part.whole) or 0) + amount
+    from_part = sources.setdefault(part.part, "total")
+    sources[part.whole] = f"{sources[part.whole]} + {from_part}" if part.whole in sources else from_part
+
+
+def _check(values: dict[str, Any], warnings: list[str], provider: Provider | None) -> None:
+    reasoning, output = values.get("reasoning_tokens"), values.get("output_tokens")
+    if reasoning and output is not None and reasoning > output:
+        if provider is None or "reasoning_tokens" not in provider.may_be_larger:
+            warnings.append(f"reasoning-exceeds-output: {reasoning} of {output} tokens")
+    cached, given = values.get("cache_read_tokens"), values.get("input_tokens")
+    if cached and given is not None and cached > given:
+        warnings.append(f"cached-exceeds-input: {cached} of {given} tokens")
+
+
+def _total(values: dict[str, Any], sources: dict[str, str]) -> None:
+    if "input_tokens" in values and "output_tokens" in values:
+        values["total_tokens"] = values["input_tokens"] + values["output_tokens"]
+        sources["total_tokens"] = "input_tokens + output_tokens"
+    elif "provider_total" in values:
+        values["total_tokens"] = values["provider_total"]
+        sources["total_tokens"] = sources["provider_total"]
+
+
+def _account(reading: Reading, values: dict[str, Any], sources: dict[str, str], warnings: list[str]) -> Usage:
+    fields: dict[str, Any] = {}
+    for key, value in values.items():
+        group, dot, name = key.partition(".")
+        if dot:
+            fields.setdefault(group, {})[name] = value
+        else:
+            fields[key] = value
+    if "cost" in fields:
+        fields.setdefault("cost_currency", "USD")
+    fields["sources"] = sources
+    if reading.unread:
+        fields["unread"] = tuple(dict.fromkeys(reading.unread))
+    if warnings:
+        fields["warnings"] = tuple(dict.fromkeys(warnings))
+    if reading.beside:
+        fields["parts"] = tuple(_part(kind, inner) for kind, inner in reading.beside)
+    return build(fields)
+
+
+def _part(kind: str, reading: Reading) -> Usage:
+    from dataclasses import replace
+
+    return replace(settle(reading, None), kind=kind)
