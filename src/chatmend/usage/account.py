@@ -134,17 +134,16 @@ _NAMES = frozenset(f.name for f in _FIELDS)
 _NUMBERS = frozenset({"details", "billed", "cost_details"})
 
 
-def build(values: Mapping[str, Any]) -> Usage:
-    """An account from the fields that are set: three times as fast as the constructor, which sets all of them."""
+def build(values: dict[str, Any]) -> Usage:
+    """An account from the fields that are set, many times as fast as the constructor. The dict becomes the account's."""
     usage = object.__new__(Usage)
-    usage.__dict__.update(_EMPTY)
-    usage.__dict__.update(values)
+    object.__setattr__(usage, "__dict__", values)
     return usage
 
 
-_NOTHING: dict[str, Any] = {}
-# Fields with a default factory have no class attribute; one shared empty mapping stands for all of them.
-_EMPTY = {"details": _NOTHING, "billed": _NOTHING, "cost_details": _NOTHING, "sources": _NOTHING}
+# A field with a default factory has no class attribute, which an account from `build` falls back on.
+for _name in ("details", "billed", "cost_details", "sources"):
+    setattr(Usage, _name, {})
 
 
 def _out(value: Any) -> Any:

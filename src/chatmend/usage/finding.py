@@ -2,36 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from functools import lru_cache
+from functools import cache, lru_cache
+from operator import itemgetter
 from typing import Any
 
 from chatmend.usage.plain import mapping
-from chatmend.usage.tables import Provider, Table, load, providers, tables
+from chatmend.usage.tables import Provider, Table, load, providers, table_at, tables
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """One account inside a payload."""
-
-    layer: int
-    """Its authority: of two accounts the one in the lower layer gives a field that both have."""
-    path: str
-    table: Table
-    data: Mapping[str, Any]
+Found = tuple[int, str, Table, Mapping[str, Any]]
+"""One account inside a payload: layer, path, table, data. Of two accounts the one in the lower layer has authority."""
 
 
 def find(payload: Mapping[str, Any]) -> list[Found]:
     """Every account in the payload, the most trustworthy first; the payload itself where it is one."""
     table = recognise(payload)
-    main = _main_layer()
     if table is not None and not table.body:
-        return [Found(main, "", table, payload)]
-    found = [account for layer, path in _places() for account in _at(payload, layer, path)]
-    if table is not None and all(account.layer > main for account in found):
-        found.insert(0, Found(main, "", table, payload))
+        return [(0, "", table, payload)]
+    first, last_resort = _places()
+    found: list[Found] = []
+    _walk(found, first, payload)
+    if len(found) > 1:
+        found.sort(key=itemgetter(0))
+    if table is not None and (not found or found[0][0] > _main_layer()):
+        found.insert(0, (_main_layer(), "", table, payload))
+    if not found:
+        _walk(found, last_resort, payload)
     return found
 
 
@@ -43,43 +42,48 @@ def recognise(data: Mapping[str, Any]) -> Table | None:
         table = marks.get(key)
         if table is not None and (best is None or table.rank < best.rank) and data[key] is not None:
             best = table
+            if not table.rank:
+                break
     return best
 
 
 def provider_of(data: Mapping[str, Any], name: str | None, model: str | None, module: str = "") -> Provider | None:
     """The provider's row: by its name, the SDK's module, a mark in the account, or the model."""
-    by_name, by_mark = _provider_index()
-    if name is not None and name.lower() in by_name:
-        return by_name[name.lower()]
-    for row in providers():
-        if module and module in row.modules:
-            return row
+    names, modules, marks = _provider_index()
+    if name is not None and name.lower() in names:
+        return names[name.lower()]
+    if module in modules:
+        return modules[module]
     if name is None:
-        for key in by_mark:
+        for key in marks:
             if key in data:
-                return by_mark[key]
-    if model:
-        return _by_model(model.lower())
-    return None
+                return marks[key]
+    return _by_model(model.lower()) if model else None
 
 
-def _at(payload: Mapping[str, Any], layer: int, path: tuple[str, ...]) -> Iterator[Found]:
-    value: Any = payload
-    for key in path:
-        inner = mapping(_first(value))
-        if inner is None:
-            return
-        value = inner.get(key)
-        if value is None:
-            return
-    data = mapping(_first(value))
-    if data is None or not data:
-        return
-    where = ".".join(path)
-    shape = load("body")["shapes"].get(where)
-    table = tables()[shape] if shape else recognise(data)
-    if table is not None:
-        yield Found(layer, where, table, data)
+def _walk(found: list[Found], places: Mapping[str, _Place], payload: Mapping[str, Any]) -> None:
+    """Enter the keys under which accounts may stand, and note those that are accounts."""
+    for key in payload:
+        place = places.get(key)
+        if place is None:
+            continue
+        value = payload[key]
+        data = value if type(value) is dict else mapping(_first(value))
+        if not data:
+            continue
+        if place.layer is not None:
+            _note(found, place, place.layer, data)
+        if place.inner:
+            _walk(found, place.inner, data)
+
+
+def _note(found: list[Found], place: _Place, layer: int, data: Mapping[str, Any]) -> None:
+    shape = place.shape
+    if not shape:
+        table = recognise(data)
+        shape = table.shape if table is not None else ""
+    if shape:
+        found.append((layer, place.path, table_at(shape, place.path), data))
 
 
 def _first(value: Any) -> Any:
@@ -87,18 +91,41 @@ def _first(value: Any) -> Any:
     return value[0] if isinstance(value, list) and value else value
 
 
-@lru_cache(maxsize=1)
-def _places() -> tuple[tuple[int, tuple[str, ...]], ...]:
-    layers = load("body")["layers"]
-    return tuple((index, tuple(path.split("."))) for index, layer in enumerate(layers) for path in layer["paths"])
+@dataclass(slots=True)
+class _Place:
+    """A key under which an account may stand, or another place below it."""
+
+    path: str
+    layer: int | None = None
+    shape: str = ""
+    inner: dict[str, _Place] = field(default_factory=dict)
 
 
-@lru_cache(maxsize=1)
+@cache
+def _places() -> tuple[dict[str, _Place], dict[str, _Place]]:
+    """The places by key, and those that are looked at only where the others hold nothing."""
+    first: dict[str, _Place] = {}
+    last_resort: dict[str, _Place] = {}
+    body = load("body")
+    for index, layer in enumerate(body["layers"]):
+        for path in layer["paths"]:
+            place = _plant(last_resort if layer.get("last_resort") else first, path)
+            place.layer, place.shape = index, body["shapes"].get(path, "")
+    return first, last_resort
+
+
+def _plant(places: dict[str, _Place], path: str) -> _Place:
+    above, _, key = path.rpartition(".")
+    inner = _plant(places, above).inner if above else places
+    return inner.setdefault(key, _Place(path))
+
+
+@cache
 def _main_layer() -> int:
     return next(index for index, layer in enumerate(load("body")["layers"]) if layer.get("main"))
 
 
-@lru_cache(maxsize=1)
+@cache
 def _marks() -> dict[str, Table]:
     marks: dict[str, Table] = {}
     for table in tables().values():
@@ -107,10 +134,14 @@ def _marks() -> dict[str, Table]:
     return marks
 
 
-@lru_cache(maxsize=1)
-def _provider_index() -> tuple[dict[str, Provider], dict[str, Provider]]:
+@cache
+def _provider_index() -> tuple[dict[str, Provider], dict[str, Provider], dict[str, Provider]]:
     rows = providers()
-    return {name: row for row in rows for name in row.names}, {mark: row for row in rows for mark in row.marks}
+    return (
+        {name: row for row in rows for name in row.names},
+        {module: row for row in rows for module in row.modules},
+        {mark: row for row in rows for mark in row.marks},
+    )
 
 
 @lru_cache(maxsize=512)

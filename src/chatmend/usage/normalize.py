@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from chatmend.usage.account import Usage, build
@@ -10,7 +11,7 @@ from chatmend.usage.finding import Found, find, provider_of, recognise
 from chatmend.usage.plain import mapping
 from chatmend.usage.reading import Reading, read
 from chatmend.usage.settling import settle
-from chatmend.usage.tables import Provider, cost_owners, load, tables
+from chatmend.usage.tables import Leaf, Provider, Table, cost_owners, load, table_at, tables
 
 
 def normalize_usage(
@@ -27,42 +28,46 @@ def normalize_usage(
 
     Nothing raises: what cannot be read is in ``warnings`` and ``unread``; ``complete`` is False for an error.
     """
-    data = mapping(payload)
+    data = payload if type(payload) is dict else mapping(payload)
     if data is None:
         return _nothing(f"a {type(payload).__name__} holds no account", provider, model)
     found = find(data) or _headers(data)
     if headers:
         found += _headers(headers, "headers")
     if not found:
-        return _merged([beside(data)], wrong(data) or ["no-usage: no account was found"], provider, model)
-    row = _row(payload, data, found, provider, model)
-    accounts = [settle(read(one.table, one.data, one.path), row) for one in found]
-    name = provider or (row.name if row is not None else None) or found[0].table.provider or None
-    if len(found) == 1 and not found[0].path and found[0].data is data:
-        return _merged(accounts, [], name, model)
-    return _merged([*accounts, beside(data)], wrong(data), name, model)
+        faults = wrong(data) or ["no-usage: no account was found"]
+        values: dict[str, Any] = {"sources": {}}
+        fill_beside(values, data)
+        return finish(values, faults, provider, model)
+    _, path, table, account = found[0]
+    row = _row(payload, data, account, provider, model)
+    name = provider or (row.name if row is not None else table.provider) or None
+    values = settle(read(table, account), row)
+    if not path and len(found) == 1:
+        return finish(values, (), name, model)
+    for _, _, table, account in found[1:]:
+        fill(values, settle(read(table, account), row))
+        retotal(values)
+    fill_beside(values, data)
+    return finish(values, wrong(data), name, model)
 
 
-def merge(accounts: Iterable[Usage]) -> dict[str, Any]:
-    """The fields of several accounts of one call: of each field the first account that has it."""
-    values: dict[str, Any] = {}
-    for account in accounts:
-        for name, value in account.__dict__.items():
-            known = values.get(name)
-            if known is None:
-                values[name] = value
-            elif isinstance(known, tuple):
-                values[name] = tuple(dict.fromkeys(known + value))
-            elif isinstance(known, dict):
-                values[name] = {**value, **known}
-    return values
+def fill(values: dict[str, Any], others: Mapping[str, Any]) -> None:
+    """Take from another account of the same call what the first says nothing of."""
+    for name, value in others.items():
+        known = values.get(name)
+        if known is None:
+            values[name] = value
+        elif value and type(known) is dict:
+            values[name] = {**value, **known}
+        elif value and type(known) is tuple:
+            values[name] = tuple(dict.fromkeys(known + value))
 
 
-def finish(values: dict[str, Any], faults: list[str], provider: str | None, model: str | None) -> Usage:
+def finish(values: dict[str, Any], faults: Sequence[str], provider: str | None, model: str | None) -> Usage:
     """The account of a call from the fields of its accounts."""
-    sources = values.get("sources", {})
-    if values.get("cost") is not None:
-        values.setdefault("cost_source", cost_owners().get(sources.get("cost", ""), "provider"))
+    if "cost" in values:
+        values.setdefault("cost_source", cost_owners().get(values["sources"].get("cost", ""), "provider"))
     if provider is not None:
         values["provider"] = provider
     if model is not None:
@@ -71,14 +76,6 @@ def finish(values: dict[str, Any], faults: list[str], provider: str | None, mode
         values["complete"] = False
         values["warnings"] = (*values.get("warnings", ()), *faults)
     return build(values)
-
-
-def _merged(accounts: list[Usage], faults: list[str], provider: str | None, model: str | None) -> Usage:
-    if len(accounts) == 1:
-        return finish(dict(accounts[0].__dict__), faults, provider, model)
-    values = merge(accounts)
-    retotal(values)
-    return finish(values, faults, provider, model)
 
 
 def retotal(values: dict[str, Any]) -> None:
@@ -91,19 +88,32 @@ def retotal(values: dict[str, Any]) -> None:
 
 
 def _row(
-    payload: object, data: Mapping[str, Any], found: list[Found], provider: str | None, model: str | None
+    payload: object, data: Mapping[str, Any], account: Mapping[str, Any], provider: str | None, model: str | None
 ) -> Provider | None:
-    module = type(payload).__module__.partition(".")[0]
-    if model is None and isinstance(data.get("model"), str):
+    module = "" if type(payload) is dict else type(payload).__module__.partition(".")[0]
+    if model is None and type(data.get("model")) is str:
         model = data["model"]
-    return provider_of(found[0].data, provider, model, module)
+    return provider_of(account, provider, model, module)
 
 
-def beside(data: Mapping[str, Any]) -> Usage:
-    """What the body says beside its accounts. Its other numbers (times, indices, content) are no account's."""
-    reading: Reading = read(tables()["body"], data)
+def fill_beside(values: dict[str, Any], data: Mapping[str, Any]) -> None:
+    """Add what the body says beside its accounts. Its other numbers (times, indices, content) are no account's."""
+    table = tables()["body"]
+    for key, node in table.keys.items():
+        value = data.get(key)
+        if type(value) is not str:
+            if value is not None:
+                _fill_deep(values, table, data)
+                return
+        elif type(node) is Leaf and node.key not in values:
+            values[node.key] = value
+            values["sources"][node.key] = node.path
+
+
+def _fill_deep(values: dict[str, Any], table: Table, data: Mapping[str, Any]) -> None:
+    reading = read(table, {key: data[key] for key in table.keys if key in data})
     reading.unread.clear()
-    return settle(reading, None)
+    fill(values, settle(reading, None))
 
 
 def _headers(headers: Mapping[str, str], path: str = "") -> list[Found]:
@@ -113,27 +123,28 @@ def _headers(headers: Mapping[str, str], path: str = "") -> list[Found]:
     if recognise(lower) is not table and not (path and lower.keys() & table.keys.keys()):
         return []
     kept = {key: value for key, value in lower.items() if key in table.keys}
-    return [Found(len(lower), path, table, kept)]
+    return [(len(lower), path, table_at("headers", path), kept)]
 
 
 def wrong(data: Mapping[str, Any]) -> list[str]:
     """Why the body is no answer: the codes of `body.toml`."""
-    texts = []
-    for row in load("body")["errors"]:
-        if row["key"] not in data:
-            continue
-        value = data[row["key"]]
-        if row.get("empty"):
-            bad = isinstance(value, list | tuple) and not value and not _is_usage_chunk(data)
-        else:
-            bad = (
-                value in row["values"]
-                if "values" in row and isinstance(value, str)
-                else bool(value) and "values" not in row
-            )
-        if bad:
-            texts.append(f"{row['code']}: {row['key']} says that this is no answer")
-    return list(dict.fromkeys(texts))
+    return [
+        f"{code}: {key} says that this is no answer"
+        for key, words, empty, code in _errors()
+        if key in data and _is_wrong(data[key], words, empty=empty) and not (empty and _is_usage_chunk(data))
+    ]
+
+
+def _is_wrong(value: object, words: tuple[str, ...], *, empty: bool) -> bool:
+    if empty:
+        return isinstance(value, list | tuple) and not value
+    return value in words if words and isinstance(value, str) else bool(value) and not words
+
+
+@cache
+def _errors() -> tuple[tuple[str, tuple[str, ...], bool, str], ...]:
+    rows = load("body")["errors"]
+    return tuple((row["key"], tuple(row.get("values", ())), row.get("empty", False), row["code"]) for row in rows)
 
 
 def _is_usage_chunk(data: Mapping[str, Any]) -> bool:

@@ -18,52 +18,71 @@ _MOST = 200
 class Reading:
     """What one payload says, field by field, before any sum is made of it."""
 
-    __slots__ = ("beside", "sources", "table", "unread", "values", "warnings")
+    __slots__ = ("beside", "extra", "sources", "table", "unread", "values", "warnings")
 
     def __init__(self, table: Table) -> None:
         self.table = table
         self.values: dict[str, Any] = {}
+        self.extra: dict[str, dict[str, Any]] = {}
+        """What has no field of its own, by group."""
         self.sources: dict[str, str] = {}
         self.unread: list[str] = []
         self.warnings: list[str] = []
         self.beside: list[tuple[str, Reading]] = []
 
+    def copy(self) -> Reading:
+        """A reading that may be used up."""
+        twin = Reading(self.table)
+        twin.values, twin.sources = self.values.copy(), self.sources.copy()
+        twin.extra = {group: inner.copy() for group, inner in self.extra.items()}
+        twin.unread, twin.warnings = self.unread.copy(), self.warnings.copy()
+        twin.beside = [(kind, inner.copy()) for kind, inner in self.beside]
+        return twin
 
-def read(table: Table, data: Mapping[str, Any], path: str = "") -> Reading:
-    """The counts of one account that the table describes, which stands at the path."""
+
+def read(table: Table, data: Mapping[str, Any]) -> Reading:
+    """The counts of one account that the table describes."""
     reading = Reading(table)
-    read_keys(reading, table.keys, data)
-    if path:
-        reading.sources = {key: f"{path}.{source}" for key, source in reading.sources.items()}
-        reading.unread = [f"{path}.{source}" for source in reading.unread]
+    read_keys(reading, table, data)
     return reading
 
 
-def read_keys(reading: Reading, keys: Mapping[str, Any], data: Mapping[str, Any], path: str = "") -> None:
+def read_keys(reading: Reading, node: Table | Branch, data: Mapping[str, Any]) -> None:
     """Read the keys of one mapping into the account, and those of the mappings inside it."""
-    values, sources = reading.values, reading.sources
+    values, extra, sources = reading.values, reading.extra, reading.sources
+    counts, keys = node.counts, node.keys
     for key, value in data.items():
-        node = keys.get(key, _UNKNOWN)
-        kind = type(node)
-        if value is None:
-            continue
-        if kind is Leaf:
-            # the common case, first and without a call: a plain count
-            if type(value) is int and node.kind == "count" and value >= 0 and node.key not in values:
-                values[node.key] = value
-                sources[node.key] = node.path
-            else:
-                _read_leaf(reading, node, value)
-        elif kind is Branch:
-            _read_branch(reading, node, value, f"{path}{key}")
-        elif kind is Each:
-            _read_each(reading, node, value, f"{path}{key}")
-        elif kind is Beside:
-            _read_beside(reading, node, value)
-        elif node is None or not reading.table.body:
-            _leave(reading, value, f"{path}{key}", 0)
-        elif is_numeric(value):
-            reading.unread.append(f"{path}{key}")
+        # the common cases, without a call: a plain count, and a mapping of such
+        if type(value) is int and value >= 0 and (hit := counts.get(key)) is not None:
+            group, name, whole, source = hit
+            into = values if not group else extra.setdefault(group, {})
+            if name not in into:
+                into[name] = value
+                sources[whole] = source
+                continue
+        inner = keys.get(key, _UNKNOWN)
+        if type(inner) is Branch and type(value) is dict:
+            read_keys(reading, inner, value)
+        elif value is not None:
+            _read_other(reading, inner, value, node.path + key)
+
+
+_UNKNOWN = object()
+
+
+def _read_other(reading: Reading, node: object, value: object, path: str) -> None:
+    if isinstance(node, Leaf):
+        _read_leaf(reading, node, value)
+    elif isinstance(node, Branch):
+        _read_branch(reading, node, value, path)
+    elif isinstance(node, Each):
+        _read_each(reading, node, value, path)
+    elif isinstance(node, Beside):
+        _read_beside(reading, node, value)
+    elif node is None or not reading.table.body:
+        _leave(reading, value, path, 0)
+    elif is_numeric(value):
+        reading.unread.append(path)
 
 
 _UNKNOWN = object()
@@ -83,9 +102,10 @@ def _read_leaf(reading: Reading, leaf: Leaf, value: Any) -> None:
 
 def keep(reading: Reading, leaf: Leaf, found: int | Decimal) -> None:
     """Write one number down. Of two spellings of a field the larger one counts: a 0 is often a mere default."""
-    known = reading.values.get(leaf.key)
+    into = reading.extra.setdefault(leaf.group, {}) if leaf.group else reading.values
+    known = into.get(leaf.name)
     if known is None or found > known:
-        reading.values[leaf.key] = found
+        into[leaf.name] = found
         reading.sources[leaf.key] = leaf.path
     if known and found and known != found:
         reading.warnings.append(f"spellings-differ: {leaf.key} is {known} and {found}")
@@ -128,7 +148,7 @@ def _keep_text(reading: Reading, leaf: Leaf, value: Any) -> None:
 def _read_branch(reading: Reading, branch: Branch, value: Any, path: str) -> None:
     inner = mapping(value)
     if inner is not None:
-        read_keys(reading, branch.keys, inner, f"{path}.")
+        read_keys(reading, branch, inner)
     elif branch.own is not None:
         _read_leaf(reading, branch.own, value)
     else:
@@ -174,13 +194,17 @@ def _read_beside(reading: Reading, beside: Beside, value: Any) -> None:
         reading.unread += [f"{beside.path}[].{path}" for path in account.unread]
         if isinstance(row.get("model"), str):
             account.values["model"] = row["model"]
-        if kind not in beside.inside and any(account.values.values()):
+        if kind not in beside.inside and _says_something(account):
             reading.beside.append((kind, account))
+
+
+def _says_something(account: Reading) -> bool:
+    return any(any(group.values()) for group in (account.values, *account.extra.values()))
 
 
 def _sequence(value: Any) -> list[Any] | None:
     """Protobuf and SDKs have lists of their own."""
-    if isinstance(value, str | bytes) or mapping(value) is not None and not hasattr(value, "append"):
+    if isinstance(value, str | bytes) or (mapping(value) is not None and not hasattr(value, "append")):
         return None
     try:
         return list(value)

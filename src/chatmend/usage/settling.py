@@ -2,38 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-from chatmend.usage.account import Usage, build
+from chatmend.usage.account import build
 from chatmend.usage.reading import Reading
 from chatmend.usage.tables import Part, Provider, Table
 
 _TOKENS = ("input_tokens", "output_tokens")
 
 
-def settle(reading: Reading, provider: Provider | None) -> Usage:
-    """The account that a reading amounts to."""
-    values = dict(reading.values)
-    sources = dict(reading.sources)
-    warnings = list(reading.warnings)
-    table = reading.table
+def settle(reading: Reading, provider: Provider | None) -> dict[str, Any]:
+    """The fields of the account that a reading amounts to. The reading is used up: its values become the account's."""
+    values, sources, warnings, table = reading.values, reading.sources, reading.warnings, reading.table
     if provider is not None and provider.rename:
-        _rename(values, sources, provider.rename)
-    _fill_splits(values, table, warnings)
-    outside = _outside(values, table, provider, warnings)
-    for part in outside:
+        _rename(reading, provider.rename)
+    if table.splits:
+        _fill_splits(values, table, warnings)
+    for part in _outside(values, reading, provider, warnings):
         _put(values, sources, part)
     _check(values, warnings, provider)
     _total(values, sources)
-    return _account(reading, values, sources, warnings)
+    values.update(reading.extra)
+    values["sources"] = sources
+    if "cost" in values and "cost_currency" not in values:
+        values["cost_currency"] = "USD"
+    if reading.unread:
+        values["unread"] = tuple(dict.fromkeys(reading.unread))
+    if warnings:
+        values["warnings"] = tuple(dict.fromkeys(warnings))
+    if reading.beside:
+        values["parts"] = tuple(build({**settle(inner, None), "kind": kind}) for kind, inner in reading.beside)
+    return values
 
 
-def _rename(values: dict[str, Any], sources: dict[str, str], names: Mapping[str, str]) -> None:
-    for name in names.keys() & values.keys():
-        values[names[name]] = values.pop(name)
-        sources[names[name]] = sources.pop(name)
+def _rename(reading: Reading, names: Mapping[str, str]) -> None:
+    for old in names.keys() & reading.values.keys():
+        group, _, name = names[old].partition(".")
+        reading.extra.setdefault(group, {})[name] = reading.values.pop(old)
+        reading.sources[names[old]] = reading.sources.pop(old)
 
 
 def _fill_splits(values: dict[str, Any], table: Table, warnings: list[str]) -> None:
@@ -47,21 +55,25 @@ def _fill_splits(values: dict[str, Any], table: Table, warnings: list[str]) -> N
             warnings.append(f"cache-write-split-differs: {known} tokens were written, the lifetimes name {found}")
 
 
-def _outside(values: dict[str, Any], table: Table, provider: Provider | None, warnings: list[str]) -> list[Part]:
+def _outside(
+    values: dict[str, Any], reading: Reading, provider: Provider | None, warnings: list[str]
+) -> Sequence[Part]:
     """The parts that must be added to their wholes, by the total if there is one."""
-    parts = [part for part in table.parts if values.get(part.part)]
     before = (values.get("input_tokens") or 0) + (values.get("output_tokens") or 0)
     total = values.get("provider_total")
-    known = total is not None and any(name in values for name in _TOKENS)
-    if known and not parts and total == before:
-        return []
+    if total == before and not reading.table.outside:
+        return _larger(values, [], provider) if provider is not None else ()
+    known = total is not None and ("input_tokens" in values or "output_tokens" in values)
+    parts = [part for part in reading.table.parts if values.get(part.part)]
+    if not parts and not known:
+        return ()
     counted = _counted(parts, values, provider, guess=not known)
     if not known:
         return counted
     for chosen in _choices(parts, counted):
         if before + sum(values[part.part] for part in chosen) == total:
             return chosen + _larger(values, chosen, provider)
-    return _unexplained(values, table, provider, counted, warnings)
+    return _unexplained(values, reading, provider, counted, warnings)
 
 
 def _counted(parts: list[Part], values: dict[str, Any], provider: Provider | None, *, guess: bool) -> list[Part]:
@@ -99,14 +111,14 @@ def _larger(values: dict[str, Any], chosen: list[Part], provider: Provider | Non
 
 
 def _unexplained(
-    values: dict[str, Any], table: Table, provider: Provider | None, counted: list[Part], warnings: list[str]
+    values: dict[str, Any], reading: Reading, provider: Provider | None, counted: list[Part], warnings: list[str]
 ) -> list[Part]:
     """No way of counting gives the total: a count that was not told apart may explain it, else it is reported."""
     sum_of = (
         (values.get("input_tokens") or 0) + (values.get("output_tokens") or 0) + sum(values[p.part] for p in counted)
     )
     gap = values["provider_total"] - sum_of
-    for part in _remainders(values, table, provider):
+    for part in _remainders(reading, provider):
         if gap > 0 and not values.get(part.part):
             values[part.part] = gap
             return [*counted, part]
@@ -115,9 +127,9 @@ def _unexplained(
     return counted
 
 
-def _remainders(values: dict[str, Any], table: Table, provider: Provider | None) -> list[Part]:
-    rows = [part for part, when in table.remainders if values.get(when)]
-    if provider is not None and provider.remainder is not None and table.shape in provider.shapes:
+def _remainders(reading: Reading, provider: Provider | None) -> list[Part]:
+    rows = [part for part, (group, name) in reading.table.remainders if reading.extra.get(group, {}).get(name)]
+    if provider is not None and provider.remainder is not None and reading.table.shape in provider.shapes:
         rows.append(provider.remainder)
     return rows
 
@@ -131,9 +143,9 @@ def _put(values: dict[str, Any], sources: dict[str, str], part: Part) -> None:
 
 def _check(values: dict[str, Any], warnings: list[str], provider: Provider | None) -> None:
     reasoning, output = values.get("reasoning_tokens"), values.get("output_tokens")
-    if reasoning and output is not None and reasoning > output:
-        if provider is None or "reasoning_tokens" not in provider.may_be_larger:
-            warnings.append(f"reasoning-exceeds-output: {reasoning} of {output} tokens")
+    allowed = provider.may_be_larger if provider is not None else ()
+    if reasoning and output is not None and reasoning > output and "reasoning_tokens" not in allowed:
+        warnings.append(f"reasoning-exceeds-output: {reasoning} of {output} tokens")
     cached, given = values.get("cache_read_tokens"), values.get("input_tokens")
     if cached and given is not None and cached > given:
         warnings.append(f"cached-exceeds-input: {cached} of {given} tokens")
@@ -146,29 +158,3 @@ def _total(values: dict[str, Any], sources: dict[str, str]) -> None:
     elif "provider_total" in values:
         values["total_tokens"] = values["provider_total"]
         sources["total_tokens"] = sources["provider_total"]
-
-
-def _account(reading: Reading, values: dict[str, Any], sources: dict[str, str], warnings: list[str]) -> Usage:
-    fields: dict[str, Any] = {}
-    for key, value in values.items():
-        group, dot, name = key.partition(".")
-        if dot:
-            fields.setdefault(group, {})[name] = value
-        else:
-            fields[key] = value
-    if "cost" in fields:
-        fields.setdefault("cost_currency", "USD")
-    fields["sources"] = sources
-    if reading.unread:
-        fields["unread"] = tuple(dict.fromkeys(reading.unread))
-    if warnings:
-        fields["warnings"] = tuple(dict.fromkeys(warnings))
-    if reading.beside:
-        fields["parts"] = tuple(_part(kind, inner) for kind, inner in reading.beside)
-    return build(fields)
-
-
-def _part(kind: str, reading: Reading) -> Usage:
-    from dataclasses import replace
-
-    return replace(settle(reading, None), kind=kind)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from chatmend.usage.account import Usage, build
 from chatmend.usage.finding import find, provider_of
-from chatmend.usage.normalize import beside, finish, merge, retotal, wrong
+from chatmend.usage.normalize import fill, fill_beside, finish, retotal
 from chatmend.usage.plain import mapping
 from chatmend.usage.reading import Reading, read
 from chatmend.usage.settling import settle
@@ -30,7 +30,7 @@ class UsageStream:
         self._layers: dict[int, Reading] = {}
         self._steps: dict[str, Usage] = {}
         self._total = False
-        self._around = Usage()
+        self._around: dict[str, Any] = {}
         self._wrong: list[str] = []
         self._begun = self._ended = self._aborted = False
         self._events: EventReader | None = None
@@ -38,10 +38,15 @@ class UsageStream:
     @property
     def usage(self) -> Usage:
         """The account so far."""
-        accounts = [settle(reading, self._row) for _, reading in sorted(self._layers.items(), key=lambda item: item[0])]
+        accounts = [
+            settle(reading.copy(), self._row) for _, reading in sorted(self._layers.items(), key=lambda item: item[0])
+        ]
         if self._steps and not self._total:
-            accounts.append(sum(self._steps.values(), Usage()))
-        values = merge([*accounts, self._around])
+            accounts.append(sum(self._steps.values(), Usage()).__dict__)
+        values: dict[str, Any] = {"sources": {}}
+        for account in accounts:
+            fill(values, account)
+        fill(values, self._around)
         retotal(values)
         table = next(iter(self._layers.values())).table if self._layers else None
         name = self._provider or (self._row.name if self._row else None) or (table.provider if table else None) or None
@@ -71,16 +76,19 @@ class UsageStream:
 
     def _take(self, data: Mapping[str, Any], chunk: object) -> None:
         found = find(data)
-        if not found or found[0].path or found[0].table.body:
+        if not found or found[0][1] or found[0][2].body:
             self._follow(data)
         if found and self._row is None:
             module = type(chunk).__module__.partition(".")[0]
-            self._row = provider_of(found[0].data, self._provider, self._model or _model(data), module)
-        readings = [(one.layer, read(one.table, one.data, one.path)) for one in found]
-        if not found or found[0].path:
-            self._around = build(merge([beside(data), self._around]))
+            self._row = provider_of(found[0][3], self._provider, self._model or _model(data), module)
+        readings = [(layer, read(table, account)) for layer, _, table, account in found]
+        if not found or found[0][1]:
+            around: dict[str, Any] = {"sources": {}}
+            fill_beside(around, data)
+            fill(around, self._around)
+            self._around = around
         if (step := _step(data, chunk)) is not None:
-            self._add_step(step, [settle(reading, self._row) for _, reading in readings])
+            self._add_step(step, [build(settle(reading, self._row)) for _, reading in readings])
             return
         self._total = self._total or _event(data) in _words("totals")
         for layer, reading in readings:
@@ -98,11 +106,11 @@ class UsageStream:
         if new.table.rank < old.table.rank:
             old.table = new.table
         drop_stale(old, new)
-        for key, value in new.values.items():
-            if old.table.highest and isinstance(value, int) and value < (old.values.get(key) or 0):
-                continue
-            old.values[key] = value
-            old.sources[key] = new.sources[key]
+        lower = _lower(old, new) if old.table.highest else frozenset()
+        old.values.update({key: value for key, value in new.values.items() if key not in lower})
+        old.sources.update({key: path for key, path in new.sources.items() if key not in lower})
+        for group, inner in new.extra.items():
+            old.extra.setdefault(group, {}).update(inner)
         old.unread = list(dict.fromkeys(old.unread + new.unread))
         old.warnings = list(dict.fromkeys(old.warnings + new.warnings))
         old.beside = new.beside or old.beside
@@ -128,6 +136,12 @@ class UsageStream:
         if not found:
             faults.append("no-usage: no chunk held an account; some servers need stream_options.include_usage")
         return faults
+
+
+def _lower(old: Reading, new: Reading) -> frozenset[str]:
+    """The counts that the new chunk puts lower than they were."""
+    counts = {key: value for key, value in new.values.items() if isinstance(value, int)}
+    return frozenset(key for key, value in counts.items() if value < (old.values.get(key) or 0))
 
 
 def drop_stale(old: Reading, new: Reading) -> None:
@@ -192,6 +206,6 @@ def _model(data: Mapping[str, Any]) -> str | None:
     return model if isinstance(model, str) else None
 
 
-@lru_cache(maxsize=None)
+@cache
 def _words(name: str) -> frozenset[str]:
     return frozenset(load("stream")[name])

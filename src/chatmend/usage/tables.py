@@ -10,14 +10,13 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import lru_cache
+from functools import cache
 from importlib import resources
 from typing import Any
 
 # The order in which shapes are recognised. A payload often bears the marks of several.
 ORDER = (
-    "xai_grpc",  # before openai_chat, whose names it shares
-    "openai_chat",  # before openai_responses: some proxies answer with both sets of names
+    "openai_chat",  # first, being the most frequent; before openai_responses: some proxies write both sets of names
     "llama_bedrock",  # before gemini, whose prompt_token_count it shares
     "gemini",
     "gemini_interactions",
@@ -36,12 +35,18 @@ ORDER = (
 )
 
 
+Counts = dict[str, tuple[str, str, str, str]]
+"""A payload's key to the group, name, whole key and path of a `Leaf`: unpacked at once, which attributes are not."""
+
+
 @dataclass(frozen=True, slots=True)
 class Leaf:
     """A number, flag or word of the payload, and the field that it is."""
 
     key: str
     """The field, or ``group.name`` in one of the account's mappings."""
+    group: str
+    name: str
     kind: str
     """``count`` (whole, not negative), ``amount``, ``text``, or ``warn``: a flag that becomes a warning."""
     path: str
@@ -53,6 +58,10 @@ class Branch:
     """A mapping inside the payload. ``own`` is what it is where it holds no mapping but a value."""
 
     keys: dict[str, Any]
+    counts: Counts
+    """The leaves among the keys that take a whole number as it stands."""
+    path: str
+    """Of the keys inside: where the mapping stands, with a dot after it."""
     own: Leaf | None = None
 
 
@@ -93,10 +102,15 @@ class Table:
     shape: str
     rank: int
     marks: tuple[str, ...]
+    path: str
+    """Of the keys: where the account stands, with a dot after it; empty where it is the payload."""
     keys: dict[str, Any]
+    counts: Counts
     parts: tuple[Part, ...]
+    outside: bool
+    """Whether some parts lie outside their wholes by rule."""
     splits: tuple[tuple[str, tuple[str, ...]], ...]
-    remainders: tuple[tuple[Part, str], ...]
+    remainders: tuple[tuple[Part, tuple[str, str]], ...]
     names: Mapping[str, Mapping[str, str]]
     body: bool
     """The counts stand among the content: only direct numbers are looked at, and only known keys entered."""
@@ -125,46 +139,52 @@ class Provider:
     rename: Mapping[str, str] | None = None
 
 
-@lru_cache(maxsize=1)
+@cache
 def tables() -> dict[str, Table]:
     """Every shape's table, in the order in which they are recognised."""
     return {shape: _table(load(shape), rank) for rank, shape in enumerate(ORDER)}
 
 
-@lru_cache(maxsize=1)
+@cache
 def providers() -> tuple[Provider, ...]:
     """The rows of providers that do not keep to their shape."""
     rows = load("providers")
     return tuple(_provider(name, row) for name, row in rows.items() if isinstance(row, dict) and name != "costs")
 
 
-@lru_cache(maxsize=1)
+@cache
 def cost_owners() -> dict[str, str]:
     """Path of a cost to the name of who estimated it, where that is not the provider."""
     return dict(load("providers")["costs"])
 
 
-@lru_cache(maxsize=None)
+@cache
+def table_at(shape: str, path: str) -> Table:
+    """The table with every path below the one where the account stands."""
+    return _table(load(shape), tables()[shape].rank, f"{path}.") if path else tables()[shape]
+
+
+@cache
 def load(name: str) -> dict[str, Any]:
     """One table as it stands in its file."""
     return tomllib.loads((resources.files("chatmend.usage") / "tables" / f"{name}.toml").read_text(encoding="utf-8"))
 
 
-def compile_keys(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The tree of keys of a table: fields, ignored keys, lists of counts, accounts that stand beside."""
-    keys: dict[str, Any] = _branch(data.get("fields", {}), "").keys
+def _keys(data: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+    """The tree of a table's keys: fields, ignored keys, lists of counts, accounts that stand beside."""
+    keys: dict[str, Any] = _branch(data.get("fields", {}), prefix).keys
     for key in data.get("ignored", {}):
         keys[key] = None
     for key, row in data.get("each", {}).items():
-        keys[key] = _each(key, row, data.get("modalities", {}))
+        keys[key] = _each(prefix + key, row, data.get("modalities", {}))
     for row in data.get("beside", ()):
-        _plant(keys, row["path"], _beside(row))
+        _plant(keys, row["path"], _beside(row, prefix))
     if data.get("snake_case"):
         keys.update({_snake(key): node for key, node in keys.items()})
     return keys
 
 
-def _table(data: Mapping[str, Any], rank: int) -> Table:
+def _table(data: Mapping[str, Any], rank: int, prefix: str = "") -> Table:
     marks = tuple(data["marks"])
     if data.get("snake_case"):
         marks += tuple(map(_snake, marks))
@@ -172,10 +192,13 @@ def _table(data: Mapping[str, Any], rank: int) -> Table:
         shape=data["shape"],
         rank=rank,
         marks=marks,
-        keys=compile_keys(data),
+        path=prefix,
+        keys=(keys := _keys(data, prefix)),
+        counts=_counts(keys),
         parts=tuple(Part(**row) for row in data.get("parts", ())),
+        outside=any(row.get("counted") for row in data.get("parts", ())),
         splits=tuple((row["whole"], tuple(row["parts"])) for row in data.get("split", ())),
-        remainders=tuple((Part(row["part"], row["whole"]), row["when"]) for row in data.get("remainder", ())),
+        remainders=tuple((Part(row["part"], row["whole"]), _pair(row["when"])) for row in data.get("remainder", ())),
         names=data.get("names", {}),
         body=data.get("body", False),
         whole=data.get("whole", ""),
@@ -185,9 +208,9 @@ def _table(data: Mapping[str, Any], rank: int) -> Table:
 
 
 def _provider(name: str, row: Mapping[str, Any]) -> Provider:
-    values = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
-    if "remainder" in values:
-        values["remainder"] = Part(**values["remainder"])
+    values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
+    if "remainder" in row:
+        values["remainder"] = Part(**row["remainder"])
     return Provider(name=name, **values)
 
 
@@ -201,15 +224,27 @@ def _branch(tree: Mapping[str, Any], prefix: str) -> Branch:
             keys[key] = leaf(value, prefix + key)
         else:
             own = leaf(value, prefix.rstrip("."))
-    return Branch(keys, own)
+    return Branch(keys, _counts(keys), prefix, own)
+
+
+def _counts(keys: Mapping[str, Any]) -> Counts:
+    leaves = {key: node for key, node in keys.items() if isinstance(node, Leaf)}
+    return {key: (one.group, one.name, one.key, one.path) for key, one in leaves.items() if _takes_whole(one)}
+
+
+def _takes_whole(one: Leaf) -> bool:
+    return one.kind == "count" or one.key.startswith(("details.", "billed."))
 
 
 def leaf(text: str, path: str) -> Leaf:
     """``cost * 1e-10``, ``details.x``, ``warn byok`` or the name of a field, as a leaf."""
     key, _, scale = text.partition(" * ")
     if key.startswith("warn "):
-        return Leaf(key.removeprefix("warn "), "warn", path)
-    return Leaf(key, _KINDS.get(key, "amount" if "." in key else "count"), path, Decimal(scale) if scale else None)
+        name = key.removeprefix("warn ")
+        return Leaf(name, "", name, "warn", path)
+    kind = _KINDS.get(key, "amount" if "." in key else "count")
+    group, _, name = key.rpartition(".")
+    return Leaf(key, group, name, kind, path, Decimal(scale) if scale else None)
 
 
 _KINDS = {"cost": "amount", "cost_currency": "text", "service_tier": "text", "model": "text"}
@@ -226,15 +261,20 @@ def _other(field: str) -> str:
     return "details." + field.removeprefix("details.").format("other")
 
 
-def _beside(row: Mapping[str, Any]) -> Beside:
-    return Beside(row["shape"], row.get("kind", ""), tuple(row.get("inside", ())), row["path"])
+def _beside(row: Mapping[str, Any], prefix: str) -> Beside:
+    return Beside(row["shape"], row.get("kind", ""), tuple(row.get("inside", ())), prefix + row["path"])
 
 
 def _plant(keys: dict[str, Any], path: str, node: Beside) -> None:
     *above, last = path.split(".")
     for key in above:
-        keys = keys.setdefault(key, Branch({})).keys
+        keys = keys.setdefault(key, Branch({}, {}, f"{key}.")).keys
     keys[last] = node
+
+
+def _pair(key: str) -> tuple[str, str]:
+    group, _, name = key.partition(".")
+    return group, name
 
 
 def _snake(key: str) -> str:
