@@ -1,7 +1,5 @@
 """One account of tokens: what a call used, whoever reported it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from decimal import Decimal
@@ -17,7 +15,7 @@ SEVERAL = "several"
 
 
 # No slots: an account with ten of forty fields set is built by filling ``__dict__``; the rest are class attributes.
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Usage:
     """What one call used, or the sum of many. A count that nobody reported is ``None``, never 0.
 
@@ -66,7 +64,7 @@ class Usage:
     billed: Mapping[str, Number] = field(default_factory=dict, hash=False)
     """What is billed and is no token: requests, pages, seconds, search units."""
     cost_details: Mapping[str, Decimal] = field(default_factory=dict, hash=False)
-    parts: tuple[Usage, ...] = ()
+    parts: tuple["Usage", ...] = ()
     """Accounts that stand beside this one and are **not** inside it: a compaction, an advisor, an image tool."""
     sources: Mapping[str, str] = field(default_factory=dict, hash=False)
     """For each field the path that it was read from, or the sum that gave it."""
@@ -74,6 +72,12 @@ class Usage:
     """Paths of numbers that are no part of any account (durations, rates), or that no table knows."""
     warnings: tuple[str, ...] = ()
     """``code: text`` for each identity that does not hold; the code alone where the texts of a sum differ."""
+
+    def __repr__(self) -> str:
+        """Only what is set, and not where it was read from: most of the fields are None."""
+        told = {f.name: getattr(self, f.name) for f in _FIELDS if f.name not in {"sources", "unread"}}
+        shown = ", ".join(f"{name}={value!r}" for name, value in told.items() if value not in (None, {}, ()))
+        return f"Usage({shown})"
 
     @property
     def cache_hit_ratio(self) -> float | None:
@@ -85,7 +89,7 @@ class Usage:
             return None
         return min(1.0, self.cache_read_tokens / self.input_tokens)
 
-    def __add__(self, other: object) -> Usage:
+    def __add__(self, other: object) -> "Usage":
         """The account of both calls together. Addition is associative; ``Usage()`` changes nothing."""
         if not isinstance(other, Usage):
             return NotImplemented
@@ -93,24 +97,22 @@ class Usage:
 
         return add(self, other)
 
-    def __radd__(self, other: object) -> Usage:
+    def __radd__(self, other: object) -> "Usage":
         """Let ``sum(usages)`` begin at 0."""
         return self if other == 0 else NotImplemented
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready dict of what is set. Amounts of money and other fractions are strings, so that none is rounded."""
-        return {
-            f.name: _out(value)
-            for f in _FIELDS
-            if (value := getattr(self, f.name)) != f.default and value not in ({}, ())
-        }
+        """What is set, ready for JSON. Amounts of money and other fractions are strings, so that none is rounded."""
+        told = {f.name: getattr(self, f.name) for f in _FIELDS}
+        unset = {f.name: f.default for f in _FIELDS}
+        return {name: _out(value) for name, value in told.items() if value not in (unset[name], {}, ())}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Read what `to_dict` wrote. Keys that are no field are left out."""
         return cls(**{key: _in(key, value) for key, value in data.items() if key in _NAMES})
 
-    def to_litellm(self) -> LiteLLMUsage:
+    def to_litellm(self) -> "LiteLLMUsage":
         """The account as a ``litellm.Usage``. Raises ImportError where litellm is not installed."""
         from chatmend.usage.converters import to_litellm
 
@@ -135,7 +137,7 @@ _NUMBERS = frozenset({"details", "billed", "cost_details"})
 
 
 def build(values: dict[str, Any]) -> Usage:
-    """An account from the fields that are set, many times as fast as the constructor. The dict becomes the account's."""
+    """An account from the fields that are set, much faster than the constructor. The dict becomes the account's."""
     usage = object.__new__(Usage)
     object.__setattr__(usage, "__dict__", values)
     return usage
@@ -146,7 +148,7 @@ for _name in ("details", "billed", "cost_details", "sources"):
     setattr(Usage, _name, {})
 
 
-def _out(value: Any) -> Any:
+def _out(value: object) -> object:
     if isinstance(value, Decimal):
         return str(value)
     if isinstance(value, Mapping):
@@ -156,7 +158,7 @@ def _out(value: Any) -> Any:
     return value
 
 
-def _in(key: str, value: Any) -> Any:
+def _in(key: str, value: Any) -> Any:  # noqa: ANN401 - one field or another
     if key == "cost":
         return None if value is None else Decimal(value)
     if key in _NUMBERS:

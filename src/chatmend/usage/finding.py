@@ -1,7 +1,5 @@
 """Finds the accounts in whatever a provider, an SDK or a framework hands over."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -11,7 +9,6 @@ from typing import Any
 
 from chatmend.usage.plain import mapping
 from chatmend.usage.tables import Provider, Table, load, providers, table_at, tables
-
 
 Found = tuple[int, str, Table, Mapping[str, Any]]
 """One account inside a payload: layer, path, table, data. Of two accounts the one in the lower layer has authority."""
@@ -61,7 +58,7 @@ def provider_of(data: Mapping[str, Any], name: str | None, model: str | None, mo
     return _by_model(model.lower()) if model else None
 
 
-def _walk(found: list[Found], places: Mapping[str, _Place], payload: Mapping[str, Any]) -> None:
+def _walk(found: list[Found], places: "Mapping[str, _Place]", payload: Mapping[str, Any]) -> None:
     """Enter the keys under which accounts may stand, and note those that are accounts."""
     for key in payload:
         place = places.get(key)
@@ -77,7 +74,7 @@ def _walk(found: list[Found], places: Mapping[str, _Place], payload: Mapping[str
             _walk(found, place.inner, data)
 
 
-def _note(found: list[Found], place: _Place, layer: int, data: Mapping[str, Any]) -> None:
+def _note(found: list[Found], place: "_Place", layer: int, data: Mapping[str, Any]) -> None:
     shape = place.shape
     if not shape:
         table = recognise(data)
@@ -86,7 +83,7 @@ def _note(found: list[Found], place: _Place, layer: int, data: Mapping[str, Any]
         found.append((layer, place.path, table_at(shape, place.path), data))
 
 
-def _first(value: Any) -> Any:
+def _first(value: object) -> object:
     """Of a list of choices the first one that is there: Moonshot writes its usage into ``choices[0]``."""
     return value[0] if isinstance(value, list) and value else value
 
@@ -98,7 +95,7 @@ class _Place:
     path: str
     layer: int | None = None
     shape: str = ""
-    inner: dict[str, _Place] = field(default_factory=dict)
+    inner: dict[str, "_Place"] = field(default_factory=dict)
 
 
 @cache

@@ -1,7 +1,5 @@
 """``normalize_usage``: one true account of whatever a provider, an SDK or a framework reports."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -9,7 +7,7 @@ from typing import Any
 from chatmend.usage.account import Usage, build
 from chatmend.usage.finding import Found, find, provider_of, recognise
 from chatmend.usage.plain import mapping
-from chatmend.usage.reading import Reading, read
+from chatmend.usage.reading import read
 from chatmend.usage.settling import settle
 from chatmend.usage.tables import Leaf, Provider, Table, cost_owners, load, table_at, tables
 
@@ -41,7 +39,7 @@ def normalize_usage(
         return finish(values, faults, provider, model)
     _, path, table, account = found[0]
     row = _row(payload, data, account, provider, model)
-    name = provider or (row.name if row is not None else table.provider) or None
+    name = provider or (row.name if row is not None and row.marks else table.provider) or None
     values = settle(read(table, account), row)
     if not path and len(found) == 1:
         return finish(values, (), name, model)

@@ -1,15 +1,12 @@
 """Numbers as providers write them: integers, floats, digits in a string, enums, nulls, nonsense."""
 
-from __future__ import annotations
-
 from decimal import Decimal, InvalidOperation
-from typing import Any
 
 _LONGEST = 40
 """Characters. No count is longer, and Python takes quadratic time to read longer ones."""
 
 
-def amount(value: Any) -> Decimal | None:
+def amount(value: object) -> Decimal | None:
     """The value as an exact number, or None where it is none. ``True`` is no number, nor are NaN and infinity."""
     value = getattr(value, "value", value)
     if isinstance(value, bool):
@@ -26,7 +23,7 @@ def amount(value: Any) -> Decimal | None:
     return value if isinstance(value, Decimal) and value.is_finite() and abs(value.adjusted()) <= _LONGEST else None
 
 
-def number(value: Any) -> int | Decimal | None:
+def number(value: object) -> int | Decimal | None:
     """Like `amount`; whole numbers come back as int."""
     exact = amount(value)
     if exact is None:
@@ -34,6 +31,6 @@ def number(value: Any) -> int | Decimal | None:
     return int(exact) if exact == exact.to_integral_value() else exact
 
 
-def is_numeric(value: Any) -> bool:
+def is_numeric(value: object) -> bool:
     """Whether a leaf is a number that someone may have meant: not a flag, not a text."""
     return isinstance(value, int | float | Decimal) and not isinstance(value, bool)

@@ -1,16 +1,16 @@
 """Any object that an SDK hands out, seen as a mapping. Nothing is copied deeper than it is read."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from enum import Enum
 from typing import Any
 
-_SCALAR = (str, bytes, int, float, Decimal, Enum, type(None), list, tuple, set, frozenset)
+_PRIVATE = frozenset({"_hidden_params"})
+"""What LiteLLM keeps of a response's cost. Other private names repeat the public ones."""
+_SCALARS = (str, bytes, int, float, Decimal, Enum, list, tuple, set, frozenset, type(None), type)
 
 
-def mapping(value: Any) -> Mapping[str, Any] | None:
+def mapping(value: object) -> Mapping[str, Any] | None:
     """The value as a mapping, or None where it has no named fields.
 
     Read are mappings, pydantic models (also what they keep beside their fields), protobuf messages, and objects with
@@ -18,16 +18,20 @@ def mapping(value: Any) -> Mapping[str, Any] | None:
     """
     if isinstance(value, dict):
         return value
-    if isinstance(value, _SCALAR) or isinstance(value, type) or callable(value):
+    if isinstance(value, _SCALARS) or callable(value):
         return None
     if isinstance(value, Mapping):
         return value
     value = getattr(value, "_pb", value)  # proto-plus wraps a protobuf message
     names = _names(value)
-    return {name: field for name in names if not name.startswith("__") and (field := _get(value, name)) is not None}
+    return {
+        name: field
+        for name in names
+        if (name[:1] != "_" or name in _PRIVATE) and (field := _get(value, name)) is not None
+    }
 
 
-def _names(value: Any) -> tuple[str, ...]:
+def _names(value: object) -> tuple[str, ...]:
     descriptor = getattr(value, "DESCRIPTOR", None)
     if descriptor is not None and hasattr(descriptor, "fields"):
         return tuple(field.name for field in descriptor.fields)
@@ -37,11 +41,11 @@ def _names(value: Any) -> tuple[str, ...]:
     return (*getattr(value, "__dict__", ()), *extra, *private, *slots)
 
 
-def _listed(slots: Any) -> tuple[str, ...]:
+def _listed(slots: str | Iterable[str]) -> tuple[str, ...]:
     return (slots,) if isinstance(slots, str) else tuple(slots)
 
 
-def _get(value: Any, name: str) -> Any:
+def _get(value: object, name: str) -> object:
     try:
         return getattr(value, name)
     except Exception:  # noqa: BLE001 - a property of someone else's class may raise anything

@@ -1,7 +1,5 @@
 """Reads one payload by one table: every number becomes a field, or is listed as unread."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any
@@ -21,6 +19,7 @@ class Reading:
     __slots__ = ("beside", "extra", "sources", "table", "unread", "values", "warnings")
 
     def __init__(self, table: Table) -> None:
+        """Nothing is read yet."""
         self.table = table
         self.values: dict[str, Any] = {}
         self.extra: dict[str, dict[str, Any]] = {}
@@ -30,7 +29,7 @@ class Reading:
         self.warnings: list[str] = []
         self.beside: list[tuple[str, Reading]] = []
 
-    def copy(self) -> Reading:
+    def copy(self) -> "Reading":
         """A reading that may be used up."""
         twin = Reading(self.table)
         twin.values, twin.sources = self.values.copy(), self.sources.copy()
@@ -88,7 +87,7 @@ def _read_other(reading: Reading, node: object, value: object, path: str) -> Non
 _UNKNOWN = object()
 
 
-def _read_leaf(reading: Reading, leaf: Leaf, value: Any) -> None:
+def _read_leaf(reading: Reading, leaf: Leaf, value: object) -> None:
     if isinstance(value, list | tuple):
         value = _total(value)
     if leaf.kind == "warn":
@@ -111,7 +110,7 @@ def keep(reading: Reading, leaf: Leaf, found: int | Decimal) -> None:
         reading.warnings.append(f"spellings-differ: {leaf.key} is {known} and {found}")
 
 
-def _count(reading: Reading, leaf: Leaf, value: Any) -> int | Decimal | None:
+def _count(reading: Reading, leaf: Leaf, value: object) -> int | Decimal | None:
     if leaf.kind == "amount":
         found = amount(value)
         exact = found * leaf.scale if found is not None and leaf.scale else found
@@ -138,14 +137,14 @@ def _total(values: Iterable[Any]) -> int | Decimal | None:
     return sum(numbers) if numbers else None
 
 
-def _keep_text(reading: Reading, leaf: Leaf, value: Any) -> None:
+def _keep_text(reading: Reading, leaf: Leaf, value: object) -> None:
     word = str(getattr(value, "value", value))
     if not isinstance(value, bool) and mapping(value) is None and len(word) <= _MOST:
         reading.values[leaf.key] = reading.table.names.get(leaf.key, {}).get(word, word)
         reading.sources[leaf.key] = leaf.path
 
 
-def _read_branch(reading: Reading, branch: Branch, value: Any, path: str) -> None:
+def _read_branch(reading: Reading, branch: Branch, value: object, path: str) -> None:
     inner = mapping(value)
     if inner is not None:
         read_keys(reading, branch, inner)
@@ -155,7 +154,7 @@ def _read_branch(reading: Reading, branch: Branch, value: Any, path: str) -> Non
         _leave(reading, value, path, 0)
 
 
-def _read_each(reading: Reading, each: Each, value: Any, path: str) -> None:
+def _read_each(reading: Reading, each: Each, value: object, path: str) -> None:
     entries = value if isinstance(value, list | tuple) else _sequence(value)
     if entries is None:
         _leave(reading, value, path, 0)
@@ -177,7 +176,7 @@ def _read_each(reading: Reading, each: Each, value: Any, path: str) -> None:
         keep(reading, leaf, found)
 
 
-def _read_beside(reading: Reading, beside: Beside, value: Any) -> None:
+def _read_beside(reading: Reading, beside: Beside, value: object) -> None:
     entries = [value] if mapping(value) is not None else _sequence(value) or ()
     table = tables()[beside.shape]
     for entry in entries:
@@ -202,17 +201,14 @@ def _says_something(account: Reading) -> bool:
     return any(any(group.values()) for group in (account.values, *account.extra.values()))
 
 
-def _sequence(value: Any) -> list[Any] | None:
-    """Protobuf and SDKs have lists of their own."""
-    if isinstance(value, str | bytes) or (mapping(value) is not None and not hasattr(value, "append")):
-        return None
-    try:
+def _sequence(value: object) -> list[object] | None:
+    """A list of entries. Protobuf and some SDKs have lists of their own."""
+    if isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping):
         return list(value)
-    except TypeError:
-        return None
+    return None
 
 
-def _leave(reading: Reading, value: Any, path: str, depth: int) -> None:
+def _leave(reading: Reading, value: object, path: str, depth: int) -> None:
     """List the numbers below a value that no table knows."""
     if len(reading.unread) >= _MOST or depth > _DEEPEST:
         return

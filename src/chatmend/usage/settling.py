@@ -1,7 +1,5 @@
 """From what a payload says to what it means: which count lies inside which, as the total tells."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any

@@ -1,7 +1,5 @@
 """Server-sent events, cut anywhere: text or bytes in, parsed events out."""
 
-from __future__ import annotations
-
 import codecs
 import json
 from collections.abc import Iterator
@@ -21,7 +19,7 @@ class EventReader:
         self._data: list[str] = []
 
     def feed(self, piece: str | bytes) -> Iterator[dict[str, Any]]:
-        """The events that the piece completes. One that is no JSON object is left out; ``[DONE]`` is ``{"done": True}``."""
+        """The events that the piece completes; ``[DONE]`` is ``{"done": True}``. What is no JSON object is left out."""
         self._rest += self._decoder.decode(piece) if isinstance(piece, bytes) else piece
         # a lone "\r" at the end may be half of "\r\n"
         held = "\r" if self._rest.endswith("\r") else ""

@@ -1,7 +1,5 @@
 """One account of a stream, whatever its chunks report: nothing, all so far, what is new, or everything twice."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
@@ -49,7 +47,8 @@ class UsageStream:
         fill(values, self._around)
         retotal(values)
         table = next(iter(self._layers.values())).table if self._layers else None
-        name = self._provider or (self._row.name if self._row else None) or (table.provider if table else None) or None
+        row = self._row.name if self._row is not None and self._row.marks else ""
+        name = self._provider or row or (table.provider if table is not None else "") or None
         return finish(values, self._faults(found=bool(accounts)), name, self._model)
 
     def feed(self, chunk: object) -> None:

@@ -1,14 +1,12 @@
 """Sums of accounts. What nobody reported stays unreported, and the order of addition does not matter."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from decimal import Context, Decimal
 from typing import Any
 
 from chatmend.usage.account import SEVERAL, Number, Usage, build
 
-_COUNTS = tuple(name for name, kind in Usage.__annotations__.items() if kind == "int | None")
+_COUNTS = tuple(name for name, kind in Usage.__annotations__.items() if kind == int | None)
 _TEXTS = ("cost_currency", "cost_source", "service_tier", "provider", "model", "kind")
 _GROUPS = ("details", "billed", "cost_details")
 # Wide enough that no sum of prices is ever rounded: rounding would make the order of addition matter.

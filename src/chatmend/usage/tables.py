@@ -3,8 +3,6 @@
 A table's ``[fields]`` is a tree of keys like the payload's own; a leaf says which field of the account the number is.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Mapping

@@ -1,0 +1,114 @@
+"""The calls that a recorded text holds: response bodies, dumps of streams, JSON lines, LiteLLM's spend logs."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from chatmend.usage.account import Usage
+from chatmend.usage.normalize import normalize_usage
+from chatmend.usage.numbers import amount
+from chatmend.usage.sse import EventReader
+from chatmend.usage.streams import UsageStream
+
+_STARTS = frozenset({"message_start", "response.created", "message-start", "stream-start", "interaction.created"})
+"""Events that only a stream's first chunk can be."""
+
+
+def usages_in(text: str) -> Iterator[Usage]:
+    """The account of each call in the text, in its order. The text is JSON, JSON lines, or server-sent events.
+
+    Lines that are no JSON are left out; a body without an account comes back as an account that says so.
+    """
+    value = _json(text)
+    if value is not None:
+        rows = value if isinstance(value, list) else [value]
+        yield from _calls(row for row in rows if isinstance(row, dict))
+    elif any(line.startswith(("data:", "event:")) for line in text.splitlines()):
+        reader = EventReader()
+        yield from _streams((*reader.feed(text), *reader.close()))
+    else:
+        yield from _calls(row for line in text.splitlines() if isinstance(row := _json(line), dict))
+
+
+def _json(text: str) -> Any:  # noqa: ANN401 - whatever the text says
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _calls(rows: Iterator[dict[str, Any]]) -> Iterator[Usage]:
+    """Whole bodies one by one; chunks of streams put together; lines that agents write again and again only once."""
+    chunks: list[dict[str, Any]] = []
+    logged: dict[str, Usage] = {}
+    for row in rows:
+        if _is_chunk(row):
+            chunks.append(row)
+        elif (again := _logged(row)) is not None:
+            logged[again] = normalize_usage(row)
+        else:
+            yield normalize_spend(row) if _is_spend(row) else normalize_usage(row)
+    yield from logged.values()
+    yield from _streams(chunks)
+
+
+def _streams(events: Iterator[dict[str, Any]] | tuple[dict[str, Any], ...] | list[dict[str, Any]]) -> Iterator[Usage]:
+    """One account a stream: a new one begins with a first event, another id, or after ``[DONE]``."""
+    stream: UsageStream | None = None
+    known: object = None
+    for event in events:
+        if event == {"done": True}:
+            if stream is not None:
+                stream.feed(event)
+                yield stream.usage
+            stream, known = None, None
+            continue
+        identity = event.get("id")
+        begins = event.get("type") in _STARTS or (known and identity and identity != known)
+        if stream is not None and begins:
+            yield stream.usage
+            stream = None
+        stream = stream or UsageStream()
+        known = identity or known
+        stream.feed(event)
+    if stream is not None:
+        yield stream.usage
+
+
+def _is_chunk(row: Mapping[str, Any]) -> bool:
+    """A line of Ollama's or OpenAI's stream. An event by itself is no call either."""
+    return row.get("object") == "chat.completion.chunk" or ("done" in row and "model" in row and not row.get("done"))
+
+
+def _logged(row: Mapping[str, Any]) -> str | None:
+    """The id of an answer in the session log of an agent, which repeats it for each block of its content."""
+    message = row.get("message")
+    if isinstance(message, dict) and isinstance(message.get("usage"), dict) and isinstance(message.get("id"), str):
+        return f"{message['id']} {row.get('requestId')}"
+    return None
+
+
+def _is_spend(row: Mapping[str, Any]) -> bool:
+    """A row of LiteLLM's spend log (litellm 1.106, proxy/_types.py: SpendLogsPayload)."""
+    return "spend" in row and "prompt_tokens" in row
+
+
+def normalize_spend(row: Mapping[str, Any]) -> Usage:
+    """The account of one row of LiteLLM's spend log: the full usage where it was kept, and what LiteLLM charged."""
+    metadata = row.get("metadata")
+    kept = _json(metadata) if isinstance(metadata, str) else metadata
+    usage = kept.get("usage_object") if isinstance(kept, dict) else None
+    counts = {name: row.get(name) for name in ("prompt_tokens", "completion_tokens", "total_tokens")}
+    account = normalize_usage(
+        usage if isinstance(usage, dict) and usage else counts, _text(row, "custom_llm_provider"), _text(row, "model")
+    )
+    spend = amount(row.get("spend"))
+    if account.cost is not None or spend is None:
+        return account
+    told = {"cost": str(spend), "cost_currency": "USD", "cost_source": "litellm"}
+    return Usage.from_dict({**account.to_dict(), **told, "sources": {**account.sources, "cost": "spend"}})
+
+
+def _text(row: Mapping[str, Any], name: str) -> str | None:
+    value = row.get(name)
+    return value if isinstance(value, str) and value else None
