@@ -3,10 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Self
-
-if TYPE_CHECKING:
-    from litellm import Usage as LiteLLMUsage
+from typing import Any, Self
 
 Number = int | Decimal
 
@@ -58,7 +55,7 @@ class Usage:
     kind: str | None = None
     """What a part is: ``compaction``, ``advisor_message``, ``image_gen``. None for the account of a call."""
     complete: bool = True
-    """False for an error, and for a stream that has not come to its end."""
+    """False for an error, for a stream that has not come to its end, and where no account was found at all."""
     details: Mapping[str, Number] = field(default_factory=dict, hash=False)
     """Counts that split one of the fields further, such as ``cache_read_text_tokens``."""
     billed: Mapping[str, Number] = field(default_factory=dict, hash=False)
@@ -67,7 +64,7 @@ class Usage:
     parts: tuple["Usage", ...] = ()
     """Accounts that stand beside this one and are **not** inside it: a compaction, an advisor, an image tool."""
     sources: Mapping[str, str] = field(default_factory=dict, hash=False)
-    """For each field the path that it was read from, or the sum that gave it."""
+    """For each field the path that it was read from: ``a | b`` where two say the same, ``a + b`` where it is a sum."""
     unread: tuple[str, ...] = ()
     """Paths of numbers that are no part of any account (durations, rates), or that no table knows."""
     warnings: tuple[str, ...] = ()
@@ -112,7 +109,7 @@ class Usage:
         """Read what `to_dict` wrote. Keys that are no field are left out."""
         return cls(**{key: _in(key, value) for key, value in data.items() if key in _NAMES})
 
-    def to_litellm(self) -> "LiteLLMUsage":
+    def to_litellm(self) -> Any:  # noqa: ANN401 - a class of a package that may be absent
         """The account as a ``litellm.Usage``. Raises ImportError where litellm is not installed."""
         from chatmend.usage.converters import to_litellm
 

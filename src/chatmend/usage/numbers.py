@@ -12,7 +12,7 @@ def amount(value: object) -> Decimal | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
-        return Decimal(value)
+        return Decimal(value) if value.bit_length() <= _LONGEST * 3 else None
     if isinstance(value, float):
         value = repr(value)
     if isinstance(value, str) and len(value) <= _LONGEST:

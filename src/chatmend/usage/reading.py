@@ -9,6 +9,10 @@ from chatmend.usage.plain import mapping
 from chatmend.usage.tables import Beside, Branch, Each, Leaf, Table, tables
 
 _DEEPEST = 40
+_HIGHEST = 10**18
+"""Above it a number is looked at twice."""
+_VISITS = 5000
+"""Values looked at for unread numbers: an object may hold itself."""
 _MOST = 200
 """Paths. A payload may hold any number of numbers; the list of those not read stays short."""
 
@@ -16,7 +20,7 @@ _MOST = 200
 class Reading:
     """What one payload says, field by field, before any sum is made of it."""
 
-    __slots__ = ("beside", "extra", "sources", "table", "unread", "values", "warnings")
+    __slots__ = ("beside", "extra", "sources", "table", "unread", "values", "visits", "warnings")
 
     def __init__(self, table: Table) -> None:
         """Nothing is read yet."""
@@ -26,6 +30,7 @@ class Reading:
         """What has no field of its own, by group."""
         self.sources: dict[str, str] = {}
         self.unread: list[str] = []
+        self.visits = 0
         self.warnings: list[str] = []
         self.beside: list[tuple[str, Reading]] = []
 
@@ -52,7 +57,7 @@ def read_keys(reading: Reading, node: Table | Branch, data: Mapping[str, Any]) -
     counts, keys = node.counts, node.keys
     for key, value in data.items():
         # the common cases, without a call: a plain count, and a mapping of such
-        if type(value) is int and value >= 0 and (hit := counts.get(key)) is not None:
+        if type(value) is int and 0 <= value <= _HIGHEST and (hit := counts.get(key)) is not None:
             group, name, whole, source = hit
             into = values if not group else extra.setdefault(group, {})
             if name not in into:
@@ -63,7 +68,7 @@ def read_keys(reading: Reading, node: Table | Branch, data: Mapping[str, Any]) -
         if type(inner) is Branch and type(value) is dict:
             read_keys(reading, inner, value)
         elif value is not None:
-            _read_other(reading, inner, value, node.path + key)
+            _read_other(reading, inner, value, f"{node.path}{key}")
 
 
 _UNKNOWN = object()
@@ -105,7 +110,11 @@ def keep(reading: Reading, leaf: Leaf, found: int | Decimal) -> None:
     known = into.get(leaf.name)
     if known is None or found > known:
         into[leaf.name] = found
+    seen = reading.sources.get(leaf.key)
+    if seen is None:
         reading.sources[leaf.key] = leaf.path
+    elif leaf.path not in seen:
+        reading.sources[leaf.key] = f"{seen} | {leaf.path}"
     if known and found and known != found:
         reading.warnings.append(f"spellings-differ: {leaf.key} is {known} and {found}")
 
@@ -210,7 +219,8 @@ def _sequence(value: object) -> list[object] | None:
 
 def _leave(reading: Reading, value: object, path: str, depth: int) -> None:
     """List the numbers below a value that no table knows."""
-    if len(reading.unread) >= _MOST or depth > _DEEPEST:
+    reading.visits += 1
+    if len(reading.unread) >= _MOST or reading.visits > _VISITS or depth > _DEEPEST:
         return
     if is_numeric(value):
         reading.unread.append(path)

@@ -122,7 +122,7 @@ class UsageStream:
         """Whether the stream has begun, ended or failed."""
         stream = load("stream")
         event = _event(data)
-        self._begun = self._begun or not _words("chunks").isdisjoint(data)
+        self._begun = self._begun or any(data[key] is not None for key in _words("chunks") & data.keys())
         if event in _words("ends") or _is_usage_only(data) or any(_says(data, path) for path in stream["end_values"]):
             self._ended = True
         if event in _words("failures") or data.get("error"):

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 # The order in which shapes are recognised. A payload often bears the marks of several.
@@ -35,6 +35,8 @@ ORDER = (
 
 Counts = dict[str, tuple[str, str, str, str]]
 """A payload's key to the group, name, whole key and path of a `Leaf`: unpacked at once, which attributes are not."""
+
+_HERE = Path(__file__).parent / "tables"
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +167,7 @@ def table_at(shape: str, path: str) -> Table:
 @cache
 def load(name: str) -> dict[str, Any]:
     """One table as it stands in its file."""
-    return tomllib.loads((resources.files("chatmend.usage") / "tables" / f"{name}.toml").read_text(encoding="utf-8"))
+    return tomllib.loads((_HERE / f"{name}.toml").read_text(encoding="utf-8"))
 
 
 def _keys(data: Mapping[str, Any], prefix: str) -> dict[str, Any]:
