@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from chatmend.usage.plain import mapping
 from chatmend.usage.tables import Provider, Table, load, providers, table_at, tables
@@ -14,20 +14,66 @@ Found = tuple[int, str, Table, Mapping[str, Any]]
 """One account inside a payload: layer, path, table, data. Of two accounts the one in the lower layer has authority."""
 
 
-def find(payload: Mapping[str, Any]) -> list[Found]:
+class Plan(NamedTuple):
+    """Which keys of a payload are worth a look. Payloads of one kind have the same keys: it is made once for each."""
+
+    marks: tuple[tuple[str, Table], ...]
+    """Keys that tell a shape, the first shape in order first."""
+    places: tuple[tuple[str, "_Place"], ...]
+    around: tuple[tuple[str, Any], ...]
+    """Keys beside the accounts, with their node in the body's table."""
+    errors: tuple["Sign", ...]
+
+
+class Sign(NamedTuple):
+    """What says that a body is no answer: a key that is there, that is empty, or that holds one of some words."""
+
+    key: str
+    code: str
+    words: tuple[str, ...]
+    empty: bool
+
+
+def plan_of(payload: Mapping[str, Any]) -> Plan:
+    """The plan for a payload with these keys."""
+    keys = tuple(payload)
+    return _plan(keys) if len(keys) <= _MANY else _plan.__wrapped__(keys)
+
+
+_MANY = 64
+"""Keys. A payload with more is none of a provider's, and not worth remembering."""
+
+
+@lru_cache(maxsize=256)
+def _plan(keys: tuple[str, ...]) -> Plan:
+    marks, (places, _), body = _marks(), _places(), tables()["body"].keys
+    told = sorted(((key, marks[key]) for key in keys if key in marks), key=lambda pair: pair[1].rank)
+    return Plan(
+        marks=tuple(told),
+        places=tuple((key, places[key]) for key in keys if key in places),
+        around=tuple((key, body[key]) for key in body if key in keys),
+        errors=tuple(sign for sign in _signs() if sign.key in keys),
+    )
+
+
+def find(payload: Mapping[str, Any], plan: Plan) -> list[Found]:
     """Every account in the payload, the most trustworthy first; the payload itself where it is one."""
-    table = recognise(payload)
-    if table is not None and not table.body:
-        return [(0, "", table, payload)]
-    first, last_resort = _places()
+    own: Table | None = None
+    for key, table in plan.marks:
+        if payload[key] is not None:
+            own = table
+            break
+    if own is not None and not own.body:
+        return [(0, "", own, payload)]
     found: list[Found] = []
-    _walk(found, first, payload)
+    for key, place in plan.places:
+        _enter(found, place, payload[key])
     if len(found) > 1:
         found.sort(key=itemgetter(0))
-    if table is not None and (not found or found[0][0] > _main_layer()):
-        found.insert(0, (_main_layer(), "", table, payload))
+    if own is not None and (not found or found[0][0] > _main_layer()):
+        found.insert(0, (_main_layer(), "", own, payload))
     if not found:
-        _walk(found, last_resort, payload)
+        _walk(found, _places()[1], payload)
     return found
 
 
@@ -55,23 +101,26 @@ def provider_of(data: Mapping[str, Any], name: str | None, model: str | None, mo
         for key in marks:
             if key in data:
                 return marks[key]
-    return _by_model(model.lower()) if model else None
+    return _by_model(model) if model else None
 
 
 def _walk(found: list[Found], places: "Mapping[str, _Place]", payload: Mapping[str, Any]) -> None:
-    """Enter the keys under which accounts may stand, and note those that are accounts."""
+    """Enter the keys under which accounts may stand."""
     for key in payload:
         place = places.get(key)
-        if place is None:
-            continue
-        value = payload[key]
-        data = value if type(value) is dict else mapping(_first(value))
-        if not data:
-            continue
-        if place.layer is not None:
-            _note(found, place, place.layer, data)
-        if place.inner:
-            _walk(found, place.inner, data)
+        if place is not None:
+            _enter(found, place, payload[key])
+
+
+def _enter(found: list[Found], place: "_Place", value: object) -> None:
+    """Note what stands at the place if it is an account, and those below it."""
+    data = value if type(value) is dict else mapping(_first(value))
+    if not data:
+        return
+    if place.layer is not None:
+        _note(found, place, place.layer, data)
+    if place.inner:
+        _walk(found, place.inner, data)
 
 
 def _note(found: list[Found], place: "_Place", layer: int, data: Mapping[str, Any]) -> None:
@@ -118,6 +167,12 @@ def _plant(places: dict[str, _Place], path: str) -> _Place:
 
 
 @cache
+def _signs() -> tuple[Sign, ...]:
+    rows = load("body")["errors"]
+    return tuple(Sign(row["key"], row["code"], tuple(row.get("words", ())), row.get("empty", False)) for row in rows)
+
+
+@cache
 def _main_layer() -> int:
     return next(index for index, layer in enumerate(load("body")["layers"]) if layer.get("main"))
 
@@ -143,4 +198,6 @@ def _provider_index() -> tuple[dict[str, Provider], dict[str, Provider], dict[st
 
 @lru_cache(maxsize=512)
 def _by_model(model: str) -> Provider | None:
-    return next((row for row in providers() if any(fnmatchcase(model, pattern) for pattern in row.models)), None)
+    return next(
+        (row for row in providers() if any(fnmatchcase(model.lower(), pattern) for pattern in row.models)), None
+    )

@@ -1,15 +1,14 @@
 """``normalize_usage``: one true account of whatever a provider, an SDK or a framework reports."""
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 from typing import Any
 
 from chatmend.usage.account import Usage, build
-from chatmend.usage.finding import Found, find, provider_of, recognise
+from chatmend.usage.finding import Found, Plan, Sign, find, plan_of, provider_of, recognise
 from chatmend.usage.plain import mapping
 from chatmend.usage.reading import read
 from chatmend.usage.settling import settle
-from chatmend.usage.tables import Leaf, Provider, Table, cost_owners, load, table_at, tables
+from chatmend.usage.tables import Leaf, Provider, cost_owners, table_at, tables
 
 
 def normalize_usage(
@@ -29,13 +28,14 @@ def normalize_usage(
     data = payload if type(payload) is dict else mapping(payload)
     if data is None:
         return _nothing(f"a {type(payload).__name__} holds no account", provider, model)
-    found = find(data) or _headers(data)
+    plan = plan_of(data)
+    found = find(data, plan) or _headers(data)
     if headers:
         found += _headers(headers, "headers")
     if not found:
-        faults = wrong(data) or ["no-usage: no account was found"]
+        faults = wrong(data, plan) or ["no-usage: no account was found"]
         values: dict[str, Any] = {"sources": {}}
-        fill_beside(values, data)
+        fill_beside(values, data, plan)
         return finish(values, faults, provider, model)
     _, path, table, account = found[0]
     row = _row(payload, data, account, provider, model)
@@ -46,8 +46,8 @@ def normalize_usage(
     for _, _, table, account in found[1:]:
         fill(values, settle(read(table, account), row))
         retotal(values)
-    fill_beside(values, data)
-    return finish(values, wrong(data), name, model)
+    fill_beside(values, data, plan)
+    return finish(values, wrong(data, plan), name, model)
 
 
 def fill(values: dict[str, Any], others: Mapping[str, Any]) -> None:
@@ -81,8 +81,13 @@ def retotal(values: dict[str, Any]) -> None:
     given, written = values.get("input_tokens"), values.get("output_tokens")
     if given is None or written is None:
         return
-    values["total_tokens"] = given + written
-    values["sources"] = {**values["sources"], "total_tokens": "input_tokens + output_tokens"}
+    total = given + written
+    stated = values.get("provider_total")
+    if stated is not None and stated != total and values.get("total_tokens") != total:
+        text = f"total-differs: the provider says {stated}, its counts give {total}"
+        values["warnings"] = (*values.get("warnings", ()), text)
+    values["total_tokens"] = total
+    values["sources"]["total_tokens"] = "input_tokens + output_tokens"
 
 
 def _row(
@@ -94,22 +99,21 @@ def _row(
     return provider_of(account, provider, model, module)
 
 
-def fill_beside(values: dict[str, Any], data: Mapping[str, Any]) -> None:
+def fill_beside(values: dict[str, Any], data: Mapping[str, Any], plan: Plan) -> None:
     """Add what the body says beside its accounts. Its other numbers (times, indices, content) are no account's."""
-    table = tables()["body"]
-    for key, node in table.keys.items():
-        value = data.get(key)
+    for key, node in plan.around:
+        value = data[key]
         if type(value) is not str:
             if value is not None:
-                _fill_deep(values, table, data)
+                _fill_deep(values, {key: data[key] for key, _ in plan.around})
                 return
         elif type(node) is Leaf and node.key not in values:
             values[node.key] = value
             values["sources"][node.key] = node.path
 
 
-def _fill_deep(values: dict[str, Any], table: Table, data: Mapping[str, Any]) -> None:
-    reading = read(table, {key: data[key] for key in table.keys if key in data})
+def _fill_deep(values: dict[str, Any], around: Mapping[str, Any]) -> None:
+    reading = read(tables()["body"], around)
     reading.unread.clear()
     fill(values, settle(reading, None))
 
@@ -124,30 +128,19 @@ def _headers(headers: Mapping[str, str], path: str = "") -> list[Found]:
     return [(len(lower), path, table_at("headers", path), kept)]
 
 
-def wrong(data: Mapping[str, Any]) -> list[str]:
+def wrong(data: Mapping[str, Any], plan: Plan) -> list[str]:
     """Why the body is no answer: the codes of `body.toml`."""
-    return [
-        f"{code}: {key} says that this is no answer"
-        for key, words, empty, code in _errors()
-        if key in data and _is_wrong(data[key], words, empty=empty) and not (empty and _is_usage_chunk(data))
-    ]
+    signs = [sign for sign in plan.errors if _says(data[sign.key], sign)]
+    # a stream's last chunk holds no choice either, only the usage
+    if signs and data.get("object") == "chat.completion.chunk" and data.get("usage"):
+        signs = [sign for sign in signs if not sign.empty]
+    return [f"{sign.code}: {sign.key} says that this is no answer" for sign in signs]
 
 
-def _is_wrong(value: object, words: tuple[str, ...], *, empty: bool) -> bool:
-    if empty:
+def _says(value: object, sign: Sign) -> bool:
+    if sign.empty:
         return isinstance(value, list | tuple) and not value
-    return value in words if words and isinstance(value, str) else bool(value) and not words
-
-
-@cache
-def _errors() -> tuple[tuple[str, tuple[str, ...], bool, str], ...]:
-    rows = load("body")["errors"]
-    return tuple((row["key"], tuple(row.get("values", ())), row.get("empty", False), row["code"]) for row in rows)
-
-
-def _is_usage_chunk(data: Mapping[str, Any]) -> bool:
-    """A stream's last chunk holds no choice, only the usage."""
-    return data.get("object") == "chat.completion.chunk" and bool(data.get("usage"))
+    return value in sign.words if sign.words and isinstance(value, str) else bool(value) and not sign.words
 
 
 def _nothing(why: str, provider: str | None, model: str | None) -> Usage:

@@ -59,7 +59,7 @@ def read_keys(reading: Reading, node: Table | Branch, data: Mapping[str, Any]) -
         # the common cases, without a call: a plain count, and a mapping of such
         if type(value) is int and 0 <= value <= _HIGHEST and (hit := counts.get(key)) is not None:
             group, name, whole, source = hit
-            into = values if not group else extra.setdefault(group, {})
+            into = extra.setdefault(group, {}) if group else values
             if name not in into:
                 into[name] = value
                 sources[whole] = source

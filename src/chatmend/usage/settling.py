@@ -20,19 +20,32 @@ def settle(reading: Reading, provider: Provider | None) -> dict[str, Any]:
         _fill_splits(values, table, warnings)
     for part in _outside(values, reading, provider, warnings):
         _put(values, sources, part)
-    _check(values, warnings, provider)
-    _total(values, sources)
-    values.update(reading.extra)
+    given, written = values.get("input_tokens"), values.get("output_tokens")
+    if given is not None and written is not None:
+        values["total_tokens"] = given + written
+        sources["total_tokens"] = "input_tokens + output_tokens"
+    elif "provider_total" in values:
+        values["total_tokens"] = values["provider_total"]
+        sources["total_tokens"] = sources["provider_total"]
+    if values.get("cache_read_tokens") or values.get("reasoning_tokens"):
+        _check(values, warnings, provider)
     values["sources"] = sources
-    if "cost" in values and "cost_currency" not in values:
-        values["cost_currency"] = "USD"
+    if reading.extra or reading.unread or warnings or reading.beside or "cost" in values:
+        _tell(values, reading, warnings)
+    return values
+
+
+def _tell(values: dict[str, Any], reading: Reading, warnings: list[str]) -> None:
+    """Write down what few accounts have."""
+    values.update(reading.extra)
+    if "cost" in values:
+        values.setdefault("cost_currency", "USD")
     if reading.unread:
         values["unread"] = tuple(dict.fromkeys(reading.unread))
     if warnings:
         values["warnings"] = tuple(dict.fromkeys(warnings))
     if reading.beside:
         values["parts"] = tuple(build({**settle(inner, None), "kind": kind}) for kind, inner in reading.beside)
-    return values
 
 
 def _rename(reading: Reading, names: Mapping[str, str]) -> None:
@@ -147,12 +160,3 @@ def _check(values: dict[str, Any], warnings: list[str], provider: Provider | Non
     cached, given = values.get("cache_read_tokens"), values.get("input_tokens")
     if cached and given is not None and cached > given:
         warnings.append(f"cached-exceeds-input: {cached} of {given} tokens")
-
-
-def _total(values: dict[str, Any], sources: dict[str, str]) -> None:
-    if "input_tokens" in values and "output_tokens" in values:
-        values["total_tokens"] = values["input_tokens"] + values["output_tokens"]
-        sources["total_tokens"] = "input_tokens + output_tokens"
-    elif "provider_total" in values:
-        values["total_tokens"] = values["provider_total"]
-        sources["total_tokens"] = sources["provider_total"]

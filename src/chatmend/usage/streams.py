@@ -5,7 +5,7 @@ from functools import cache
 from typing import Any
 
 from chatmend.usage.account import Usage, build
-from chatmend.usage.finding import find, provider_of
+from chatmend.usage.finding import find, plan_of, provider_of
 from chatmend.usage.normalize import fill, fill_beside, finish, retotal
 from chatmend.usage.plain import mapping
 from chatmend.usage.reading import Reading, read
@@ -74,7 +74,8 @@ class UsageStream:
         return self.usage
 
     def _take(self, data: Mapping[str, Any], chunk: object) -> None:
-        found = find(data)
+        plan = plan_of(data)
+        found = find(data, plan)
         if not found or found[0][1] or found[0][2].body:
             self._follow(data)
         if found and self._row is None:
@@ -83,7 +84,7 @@ class UsageStream:
         readings = [(layer, read(table, account)) for layer, _, table, account in found]
         if not found or found[0][1]:
             around: dict[str, Any] = {"sources": {}}
-            fill_beside(around, data)
+            fill_beside(around, data, plan)
             fill(around, self._around)
             self._around = around
         if (step := _step(data, chunk)) is not None:
