@@ -21,7 +21,9 @@ FIELDS = {
 def body(row: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
     """The response's body, as far as it was kept, and its headers."""
     kept = {key.split(".", 1)[1]: value for key, value in row["other_cost_fields"].items() if key.startswith("body.")}
-    headers = {key.split(".", 1)[1]: value for key, value in row["other_cost_fields"].items() if key.startswith("header.")}
+    headers = {
+        key.split(".", 1)[1]: value for key, value in row["other_cost_fields"].items() if key.startswith("header.")
+    }
     return {"model": row["model"], **kept, "usage": usage_of(row)}, headers
 
 

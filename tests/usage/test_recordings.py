@@ -76,7 +76,11 @@ def test_no_number_is_lost_without_being_listed() -> None:
     lost = set()
     for row in WHOLE:
         usage = account(row, row["provider"])
-        known = set(usage.unread) | paths(usage, "") | {path for part in usage.parts for path in paths(part, "iterations[].")}
+        known = (
+            set(usage.unread)
+            | paths(usage, "")
+            | {path for part in usage.parts for path in paths(part, "iterations[].")}
+        )
         lost |= numbers(usage_of(row)) - known
     assert lost <= NAMES
 

@@ -1,7 +1,7 @@
 """The calls that a recorded text holds: response bodies, dumps of streams, JSON lines, LiteLLM's spend logs."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from chatmend.usage.account import Usage
@@ -17,7 +17,7 @@ _STARTS = frozenset({"message_start", "response.created", "message-start", "stre
 def usages_in(text: str) -> Iterator[Usage]:
     """The account of each call in the text, in its order. The text is JSON, JSON lines, or server-sent events.
 
-    Lines that are no JSON are left out; a body without an account comes back as an account that says so.
+    What is no JSON, and what holds no account and is no error either, is no call.
     """
     value = _json(text)
     if value is not None:
@@ -46,38 +46,41 @@ def _calls(rows: Iterator[dict[str, Any]]) -> Iterator[Usage]:
             chunks.append(row)
         elif (again := _logged(row)) is not None:
             logged[again] = normalize_usage(row)
-        else:
-            yield normalize_spend(row) if _is_spend(row) else normalize_usage(row)
+        elif _is_call(usage := normalize_spend(row) if _is_spend(row) else normalize_usage(row)):
+            yield usage
     yield from logged.values()
     yield from _streams(chunks)
 
 
-def _streams(events: Iterator[dict[str, Any]] | tuple[dict[str, Any], ...] | list[dict[str, Any]]) -> Iterator[Usage]:
+def _streams(events: Iterable[dict[str, Any]]) -> Iterator[Usage]:
     """One account a stream: a new one begins with a first event, another id, or after ``[DONE]``."""
     stream: UsageStream | None = None
     known: object = None
     for event in events:
-        if event == {"done": True}:
-            if stream is not None:
-                stream.feed(event)
-                yield stream.usage
-            stream, known = None, None
-            continue
         identity = event.get("id")
-        begins = event.get("type") in _STARTS or (known and identity and identity != known)
-        if stream is not None and begins:
+        if stream is not None and (event.get("type") in _STARTS or (known and identity and identity != known)):
             yield stream.usage
             stream = None
-        stream = stream or UsageStream()
-        known = identity or known
+        if stream is None and event == {"done": True}:
+            continue
+        stream, known = stream or UsageStream(), identity or known
         stream.feed(event)
+        if event.get("done") is True:  # [DONE], or Ollama's last line
+            yield stream.usage
+            stream, known = None, None
     if stream is not None:
         yield stream.usage
 
 
+def _is_call(usage: Usage) -> bool:
+    """Whether the row told of tokens, of a cost or of an error; the lines of a log tell of much else."""
+    faults = [text for text in usage.warnings if not text.startswith("no-usage")]
+    return bool(faults) or not usage.sources.keys() <= {"model", "service_tier"}
+
+
 def _is_chunk(row: Mapping[str, Any]) -> bool:
-    """A line of Ollama's or OpenAI's stream. An event by itself is no call either."""
-    return row.get("object") == "chat.completion.chunk" or ("done" in row and "model" in row and not row.get("done"))
+    """A line of Ollama's or OpenAI's stream; Ollama's whole answers look like the last line of one."""
+    return row.get("object") == "chat.completion.chunk" or ("done" in row and "model" in row)
 
 
 def _logged(row: Mapping[str, Any]) -> str | None:

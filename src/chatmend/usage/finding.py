@@ -180,8 +180,9 @@ def _main_layer() -> int:
 @cache
 def _marks() -> dict[str, Table]:
     marks: dict[str, Table] = {}
+    by_place = load("body")["shapes"].values()
     for table in tables().values():
-        for mark in table.marks:
+        for mark in table.marks if table.shape not in by_place else ():
             marks.setdefault(mark, table)
     return marks
 

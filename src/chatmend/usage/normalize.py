@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chatmend.usage.account import Usage, build
-from chatmend.usage.finding import Found, Plan, Sign, find, plan_of, provider_of, recognise
+from chatmend.usage.finding import Found, Plan, Sign, find, plan_of, provider_of
 from chatmend.usage.plain import mapping
 from chatmend.usage.reading import read
 from chatmend.usage.settling import settle
@@ -43,8 +43,10 @@ def normalize_usage(
     values = settle(read(table, account), row)
     if not path and len(found) == 1:
         return finish(values, (), name, model)
-    for _, _, table, account in found[1:]:
-        fill(values, settle(read(table, account), row))
+    for _, _, other, beside in found[1:]:
+        # an account without a value is nobody's
+        name = provider or other.provider or None if len(values) == 1 else name
+        fill(values, settle(read(other, beside), row))
         retotal(values)
     fill_beside(values, data, plan)
     return finish(values, wrong(data, plan), name, model)
@@ -120,12 +122,13 @@ def _fill_deep(values: dict[str, Any], around: Mapping[str, Any]) -> None:
 
 def _headers(headers: Mapping[str, str], path: str = "") -> list[Found]:
     """Headers are named without regard to case."""
-    lower = {key.lower(): value for key, value in headers.items() if isinstance(key, str)}
-    table = tables()["headers"]
-    if recognise(lower) is not table and not (path and lower.keys() & table.keys.keys()):
-        return []
-    kept = {key: value for key, value in lower.items() if key in table.keys}
-    return [(len(lower), path, table_at("headers", path), kept)]
+    table = table_at("headers", path)
+    kept = {key.lower(): value for key, value in headers.items() if isinstance(key, str) and key.lower() in table.keys}
+    return [(_LAST, path, table, kept)] if not kept.keys().isdisjoint(table.marks) else []
+
+
+_LAST = 99
+"""The layer of headers: every account in the body has more authority."""
 
 
 def wrong(data: Mapping[str, Any], plan: Plan) -> list[str]:

@@ -6,7 +6,7 @@ A table's ``[fields]`` is a tree of keys like the payload's own; a leaf says whi
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
@@ -180,7 +180,7 @@ def _keys(data: Mapping[str, Any], prefix: str) -> dict[str, Any]:
     for row in data.get("beside", ()):
         _plant(keys, row["path"], _beside(row, prefix))
     if data.get("snake_case"):
-        keys.update({_snake(key): node for key, node in keys.items()})
+        keys.update({_snake(key): _snake_entries(node) for key, node in keys.items()})
     return keys
 
 
@@ -275,6 +275,10 @@ def _plant(keys: dict[str, Any], path: str, node: Beside) -> None:
 def _pair(key: str) -> tuple[str, str]:
     group, _, name = key.partition(".")
     return group, name
+
+
+def _snake_entries(node: object) -> object:
+    return replace(node, count=_snake(node.count)) if isinstance(node, Each) else node
 
 
 def _snake(key: str) -> str:
