@@ -3,8 +3,6 @@
 Processor time, the best of many rounds that take turns, so that a busy machine slows all of them alike.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable

@@ -4,8 +4,6 @@ Each reader takes a row of the corpus and the usage that its stream ended in, an
 cache write and reasoning tokens; None where the library gives no result.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -4,17 +4,15 @@ Every row of the corpus whose truth is known, in one run. A stream goes through 
 stream of their own, get the usage that its events add up to. Exact means input and output, and all five counts.
 """
 
-from __future__ import annotations
-
 import sys
 from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
-import usage_peers
-
-from chatmend import UsageStream, normalize_usage
 from tests.usage.recorded import FIELDS, ROWS, WHY, event, usage_of
+
+import usage_peers
+from chatmend import UsageStream, normalize_usage
 
 NAMES = ("input", "output", "cache_read", "cache_write", "reasoning")
 Reader = Callable[[dict[str, Any], dict[str, Any]], dict[str, int] | None]
@@ -97,14 +95,13 @@ def report_silent() -> None:
     """The rows whose truth is not recorded: how many give an account, and which do not."""
     others = [row for row in ROWS if not row["expected"]]
     silent = [row["id"] for row in others if not account_of(row).sources]
-    print(
-        f"\nwithout a recorded truth: {len(others)} rows, {len(others) - len(silent)} with an account; silent: {silent or '-'}"
-    )
+    told = len(others) - len(silent)
+    print(f"\nwithout a recorded truth: {len(others)} rows, {told} with an account; silent: {silent or '-'}")
     unread = sorted({path.split(".")[-1] for row in ROWS for path in account_of(row).unread})
     print(f"numbers that are listed as unread: {', '.join(unread)}")
 
 
-def account_of(row: dict[str, Any]) -> Any:  # noqa: ANN401 - a Usage
+def account_of(row: dict[str, Any]) -> Any:
     """The account of any row."""
     if not row["stream"]:
         return normalize_usage(usage_of(row), row["provider"], row["model"])

@@ -8,7 +8,7 @@ from chatmend.usage.finding import Found, Plan, Sign, find, plan_of, provider_of
 from chatmend.usage.plain import mapping
 from chatmend.usage.reading import read
 from chatmend.usage.settling import settle
-from chatmend.usage.tables import Leaf, Provider, cost_owners, table_at, tables
+from chatmend.usage.tables import Leaf, cost_owners, table_at, tables
 
 
 def normalize_usage(
@@ -38,7 +38,9 @@ def normalize_usage(
         fill_beside(values, data, plan)
         return finish(values, faults, provider, model)
     _, path, table, account = found[0]
-    row = _row(payload, data, account, provider, model)
+    module = "" if type(payload) is dict else type(payload).__module__.partition(".")[0]
+    told = model or data.get("model")
+    row = provider_of(account, provider, told if type(told) is str else None, module)
     name = provider or (row.name if row is not None and row.marks else table.provider) or None
     values = settle(read(table, account), row)
     if not path and len(found) == 1:
@@ -92,15 +94,6 @@ def retotal(values: dict[str, Any]) -> None:
     values["sources"]["total_tokens"] = "input_tokens + output_tokens"
 
 
-def _row(
-    payload: object, data: Mapping[str, Any], account: Mapping[str, Any], provider: str | None, model: str | None
-) -> Provider | None:
-    module = "" if type(payload) is dict else type(payload).__module__.partition(".")[0]
-    if model is None and type(data.get("model")) is str:
-        model = data["model"]
-    return provider_of(account, provider, model, module)
-
-
 def fill_beside(values: dict[str, Any], data: Mapping[str, Any], plan: Plan) -> None:
     """Add what the body says beside its accounts. Its other numbers (times, indices, content) are no account's."""
     for key, node in plan.around:
@@ -116,7 +109,7 @@ def fill_beside(values: dict[str, Any], data: Mapping[str, Any], plan: Plan) -> 
 
 def _fill_deep(values: dict[str, Any], around: Mapping[str, Any]) -> None:
     reading = read(tables()["body"], around)
-    reading.unread.clear()
+    reading.unread = ()
     fill(values, settle(reading, None))
 
 

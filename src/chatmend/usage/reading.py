@@ -1,6 +1,6 @@
 """Reads one payload by one table: every number becomes a field, or is listed as unread."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -9,8 +9,8 @@ from chatmend.usage.plain import mapping
 from chatmend.usage.tables import Beside, Branch, Each, Leaf, Table, tables
 
 _DEEPEST = 40
-_HIGHEST = 10**18
-"""Above it a number is looked at twice."""
+_BITS = 60
+"""A number that has more, or is negative, is looked at twice."""
 _VISITS = 5000
 """Values looked at for unread numbers: an object may hold itself."""
 _MOST = 200
@@ -20,26 +20,34 @@ _MOST = 200
 class Reading:
     """What one payload says, field by field, before any sum is made of it."""
 
-    __slots__ = ("beside", "extra", "sources", "table", "unread", "values", "visits", "warnings")
+    # What few payloads have is made when it is needed: a reading is made for each of them.
+    unread: Sequence[str] = ()
+    warnings: Sequence[str] = ()
+    beside: Sequence[tuple[str, "Reading"]] = ()
+    visits = 0
 
     def __init__(self, table: Table) -> None:
         """Nothing is read yet."""
         self.table = table
         self.values: dict[str, Any] = {}
+        self.sources: dict[str, str] = {}
         self.extra: dict[str, dict[str, Any]] = {}
         """What has no field of its own, by group."""
-        self.sources: dict[str, str] = {}
-        self.unread: list[str] = []
-        self.visits = 0
-        self.warnings: list[str] = []
-        self.beside: list[tuple[str, Reading]] = []
+
+    def leave(self, *paths: str) -> None:
+        """List numbers that are not read."""
+        self.unread = [*self.unread, *paths][:_MOST]
+
+    def warn(self, text: str) -> None:
+        """Report what is odd."""
+        self.warnings = [*self.warnings, text]
 
     def copy(self) -> "Reading":
         """A reading that may be used up."""
         twin = Reading(self.table)
         twin.values, twin.sources = self.values.copy(), self.sources.copy()
         twin.extra = {group: inner.copy() for group, inner in self.extra.items()}
-        twin.unread, twin.warnings = self.unread.copy(), self.warnings.copy()
+        twin.unread, twin.warnings = self.unread, self.warnings
         twin.beside = [(kind, inner.copy()) for kind, inner in self.beside]
         return twin
 
@@ -57,7 +65,7 @@ def read_keys(reading: Reading, node: Table | Branch, data: Mapping[str, Any]) -
     counts, keys = node.counts, node.keys
     for key, value in data.items():
         # the common cases, without a call: a plain count, and a mapping of such
-        if type(value) is int and 0 <= value <= _HIGHEST and (hit := counts.get(key)) is not None:
+        if type(value) is int and not value >> _BITS and (hit := counts.get(key)) is not None:
             group, name, whole, source = hit
             into = extra.setdefault(group, {}) if group else values
             if name not in into:
@@ -86,7 +94,7 @@ def _read_other(reading: Reading, node: object, value: object, path: str) -> Non
     elif node is None or not reading.table.body:
         _leave(reading, value, path, 0)
     elif is_numeric(value):
-        reading.unread.append(path)
+        reading.leave(path)
 
 
 _UNKNOWN = object()
@@ -97,7 +105,7 @@ def _read_leaf(reading: Reading, leaf: Leaf, value: object) -> None:
         value = _total(value)
     if leaf.kind == "warn":
         if value is True:
-            reading.warnings.append(leaf.key)
+            reading.warn(leaf.key)
     elif leaf.kind == "text":
         _keep_text(reading, leaf, value)
     elif (found := _count(reading, leaf, value)) is not None:
@@ -116,7 +124,7 @@ def keep(reading: Reading, leaf: Leaf, found: int | Decimal) -> None:
     elif leaf.path not in seen:
         reading.sources[leaf.key] = f"{seen} | {leaf.path}"
     if known and found and known != found:
-        reading.warnings.append(f"spellings-differ: {leaf.key} is {known} and {found}")
+        reading.warn(f"spellings-differ: {leaf.key} is {known} and {found}")
 
 
 def _count(reading: Reading, leaf: Leaf, value: object) -> int | Decimal | None:
@@ -129,14 +137,14 @@ def _count(reading: Reading, leaf: Leaf, value: object) -> int | Decimal | None:
     if whole is None:
         if mapping(value) is None and not isinstance(value, str):
             _leave(reading, value, leaf.path, 0)
-        reading.warnings.append(f"unreadable-number: {leaf.path} is a {type(value).__name__}")
+        reading.warn(f"unreadable-number: {leaf.path} is a {type(value).__name__}")
         return None
     if whole < 0:
-        reading.warnings.append(f"negative-number: {leaf.path} is {whole}")
-        reading.unread.append(leaf.path)
+        reading.warn(f"negative-number: {leaf.path} is {whole}")
+        reading.leave(leaf.path)
         return None
     if leaf.kind == "count" and not isinstance(whole, int):
-        reading.warnings.append(f"fraction-of-a-token: {leaf.path} is {whole}")
+        reading.warn(f"fraction-of-a-token: {leaf.path} is {whole}")
         whole = int(whole)
     return whole
 
@@ -188,22 +196,20 @@ def _read_each(reading: Reading, each: Each, value: object, path: str) -> None:
 def _read_beside(reading: Reading, beside: Beside, value: object) -> None:
     entries = [value] if mapping(value) is not None else _sequence(value) or ()
     table = tables()[beside.shape]
+    accounts = []
     for entry in entries:
         row = mapping(entry)
         if row is None:
             _leave(reading, entry, f"{beside.path}[]", 0)
             continue
-        kind = (
-            str(row.get(beside.kind) or beside.path.rpartition(".")[2])
-            if beside.kind
-            else beside.path.rpartition(".")[2]
-        )
         account = read(table, row)
-        reading.unread += [f"{beside.path}[].{path}" for path in account.unread]
+        reading.leave(*(f"{beside.path}[].{path}" for path in account.unread))
         if isinstance(row.get("model"), str):
             account.values["model"] = row["model"]
+        kind = str(row.get(beside.kind) or beside.path.rpartition(".")[2])
         if kind not in beside.inside and _says_something(account):
-            reading.beside.append((kind, account))
+            accounts.append((kind, account))
+    reading.beside = accounts
 
 
 def _says_something(account: Reading) -> bool:
@@ -223,7 +229,7 @@ def _leave(reading: Reading, value: object, path: str, depth: int) -> None:
     if len(reading.unread) >= _MOST or reading.visits > _VISITS or depth > _DEEPEST:
         return
     if is_numeric(value):
-        reading.unread.append(path)
+        reading.leave(path)
     elif isinstance(value, list | tuple):
         for item in value[:_MOST]:
             _leave(reading, item, f"{path}[]", depth + 1)

@@ -6,44 +6,47 @@ from typing import Any
 
 from chatmend.usage.account import build
 from chatmend.usage.reading import Reading
-from chatmend.usage.tables import Part, Provider, Table
+from chatmend.usage.tables import Part, Provider
 
 _TOKENS = ("input_tokens", "output_tokens")
 
 
 def settle(reading: Reading, provider: Provider | None) -> dict[str, Any]:
     """The fields of the account that a reading amounts to. The reading is used up: its values become the account's."""
-    values, sources, warnings, table = reading.values, reading.sources, reading.warnings, reading.table
+    values, sources, table = reading.values, reading.sources, reading.table
     if provider is not None and provider.rename:
         _rename(reading, provider.rename)
     if table.splits:
-        _fill_splits(values, table, warnings)
-    for part in _outside(values, reading, provider, warnings):
-        _put(values, sources, part)
+        _fill_splits(reading)
     given, written = values.get("input_tokens"), values.get("output_tokens")
+    adds_up = given is not None and written is not None and values.get("provider_total") == given + written
+    if not adds_up or table.outside or provider is not None:
+        for part in _outside(reading, provider):
+            _put(values, sources, part)
+        given, written = values.get("input_tokens"), values.get("output_tokens")
     if given is not None and written is not None:
         values["total_tokens"] = given + written
         sources["total_tokens"] = "input_tokens + output_tokens"
+        if (values.get("reasoning_tokens") or 0) > written or (values.get("cache_read_tokens") or 0) > given:
+            _check(reading, provider)
     elif "provider_total" in values:
         values["total_tokens"] = values["provider_total"]
         sources["total_tokens"] = sources["provider_total"]
-    if values.get("cache_read_tokens") or values.get("reasoning_tokens"):
-        _check(values, warnings, provider)
     values["sources"] = sources
-    if reading.extra or reading.unread or warnings or reading.beside or "cost" in values:
-        _tell(values, reading, warnings)
+    if reading.extra or reading.unread or reading.warnings or reading.beside or "cost" in values:
+        _tell(values, reading)
     return values
 
 
-def _tell(values: dict[str, Any], reading: Reading, warnings: list[str]) -> None:
+def _tell(values: dict[str, Any], reading: Reading) -> None:
     """Write down what few accounts have."""
     values.update(reading.extra)
     if "cost" in values:
         values.setdefault("cost_currency", "USD")
     if reading.unread:
         values["unread"] = tuple(dict.fromkeys(reading.unread))
-    if warnings:
-        values["warnings"] = tuple(dict.fromkeys(warnings))
+    if reading.warnings:
+        values["warnings"] = tuple(dict.fromkeys(reading.warnings))
     if reading.beside:
         values["parts"] = tuple(build({**settle(inner, None), "kind": kind}) for kind, inner in reading.beside)
 
@@ -55,25 +58,25 @@ def _rename(reading: Reading, names: Mapping[str, str]) -> None:
         reading.sources[names[old]] = reading.sources.pop(old)
 
 
-def _fill_splits(values: dict[str, Any], table: Table, warnings: list[str]) -> None:
+def _fill_splits(reading: Reading) -> None:
     """A whole that is missing or 0 beside its parts is their sum; parts that do not add up are said so."""
-    for whole, parts in table.splits:
+    values = reading.values
+    for whole, parts in reading.table.splits:
         found = sum(values.get(part) or 0 for part in parts)
         known = values.get(whole)
         if found and not known:
             values[whole] = found
         elif known and found != known and any(part in values for part in parts):
-            warnings.append(f"cache-write-split-differs: {known} tokens were written, the lifetimes name {found}")
+            reading.warn(f"cache-write-split-differs: {known} tokens were written, the lifetimes name {found}")
 
 
-def _outside(
-    values: dict[str, Any], reading: Reading, provider: Provider | None, warnings: list[str]
-) -> Sequence[Part]:
+def _outside(reading: Reading, provider: Provider | None) -> Sequence[Part]:
     """The parts that must be added to their wholes, by the total if there is one."""
+    values = reading.values
     before = (values.get("input_tokens") or 0) + (values.get("output_tokens") or 0)
     total = values.get("provider_total")
     if total == before and not reading.table.outside:
-        return _larger(values, [], provider) if provider is not None else ()
+        return _larger(values, [], provider)
     known = total is not None and ("input_tokens" in values or "output_tokens" in values)
     parts = [part for part in reading.table.parts if values.get(part.part)]
     if not parts and not known:
@@ -84,7 +87,7 @@ def _outside(
     for chosen in _choices(parts, counted):
         if before + sum(values[part.part] for part in chosen) == total:
             return chosen + _larger(values, chosen, provider)
-    return _unexplained(values, reading, provider, counted, warnings)
+    return _unexplained(reading, provider, counted)
 
 
 def _counted(parts: list[Part], values: dict[str, Any], provider: Provider | None, *, guess: bool) -> list[Part]:
@@ -121,10 +124,9 @@ def _larger(values: dict[str, Any], chosen: list[Part], provider: Provider | Non
     return [part] if (values.get(part.part) or 0) > (values.get(part.whole) or 0) else []
 
 
-def _unexplained(
-    values: dict[str, Any], reading: Reading, provider: Provider | None, counted: list[Part], warnings: list[str]
-) -> list[Part]:
+def _unexplained(reading: Reading, provider: Provider | None, counted: list[Part]) -> list[Part]:
     """No way of counting gives the total: a count that was not told apart may explain it, else it is reported."""
+    values = reading.values
     sum_of = (
         (values.get("input_tokens") or 0) + (values.get("output_tokens") or 0) + sum(values[p.part] for p in counted)
     )
@@ -134,7 +136,7 @@ def _unexplained(
             values[part.part] = gap
             return [*counted, part]
     if all(name in values for name in _TOKENS) or gap < 0:
-        warnings.append(f"total-differs: the provider says {values['provider_total']}, its counts give {sum_of}")
+        reading.warn(f"total-differs: the provider says {values['provider_total']}, its counts give {sum_of}")
     return counted
 
 
@@ -152,11 +154,12 @@ def _put(values: dict[str, Any], sources: dict[str, str], part: Part) -> None:
     sources[part.whole] = f"{sources[part.whole]} + {from_part}" if part.whole in sources else from_part
 
 
-def _check(values: dict[str, Any], warnings: list[str], provider: Provider | None) -> None:
-    reasoning, output = values.get("reasoning_tokens"), values.get("output_tokens")
+def _check(reading: Reading, provider: Provider | None) -> None:
+    values = reading.values
+    reasoning, output = values.get("reasoning_tokens") or 0, values["output_tokens"]
     allowed = provider.may_be_larger if provider is not None else ()
-    if reasoning and output is not None and reasoning > output and "reasoning_tokens" not in allowed:
-        warnings.append(f"reasoning-exceeds-output: {reasoning} of {output} tokens")
-    cached, given = values.get("cache_read_tokens"), values.get("input_tokens")
-    if cached and given is not None and cached > given:
-        warnings.append(f"cached-exceeds-input: {cached} of {given} tokens")
+    if reasoning > output and "reasoning_tokens" not in allowed:
+        reading.warn(f"reasoning-exceeds-output: {reasoning} of {output} tokens")
+    cached, given = values.get("cache_read_tokens") or 0, values["input_tokens"]
+    if cached > given:
+        reading.warn(f"cached-exceeds-input: {cached} of {given} tokens")

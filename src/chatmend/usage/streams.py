@@ -111,8 +111,8 @@ class UsageStream:
         old.sources.update({key: path for key, path in new.sources.items() if key not in lower})
         for group, inner in new.extra.items():
             old.extra.setdefault(group, {}).update(inner)
-        old.unread = list(dict.fromkeys(old.unread + new.unread))
-        old.warnings = list(dict.fromkeys(old.warnings + new.warnings))
+        old.unread = list(dict.fromkeys([*old.unread, *new.unread]))
+        old.warnings = list(dict.fromkeys([*old.warnings, *new.warnings]))
         old.beside = new.beside or old.beside
 
     def _add_step(self, step: str, accounts: list[Usage]) -> None:

@@ -6,11 +6,13 @@ A table's ``[fields]`` is a tree of keys like the payload's own; a leaf says whi
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from chatmend.usage.account import Usage
 
 # The order in which shapes are recognised. A payload often bears the marks of several.
 ORDER = (
@@ -252,13 +254,17 @@ _KINDS = {"cost": "amount", "cost_currency": "text", "service_tier": "text", "mo
 
 def _each(key: str, row: Mapping[str, str], modalities: Mapping[str, str]) -> Each:
     path = f"{key}[].{row['count']}"
-    leaves = {name: leaf(row["field"].format(word), path) for name, word in modalities.items()}
-    field = row["field"] if "{}" not in row["field"] else _other(row["field"])
-    return Each(row["count"], row.get("name", ""), leaves, leaf(field, path))
+    leaves = {name: leaf(_field(row["field"], word), path) for name, word in modalities.items()}
+    return Each(row["count"], row.get("name", ""), leaves, leaf(_field(row["field"], "other"), path))
 
 
-def _other(field: str) -> str:
-    return "details." + field.removeprefix("details.").format("other")
+def _field(pattern: str, word: str) -> str:
+    """The field for one modality; a detail where the account has no field for it."""
+    name = pattern.format(word)
+    return name if "." in name or name in _FIELDS else f"details.{name}"
+
+
+_FIELDS = frozenset(field.name for field in fields(Usage))
 
 
 def _beside(row: Mapping[str, Any], prefix: str) -> Beside:
