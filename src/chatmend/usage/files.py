@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from chatmend.usage.account import Usage
@@ -46,7 +47,7 @@ def _calls(rows: Iterator[dict[str, Any]]) -> Iterator[Usage]:
             chunks.append(row)
         elif (again := _logged(row)) is not None:
             logged[again] = normalize_usage(row)
-        elif _is_call(usage := normalize_spend(row) if _is_spend(row) else normalize_usage(row)):
+        elif _is_call(usage := _spend(row) if _is_spend(row) else normalize_usage(row)):
             yield usage
     yield from logged.values()
     yield from _streams(chunks)
@@ -92,24 +93,27 @@ def _logged(row: Mapping[str, Any]) -> str | None:
 
 
 def _is_spend(row: Mapping[str, Any]) -> bool:
-    """A row of LiteLLM's spend log (litellm 1.106, proxy/_types.py: SpendLogsPayload)."""
-    return "spend" in row and "prompt_tokens" in row
+    """A row that LiteLLM logs (1.106: SpendLogsPayload, StandardLoggingPayload)."""
+    return "prompt_tokens" in row and any(name in row for name in _CHARGES)
 
 
-def normalize_spend(row: Mapping[str, Any]) -> Usage:
-    """The account of one row of LiteLLM's spend log: the full usage where it was kept, and what LiteLLM charged."""
+_CHARGES = ("spend", "response_cost")
+
+
+def _spend(row: Mapping[str, Any]) -> Usage:
+    """The account of one row: the full usage where it was kept, and what LiteLLM charged."""
     metadata = row.get("metadata")
     kept = _json(metadata) if isinstance(metadata, str) else metadata
     usage = kept.get("usage_object") if isinstance(kept, dict) else None
     counts = {name: row.get(name) for name in ("prompt_tokens", "completion_tokens", "total_tokens")}
-    account = normalize_usage(
-        usage if isinstance(usage, dict) and usage else counts, _text(row, "custom_llm_provider"), _text(row, "model")
-    )
-    spend = amount(row.get("spend"))
-    if account.cost is not None or spend is None:
-        return account
-    told = {"cost": str(spend), "cost_currency": "USD", "cost_source": "litellm"}
-    return Usage.from_dict({**account.to_dict(), **told, "sources": {**account.sources, "cost": "spend"}})
+    known = usage if isinstance(usage, dict) and usage else counts
+    account = normalize_usage(known, _text(row, "custom_llm_provider"), _text(row, "model"))
+    for name in _CHARGES:
+        charge = amount(row.get(name))
+        if charge is not None and account.cost is None:
+            sources = {**account.sources, "cost": name}
+            return replace(account, cost=charge, cost_currency="USD", cost_source="litellm", sources=sources)
+    return account
 
 
 def _text(row: Mapping[str, Any], name: str) -> str | None:

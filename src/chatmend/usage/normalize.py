@@ -25,6 +25,8 @@ def normalize_usage(
 
     Nothing raises: what cannot be read is in ``warnings`` and ``unread``; ``complete`` is False for an error.
     """
+    if isinstance(payload, Usage):
+        return payload
     data = payload if type(payload) is dict else mapping(payload)
     if data is None:
         return _nothing(f"a {type(payload).__name__} holds no account", provider, model)
