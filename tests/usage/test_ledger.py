@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 
@@ -114,6 +115,14 @@ def test_currencies_stand_side_by_side() -> None:
     assert row is not None
     assert {cost.currency: cost.amount for cost in row.costs} == {"USD": 1, "EUR": 3}
     assert row.cost_usd == 1
+
+
+def test_a_row_goes_into_json() -> None:
+    ledger = silent()
+    ledger.add(call(cost="0.10"), user="ann")
+    row = json.loads(json.dumps(ledger.snapshot()[0].to_dict()))
+    assert (row["keys"]["user"], row["calls"], row["usage"]["input_tokens"]) == ("ann", 1, 10)
+    assert row["costs"] == [{"source": "provider", "currency": "USD", "amount": "0.10", "calls": 1}]
 
 
 def test_failed_and_cut_calls_are_counted_as_such() -> None:

@@ -62,13 +62,13 @@ class Usage:
     """What is billed and is no token: requests, pages, seconds, search units."""
     cost_details: Mapping[str, Decimal] = field(default_factory=dict, hash=False)
     parts: tuple["Usage", ...] = ()
-    """Accounts that stand beside this one and are **not** inside it: a compaction, an advisor, an image tool."""
+    """Accounts beside this one, **not** inside it, one for each kind and model: a compaction, an advisor, an image tool."""
     sources: Mapping[str, str] = field(default_factory=dict, hash=False)
     """For each field the path that it was read from: ``a | b`` where two say the same, ``a + b`` where it is a sum."""
     unread: tuple[str, ...] = ()
     """Paths of numbers that are no part of any account (durations, rates), or that no table knows."""
     warnings: tuple[str, ...] = ()
-    """``code: text`` for each identity that does not hold; the code alone where the texts of a sum differ."""
+    """``code: text`` for each identity that does not hold, sorted; the code alone where the texts of a sum differ."""
 
     def __repr__(self) -> str:
         """Only what is set, and not where it was read from: most of the fields are None."""

@@ -1,10 +1,11 @@
 """Sums over calls, by session, user, model, agent or whatever else a call is known by."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal
 from importlib.util import find_spec
 from threading import Lock
+from typing import Any
 
 from chatmend.usage.account import Usage
 from chatmend.usage.prices import SOURCE, estimate_cost
@@ -43,6 +44,12 @@ class Row:
         """All costs in US dollars, reported and estimated; None where no call has one. `costs` tells them apart."""
         amounts = [cost.amount for cost in self.costs if cost.currency == "USD"]
         return sum(amounts, Decimal(0)) if amounts else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """What the row says, ready for JSON; amounts are strings, so that none is rounded."""
+        costs = [{**asdict(cost), "amount": str(cost.amount)} for cost in self.costs]
+        counts = {"calls": self.calls, "unfinished": self.unfinished, "unpriced": self.unpriced}
+        return {"keys": dict(self.keys), **counts, "usage": self.usage.to_dict(), "costs": costs}
 
     def __add__(self, other: "Row") -> "Row":
         """Both rows in one, with the keys on which they agree."""

@@ -78,7 +78,8 @@ def finish(values: dict[str, Any], faults: Sequence[str], provider: str | None, 
         values["model"] = model
     if faults:
         values["complete"] = False
-        values["warnings"] = (*values.get("warnings", ()), *faults)
+    if faults or "warnings" in values:
+        values["warnings"] = tuple(sorted({*values.get("warnings", ()), *faults}))
     return build(values)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from chatmend.usage.account import build
 from chatmend.usage.reading import Reading
+from chatmend.usage.sums import by_kind
 from chatmend.usage.tables import Part, Provider
 
 _TOKENS = ("input_tokens", "output_tokens")
@@ -46,9 +47,9 @@ def _tell(values: dict[str, Any], reading: Reading) -> None:
     if reading.unread:
         values["unread"] = tuple(dict.fromkeys(reading.unread))
     if reading.warnings:
-        values["warnings"] = tuple(dict.fromkeys(reading.warnings))
+        values["warnings"] = tuple(sorted(set(reading.warnings)))
     if reading.beside:
-        values["parts"] = tuple(build({**settle(inner, None), "kind": kind}) for kind, inner in reading.beside)
+        values["parts"] = by_kind(tuple(build({**settle(inner, None), "kind": kind}) for kind, inner in reading.beside))
 
 
 def _rename(reading: Reading, names: Mapping[str, str]) -> None:

@@ -26,10 +26,10 @@ def add(one: Usage, other: Usage) -> Usage:
         values[name] = _add_each(getattr(one, name), getattr(other, name))
     values["cost"] = None if values["cost_currency"] == SEVERAL else _add_cost(one.cost, other.cost)
     values["complete"] = one.complete and other.complete
-    values["parts"] = _add_parts(one.parts + other.parts)
+    values["parts"] = by_kind(one.parts + other.parts)
     values["sources"] = _agree_each(one.sources, other.sources)
     values["unread"] = tuple(dict.fromkeys(one.unread + other.unread))
-    values["warnings"] = _warnings(one.warnings + other.warnings)
+    values["warnings"] = _warnings(one.warnings, other.warnings)
     return build(values)
 
 
@@ -64,21 +64,27 @@ def _add_each(left: Mapping[str, Number], right: Mapping[str, Number]) -> dict[s
     return both
 
 
-def _add_parts(parts: tuple[Usage, ...]) -> tuple[Usage, ...]:
+def by_kind(parts: tuple[Usage, ...]) -> tuple[Usage, ...]:
     """Parts of one kind and model are one part, so that a long sum stays small."""
     if not parts:
         return ()
-    by_kind: dict[tuple[str | None, str | None], Usage] = {}
+    sums: dict[tuple[str | None, str | None], Usage] = {}
     for part in parts:
         kind = (part.kind, part.model)
-        by_kind[kind] = by_kind[kind] + part if kind in by_kind else part
-    return tuple(by_kind.values())
+        sums[kind] = add(sums[kind], part) if kind in sums else part
+    return tuple(sums.values())
 
 
-def _warnings(texts: tuple[str, ...]) -> tuple[str, ...]:
-    """One text a code: the numbers of a thousand calls would make the sum as long as its parts."""
-    by_code: dict[str, str] = {}
+def _warnings(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...]:
+    """Of each code what both say alike, else the code alone: the texts of a thousand calls would fill a book."""
+    texts, others = _by_code(left), _by_code(right)
+    for code, told in others.items():
+        texts[code] = told if texts.get(code, told) == told else {code}
+    return tuple(sorted(text for told in texts.values() for text in told))
+
+
+def _by_code(texts: tuple[str, ...]) -> dict[str, set[str]]:
+    by_code: dict[str, set[str]] = {}
     for text in texts:
-        code = text.partition(":")[0]
-        by_code[code] = text if by_code.get(code, text) == text else code
-    return tuple(by_code.values())
+        by_code.setdefault(text.partition(":")[0], set()).add(text)
+    return by_code
