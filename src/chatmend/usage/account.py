@@ -62,7 +62,7 @@ class Usage:
     """What is billed and is no token: requests, pages, seconds, search units."""
     cost_details: Mapping[str, Decimal] = field(default_factory=dict, hash=False)
     parts: tuple["Usage", ...] = ()
-    """Accounts beside this one, **not** inside it, one for each kind and model: a compaction, an advisor, an image tool."""
+    """Accounts beside this one, **not** inside it, one for each kind and model: a compaction, an image tool."""
     sources: Mapping[str, str] = field(default_factory=dict, hash=False)
     """For each field the path that it was read from: ``a | b`` where two say the same, ``a + b`` where it is a sum."""
     unread: tuple[str, ...] = ()

@@ -38,20 +38,23 @@ def draw(rows: Sequence[Row], path: Path, by: Sequence[str] = ("model",)) -> Non
     """
     from matplotlib.figure import Figure  # noqa: PLC0415 - an optional dependency
 
-    names = [" ".join(_name(row, by)) for row in rows]
+    places = range(len(rows))
     figure = Figure(figsize=(10, 1.5 + 0.5 * len(rows)), layout="constrained")
     axes = figure.subplots()
     left = [0] * len(rows)
     for label, colour, share in _SHARES:
         widths = [max(0, share(row.usage)) for row in rows]
-        axes.barh(names, widths, left=left, label=label, color=colour)
+        axes.barh(places, widths, left=left, label=label, color=colour)
         left = [start + width for start, width in zip(left, widths, strict=True)]
-    for place, (row, end) in enumerate(zip(rows, left, strict=True)):
-        axes.text(end, place, f"  {_ratio(row.usage)} cached, {_cost(row)} USD", va="center", fontsize=8)
+    for place, row, end in zip(places, rows, left, strict=True):
+        axes.text(
+            end, place, f"  {_ratio(row.usage)} cached, {_cost(row)} USD", va="center", fontsize=8, parse_math=False
+        )
+    axes.set_yticks(places, [" ".join(_name(row, by)) for row in rows], parse_math=False)
     axes.invert_yaxis()
     axes.set_xlabel("tokens")
-    axes.margins(x=0.25)
-    axes.legend(loc="lower right", fontsize=8)
+    axes.margins(x=0.3)
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=len(_SHARES), fontsize=8, frameon=False)
     figure.savefig(path, dpi=150)
 
 
