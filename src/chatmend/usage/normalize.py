@@ -35,10 +35,9 @@ def normalize_usage(
     if headers:
         found += _headers(headers, "headers")
     if not found:
-        faults = wrong(data, plan) or ["no-usage: no account was found"]
         values: dict[str, Any] = {"sources": {}}
         fill_beside(values, data, plan)
-        return finish(values, faults, provider, model)
+        return finish(values, wrong(data, plan), provider, model)
     _, path, table, account = found[0]
     module = "" if type(payload) is dict else type(payload).__module__.partition(".")[0]
     told = model or data.get("model")
@@ -70,8 +69,11 @@ def fill(values: dict[str, Any], others: Mapping[str, Any]) -> None:
 
 def finish(values: dict[str, Any], faults: Sequence[str], provider: str | None, model: str | None) -> Usage:
     """The account of a call from the fields of its accounts."""
+    sources = values["sources"]
+    if len(sources) <= len(_WORDS) and sources.keys() <= _WORDS and "parts" not in values:
+        faults = faults or ["no-usage: no account was found"]
     if "cost" in values:
-        values.setdefault("cost_source", cost_owners().get(values["sources"].get("cost", ""), "provider"))
+        values.setdefault("cost_source", cost_owners().get(sources.get("cost", ""), "provider"))
     if provider is not None:
         values["provider"] = provider
     if model is not None:
@@ -81,6 +83,10 @@ def finish(values: dict[str, Any], faults: Sequence[str], provider: str | None, 
     if faults or "warnings" in values:
         values["warnings"] = tuple(sorted({*values.get("warnings", ()), *faults}))
     return build(values)
+
+
+_WORDS = frozenset({"model", "service_tier"})
+"""What alone is no account."""
 
 
 def retotal(values: dict[str, Any]) -> None:
@@ -101,13 +107,17 @@ def fill_beside(values: dict[str, Any], data: Mapping[str, Any], plan: Plan) -> 
     """Add what the body says beside its accounts. Its other numbers (times, indices, content) are no account's."""
     for key, node in plan.around:
         value = data[key]
-        if type(value) is not str:
+        if type(value) is not str or len(value) > _LONGEST:
             if value is not None:
                 _fill_deep(values, {key: data[key] for key, _ in plan.around})
                 return
         elif type(node) is Leaf and node.key not in values:
             values[node.key] = value
             values["sources"][node.key] = node.path
+
+
+_LONGEST = 200
+"""Characters of a model's name."""
 
 
 def _fill_deep(values: dict[str, Any], around: Mapping[str, Any]) -> None:
