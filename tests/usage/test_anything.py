@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chatmend import Usage, normalize_usage
+from chatmend.usage.shapes import Branch, Each, Leaf, Table
 from chatmend.usage.sums import _COUNTS
-from chatmend.usage.tables import Branch, Each, Leaf, Table, tables
+from chatmend.usage.tables import tables
 
 SHAPES = [table for name, table in tables().items() if name not in {"body", "openhuman", "headers", "timings"}]
 ODD = (

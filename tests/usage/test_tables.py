@@ -14,6 +14,7 @@ import pytest
 
 import chatmend
 from chatmend.usage import Usage, tables
+from chatmend.usage.shapes import Branch, Each, Leaf
 
 HERE = Path(tables.__file__).parent / "tables"
 NAMES = sorted(path.stem for path in HERE.glob("*.toml"))
@@ -41,18 +42,18 @@ def test_every_leaf_is_a_field_of_the_account(shape: str) -> None:
         assert {part.part, part.whole} <= FIELDS
 
 
-def known(leaf: tables.Leaf) -> bool:
+def known(leaf: Leaf) -> bool:
     return leaf.kind == "warn" or (leaf.group in GROUPS if leaf.group else leaf.key in FIELDS)
 
 
-def leaves(keys: dict[str, Any]) -> list[tables.Leaf]:
-    found: list[tables.Leaf] = []
+def leaves(keys: dict[str, Any]) -> list[Leaf]:
+    found: list[Leaf] = []
     for node in keys.values():
-        if isinstance(node, tables.Leaf):
+        if isinstance(node, Leaf):
             found.append(node)
-        elif isinstance(node, tables.Branch):
+        elif isinstance(node, Branch):
             found += [*leaves(node.keys), *([node.own] if node.own else [])]
-        elif isinstance(node, tables.Each):
+        elif isinstance(node, Each):
             found += node.leaves.values()
     return found
 

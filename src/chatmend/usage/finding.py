@@ -8,7 +8,8 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from chatmend.usage.plain import mapping
-from chatmend.usage.tables import Provider, Table, load, providers, table_at, tables
+from chatmend.usage.shapes import Provider, Table
+from chatmend.usage.tables import load, providers, table_at, tables
 
 Found = tuple[int, str, Table, Mapping[str, Any]]
 """One account inside a payload: layer, path, table, data. Of two accounts the one in the lower layer has authority."""

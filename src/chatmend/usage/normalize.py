@@ -8,7 +8,8 @@ from chatmend.usage.finding import Found, Plan, Sign, find, plan_of, provider_of
 from chatmend.usage.plain import mapping
 from chatmend.usage.reading import read
 from chatmend.usage.settling import settle
-from chatmend.usage.tables import Leaf, cost_owners, table_at, tables
+from chatmend.usage.shapes import Leaf
+from chatmend.usage.tables import cost_owners, table_at, tables
 
 
 def normalize_usage(

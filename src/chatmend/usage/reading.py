@@ -6,7 +6,8 @@ from typing import Any
 
 from chatmend.usage.numbers import amount, is_numeric, number
 from chatmend.usage.plain import mapping
-from chatmend.usage.tables import Beside, Branch, Each, Leaf, Table, tables
+from chatmend.usage.shapes import Beside, Branch, Each, Leaf, Table
+from chatmend.usage.tables import tables
 
 _DEEPEST = 40
 _BITS = 60

@@ -6,8 +6,8 @@ from typing import Any
 
 from chatmend.usage.account import build
 from chatmend.usage.reading import Reading
+from chatmend.usage.shapes import Part, Provider
 from chatmend.usage.sums import by_kind
-from chatmend.usage.tables import Part, Provider
 
 _TOKENS = ("input_tokens", "output_tokens")
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chatmend.usage.account import Usage, build
 from chatmend.usage.finding import find, plan_of, provider_of
@@ -11,7 +11,10 @@ from chatmend.usage.plain import mapping
 from chatmend.usage.reading import Reading, read
 from chatmend.usage.settling import settle
 from chatmend.usage.sse import EventReader
-from chatmend.usage.tables import Provider, load
+from chatmend.usage.tables import load
+
+if TYPE_CHECKING:
+    from chatmend.usage.shapes import Provider
 
 
 class UsageStream:
@@ -116,8 +119,9 @@ class UsageStream:
         old.beside = new.beside or old.beside
 
     def _add_step(self, step: str, accounts: list[Usage]) -> None:
+        """Note a step's account; a step that has an id may be sent again."""
         if accounts:
-            self._steps[step or f"#{len(self._steps)}"] = accounts[0]
+            self._steps[step] = accounts[0] if step else self._steps.get("", Usage()) + accounts[0]
 
     def _follow(self, data: Mapping[str, Any]) -> None:
         """Whether the stream has begun, ended or failed."""
