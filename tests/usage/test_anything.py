@@ -47,7 +47,7 @@ def any_payload(draw: st.DrawFn, values: st.SearchStrategy[Any]) -> dict[str, An
     return draw(payloads(table.keys, values))
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=200)
 @given(any_payload(ODD), st.sampled_from([None, "xai", "vercel", "google", "nobody"]))
 def test_no_payload_raises_and_every_account_can_be_told(payload: dict[str, Any], provider: str | None) -> None:
     usage = normalize_usage(payload, provider)
@@ -56,7 +56,7 @@ def test_no_payload_raises_and_every_account_can_be_told(payload: dict[str, Any]
     assert normalize_usage({"usage": payload, "choices": [{}]}, provider).input_tokens in {usage.input_tokens, None}
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=200)
 @given(any_payload(COUNT))
 def test_every_count_says_where_it_was_read_and_the_total_is_the_sum(payload: dict[str, Any]) -> None:
     usage = normalize_usage(payload)

@@ -185,8 +185,9 @@ def _read_each(reading: Reading, each: Each, value: object, path: str) -> None:
             continue
         name = row.get(each.name)
         leaf = each.leaves.get(str(getattr(name, "value", name)), each.other)
-        found = number(row.get(each.count))
-        if found is not None and found >= 0:
+        value = row.get(each.count)
+        found = None if value is None else _count(reading, leaf, value)
+        if found is not None:
             sums[leaf.key] = (leaf, found + sums[leaf.key][1] if leaf.key in sums else found)
         for key in row.keys() - {each.name, each.count}:
             _leave(reading, row[key], f"{path}[].{key}", 0)
