@@ -6,7 +6,7 @@ COUNT ?= 20000
 PY := $(VENV)/bin/python
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check docs-rules bench harm fuzz kill clean
+.PHONY: demo test check docs-rules bench harm fuzz kill usage-report clean
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py
@@ -28,6 +28,7 @@ docs-rules: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(PY) benchmarks/bench_repair.py
+	$(PY) benchmarks/bench_usage.py
 
 harm: $(VENV)/.dev
 	$(PY) -m tests.harm
@@ -38,6 +39,10 @@ fuzz: $(VENV)/.dev
 kill: $(VENV)/.dev
 	$(PY) -m tests.kill
 
+# Exactness on recorded usage, beside LiteLLM, LangChain and genai-prices.
+usage-report: $(VENV)/.report
+	PYTHONPATH=. $(PY) benchmarks/usage_report.py
+
 clean:
 	rm -rf $(VENV)
 
@@ -47,6 +52,10 @@ $(PY):
 # The small install: what the demo needs, and no test tools.
 $(VENV)/.demo: pyproject.toml constraints.txt | $(PY)
 	$(INSTALL) -e ".[demo]"
+	touch $@
+
+$(VENV)/.report: $(VENV)/.dev
+	$(INSTALL) -e ".[report]"
 	touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(PY)
