@@ -121,14 +121,14 @@ def test_a_text_that_nobody_knows_is_told_the_next_step() -> None:
 def test_with_a_file_the_place_is_told_and_the_messages_that_hold_the_id(tmp_path: Path) -> None:
     file = stored(tmp_path / "chat.json", OPEN)
     told = run(UNANSWERED, "--file", file).stdout
-    assert f"{file}\n  messages[2]: TOOL007 missing-tool-result (adds)" in told
+    assert f"{file}\n  messages[1]: TOOL007 missing-tool-result (adds)" in told
     assert "the id toolu_01, which the text names, stands in messages[1]" in told
 
 
 def test_with_a_file_of_lines_the_line_is_told(tmp_path: Path) -> None:
     file = stored(tmp_path / "many.jsonl", OPEN[:1], OPEN, OPEN[:1])
     told = run("TOOL007", "--file", file, "--target", "anthropic").stdout
-    assert f"{file}: line 2\n  messages[2]: TOOL007" in told
+    assert f"{file}: line 2\n  messages[1]: TOOL007" in told
     assert "line 1" not in told
 
 
@@ -136,7 +136,7 @@ def test_where_nothing_of_the_kind_is_found_the_others_are_told(tmp_path: Path) 
     file = stored(tmp_path / "chat.json", OPEN)
     told = run("messages: text content blocks must be non-empty", "--file", file).stdout
     assert "In this file nothing of the kind is found for anthropic, but something else is" in told
-    assert "messages[2]: TOOL007" in told
+    assert "messages[1]: TOOL007" in told
     sound = stored(tmp_path / "sound.json", OPEN[:1])
     told = run("TEXT004", "--file", sound, "--target", "anthropic").stdout
     assert "nor anything else that is refused there; what was sent may have been put together in another way" in told

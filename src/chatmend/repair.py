@@ -217,6 +217,7 @@ class _Run:
             at = fix.start + shift
             replaced = window.messages[at : at + fix.stop - fix.start]
             before = tuple([message.native for message in replaced])
+            place = at if replaced else max(at - 1, 0)  # what is inserted concerns the message before it
             allowed = fix.effect <= self.context.policy.allow
             known = set(map(id, replaced))
             becomes = [m if id(m) in known else self._written(m) for m in fix.becomes] if allowed else []
@@ -225,7 +226,7 @@ class _Run:
                 continue
             self.changes.append(
                 Change(
-                    rule.code, rule.name, fix.effect, window.origin(at), fix.why, before, after, span, at,
+                    rule.code, rule.name, fix.effect, window.origin(place), fix.why, before, after, span, at,
                     applied=allowed,
                 )
             )  # fmt: skip

@@ -90,6 +90,7 @@ def scanner(limits: Limits) -> Scan:
     strict = limits.alternation or not limits.user_after_tool
     unique = limits.unique_call_ids
     pairing, ordered = limits.pairing, limits.results_in_order
+    nulls = limits.null_content is not None and "assistant+calls" in limits.null_content
 
     def scan_message(native: dict[str, Any], role: str) -> int:
         mask = 0
@@ -102,7 +103,8 @@ def scanner(limits: Limits) -> Scan:
         elif content.__class__ is list:
             mask |= scan_parts(content) | Symptom.CONTENT
         elif content is None:
-            mask |= Symptom.EMPTY | Symptom.CONTENT
+            if nulls or role != "assistant" or not native.get("tool_calls"):
+                mask |= Symptom.EMPTY | Symptom.CONTENT
         else:
             mask |= Symptom.UNREADABLE | Symptom.CONTENT | Symptom.EMPTY
         if not _PLAIN[role].issuperset(native):

@@ -78,7 +78,7 @@ class Limits:
     empty_parts: bool = True
     """Empty text parts are taken inside a list of parts."""
     null_content: frozenset[str] | None = None
-    """Roles whose ``content`` may be null; None: all. ``assistant`` means an assistant message without calls,
+    """Roles whose ``content`` may not be null; None: all may. ``assistant`` means an assistant message without calls,
     ``assistant+calls`` one with calls."""
     text_content: frozenset[str] = frozenset()
     """Roles whose content must be a plain string."""
