@@ -5,16 +5,31 @@ in the foreground. It needs Starlette and uvicorn: ``pip install 'chatmend[sandb
 it judges by its own tables.
 """
 
-try:
-    import starlette  # noqa: F401 - only asked whether it is there
-    import uvicorn  # noqa: F401
-except ImportError as error:
-    text = f"the sandbox needs Starlette and uvicorn ({error}); install them: pip install 'chatmend[sandbox]'"
-    raise ImportError(text, name=error.name) from error
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from chatmend.sandbox.ledger import Verdict
-from chatmend.sandbox.script import Failure, Reply
-from chatmend.sandbox.server import Sandbox
-from chatmend.sandbox.serving import serve
+if TYPE_CHECKING:
+    from chatmend.sandbox.ledger import Verdict
+    from chatmend.sandbox.script import Failure, Reply
+    from chatmend.sandbox.server import Sandbox
+    from chatmend.sandbox.serving import serve
 
 __all__ = ["Failure", "Reply", "Sandbox", "Verdict", "serve"]
+
+_HOMES = {"Failure": "script", "Reply": "script", "Sandbox": "server", "Verdict": "ledger", "serve": "serving"}
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - a class or a function
+    """Import a public name when it is first asked for: the pytest plugin must load without the extra.
+
+    Raises:
+        AttributeError: if there is no such name.
+        ImportError: if Starlette or uvicorn is missing; it says what to install.
+    """
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    except ImportError as error:
+        text = f"the sandbox needs Starlette and uvicorn ({error}); install them: pip install 'chatmend[sandbox]'"
+        raise ImportError(text, name=error.name) from error

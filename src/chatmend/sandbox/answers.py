@@ -88,7 +88,8 @@ def compose(ask: Ask, answer: Answer, call_ids: list[str]) -> Answer:
     """Fill an empty answer with what was asked for."""
     thought = _THOUGHT if ask.thinks else ""
     if tool := _wanted(ask):
-        call = Call(call_ids[0], tool.name, sample(tool.schema))
+        arguments = sample(tool.schema)
+        call = Call(call_ids[0], tool.name, arguments if isinstance(arguments, dict) else {})
         return replace(answer, thought=thought, calls=(call,), finish="tool_calls")
     text = json.dumps(sample(ask.schema)) if ask.schema is not None else _reply(ask)
     return shorten(replace(answer, text=text, thought=thought), ask.most)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import logging
+import re
 from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -25,8 +27,10 @@ from chatmend.sandbox.request import Request
 from chatmend.sandbox.script import Failure, Reply, Script
 from chatmend.sandbox.side_routes import side_routes
 
+_log = logging.getLogger(__name__)
 _BIG = 65_536
 """Bodies from this size are judged in a thread: decoding images must not stop other clients."""
+_SLOT = re.compile(r"\{(\d+)\}")
 _CREDENTIALS = ("authorization", "x-api-key", "x-goog-api-key", "api-key")
 
 
@@ -52,8 +56,15 @@ def build(shared: Sandbox) -> Starlette:
     async def unknown(http: Http, _error: Exception) -> Response:
         owner = http.url.path.strip("/").split("/")[0]
         known = {endpoint.provider: endpoint.table for endpoint in ENDPOINTS}
-        return _error_response(_special(table(known.get(owner, "openai")), "unknown-path", _id(http.url.path),
-                                        path=http.url.path, method=http.method))
+        return _error_response(
+            _special(
+                table(known.get(owner, "openai")),
+                "unknown-path",
+                _id(http.url.path),
+                path=http.url.path,
+                method=http.method,
+            )
+        )
 
     return Starlette(routes=[*routes, *side_routes()], exception_handlers={404: unknown, 405: unknown})
 
@@ -90,9 +101,14 @@ class _Handler:
         except ClientDisconnect:
             self._note(number, http, "", 499, note="the client went away while sending")
             return Response(status_code=499)
-        if len(raw) >= _BIG:
-            return await run_in_threadpool(self._judge, http, number, raw, size)
-        return self._judge(http, number, raw, size)
+        try:
+            if len(raw) >= _BIG:
+                return await run_in_threadpool(self._judge, http, number, raw, size)
+            return self._judge(http, number, raw, size)
+        except Exception:
+            _log.exception("the sandbox failed on request %d to %s", number, self._endpoint.path)
+            self._note(number, http, "", 500, note="the sandbox itself failed")
+            return _error_response(self._special("server-error", raw))
 
     def _judge(self, http: Http, number: int, raw: bytes, size: int) -> Response:
         line = self._shared.script.peek()
@@ -152,7 +168,8 @@ class _Handler:
             self._shared.ledger.add(verdict)
             return JSONResponse({"input_tokens": prompt.total})
         line = self._shared.script.next()
-        answer = _scripted(line, self._empty(request, prompt), wire.ask(request), self._call_ids(request))
+        ids = self._call_ids(request, len(line.calls) if isinstance(line, Reply) else 1)
+        answer = _scripted(line, self._empty(request, prompt), wire.ask(request), ids)
         return self._answer(request, answer, verdict, line if isinstance(line, Reply) else Reply())
 
     def _empty(self, request: Request, prompt: Any) -> Answer:  # noqa: ANN401 - a Prompt
@@ -160,9 +177,9 @@ class _Handler:
         shape = default if "responses" in self._endpoint.path else str(self._table.settings.get("message_id", default))
         return Answer(_fill(shape, request.digest()), request.model, prompt=prompt)
 
-    def _call_ids(self, request: Request) -> list[str]:
-        shape = str(self._table.settings.get("call_id", "call_{24}"))
-        return [_fill(shape, _id(f"{request.digest()}{at}")) for at in range(16)]
+    def _call_ids(self, request: Request, number: int) -> list[str]:
+        shape, digest = str(self._table.settings.get("call_id", "call_{24}")), request.digest()
+        return [_fill(shape, _id(f"{digest}{at}")) for at in range(number)]
 
     def _answer(self, request: Request, answer: Answer, verdict: Verdict, line: Reply) -> Response:
         wire = self._endpoint.wire
@@ -172,7 +189,9 @@ class _Handler:
         if not request.stream:
             self._shared.ledger.add(verdict)
             body = wire.whole(answer, request)
-            return _Late(line.first_token_after, json.dumps(body, ensure_ascii=False).encode(), headers)
+            return _Late(
+                line.first_token_after, json.dumps(body, ensure_ascii=False).encode("utf-8", "replace"), headers
+            )
         events = self._stream(wire.events(answer, request), line, verdict)
         return StreamingResponse(events, media_type=wire.MEDIA_TYPE, headers=headers)
 
@@ -192,8 +211,12 @@ class _Handler:
     def _fail(self, http: Http, number: int, line: Failure) -> Response:
         code = {429: "rate-limited", 529: "overloaded", 503: "overloaded"}.get(line.status, "server-error")
         refusal = _special(self._table, code, _id(str(number)), path=http.url.path)
-        filled = {**self._table.rules[code].fields, "text": line.message or refusal.text, "status": line.status,
-                  "id": f"req_{number}"}
+        filled = {
+            **self._table.rules[code].fields,
+            "text": line.message or refusal.text,
+            "status": line.status,
+            "id": f"req_{number}",
+        }
         refusal = self._table.wrap(code, self._table.rules[code].envelope, filled)
         wait = {} if line.retry_after is None else {"retry-after": f"{line.retry_after:g}"}
         self._note(number, http, "", line.status, rule=code, note="scripted")
@@ -235,8 +258,7 @@ class _Late(Response):
 
 def _fill(shape: str, digest: str) -> str:
     """``msg_01{22}``: a prefix, and so many characters of a hash."""
-    head, _, number = shape.partition("{")
-    return head + digest[: int(number.rstrip("}"))]
+    return _SLOT.sub(lambda slot: digest[: int(slot[1])], shape)
 
 
 def _scripted(line: object, empty: Answer, ask: Ask, call_ids: list[str]) -> Answer:

@@ -69,8 +69,11 @@ def _chats() -> Iterator[Endpoint]:
     """Those who speak the chat-completions dialect."""
     for path in ("/openai/v1/chat/completions",):
         yield Endpoint(path, "openai", "openai", openai_chat.faults, _CHAT)
-    for path in ("/openai/deployments/{model}/chat/completions", "/openai/v1/chat/completions",
-                 "/models/chat/completions"):
+    for path in (
+        "/openai/deployments/{model}/chat/completions",
+        "/openai/v1/chat/completions",
+        "/models/chat/completions",
+    ):
         yield Endpoint("/azure" + path, "azure", "openai", openai_chat.faults, _CHAT)
     for provider, faults, paths in (
         ("mistral", mistral.faults, ("/v1",)),
@@ -121,7 +124,9 @@ def _googles() -> Iterator[Endpoint]:
 
 def _others() -> Iterator[Endpoint]:
     for method, stream in (("converse", False), ("converse-stream", True)):
-        yield Endpoint(f"/bedrock/model/{{model:path}}/{method}", "bedrock", "bedrock", bedrock.faults, _CONVERSE, stream)
+        yield Endpoint(
+            f"/bedrock/model/{{model:path}}/{method}", "bedrock", "bedrock", bedrock.faults, _CONVERSE, stream
+        )
     for method, stream in (("invoke", False), ("invoke-with-response-stream", True)):
         path = f"/bedrock/model/{{model:path}}/{method}"
         yield Endpoint(path, "bedrock", "bedrock", bedrock.invoke_faults, _wire(bedrock_invoke), stream)

@@ -18,7 +18,7 @@ def frame(event: str, payload: Mapping[str, Any], message_type: str = "event") -
     named = ":event-type" if message_type == "event" else ":exception-type"
     headers = {named: event, ":content-type": "application/json", ":message-type": message_type}
     head = b"".join(_header(name, value) for name, value in headers.items())
-    body = json.dumps(payload, ensure_ascii=False).encode()
+    body = json.dumps(payload, ensure_ascii=False).encode("utf-8", "replace")
     prelude = struct.pack(">II", 16 + len(head) + len(body), len(head))
     message = prelude + struct.pack(">I", crc32(prelude)) + head + body
     return message + struct.pack(">I", crc32(message))

@@ -5,7 +5,7 @@ from __future__ import annotations
 _GUIDE = (
     ("OpenAI", "/openai/v1", ("OPENAI_BASE_URL", "OPENAI_API_BASE"), "OPENAI_API_KEY"),
     ("Anthropic", "/anthropic", ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE"), "ANTHROPIC_API_KEY"),
-    ("Gemini", "/gemini", ("GOOGLE_GEMINI_BASE_URL", "GEMINI_API_BASE"), "GEMINI_API_KEY"),
+    ("Gemini", "/gemini", ("GOOGLE_GEMINI_BASE_URL", "GEMINI_API_BASE=/v1beta"), "GEMINI_API_KEY"),
     ("Vertex", "/vertex", ("GOOGLE_VERTEX_BASE_URL",), ""),
     ("Mistral", "/mistral", ("MISTRAL_BASE_URL", "MISTRAL_API_BASE"), "MISTRAL_API_KEY"),
     ("Bedrock", "/bedrock", ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "AWS_BEDROCK_RUNTIME_ENDPOINT"), "AWS_ACCESS_KEY_ID"),

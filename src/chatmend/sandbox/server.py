@@ -42,7 +42,9 @@ class Sandbox:
         self._shared = app.Sandbox(self._ledger, self._script, strict_signatures=strict_signatures)
         self._socket = socket.create_server((host, port))
         self.host, self.port = host, int(self._socket.getsockname()[1])
-        config = uvicorn.Config(app.build(self._shared), log_level="critical", access_log=False, lifespan="off")
+        config = uvicorn.Config(
+            app.build(self._shared), log_level="error", access_log=False, lifespan="off", server_header=False
+        )
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, args=([self._socket],), daemon=True)
 

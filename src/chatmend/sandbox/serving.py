@@ -33,7 +33,15 @@ def serve(
     shared = app.Sandbox(ledger, Script(), strict_signatures=strict_signatures)
     print(guide(f"http://{host}:{port}"), flush=True)  # noqa: T201 - it is what the caller wants to read
     try:
-        uvicorn.run(app.build(shared), host=host, port=port, log_level="warning", access_log=False, lifespan="off")
+        uvicorn.run(
+            app.build(shared),
+            host=host,
+            port=port,
+            log_level="warning",
+            access_log=False,
+            lifespan="off",
+            server_header=False,
+        )
     finally:
         if report is not None:
             ledger.write(report)

@@ -37,12 +37,16 @@ def side_routes() -> list[Route]:
         listed = [{"id": name, "object": "model", "created": CREATED, "owned_by": provider} for name in models]
         for prefix in _PREFIXES.get(provider, (f"/{provider}/v1",)):
             routes.append(_fixed(f"{prefix}/models", {"object": "list", "data": listed}))
-    claude = [{"type": "model", "id": name, "display_name": name, "created_at": "2026-01-01T00:00:00Z"}
-              for name in _CLAUDE]
-    gemini = [{"name": f"models/{name}", "displayName": name, "supportedGenerationMethods": ["generateContent"]}
-              for name in _GEMINI]
-    ollama = [{"name": name, "model": name, "modified_at": "2026-01-01T00:00:00Z", "size": 1} for name in
-              _MODELS["ollama"]]
+    claude = [
+        {"type": "model", "id": name, "display_name": name, "created_at": "2026-01-01T00:00:00Z"} for name in _CLAUDE
+    ]
+    gemini = [
+        {"name": f"models/{name}", "displayName": name, "supportedGenerationMethods": ["generateContent"]}
+        for name in _GEMINI
+    ]
+    ollama = [
+        {"name": name, "model": name, "modified_at": "2026-01-01T00:00:00Z", "size": 1} for name in _MODELS["ollama"]
+    ]
     return [
         *routes,
         _fixed("/anthropic/v1/models", {"data": claude, "has_more": False}),
@@ -62,5 +66,10 @@ def _fixed(path: str, body: dict[str, object]) -> Route:
 
 
 async def _show(_http: Http) -> Response:
-    return JSONResponse({"template": "{{ .Prompt }}", "capabilities": ["completion", "tools", "vision", "thinking"],
-                         "model_info": {"general.architecture": "sandbox", "sandbox.context_length": 131_072}})
+    return JSONResponse(
+        {
+            "template": "{{ .Prompt }}",
+            "capabilities": ["completion", "tools", "vision", "thinking"],
+            "model_info": {"general.architecture": "sandbox", "sandbox.context_length": 131_072},
+        }
+    )

@@ -22,8 +22,18 @@ _KEYS = frozenset(
     "messages metadata model output_config output_format service_tier speed stop_sequences stream system temperature "
     "thinking tool_choice tools top_k top_p user_profile_id fallbacks diagnostics".split()
 )
+_LONE = re.compile(
+    rb"(?<!\\)(?:\\\\)*\\u[dD](?:[89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|[c-fC-F][0-9a-fA-F]{2}"
+    rb"(?<!\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}))"
+)
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}\Z")
-_NULLS = {"tools": "array", "tool_choice": "object", "stream": "boolean", "system": "array", "temperature": "number"}
+_NULLS = {
+    "tools": "a valid array",
+    "tool_choice": "an object",
+    "stream": "a valid boolean",
+    "system": "a valid array",
+    "temperature": "a valid number",
+}
 _FEWEST_THINKING_TOKENS = 1024
 _MOST_MARKERS = 4
 _MOST_TEXT_BYTES = 9_000_000
@@ -33,6 +43,7 @@ _LEVELS = {"low", "medium", "high"}
 def faults(request: Request) -> Iterator[Fault]:
     """Every fault, in Anthropic's order; it reports the first."""
     return chain(
+        _encoding(request),
         _present(request.body),
         _tool_choice(request.body),
         _tools(request.body),
@@ -59,25 +70,32 @@ def cloud_faults(request: Request) -> Iterator[Fault]:
     yield from faults(replace(request, body={"model": request.model, **request.body}))
 
 
+def _encoding(request: Request) -> Iterator[Fault]:
+    """Half of a surrogate pair: Python's JSON parser takes it, Anthropic's does not."""
+    lone = _LONE.search(request.raw)
+    if lone is not None:
+        yield fault("anthropic-lone-surrogate", column=lone.start())
+
+
 def _present(body: Body) -> Iterator[Fault]:
     if "model" not in body:
         yield fault("anthropic-field-required", "model")
     for key, wanted in _NULLS.items():
         if key in body and body[key] is None:
-            yield fault("anthropic-null-params", key, wanted=f"{'an' if wanted[0] in 'ao' else 'a valid'} {wanted}")
+            yield fault("anthropic-null-params", key, wanted=wanted)
 
 
 def _tool_choice(body: Body) -> Iterator[Fault]:
     choice = body.get("tool_choice")
     if not isinstance(choice, dict):
         return
-    if not body.get("tools"):
-        yield fault("anthropic-tool-choice-without-tools")
     forced = choice.get("type") in ("any", "tool")
     if forced:
         yield fault("anthropic-tool-choice-forced-unsupported")
     if forced and _thinks(body):
         yield fault("anthropic-thinking-forced-tool-choice")
+    if not body.get("tools"):
+        yield fault("anthropic-tool-choice-without-tools")
     names = {tool.get("name") for tool in objects(body.get("tools"))}
     if choice.get("type") == "tool" and choice.get("name") not in names:
         yield fault("anthropic-tool-choice-unknown-tool", name=choice.get("name"))

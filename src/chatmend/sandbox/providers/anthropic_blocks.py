@@ -14,10 +14,10 @@ Body = dict[str, Any]
 _ID = re.compile(r"[a-zA-Z0-9_-]+\Z")
 _SERVER_ID = re.compile(r"srvtoolu_[a-zA-Z0-9_]+\Z")
 _TAGS = (
-    "bash_code_execution_tool_result code_execution_tool_result compaction container_upload document fallback image "
-    "mcp_tool_result mcp_tool_use redacted_thinking search_result server_tool_use text "
-    "text_editor_code_execution_tool_result thinking tool_addition tool_reference tool_removal tool_result "
-    "tool_search_tool_result tool_use web_fetch_tool_result web_search_tool_result advisor_tool_result"
+    "document image redacted_thinking search_result text thinking tool_result tool_use bash_code_execution_tool_result code_execution_tool_result compaction container_upload fallback "
+    "mcp_tool_result mcp_tool_use server_tool_use "
+    "text_editor_code_execution_tool_result tool_addition tool_reference tool_removal "
+    "tool_search_tool_result web_fetch_tool_result web_search_tool_result advisor_tool_result"
 ).split()
 _MESSAGE_KEYS = frozenset({"role", "content", "output_config", "cache_control"})
 _BLOCK_KEYS = {
@@ -76,7 +76,7 @@ def _block(at: str, block: Body, role: str) -> Iterator[Fault]:
     if tag is None:
         yield fault("anthropic-field-required", f"{at}.type")
     elif tag not in _TAGS:
-        tags = ", ".join(f"'{known}'" for known in sorted(_TAGS))
+        tags = ", ".join(f"'{known}'" for known in _TAGS)
         yield fault("anthropic-block-type-unknown", at, tag=tag, tags=tags)
     if tag in ("thinking", "redacted_thinking") and "cache_control" in block:
         yield fault("anthropic-cache-control-thinking", f"{at}.{tag}.cache_control")
@@ -180,8 +180,12 @@ def pictures(messages: list[Any]) -> list[tuple[str, Body]]:
 
 def _picture_faults(request: Request) -> Iterator[Fault]:
     images = pictures(request.messages)
-    documents = sum(1 for message in objects(request.messages) for block in objects(message.get("content"))
-                    if block.get("type") == "document")
+    documents = sum(
+        1
+        for message in objects(request.messages)
+        for block in objects(message.get("content"))
+        if block.get("type") == "document"
+    )
     for most in (100, 600):
         if len(images) + documents > most:
             yield fault(f"anthropic-image-max-count-{most}", images=len(images), documents=documents)

@@ -60,18 +60,28 @@ def faults(request: Request) -> Iterator[Fault]:
     """Faults of the order of messages."""
     runs = turns(request.messages)
     return chain(
+        _torn(request.messages, runs),
         _systems(request.messages),
         _empties(request, runs),
         _blanks(request.messages),
-        _tool_definitions(request, runs),
-        _unanswered(request.messages, runs),
+        _unanswered(runs),
         _orphans(runs),
+        _tool_definitions(request, runs),
         _server_calls(runs),
         _misplaced(runs),
         _thinking_first(request, runs),
         _signatures(request, runs),
         _last(request, runs),
     )
+
+
+def _torn(messages: list[Any], runs: list[Turn]) -> Iterator[Fault]:
+    """Calls that a system message tears from their results: said before anything about the system message."""
+    for turn, follower in pairwise(runs):
+        calls = turn.of("tool_use") if _system_follows(messages, turn, follower) else []
+        if calls:
+            ids = ", ".join(str(block.get("id")) for _, _, block in calls)
+            yield fault("anthropic-tool-use-without-result", f"messages.{calls[0][0]}", ids=ids)
 
 
 def _systems(messages: list[Any]) -> Iterator[Fault]:
@@ -142,7 +152,7 @@ def _leading_results(turn: Turn | None) -> list[str]:
     return found
 
 
-def _unanswered(messages: list[Any], runs: list[Turn]) -> Iterator[Fault]:
+def _unanswered(runs: list[Turn]) -> Iterator[Fault]:
     seen: set[str] = set()
     for at, turn in enumerate(runs):
         calls = turn.of("tool_use") if turn.role == "assistant" else []
@@ -151,18 +161,19 @@ def _unanswered(messages: list[Any], runs: list[Turn]) -> Iterator[Fault]:
                 yield fault("anthropic-tool-use-duplicate-id", f"messages.{message}.content.{i}")
             seen.add(str(block.get("id")))
         follower = runs[at + 1] if at + 1 < len(runs) else None
-        answered = [] if _system_follows(messages, turn, follower) else _leading_results(follower)
+        answered = _leading_results(follower)
         missing = [(message, str(b.get("id"))) for message, _, b in calls if str(b.get("id")) not in answered]
         if missing:
-            yield fault("anthropic-tool-use-without-result", f"messages.{missing[0][0]}",
-                        ids=", ".join(call for _, call in missing))
+            yield fault(
+                "anthropic-tool-use-without-result",
+                f"messages.{missing[0][0]}",
+                ids=", ".join(call for _, call in missing),
+            )
 
 
-def _system_follows(messages: list[Any], turn: Turn, follower: Turn | None) -> bool:
+def _system_follows(messages: list[Any], turn: Turn, follower: Turn) -> bool:
     """Whether a system message stands between a turn and the next one."""
-    stop = follower.start if follower else len(messages)
-    between = messages[turn.start : stop]
-    return follower is not None and any(isinstance(m, dict) and m.get("role") == "system" for m in between)
+    return any(isinstance(m, dict) and m.get("role") == "system" for m in messages[turn.start : follower.start])
 
 
 def _orphans(runs: list[Turn]) -> Iterator[Fault]:
@@ -183,8 +194,9 @@ def _server_calls(runs: list[Turn]) -> Iterator[Fault]:
         results = {str(b.get("tool_use_id")) for _, _, b in turn.blocks if "tool_use_id" in b}
         for at, _, block in turn.of("server_tool_use"):
             if str(block.get("id")) not in results:
-                yield fault("anthropic-server-tool-use-unpaired", f"messages.{at}", id=block.get("id"),
-                            name=block.get("name"))
+                yield fault(
+                    "anthropic-server-tool-use-unpaired", f"messages.{at}", id=block.get("id"), name=block.get("name")
+                )
 
 
 def _misplaced(runs: list[Turn]) -> Iterator[Fault]:
@@ -226,8 +238,11 @@ def _first_of_loop(runs: list[Turn]) -> Turn | None:
 
 def prefix(request: Request, stop: int) -> str:
     """What a thinking block is bound to: system, tools and the messages before it, cache markers aside."""
-    before = [unmarked(request.body.get("system")), unmarked(request.body.get("tools")),
-              [unmarked(message) for message in request.messages[:stop]]]
+    before = [
+        unmarked(request.body.get("system")),
+        unmarked(request.body.get("tools")),
+        [unmarked(message) for message in request.messages[:stop]],
+    ]
     return json.dumps(before, sort_keys=True)
 
 

@@ -135,8 +135,14 @@ def _picture(at: str, image: Body, data: str) -> Iterator[Fault]:
 
 
 def _context(request: Request) -> Iterator[Fault]:
-    size = sum(len(str(block.get("text", ""))) for message in objects(request.messages)
-               for block in objects(message.get("content"))) // 4
+    size = (
+        sum(
+            len(str(block.get("text", "")))
+            for message in objects(request.messages)
+            for block in objects(message.get("content"))
+        )
+        // 4
+    )
     if size > 200_000:  # noqa: PLR2004 - the window of most models
         yield fault("bedrock-input-too-long")
         yield fault("bedrock-nova-context")

@@ -79,16 +79,22 @@ def _pairs(request: Request, runs: list[Turn]) -> Iterator[Fault]:
         for key, ids in (("toolUse", turn.ids("toolUse")), ("toolResult", results)):
             doubled = [call for call, number in Counter(ids).items() if number > 1]
             if doubled:
-                yield fault(f"bedrock-tool-{'use' if key == 'toolUse' else 'result'}-duplicate",
-                            f"messages.{turn.start}.content", ids=", ".join(doubled))
+                yield fault(
+                    f"bedrock-tool-{'use' if key == 'toolUse' else 'result'}-duplicate",
+                    f"messages.{turn.start}.content",
+                    ids=", ".join(doubled),
+                )
         missing = [call for call in uses if call not in results]
         if missing and turn.role == "user":
             yield fault("bedrock-tool-result-missing", f"messages.{turn.start}.content", ids=", ".join(missing))
         if len(results) > len(uses) or set(results) - set(uses):
             yield fault("bedrock-tool-result-orphan", f"messages.{turn.start}.content")
     if runs and runs[-1].role == "assistant" and runs[-1].ids("toolUse"):
-        yield fault("bedrock-tool-result-missing", f"messages.{len(request.messages)}.content",
-                    ids=", ".join(runs[-1].ids("toolUse")))
+        yield fault(
+            "bedrock-tool-result-missing",
+            f"messages.{len(request.messages)}.content",
+            ids=", ".join(runs[-1].ids("toolUse")),
+        )
 
 
 def _mixed(runs: list[Turn]) -> Iterator[Fault]:
@@ -103,8 +109,11 @@ def _mixed(runs: list[Turn]) -> Iterator[Fault]:
             yield fault("bedrock-document-source-translation", place)
         follows = "toolUse" in kinds and "text" in kinds[kinds.index("toolUse") :]
         if turn.role == "assistant" and follows and at + 1 < len(runs):
-            yield fault("bedrock-text-before-tool-use", f"messages.{runs[at + 1].start}.content",
-                        ids=", ".join(turn.ids("toolUse")))
+            yield fault(
+                "bedrock-text-before-tool-use",
+                f"messages.{runs[at + 1].start}.content",
+                ids=", ".join(turn.ids("toolUse")),
+            )
 
 
 def _documents(messages: list[Any]) -> Iterator[Fault]:

@@ -20,8 +20,14 @@ _MOST_TOKENS = 393_216
 
 def faults(request: Request) -> Iterator[Fault]:
     """Every fault; the API reports the first."""
-    return chain(_parser(request), _parameters(request.body), _pairs(request.messages), _turns(request.messages),
-                 _reasoning(request), _context(request))
+    return chain(
+        _parser(request),
+        _parameters(request.body),
+        _pairs(request.messages),
+        _turns(request.messages),
+        _reasoning(request),
+        _context(request),
+    )
 
 
 def _column(body: Body, at: int) -> int:

@@ -21,8 +21,17 @@ _KEYS = frozenset(
     "contents tools toolConfig safetySettings systemInstruction generationConfig cachedContent labels model "
     "serviceTier store modelArmorConfig".split()
 )
-_DATA = ("text", "inlineData", "functionCall", "functionResponse", "fileData", "executableCode",
-         "codeExecutionResult", "toolCall", "toolResponse")
+_DATA = (
+    "text",
+    "inlineData",
+    "functionCall",
+    "functionResponse",
+    "fileData",
+    "executableCode",
+    "codeExecutionResult",
+    "toolCall",
+    "toolResponse",
+)
 _MIMES = ("image/png", "image/jpeg", "image/webp", "image/heic", "image/heif", "image/gif")
 _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}\Z")
 _MOST_IMAGES = 3600
@@ -66,8 +75,11 @@ def _part(at: str, part: Body) -> Iterator[Fault]:
     for name, value, key in (("function_call", call, "args"), ("function_response", response, "response")):
         inner = value.get(key) if isinstance(value, dict) else None
         if inner is not None and not isinstance(inner, dict):
-            yield fault(f"gemini-function-{'args' if key == 'args' else 'response'}-object",
-                        f"{at}.{name}.{key}", value=json.dumps(inner))
+            yield fault(
+                f"gemini-function-{'args' if key == 'args' else 'response'}-object",
+                f"{at}.{name}.{key}",
+                value=json.dumps(inner),
+            )
         if isinstance(value, dict) and "id" in value:
             yield fault("gemini-function-call-id", f"{at}.{name}")
     signature = either(part, "thoughtSignature")
@@ -111,7 +123,9 @@ def _data(at: str, part: Body) -> Iterator[Fault]:
         yield fault("gemini-multimodal-function-response", f"{at}.function_response.parts")
     linked = either(part, "fileData")
     uri = str(either(linked, "fileUri")) if isinstance(linked, dict) else ""
-    if uri.startswith("http") and not uri.startswith(("https://generativelanguage", "https://www.youtube", "https://youtu")):
+    if uri.startswith("http") and not uri.startswith(
+        ("https://generativelanguage", "https://www.youtube", "https://youtu")
+    ):
         yield fault("gemini-file-uri-aistudio", uri=uri)
 
 
@@ -177,10 +191,12 @@ def _config(request: Request) -> Iterator[Fault]:
 
 
 def _pictures(body: Body) -> Iterator[Fault]:
-    found = [either(part, "inlineData") for content in objects(body.get("contents"))
-             for part in objects(content.get("parts"))]
-    images = [data for data in found if isinstance(data, dict)
-              and str(either(data, "mimeType")).startswith("image/")]
+    found = [
+        either(part, "inlineData")
+        for content in objects(body.get("contents"))
+        for part in objects(content.get("parts"))
+    ]
+    images = [data for data in found if isinstance(data, dict) and str(either(data, "mimeType")).startswith("image/")]
     if len(images) > _MOST_IMAGES:
         yield fault("gemini-image-count", number=len(images))
     for image in images:
@@ -195,7 +211,13 @@ def _pictures(body: Body) -> Iterator[Fault]:
 
 
 def _context(request: Request) -> Iterator[Fault]:
-    size = sum(len(str(part.get("text", ""))) for content in objects(request.body.get("contents"))
-               for part in objects(content.get("parts"))) // 4
+    size = (
+        sum(
+            len(str(part.get("text", "")))
+            for content in objects(request.body.get("contents"))
+            for part in objects(content.get("parts"))
+        )
+        // 4
+    )
     if size > 1_048_576:  # noqa: PLR2004 - quoted in the text
         yield fault("gemini-context", tokens=size)

@@ -27,8 +27,11 @@ _PASSES = (b"skip_thought_signature_validator", b"context_engineering_is_the_way
 def turns(body: Body) -> list[Turn]:
     """Role, and parts with the index of their content."""
     contents = body.get("contents")
-    spoken = [(at, content) for at, content in enumerate(contents if isinstance(contents, list) else [])
-              if isinstance(content, dict)]
+    spoken = [
+        (at, content)
+        for at, content in enumerate(contents if isinstance(contents, list) else [])
+        if isinstance(content, dict)
+    ]
     found: list[Turn] = []
     for role, run in groupby(spoken, key=lambda entry: "model" if entry[1].get("role") == "model" else "user"):
         found.append((role, [(at, part) for at, content in run for part in objects(content.get("parts"))]))

@@ -40,8 +40,8 @@ def faults(request: Request) -> Iterator[Fault]:
     return chain(
         _schema(request.body),
         _order(messages),
-        _pairs(messages),
         _ids(messages),
+        _pairs(messages),
         _names(request.body),
         _contents(messages),
         _pictures(messages),

@@ -37,7 +37,7 @@ def faults(request: Request) -> Iterator[Fault]:
     """Every fault, in OpenAI's order; it reports the first."""
     body = request.body
     return chain(
-        _present(body),
+        _present(request),
         (fault("openai-chat-unknown-top-level", key) for key in body if key not in _KEYS),
         _messages(request.messages),
         tool_faults(body),
@@ -51,10 +51,12 @@ def faults(request: Request) -> Iterator[Fault]:
     )
 
 
-def _present(body: Body) -> Iterator[Fault]:
-    for key in ("model", "messages"):
-        if key not in body:
-            yield fault("openai-chat-missing", key)
+def _present(request: Request) -> Iterator[Fault]:
+    body = request.body
+    if not request.model:
+        yield fault("openai-chat-missing", "model")
+    if "messages" not in body:
+        yield fault("openai-chat-missing", "messages")
     if body.get("messages") == []:
         yield fault("openai-chat-messages-empty", "messages")
     elif not isinstance(body.get("messages"), list):
@@ -207,7 +209,8 @@ def _pictures(messages: list[Any]) -> Iterator[Fault]:
 def _contents(messages: list[Any]) -> Iterator[Fault]:
     for at, message in enumerate(messages):
         spoken = message.get("role") == "assistant" and any(
-            message.get(key) is not None for key in ("tool_calls", "function_call", "refusal", "audio"))
+            message.get(key) is not None for key in ("tool_calls", "function_call", "refusal", "audio")
+        )
         if message.get("content") is not None or spoken:
             continue
         if message.get("role") == "developer" and "content" not in message:

@@ -25,9 +25,20 @@ _SAID = ("output_text", "refusal")
 _HEARD = ("input_text", "input_image", "input_file", "scoped_content", "input_audio", "computer_screenshot")
 _PARTS = (*_HEARD, *_SAID, "summary_text", "encrypted_content", "reasoning_text", "text")
 _LONGEST_ID, _LONGEST_TEXT = 64, 10_485_760
-_FILES = ("application/pdf", "text/", "application/json", "application/vnd", "application/msword", "application/x-",
-          "application/csv", "application/javascript", "application/xml", "application/rtf", "application/typescript",
-          "image/")
+_FILES = (
+    "application/pdf",
+    "text/",
+    "application/json",
+    "application/vnd",
+    "application/msword",
+    "application/x-",
+    "application/csv",
+    "application/javascript",
+    "application/xml",
+    "application/rtf",
+    "application/typescript",
+    "image/",
+)
 
 
 def faults(request: Request) -> Iterator[Fault]:
@@ -129,8 +140,19 @@ def _links(request: Request) -> Iterator[Fault]:
 
 _SHORTEST_ID = 30
 """Ids that OpenAI makes are longer; whether such an item is stored elsewhere cannot be seen here."""
-_FOLLOWS = ("function_call", "message", "custom_tool_call", "web_search_call", "file_search_call", "reasoning",
-            "code_interpreter_call", "image_generation_call", "mcp_call", "computer_call", "tool_search_call")
+_FOLLOWS = (
+    "function_call",
+    "message",
+    "custom_tool_call",
+    "web_search_call",
+    "file_search_call",
+    "reasoning",
+    "code_interpreter_call",
+    "image_generation_call",
+    "mcp_call",
+    "computer_call",
+    "tool_search_call",
+)
 
 
 def _reasoning_links(request: Request, items: list[Body], at: int, item: Body) -> Iterator[Fault]:

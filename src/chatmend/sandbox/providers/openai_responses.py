@@ -36,8 +36,11 @@ def faults(request: Request) -> Iterator[Fault]:
     return chain(
         _keys(body),
         openai_items.faults(request),
-        (fault("openai-responses-include-value", f"include[{at}]", value=value)
-         for at, value in enumerate(body.get("include") or []) if value not in _INCLUDES),
+        (
+            fault("openai-responses-include-value", f"include[{at}]", value=value)
+            for at, value in enumerate(body.get("include") or [])
+            if value not in _INCLUDES
+        ),
         flat_tool_faults(body),
         _choice(body),
         _parameters(body),

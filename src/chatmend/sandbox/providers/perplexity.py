@@ -14,8 +14,9 @@ def faults(request: Request) -> Iterator[Fault]:
     messages = objects(request.messages)
     roles = [str(message.get("role")) for message in messages]
     leading = next((at for at, role in enumerate(roles) if role != "system"), len(roles))
-    heard = ["assistant" if role == "assistant" else "user" if role in ("user", "tool") else role
-             for role in roles[leading:]]
+    heard = [
+        "assistant" if role == "assistant" else "user" if role in ("user", "tool") else role for role in roles[leading:]
+    ]
     if any(role not in ("user", "assistant") for role in heard) or (heard and heard[0] != "user"):
         yield fault("perplexity-alternation")
     elif any(left == right for left, right in zip(heard, heard[1:], strict=False)):

@@ -23,6 +23,9 @@ def faults(request: Request) -> Iterator[Fault]:
         yield fault("vllm-tool-choice-without-tools")
     if body.get("continue_final_message") and body.get("add_generation_prompt"):
         yield fault("vllm-continue-final")
+    if not messages:
+        yield fault("vllm-tmpl-llama3-tools-no-user")
+        yield fault("vllm-messages-empty")
     system = bool(messages) and messages[0].get("role") == "system"
     if system:
         yield fault("vllm-tmpl-gemma-system")

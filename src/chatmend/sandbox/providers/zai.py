@@ -33,8 +33,7 @@ def faults(request: Request) -> Iterator[Fault]:
 
 def _pairs(messages: list[Any]) -> Iterator[Fault]:
     """A tool message must follow a call; its id may be missing."""
-    answering = {at for found in exchanges(messages) for at, call in found.results
-                 if call in (*found.ids, "None")}
+    answering = {at for found in exchanges(messages) for at, call in found.results if call in (*found.ids, "None")}
     if any(message.get("role") == "tool" and at not in answering for at, message in enumerate(messages)):
         yield fault("zai-tool-orphan")
     for found in exchanges(messages):

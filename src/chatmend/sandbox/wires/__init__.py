@@ -37,7 +37,7 @@ class Wire(Protocol):
 def sse(data: Any, event: str | None = None) -> bytes:  # noqa: ANN401 - a JSON value
     """One server-sent event."""
     head = f"event: {event}\n" if event else ""
-    return f"{head}data: {json.dumps(data, ensure_ascii=False)}\n\n".encode()
+    return f"{head}data: {json.dumps(data, ensure_ascii=False)}\n\n".encode("utf-8", "replace")
 
 
 def pieces(text: str, size: int = 24) -> Iterator[str]:

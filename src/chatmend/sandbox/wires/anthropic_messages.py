@@ -33,8 +33,11 @@ def ask(request: Request) -> Ask:
     form = body.get("output_format") or (config.get("format") if isinstance(config, dict) else None)
     return Ask(
         said=_said(messages),
-        tools=tuple(Tool(str(t.get("name")), t.get("input_schema") or {}) for t in objects(body.get("tools"))
-                    if t.get("type", "custom") == "custom"),
+        tools=tuple(
+            Tool(str(t.get("name")), t.get("input_schema") or {})
+            for t in objects(body.get("tools"))
+            if t.get("type", "custom") == "custom"
+        ),
         choice=str(named),
         results=any(block.get("type") == "tool_result" for block in last),
         schema=form.get("schema") if isinstance(form, dict) else None,

@@ -83,8 +83,12 @@ def usage_of(answer: Answer) -> Body:
 def whole(answer: Answer, request: Request) -> Body:  # noqa: ARG001 - every wire has this signature
     """A ``ConverseResponse``."""
     message = {"role": "assistant", "content": _content(answer)}
-    return {"output": {"message": message}, "stopReason": _STOPS[answer.finish], "usage": usage_of(answer),
-            "metrics": {"latencyMs": _LATENCY}}
+    return {
+        "output": {"message": message},
+        "stopReason": _STOPS[answer.finish],
+        "usage": usage_of(answer),
+        "metrics": {"latencyMs": _LATENCY},
+    }
 
 
 def _deltas(block: Body) -> list[Body]:

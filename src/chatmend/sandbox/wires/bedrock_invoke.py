@@ -23,6 +23,7 @@ def events(answer: Answer, request: Request) -> Iterable[bytes]:
         shown: dict[str, Any] = event
         if event["type"] == "message_stop":
             counts = {"inputTokenCount": answer.prompt.total, "outputTokenCount": answer.output_tokens}
-            shown = event | {"amazon-bedrock-invocationMetrics": counts | {"invocationLatency": 12,
-                                                                           "firstByteLatency": 5}}
+            shown = event | {
+                "amazon-bedrock-invocationMetrics": counts | {"invocationLatency": 12, "firstByteLatency": 5}
+            }
         yield eventstream.frame("chunk", {"bytes": base64.b64encode(json.dumps(shown).encode()).decode()})

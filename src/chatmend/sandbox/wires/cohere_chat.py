@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -56,7 +57,8 @@ def _events(answer: Answer) -> Iterator[Body]:
     yield {"type": "message-end", "id": answer.id, "delta": end}
 
 
-def events(answer: Answer, request: Request) -> Iterable[bytes]:  # noqa: ARG001 - every wire has this signature
-    """Server-sent events."""
+def events(answer: Answer, request: Request) -> Iterable[bytes]:
+    """Server-sent events; to a client that accepts only JSON, one event a line, as the API's documentation says."""
+    lines = request.headers.get("accept") == "application/json"
     for event in _events(answer):
-        yield sse(event, event["type"])
+        yield json.dumps(event).encode() + b"\n" if lines else sse(event, event["type"])

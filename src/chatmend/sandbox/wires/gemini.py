@@ -116,8 +116,12 @@ def _chunk(answer: Answer, request: Request, parts: list[Body], finish: str | No
     candidate: Body = {"content": {"role": "model", "parts": parts}, "index": 0}
     if finish is not None:
         candidate["finishReason"] = finish
-    return {"candidates": [candidate], "usageMetadata": usage_of(answer, request), "modelVersion": answer.model,
-            "responseId": answer.id}
+    return {
+        "candidates": [candidate],
+        "usageMetadata": usage_of(answer, request),
+        "modelVersion": answer.model,
+        "responseId": answer.id,
+    }
 
 
 def _merged(parts: list[Body]) -> list[Body]:

@@ -27,7 +27,9 @@ def _line(answer: Answer, message: Body, *, done: bool) -> Body:
 
 
 def _calls(answer: Answer) -> list[Body]:
-    return [{"id": call.id, "function": {"name": call.name, "arguments": dict(call.arguments)}} for call in answer.calls]
+    return [
+        {"id": call.id, "function": {"name": call.name, "arguments": dict(call.arguments)}} for call in answer.calls
+    ]
 
 
 def whole(answer: Answer, request: Request) -> Body:  # noqa: ARG001 - every wire has this signature

@@ -21,8 +21,11 @@ def ask(request: Request) -> Ask:
     """What a chat-completions request asks for."""
     body = request.body
     messages = objects(body.get("messages"))
-    tools = tuple(Tool(str(function(t).get("name")), function(t).get("parameters") or {})
-                  for t in objects(body.get("tools")) if function(t))
+    tools = tuple(
+        Tool(str(function(t).get("name")), function(t).get("parameters") or {})
+        for t in objects(body.get("tools"))
+        if function(t)
+    )
     said = next((text_of(m.get("content")) for m in reversed(messages) if m.get("role") in ("user", "tool")), "")
     return Ask(
         said=said,
@@ -50,7 +53,9 @@ def _schema(form: object) -> Body | None:
     if isinstance(wrapped, dict):
         inner = wrapped.get("schema") or wrapped.get("schema_definition") or wrapped
         return inner if isinstance(inner, dict) else {}
-    return {"type": "object", "properties": {"answer": {"type": "string"}}} if form.get("type") == "json_object" else None
+    return (
+        {"type": "object", "properties": {"answer": {"type": "string"}}} if form.get("type") == "json_object" else None
+    )
 
 
 def _thinks(body: Body, model: str) -> bool:
@@ -98,6 +103,8 @@ def _head(answer: Answer, request: Request, kind: str) -> Body:
     head: Body = {"id": answer.id, "object": kind, "created": CREATED, "model": answer.model}
     if request.provider in ("openai", "azure"):
         head |= {"service_tier": "default", "system_fingerprint": None}
+    if request.provider == "groq":
+        head |= {"service_tier": "on_demand", "system_fingerprint": "fp_sandbox", "x_groq": {"id": answer.id}}
     return head | ({"provider": "Sandbox"} if request.provider == "openrouter" else {})
 
 

@@ -35,8 +35,11 @@ def ask(request: Request) -> Ask:
     reasoning = body.get("reasoning")
     return Ask(
         said=text_of(last.get("output")) if results else text_of(heard[-1].get("content")) if heard else "",
-        tools=tuple(Tool(str(t.get("name")), t.get("parameters") or {}) for t in objects(body.get("tools"))
-                    if t.get("type") == "function"),
+        tools=tuple(
+            Tool(str(t.get("name")), t.get("parameters") or {})
+            for t in objects(body.get("tools"))
+            if t.get("type") == "function"
+        ),
         choice=str(choice.get("name", "auto")) if isinstance(choice, dict) else str(choice),
         results=results,
         schema=form.get("schema") if isinstance(form, dict) and form.get("type") == "json_schema" else None,
@@ -67,10 +70,20 @@ def output_of(answer: Answer, request: Request) -> list[Body]:
         found.append(reasoning)
     if answer.text:
         part = {"type": "output_text", "text": answer.text, "annotations": [], "logprobs": []}
-        found.append({"id": f"msg_{name}", "type": "message", "status": "completed", "role": "assistant",
-                      "content": [part]})
-    found += [{"id": f"fc_{at}{name}", "type": "function_call", "status": "completed", "call_id": call.id,
-               "name": call.name, "arguments": call.text} for at, call in enumerate(answer.calls)]
+        found.append(
+            {"id": f"msg_{name}", "type": "message", "status": "completed", "role": "assistant", "content": [part]}
+        )
+    found += [
+        {
+            "id": f"fc_{at}{name}",
+            "type": "function_call",
+            "status": "completed",
+            "call_id": call.id,
+            "name": call.name,
+            "arguments": call.text,
+        }
+        for at, call in enumerate(answer.calls)
+    ]
     _remember(found, answer, request)
     return found
 
@@ -158,8 +171,12 @@ def _item(at: int, item: Body) -> Iterator[Body]:
     elif item["type"] == "function_call":
         for piece in pieces(item["arguments"]):
             yield {"type": "response.function_call_arguments.delta", **place, "delta": piece}
-        yield {"type": "response.function_call_arguments.done", **place, "arguments": item["arguments"],
-               "name": item["name"]}
+        yield {
+            "type": "response.function_call_arguments.done",
+            **place,
+            "arguments": item["arguments"],
+            "name": item["name"],
+        }
     else:
         yield from _summary(place | {"summary_index": 0}, item["summary"][0])
     yield {"type": "response.output_item.done", "output_index": at, "item": item}
