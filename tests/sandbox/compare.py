@@ -14,7 +14,7 @@ _IDS = re.compile(
 _DIGITS = re.compile(r"\d+(?:\.\d+)?|(?<=\.)[NM](?=[.:\s])|(?<=column )N|\{[ij]\}")
 
 
-def text_of(body: Any) -> str:
+def text_of(body: Any) -> str:  # noqa: PLR0911 - one shape, one return
     """The text of an error body, whichever shape it has."""
     if isinstance(body, str):
         try:

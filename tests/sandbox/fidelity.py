@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 
@@ -15,6 +14,9 @@ from chatmend.sandbox import Sandbox
 from tests.corpus import ROOT, rows
 from tests.sandbox.compare import kind_of, same, text_of
 from tests.sandbox.triggers import image, request_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Body = dict[str, Any]
 _FACTS = ROOT.parent / "facts" / "provider_rules.jsonl"
@@ -26,7 +28,7 @@ LEFT_OUT = {
     "openai-chat-file-mime": "needs an uploaded file",
     "openai-chat-audio-previous-id": "needs a stored audio",
     "openai-chat-bad-role-old": "a wording of 2023; today's is openai-chat-role-unknown",
-    "openai-responses-function-call-without-reasoning": "needs a stored item; tested with a conversation of two requests",
+    "openai-responses-function-call-without-reasoning": "needs a stored item; tested as a conversation",
     "anthropic-thinking-first-block": "",
     "mistral-role-order-tool": "recorded requests show it accepted since 2025-12",
     "mistral-tool-chunks": "",
@@ -98,7 +100,9 @@ def _restored(value: Any) -> Any:
     """Images whose data was cut out of the recordings become small whole ones."""
     if isinstance(value, dict):
         label = str(value.get("media_type") or value.get("mimeType") or value.get("format") or "png")
-        kind = {"jpeg": "JPEG", "jpg": "JPEG", "gif": "GIF", "webp": "WEBP"}.get(label.split("/")[-1], "PNG")
+        kind = {"jpeg": "JPEG", "jpg": "JPEG", "gif": "GIF", "webp": "WEBP"}.get(
+            label.rsplit("/", maxsplit=1)[-1], "PNG"
+        )
         return {
             key: _elided(inner, kind) if isinstance(inner, str) else _restored(inner) for key, inner in value.items()
         }

@@ -19,7 +19,7 @@ __all__ = ["Failure", "Reply", "Sandbox", "Verdict", "serve"]
 _HOMES = {"Failure": "script", "Reply": "script", "Sandbox": "server", "Verdict": "ledger", "serve": "serving"}
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - a class or a function
+def __getattr__(name: str) -> Any:
     """Import a public name when it is first asked for: the pytest plugin must load without the extra.
 
     Raises:

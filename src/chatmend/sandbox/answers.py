@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chatmend.sandbox.memory import Prompt, tokens
 from chatmend.sandbox.schemas import sample
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 Body = dict[str, Any]
 _SHOWN = 80
@@ -125,4 +127,4 @@ def _wanted(ask: Ask) -> Tool | None:
 
 def _words(name: str) -> set[str]:
     """The words of a tool's name that say something."""
-    return {word for word in _WORD.findall(name.lower()) if len(word) > 3}  # noqa: PLR2004 - "get", "set", "run"
+    return {word for word in _WORD.findall(name.lower()) if len(word) > 3}

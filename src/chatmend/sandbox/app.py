@@ -7,9 +7,8 @@ import hashlib
 import json
 import logging
 import re
-from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -22,10 +21,13 @@ from chatmend.sandbox.answers import Answer, Ask, Call, compose
 from chatmend.sandbox.endpoints import ENDPOINTS, Endpoint
 from chatmend.sandbox.ledger import Ledger, Verdict
 from chatmend.sandbox.memory import Memory, count
-from chatmend.sandbox.refusals import Refusal, Table, fault, table
+from chatmend.sandbox.refusals import Refusal, Table, table
 from chatmend.sandbox.request import Request
 from chatmend.sandbox.script import Failure, Reply, Script
 from chatmend.sandbox.side_routes import side_routes
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable, Mapping
 
 _log = logging.getLogger(__name__)
 _BIG = 65_536
@@ -73,7 +75,7 @@ def _id(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _special(rules: Table, code: str, digest: str, **values: Any) -> Refusal:  # noqa: ANN401 - shown in a text
+def _special(rules: Table, code: str, digest: str, **values: Any) -> Refusal:
     return rules.refuse(rules.rules[code], values, f"req_{digest[:24]}")
 
 
@@ -90,7 +92,7 @@ class _Handler:
         self._table = table(endpoint.table)
         self.__name__ = endpoint.path
 
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401 - the ASGI interface
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         response = await self._respond(Http(scope, receive))
         await response(scope, receive, send)
 
@@ -105,7 +107,7 @@ class _Handler:
             if len(raw) >= _BIG:
                 return await run_in_threadpool(self._judge, http, number, raw, size)
             return self._judge(http, number, raw, size)
-        except Exception:
+        except Exception:  # noqa: BLE001 - whatever it is, the caller gets an answer
             _log.exception("the sandbox failed on request %d to %s", number, self._endpoint.path)
             self._note(number, http, "", 500, note="the sandbox itself failed")
             return _error_response(self._special("server-error", raw))
@@ -126,7 +128,7 @@ class _Handler:
             return self._refuse(http, number, None, self._special("not-an-object", raw))
         return self._decide(http, number, self._request(http, body, raw))
 
-    def _special(self, code: str, raw: bytes, **values: Any) -> Refusal:  # noqa: ANN401 - shown in a text
+    def _special(self, code: str, raw: bytes, **values: Any) -> Refusal:
         return _special(self._table, code, hashlib.sha256(raw).hexdigest(), **values)
 
     def _request(self, http: Http, body: dict[str, Any], raw: bytes) -> Request:
@@ -172,7 +174,7 @@ class _Handler:
         answer = _scripted(line, self._empty(request, prompt), wire.ask(request), ids)
         return self._answer(request, answer, verdict, line if isinstance(line, Reply) else Reply())
 
-    def _empty(self, request: Request, prompt: Any) -> Answer:  # noqa: ANN401 - a Prompt
+    def _empty(self, request: Request, prompt: Any) -> Answer:
         default = "resp_{48}" if "responses" in self._endpoint.path else "chatcmpl-{24}"
         shape = default if "responses" in self._endpoint.path else str(self._table.settings.get("message_id", default))
         return Answer(_fill(shape, request.digest()), request.model, prompt=prompt)
@@ -239,7 +241,7 @@ class _Handler:
         body = request.body if request is not None and self._shared.ledger.bodies else None
         return Verdict(number, self._endpoint.provider, http.url.path, model, status, body=body)
 
-    def _note(self, number: int, http: Http, model: str, status: int, **more: Any) -> None:  # noqa: ANN401
+    def _note(self, number: int, http: Http, model: str, status: int, **more: Any) -> None:
         self._shared.ledger.add(replace(self._verdict(number, http, model, status, None), **more))
 
 
@@ -250,7 +252,7 @@ class _Late(Response):
         super().__init__(content, 200, headers, "application/json")
         self._seconds = seconds
 
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401 - the ASGI interface
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if self._seconds:
             await asyncio.sleep(self._seconds)
         await super().__call__(scope, receive, send)

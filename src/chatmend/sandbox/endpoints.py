@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from chatmend.sandbox.providers import (
     anthropic,
@@ -25,7 +24,6 @@ from chatmend.sandbox.providers import (
     xai,
     zai,
 )
-from chatmend.sandbox.refusals import Predicates
 from chatmend.sandbox.wires import (
     Wire,
     anthropic_messages,
@@ -37,6 +35,11 @@ from chatmend.sandbox.wires import (
 from chatmend.sandbox.wires import gemini as gemini_wire
 from chatmend.sandbox.wires import openai_chat as chat_wire
 from chatmend.sandbox.wires import openai_responses as responses_wire
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from chatmend.sandbox.refusals import Predicates
 
 
 @dataclass(frozen=True, slots=True)

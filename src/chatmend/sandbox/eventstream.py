@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import struct
 from binascii import crc32
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 MEDIA_TYPE = "application/vnd.amazon.eventstream"
 _STRING = 7

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter, deque
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from threading import Lock
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _KEPT = 10_000
 """Verdicts that are kept. Older ones are only counted: a long-running server must not grow."""
@@ -73,7 +75,7 @@ class Ledger:
             self._kept.append(verdict)
             self._counts[verdict.provider, verdict.rule or "accepted"] += 1
         if self._out is not None:
-            print(_printable(verdict.line()), file=self._out, flush=True)  # noqa: T201 - this is the log
+            print(_printable(verdict.line()), file=self._out, flush=True)
 
     def __iter__(self) -> Iterator[Verdict]:
         """The verdicts, oldest first."""

@@ -87,7 +87,7 @@ def segment(content: object, *, marked: bool = False, extra: int = 0) -> Segment
     return Segment(text, tokens(text) + extra, marked)
 
 
-def unmarked(content: Any) -> Any:  # noqa: ANN401 - a JSON value
+def unmarked(content: Any) -> Any:
     """A JSON value without its cache markers."""
     if isinstance(content, dict):
         return {key: unmarked(value) for key, value in content.items() if key != "cache_control"}

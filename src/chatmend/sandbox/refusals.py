@@ -30,7 +30,7 @@ class Fault:
     values: Mapping[str, Any] = field(default_factory=dict)
 
 
-def fault(code: str, at: str = "", **values: Any) -> Fault:  # noqa: ANN401 - what a text quotes may be anything
+def fault(code: str, at: str = "", **values: Any) -> Fault:
     """A fault of rule ``code`` at the place ``at``, written as the provider writes places."""
     return Fault(code, {"at": at, **values})
 
@@ -114,7 +114,7 @@ class Table:
 _SLOT = re.compile(r"\$([a-z_]+)")
 
 
-def _fill(shape: Any, filled: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a JSON value
+def _fill(shape: Any, filled: Mapping[str, Any]) -> Any:
     """Put values where a shape says ``$name``; a slot that is the whole string keeps the value's type."""
     if isinstance(shape, Mapping):
         return {key: _fill(value, filled) for key, value in shape.items()}

@@ -16,13 +16,13 @@ _FORMATS = {
 }
 
 
-def sample(schema: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a JSON value
+def sample(schema: Mapping[str, Any]) -> Any:
     """A value of the schema: the first choice, the least number, every property. An object where nothing is said."""
     value = _value(schema, schema, "value", 0)
     return {} if value is None and schema.get("type", "object") in ("object", "OBJECT") else value
 
 
-def _value(schema: Any, root: Mapping[str, Any], name: str, depth: int) -> Any:  # noqa: ANN401, PLR0911
+def _value(schema: Any, root: Mapping[str, Any], name: str, depth: int) -> Any:
     if not isinstance(schema, Mapping) or depth > _DEEPEST:
         return None
     if "$ref" in schema:
@@ -39,7 +39,7 @@ def _value(schema: Any, root: Mapping[str, Any], name: str, depth: int) -> Any: 
     return _typed(schema, root, name, depth)
 
 
-def _typed(schema: Mapping[str, Any], root: Mapping[str, Any], name: str, depth: int) -> Any:  # noqa: ANN401
+def _typed(schema: Mapping[str, Any], root: Mapping[str, Any], name: str, depth: int) -> Any:
     kind = schema.get("type", "object" if "properties" in schema else "string")
     kind = str(kind[0] if isinstance(kind, list) and kind else kind).lower()
     if kind == "object":
@@ -61,7 +61,7 @@ def _text(schema: Mapping[str, Any], name: str) -> str:
     return text[: int(schema.get("maxLength", len(text)))]
 
 
-def _resolve(reference: str, root: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a JSON value
+def _resolve(reference: str, root: Mapping[str, Any]) -> Any:
     found: Any = root
     for step in reference.removeprefix("#/").split("/"):
         found = found.get(step) if isinstance(found, Mapping) else None

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Iterable
-from pathlib import Path
-from types import TracebackType
-from typing import Self, TextIO
+from typing import TYPE_CHECKING, Self, TextIO
 
 import uvicorn
 
 from chatmend.sandbox import app
 from chatmend.sandbox.ledger import Ledger, Verdict
 from chatmend.sandbox.script import Failure, Reply, Script
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
 
 _LOOPBACK = "127.0.0.1"
 
@@ -64,7 +65,7 @@ class Sandbox:
         """Start."""
         return self.start()
 
-    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         """Stop."""
         self.stop()
 

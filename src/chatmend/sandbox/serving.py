@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import uvicorn
 
@@ -11,6 +11,9 @@ from chatmend.sandbox import app
 from chatmend.sandbox.guide import guide
 from chatmend.sandbox.ledger import Ledger
 from chatmend.sandbox.script import Script
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def serve(

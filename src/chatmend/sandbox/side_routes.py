@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from starlette.requests import Request as Http
+from typing import TYPE_CHECKING
+
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from chatmend.sandbox.wires import CREATED
+
+if TYPE_CHECKING:
+    from starlette.requests import Request as Http
 
 _MODELS = {
     "openai": ("gpt-4o", "gpt-4o-mini", "gpt-5", "gpt-5-mini", "o4-mini"),
@@ -23,7 +27,10 @@ _MODELS = {
     "ollama": ("llama3.1", "qwen3"),
     "strict": ("strict",),
 }
-_PREFIXES = {"groq": ("/groq/openai/v1", "/groq/v1"), "openrouter": ("/openrouter/api/v1", "/openrouter/v1")}
+_PREFIXES: dict[str, tuple[str, ...]] = {
+    "groq": ("/groq/openai/v1", "/groq/v1"),
+    "openrouter": ("/openrouter/api/v1", "/openrouter/v1"),
+}
 _PREFIXES |= {"azure": ("/azure/openai/v1",), "deepseek": ("/deepseek", "/deepseek/v1")}
 _PREFIXES |= {"zai": ("/zai/api/paas/v4",)}
 _CLAUDE = ("claude-haiku-4-5", "claude-sonnet-4-5", "claude-sonnet-4-6", "claude-opus-4-8")
@@ -35,8 +42,8 @@ def side_routes() -> list[Route]:
     routes = []
     for provider, models in _MODELS.items():
         listed = [{"id": name, "object": "model", "created": CREATED, "owned_by": provider} for name in models]
-        for prefix in _PREFIXES.get(provider, (f"/{provider}/v1",)):
-            routes.append(_fixed(f"{prefix}/models", {"object": "list", "data": listed}))
+        prefixes = _PREFIXES.get(provider, (f"/{provider}/v1",))
+        routes += [_fixed(f"{prefix}/models", {"object": "list", "data": listed}) for prefix in prefixes]
     claude = [
         {"type": "model", "id": name, "display_name": name, "created_at": "2026-01-01T00:00:00Z"} for name in _CLAUDE
     ]

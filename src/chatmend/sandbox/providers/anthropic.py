@@ -7,14 +7,16 @@ cache_control, max_tokens, sampling, unknown keys; then the shape of the convers
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chatmend.sandbox.providers import anthropic_blocks, anthropic_turns
 from chatmend.sandbox.refusals import Fault, fault
 from chatmend.sandbox.request import Request, objects
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Body = dict[str, Any]
 _KEYS = frozenset(
@@ -205,6 +207,10 @@ def _sampling(body: Body) -> Iterator[Fault]:
         yield from _too_many(body["max_tokens"], str(body.get("model", "")))
     if any(isinstance(stop, str) and not stop.strip() for stop in body.get("stop_sequences") or []):
         yield fault("anthropic-stop-sequence-whitespace")
+    yield from _samplers(body)
+
+
+def _samplers(body: Body) -> Iterator[Fault]:
     for key in ("temperature", "top_p"):
         value = body.get(key)
         if isinstance(value, int | float) and not 0 <= value <= 1:

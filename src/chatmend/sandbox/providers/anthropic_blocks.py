@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chatmend.sandbox.pictures import Picture, look
 from chatmend.sandbox.refusals import Fault, fault
 from chatmend.sandbox.request import Request, objects
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 Body = dict[str, Any]
 _ID = re.compile(r"[a-zA-Z0-9_-]+\Z")
 _SERVER_ID = re.compile(r"srvtoolu_[a-zA-Z0-9_]+\Z")
 _TAGS = (
-    "document image redacted_thinking search_result text thinking tool_result tool_use bash_code_execution_tool_result code_execution_tool_result compaction container_upload fallback "
+    "document image redacted_thinking search_result text thinking tool_result tool_use "
+    "bash_code_execution_tool_result code_execution_tool_result compaction container_upload fallback "
     "mcp_tool_result mcp_tool_use server_tool_use "
     "text_editor_code_execution_tool_result tool_addition tool_reference tool_removal "
     "tool_search_tool_result web_fetch_tool_result web_search_tool_result advisor_tool_result"
@@ -81,18 +84,18 @@ def _block(at: str, block: Body, role: str) -> Iterator[Fault]:
     if tag in ("thinking", "redacted_thinking") and "cache_control" in block:
         yield fault("anthropic-cache-control-thinking", f"{at}.{tag}.cache_control")
     for key in block if tag in _BLOCK_KEYS else ():
-        if key not in _BLOCK_KEYS[tag]:
+        if key not in _BLOCK_KEYS[str(tag)]:
             yield fault("anthropic-extra-inputs", f"{at}.{tag}.{key}")
     checks = {"text": _text, "thinking": _thinking, "tool_use": _call, "server_tool_use": _server_call}
     checks |= {"tool_result": _result, "image": _media, "document": _document}
     if tag in checks:
         yield from checks[tag](at, block)
     if tag == "tool_use" and role != "assistant":
-        yield fault("anthropic-tool-use-in-user", at.split(".content")[0])
+        yield fault("anthropic-tool-use-in-user", at.split(".content", maxsplit=1)[0])
     if tag == "tool_result" and role != "user":
-        yield fault("anthropic-tool-result-in-assistant", at.split(".content")[0])
+        yield fault("anthropic-tool-result-in-assistant", at.split(".content", maxsplit=1)[0])
     if tag in ("thinking", "redacted_thinking") and role == "user":
-        yield fault("anthropic-thinking-in-user", at.split(".content")[0], tag=tag)
+        yield fault("anthropic-thinking-in-user", at.split(".content", maxsplit=1)[0], tag=tag)
 
 
 def _text(at: str, block: Body) -> Iterator[Fault]:

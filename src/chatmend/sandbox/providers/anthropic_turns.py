@@ -6,15 +6,17 @@ Consecutive messages of one role are one turn: recorded requests show that the A
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain, groupby, pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chatmend.sandbox.memory import unmarked
 from chatmend.sandbox.refusals import Fault, fault
 from chatmend.sandbox.request import Request, objects
 from chatmend.sandbox.signatures import Verdict, verify
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Body = dict[str, Any]
 _THOUGHTS = ("thinking", "redacted_thinking")

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chatmend.sandbox.pictures import look
 from chatmend.sandbox.providers import anthropic, bedrock_turns
 from chatmend.sandbox.refusals import Fault, fault, table
 from chatmend.sandbox.request import Request, objects
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Body = dict[str, Any]
 _ID = re.compile(r"[a-zA-Z0-9_.:-]+\Z")
@@ -143,6 +145,6 @@ def _context(request: Request) -> Iterator[Fault]:
         )
         // 4
     )
-    if size > 200_000:  # noqa: PLR2004 - the window of most models
+    if size > 200_000:
         yield fault("bedrock-input-too-long")
         yield fault("bedrock-nova-context")

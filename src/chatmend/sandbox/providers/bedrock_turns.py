@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain, groupby, pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chatmend.sandbox.refusals import Fault, fault
 from chatmend.sandbox.request import Request, objects
 from chatmend.sandbox.signatures import Verdict, verify
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Body = dict[str, Any]
 _MOST_IMAGES = 20

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chatmend.sandbox.request import objects
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Body = dict[str, Any]
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from itertools import chain, pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chatmend.sandbox.providers.chat_shape import calls, exchanges, function, orphans, parts, text_of
 from chatmend.sandbox.refusals import Fault, fault
 from chatmend.sandbox.request import Request, objects
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Body = dict[str, Any]
 _ROLES = ("system", "user", "assistant", "tool", "latest_reminder")
@@ -102,5 +104,5 @@ def _reasoning(request: Request) -> Iterator[Fault]:
 
 def _context(request: Request) -> Iterator[Fault]:
     size = sum(len(text_of(message.get("content"))) for message in objects(request.messages)) // 4
-    if size > 1_048_565:  # noqa: PLR2004 - quoted in the text
+    if size > 1_048_565:
         yield fault("deepseek-context", tokens=size)

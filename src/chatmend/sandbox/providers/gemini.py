@@ -6,15 +6,17 @@ import base64
 import binascii
 import json
 import re
-from collections.abc import Iterator
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chatmend.sandbox.pictures import look
 from chatmend.sandbox.providers import gemini_turns
 from chatmend.sandbox.refusals import Fault, fault
 from chatmend.sandbox.request import Request, objects
 from chatmend.sandbox.wires.gemini import either
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Body = dict[str, Any]
 _KEYS = frozenset(
@@ -180,7 +182,7 @@ def _config(request: Request) -> Iterator[Fault]:
         if any(either(group, "functionDeclarations") for group in objects(body.get("tools"))):
             yield fault("gemini-json-with-tools")
     temperature = config.get("temperature")
-    if isinstance(temperature, int | float) and not 0 <= temperature < 2.0001:  # noqa: PLR2004 - quoted in the text
+    if isinstance(temperature, int | float) and not 0 <= temperature < 2.0001:
         yield fault("gemini-temperature", value=f"{temperature:g}")
     thinking = either(config, "thinkingConfig")
     if isinstance(thinking, dict) and either(thinking, "thinkingBudget") == 0:
@@ -219,5 +221,5 @@ def _context(request: Request) -> Iterator[Fault]:
         )
         // 4
     )
-    if size > 1_048_576:  # noqa: PLR2004 - quoted in the text
+    if size > 1_048_576:
         yield fault("gemini-context", tokens=size)

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterator
 from itertools import chain, groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chatmend.sandbox.refusals import Fault, fault
 from chatmend.sandbox.request import Request, objects
 from chatmend.sandbox.signatures import Verdict, verify
 from chatmend.sandbox.wires.gemini import either
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Body = dict[str, Any]
 Turn = tuple[str, list[tuple[int, Body]]]

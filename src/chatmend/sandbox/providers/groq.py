@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from difflib import get_close_matches
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chatmend.sandbox.pictures import data_url, look
 from chatmend.sandbox.providers.chat_shape import calls, image_urls, parts, text_of
 from chatmend.sandbox.refusals import Fault, fault
 from chatmend.sandbox.request import Request, objects
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Body = dict[str, Any]
 _KEYS = {"role", "content", "name", "tool_calls", "tool_call_id", "function_call", "reasoning", "channel"}
@@ -23,7 +25,7 @@ def faults(request: Request) -> Iterator[Fault]:
         yield from _message(f"messages.{at}", message)
     yield from _pictures(request.messages)
     size = sum(len(text_of(message.get("content"))) for message in objects(request.messages)) // 4
-    if size > 131_072:  # noqa: PLR2004 - the window of most models
+    if size > 131_072:
         yield fault("groq-context")
 
 

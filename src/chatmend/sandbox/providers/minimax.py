@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chatmend.sandbox.providers.chat_shape import calls, exchanges, function, orphans, parts, text_of
 from chatmend.sandbox.refusals import Fault, fault
 from chatmend.sandbox.request import Request, objects
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Body = dict[str, Any]
 
@@ -23,7 +25,7 @@ def faults(request: Request) -> Iterator[Fault]:
     yield from _details(messages)
     yield from _pairs(messages)
     yield from _arguments(messages)
-    if sum(len(text_of(message.get("content"))) for message in messages) // 4 > 204_800:  # noqa: PLR2004 - M2
+    if sum(len(text_of(message.get("content"))) for message in messages) // 4 > 204_800:
         yield fault("minimax-context")
 
 

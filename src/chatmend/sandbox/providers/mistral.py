@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from itertools import chain, pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chatmend.sandbox.pictures import data_url, look
 from chatmend.sandbox.providers.chat_shape import calls, function, image_urls, parts
 from chatmend.sandbox.refusals import Fault, fault
 from chatmend.sandbox.request import Request, objects
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Body = dict[str, Any]
 _ROLES = ("system", "user", "assistant", "tool")
@@ -68,6 +70,10 @@ def _schema(body: Body) -> Iterator[Fault]:
             if not isinstance(arguments, str | dict):
                 loc = _loc("messages", at, role, "tool_calls", i, "function", "arguments")
                 yield fault("mistral-arguments-type", loc=loc, input=str(arguments))
+    yield from _parameters(body)
+
+
+def _parameters(body: Body) -> Iterator[Fault]:
     choice = body.get("tool_choice")
     if isinstance(choice, str) and choice not in ("auto", "none", "any", "required"):
         yield fault("mistral-tool-choice", loc=_loc("tool_choice"), input=choice)
@@ -193,5 +199,5 @@ def _last(messages: list[Any]) -> Iterator[Fault]:
 
 def _context(request: Request) -> Iterator[Fault]:
     size = len(request.raw) // 4
-    if size > 131_072 and not list(image_urls(request.messages)):  # noqa: PLR2004 - quoted in the text
+    if size > 131_072 and not list(image_urls(request.messages)):
         yield fault("mistral-context", tokens=size)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chatmend.sandbox.providers.chat_shape import calls, exchanges, function, orphans, parts, text_of
 from chatmend.sandbox.refusals import Fault, fault
 from chatmend.sandbox.request import Request, objects
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Body = dict[str, Any]
 _NAME = re.compile(r"[a-zA-Z$][a-zA-Z0-9_-]*\Z")
@@ -24,7 +26,7 @@ def faults(request: Request) -> Iterator[Fault]:
     yield from _pairs(request.messages)
     yield from _reasoning(request)
     size = sum(len(text_of(message.get("content"))) for message in objects(request.messages)) // 4
-    if size > 262_144:  # noqa: PLR2004 - quoted in the text
+    if size > 262_144:
         yield fault("moonshot-context", tokens=size)
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chatmend.sandbox.pictures import data_url
 from chatmend.sandbox.providers.chat_shape import calls, function, image_urls, parts
 from chatmend.sandbox.refusals import Fault, fault
 from chatmend.sandbox.request import Request, objects
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Body = dict[str, Any]
 _GO = {dict: "map[string]interface {}", int: "float64", float: "float64", bool: "bool"}
@@ -40,7 +42,7 @@ def _is_object(arguments: object) -> bool:
         return False
 
 
-def _part(part: Any) -> Iterator[Fault]:  # noqa: ANN401 - a JSON value
+def _part(part: Any) -> Iterator[Fault]:
     if not isinstance(part, dict) or part.get("type") not in _PARTS:
         yield fault("ollama-message-format")
         return

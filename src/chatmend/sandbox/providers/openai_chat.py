@@ -7,15 +7,17 @@ missing content is found last.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chatmend.sandbox.pictures import data_url, look
 from chatmend.sandbox.providers.chat_shape import calls, exchanges, function, image_urls, orphans, parts, text_of
 from chatmend.sandbox.providers.openai_tools import tool_faults
 from chatmend.sandbox.refusals import Fault, fault
 from chatmend.sandbox.request import Request, kind, objects
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Body = dict[str, Any]
 _ROLES = ("system", "assistant", "user", "function", "tool", "developer")
@@ -95,7 +97,7 @@ def _message(at: str, message: Body) -> Iterator[Fault]:
     yield from _calls(f"{at}.tool_calls", message)
 
 
-def _part(message: str, at: str, part: Any, role: str) -> Iterator[Fault]:  # noqa: ANN401 - a JSON value
+def _part(message: str, at: str, part: Any, role: str) -> Iterator[Fault]:
     if isinstance(part, str):
         return  # recorded requests with bare strings among the parts were answered with 200
     if not isinstance(part, dict):
@@ -197,12 +199,15 @@ def _pictures(messages: list[Any]) -> Iterator[Fault]:
         picture = look(found[1])
         if not picture.base64_valid:
             yield fault("openai-chat-image-base64-invalid")
-        elif picture.media_type not in ("image/png", "image/jpeg", "image/gif", "image/webp") or not picture.decodes:
-            yield fault("openai-chat-image-unsupported-format")
-        elif picture.media_type == "image/gif" and picture.frames > 1:
+        elif (
+            picture.media_type not in ("image/png", "image/jpeg", "image/gif", "image/webp")
+            or not picture.decodes
+            or (picture.media_type == "image/gif"
+            and picture.frames > 1)
+        ):
             yield fault("openai-chat-image-unsupported-format")
         patches = -(-picture.width // 32) * -(-picture.height // 32)
-        if patches > 30_000:  # noqa: PLR2004 - the limit stands in the text of the rule
+        if patches > 30_000:
             yield fault("openai-chat-image-patches", patches=patches)
 
 

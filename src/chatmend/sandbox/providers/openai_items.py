@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chatmend.sandbox.pictures import data_url
 from chatmend.sandbox.refusals import Fault, fault
 from chatmend.sandbox.request import Request, kind, objects
 from chatmend.sandbox.signatures import Verdict, verify
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Body = dict[str, Any]
 _TYPES = (

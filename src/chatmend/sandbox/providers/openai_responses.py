@@ -5,14 +5,16 @@ Top-level keys, input items, tools, parameters; then stored state; then what the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chatmend.sandbox.providers import openai_items
 from chatmend.sandbox.providers.openai_tools import flat_tool_faults
 from chatmend.sandbox.refusals import Fault, fault
 from chatmend.sandbox.request import Request, kind, objects
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Body = dict[str, Any]
 _KEYS = frozenset(
@@ -117,7 +119,7 @@ def _may_exist(request: Request, name: str, start: str) -> bool:
     if request.memory.responses.get((request.key, name)) is not None:
         return True
     tail = name.removeprefix(start)
-    genuine = name.startswith(start) and len(tail) >= 32 and all(c in "0123456789abcdef" for c in tail)  # noqa: PLR2004
+    genuine = name.startswith(start) and len(tail) >= 32 and all(c in "0123456789abcdef" for c in tail)
     return genuine and not request.strict_signatures
 
 

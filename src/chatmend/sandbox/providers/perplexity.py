@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from typing import TYPE_CHECKING
 
 from chatmend.sandbox.providers.chat_shape import text_of
 from chatmend.sandbox.refusals import Fault, fault
 from chatmend.sandbox.request import Request, objects
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def faults(request: Request) -> Iterator[Fault]:
@@ -17,11 +21,13 @@ def faults(request: Request) -> Iterator[Fault]:
     heard = [
         "assistant" if role == "assistant" else "user" if role in ("user", "tool") else role for role in roles[leading:]
     ]
-    if any(role not in ("user", "assistant") for role in heard) or (heard and heard[0] != "user"):
-        yield fault("perplexity-alternation")
-    elif any(left == right for left, right in zip(heard, heard[1:], strict=False)):
+    if (
+        any(role not in ("user", "assistant") for role in heard)
+        or (heard and heard[0] != "user")
+        or any(left == right for left, right in itertools.pairwise(heard))
+    ):
         yield fault("perplexity-alternation")
     if heard and heard[-1] == "assistant":
         yield fault("perplexity-last-user")
-    if sum(len(text_of(message.get("content"))) for message in messages) // 4 > 200_000:  # noqa: PLR2004 - quoted
+    if sum(len(text_of(message.get("content"))) for message in messages) // 4 > 200_000:
         yield fault("perplexity-context")

@@ -1,16 +1,20 @@
-"""The strict alternation of chat templates, as vLLM answers it: one optional system message, then user and assistant
-in turn. Tool messages and assistants with tool calls do not count, as in the templates of Mistral 0.3 and its kin.
+"""The strict alternation of chat templates, as vLLM answers it.
+
+One optional system message, then user and assistant in turn. Tool messages and assistants with tool calls do not count,
+as in the templates of Mistral 0.3 and its kin.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chatmend.sandbox.providers.chat_shape import calls, image_urls, parts
 from chatmend.sandbox.refusals import Fault, fault
 from chatmend.sandbox.request import Request, objects
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Body = dict[str, Any]
 _ID = re.compile(r"[a-zA-Z0-9]{9}\Z")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chatmend.sandbox.pictures import data_url, look
 from chatmend.sandbox.providers.chat_shape import calls, function, image_urls, parts, text_of, tool_names
 from chatmend.sandbox.refusals import Fault, fault
 from chatmend.sandbox.request import Request, objects
 from chatmend.sandbox.signatures import Verdict, verify
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Body = dict[str, Any]
 _ROLES = ("system", "user", "assistant", "tool", "function")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chatmend.sandbox.pictures import data_url, look
 from chatmend.sandbox.providers.chat_shape import calls, exchanges, function, image_urls, text_of
 from chatmend.sandbox.refusals import Fault, fault
 from chatmend.sandbox.request import Request, objects
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Body = dict[str, Any]
 _ROLES = ("system", "user", "assistant", "tool")
@@ -27,7 +29,7 @@ def faults(request: Request) -> Iterator[Fault]:
     yield from _pairs(messages)
     yield from _arguments(messages)
     yield from _pictures(messages)
-    if sum(len(text_of(message.get("content"))) for message in messages) // 4 > 202_752:  # noqa: PLR2004 - GLM-4.6
+    if sum(len(text_of(message.get("content"))) for message in messages) // 4 > 202_752:
         yield fault("zai-context")
 
 

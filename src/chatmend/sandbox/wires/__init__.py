@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from chatmend.sandbox.answers import Answer, Ask
-from chatmend.sandbox.memory import Segment
-from chatmend.sandbox.request import Request
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from chatmend.sandbox.answers import Answer, Ask
+    from chatmend.sandbox.memory import Segment
+    from chatmend.sandbox.request import Request
 
 Body = dict[str, Any]
 
@@ -34,7 +36,7 @@ class Wire(Protocol):
         """The answer as a stream."""
 
 
-def sse(data: Any, event: str | None = None) -> bytes:  # noqa: ANN401 - a JSON value
+def sse(data: Any, event: str | None = None) -> bytes:
     """One server-sent event."""
     head = f"event: {event}\n" if event else ""
     return f"{head}data: {json.dumps(data, ensure_ascii=False)}\n\n".encode("utf-8", "replace")

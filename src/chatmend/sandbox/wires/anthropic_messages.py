@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chatmend.sandbox.answers import Answer, Ask, Tool
 from chatmend.sandbox.memory import Segment, segment
@@ -14,6 +13,9 @@ from chatmend.sandbox.providers.anthropic_turns import blocks, prefix
 from chatmend.sandbox.request import Request, objects
 from chatmend.sandbox.signatures import sign
 from chatmend.sandbox.wires import pieces, sse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 Body = dict[str, Any]
 MEDIA_TYPE = "text/event-stream; charset=utf-8"
@@ -28,7 +30,7 @@ def ask(request: Request) -> Ask:
     messages = objects(body.get("messages"))
     last = blocks(messages[-1].get("content")) if messages else []
     choice = body.get("tool_choice") or {}
-    named = {"tool": choice.get("name"), "any": "required"}.get(choice.get("type"), choice.get("type", "auto"))
+    named = {"tool": choice.get("name"), "any": "required"}.get(str(choice.get("type")), choice.get("type", "auto"))
     config, thinking = body.get("output_config"), body.get("thinking")
     form = body.get("output_format") or (config.get("format") if isinstance(config, dict) else None)
     return Ask(
@@ -65,8 +67,8 @@ def segments(request: Request) -> list[Segment]:
     body, found = request.body, []
     system = body.get("system")
     system = [{"type": "text", "text": system}] if isinstance(system, str) else objects(system)
-    for piece in [*objects(body.get("tools")), *system]:
-        found.append(segment(piece, marked="cache_control" in piece))
+    head = [*objects(body.get("tools")), *system]
+    found += [segment(piece, marked="cache_control" in piece) for piece in head]
     for message in objects(body.get("messages")):
         for block in blocks(message.get("content")):
             said = {"role": message.get("role"), **_without_data(block)}

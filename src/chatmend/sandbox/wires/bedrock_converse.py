@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chatmend.sandbox import eventstream
 from chatmend.sandbox.answers import Answer, Ask, Tool
@@ -12,6 +11,9 @@ from chatmend.sandbox.memory import Segment, segment
 from chatmend.sandbox.request import Request, objects
 from chatmend.sandbox.signatures import sign
 from chatmend.sandbox.wires import pieces
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 Body = dict[str, Any]
 MEDIA_TYPE = eventstream.MEDIA_TYPE
@@ -80,7 +82,7 @@ def usage_of(answer: Answer) -> Body:
     }
 
 
-def whole(answer: Answer, request: Request) -> Body:  # noqa: ARG001 - every wire has this signature
+def whole(answer: Answer, request: Request) -> Body:
     """A ``ConverseResponse``."""
     message = {"role": "assistant", "content": _content(answer)}
     return {
@@ -102,7 +104,7 @@ def _deltas(block: Body) -> list[Body]:
     return [*deltas, {"reasoningContent": {"signature": signed["signature"]}}]
 
 
-def events(answer: Answer, request: Request) -> Iterable[bytes]:  # noqa: ARG001 - every wire has this signature
+def events(answer: Answer, request: Request) -> Iterable[bytes]:
     """The events of ``converse-stream``."""
     yield eventstream.frame("messageStart", {"role": "assistant"})
     for at, block in enumerate(_content(answer)):

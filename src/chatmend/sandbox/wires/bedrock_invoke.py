@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chatmend.sandbox import eventstream
-from chatmend.sandbox.answers import Answer
-from chatmend.sandbox.request import Request
 from chatmend.sandbox.wires import anthropic_messages
 from chatmend.sandbox.wires.anthropic_messages import MARKERS, ask, segments, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from chatmend.sandbox.answers import Answer
+    from chatmend.sandbox.request import Request
 
 MEDIA_TYPE = eventstream.MEDIA_TYPE
 __all__ = ["MARKERS", "MEDIA_TYPE", "ask", "events", "segments", "whole"]

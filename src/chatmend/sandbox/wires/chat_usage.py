@@ -5,12 +5,15 @@ Where usage stands in a stream was counted over recorded streams (see the table 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from chatmend.sandbox.answers import Answer
 from chatmend.sandbox.refusals import table
-from chatmend.sandbox.request import Request
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from chatmend.sandbox.answers import Answer
+    from chatmend.sandbox.request import Request
 
 Body = dict[str, Any]
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from chatmend.sandbox.answers import Answer
-from chatmend.sandbox.request import Request
 from chatmend.sandbox.wires import pieces, sse
 from chatmend.sandbox.wires.openai_chat import MARKERS, MEDIA_TYPE, ask, segments
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from chatmend.sandbox.answers import Answer
+    from chatmend.sandbox.request import Request
 
 Body = dict[str, Any]
 _STOPS = {"stop": "COMPLETE", "tool_calls": "TOOL_CALL", "length": "MAX_TOKENS"}
@@ -26,7 +29,7 @@ def _calls(answer: Answer) -> list[Body]:
     return [{"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.text}} for c in answer.calls]
 
 
-def whole(answer: Answer, request: Request) -> Body:  # noqa: ARG001 - every wire has this signature
+def whole(answer: Answer, request: Request) -> Body:
     """A chat response."""
     message: Body = {"role": "assistant"}
     if answer.calls:

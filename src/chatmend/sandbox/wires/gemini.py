@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chatmend.sandbox.answers import Answer, Ask, Tool
 from chatmend.sandbox.memory import Segment, segment
@@ -12,13 +11,16 @@ from chatmend.sandbox.request import Request, objects
 from chatmend.sandbox.signatures import sign
 from chatmend.sandbox.wires import pieces
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
 Body = dict[str, Any]
 MEDIA_TYPE = "text/event-stream"
 MARKERS = False
 _STOPS = {"stop": "STOP", "tool_calls": "STOP", "length": "MAX_TOKENS"}
 
 
-def either(body: Body, camel: str) -> Any:  # noqa: ANN401 - a JSON value
+def either(body: Body, camel: str) -> Any:
     """A field under its camel-case name, or its snake-case one: Google's parser takes both."""
     snake = "".join(f"_{c.lower()}" if c.isupper() else c for c in camel)
     return body.get(camel, body.get(snake))

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from chatmend.sandbox.answers import Answer
-from chatmend.sandbox.request import Request
 from chatmend.sandbox.wires import pieces
 from chatmend.sandbox.wires.openai_chat import MARKERS, ask, segments
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from chatmend.sandbox.answers import Answer
+    from chatmend.sandbox.request import Request
 
 Body = dict[str, Any]
 MEDIA_TYPE = "application/x-ndjson"
@@ -32,7 +35,7 @@ def _calls(answer: Answer) -> list[Body]:
     ]
 
 
-def whole(answer: Answer, request: Request) -> Body:  # noqa: ARG001 - every wire has this signature
+def whole(answer: Answer, request: Request) -> Body:
     """One line with everything."""
     message: Body = {"content": answer.text}
     message |= {"thinking": answer.thought} if answer.thought else {}
@@ -40,7 +43,7 @@ def whole(answer: Answer, request: Request) -> Body:  # noqa: ARG001 - every wir
     return _line(answer, message, done=True)
 
 
-def events(answer: Answer, request: Request) -> Iterable[bytes]:  # noqa: ARG001 - every wire has this signature
+def events(answer: Answer, request: Request) -> Iterable[bytes]:
     """Lines of JSON; counts are in the last one."""
     messages: list[Body] = [{"content": "", "thinking": piece} for piece in pieces(answer.thought)]
     messages += [{"content": piece} for piece in pieces(answer.text)]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chatmend.sandbox.answers import Answer, Ask, Tool
 from chatmend.sandbox.memory import Segment, segment
@@ -11,6 +10,9 @@ from chatmend.sandbox.providers.chat_shape import function, text_of
 from chatmend.sandbox.request import Request, objects
 from chatmend.sandbox.wires import CREATED, pieces, sse
 from chatmend.sandbox.wires.chat_usage import streamed_in, usage_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 Body = dict[str, Any]
 MEDIA_TYPE = "text/event-stream; charset=utf-8"
@@ -129,16 +131,17 @@ def events(answer: Answer, request: Request) -> Iterable[bytes]:
     head, usage = _head(answer, request, "chat.completion.chunk"), usage_of(answer, request)
     place = streamed_in(request)
 
-    def chunk(delta: Body, finish: str | None = None, **more: Any) -> bytes:  # noqa: ANN401 - JSON values
+    def chunk(delta: Body, more: Body, finish: str | None = None) -> bytes:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
         return sse(head | {"choices": [choice]} | more)
 
-    running = {"usage": usage} if place == "every" else {}
+    counted = {"usage": usage}
+    running = counted if place == "every" else {}
     for delta in _deltas(answer, request):
-        yield chunk(delta, **running)
-    yield chunk({}, answer.finish, **({"usage": usage} if place in ("finish", "every") else {}))
+        yield chunk(delta, running)
+    yield chunk({}, counted if place in ("finish", "every") else {}, answer.finish)
     if place == "own":
         yield sse(head | {"choices": [], "usage": usage})
     if place == "after":
-        yield chunk({"content": "", "role": "assistant"}, usage=usage)
+        yield chunk({"content": "", "role": "assistant"}, counted)
     yield b"data: [DONE]\n\n"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chatmend.sandbox.answers import Answer, Ask, Tool
 from chatmend.sandbox.memory import Segment, segment
@@ -11,6 +10,9 @@ from chatmend.sandbox.providers.chat_shape import text_of
 from chatmend.sandbox.request import Request, objects
 from chatmend.sandbox.signatures import sign
 from chatmend.sandbox.wires import CREATED, pieces, sse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 Body = dict[str, Any]
 MEDIA_TYPE = "text/event-stream; charset=utf-8"
