@@ -200,10 +200,14 @@ def test_cohere_and_groq(sandbox: Any) -> None:
     with pytest.raises(cohere.errors.BadRequestError, match="tool call id not found"):
         client.chat(model="c", messages=[*HELLO, {"role": "tool", "tool_call_id": "x", "content": "r"}])
     other = groq.Groq(api_key="k", base_url=sandbox.url("groq"), max_retries=0)
-    assert "hello there" in other.chat.completions.create(model="llama-3.3-70b", messages=HELLO).choices[0].message.content
+    assert (
+        "hello there" in other.chat.completions.create(model="llama-3.3-70b", messages=HELLO).choices[0].message.content
+    )
     assert list(other.chat.completions.create(model="llama-3.3-70b", messages=HELLO, stream=True))
     with pytest.raises(groq.BadRequestError, match="value must be a string"):
-        other.chat.completions.create(model="m", messages=[*HELLO, {"role": "tool", "tool_call_id": "x", "content": []}])
+        other.chat.completions.create(
+            model="m", messages=[*HELLO, {"role": "tool", "tool_call_id": "x", "content": []}]
+        )
 
 
 def test_azure(sandbox: Any) -> None:

@@ -119,6 +119,8 @@ class _Handler:
             return self._fail(http, number, line)
         if size > len(raw):
             return self._refuse(http, number, None, self._special("body-too-large", raw, size=size))
+        if "json" not in http.headers.get("content-type", "json"):
+            return self._refuse(http, number, None, self._special("content-type", raw))
         try:
             body = json.loads(raw)
         except (ValueError, RecursionError) as error:

@@ -51,7 +51,7 @@ class Memory:
     """Everything one server remembers."""
 
     prefixes: Recent[tuple[str, str], int] = field(default_factory=Recent)
-    responses: Recent[tuple[str, str], Any] = field(default_factory=Recent)
+    responses: Recent[tuple[str, str], Any] = field(default_factory=lambda: Recent(2_000))
 
 
 @dataclass(frozen=True, slots=True)

@@ -202,8 +202,7 @@ def _pictures(messages: list[Any]) -> Iterator[Fault]:
         elif (
             picture.media_type not in ("image/png", "image/jpeg", "image/gif", "image/webp")
             or not picture.decodes
-            or (picture.media_type == "image/gif"
-            and picture.frames > 1)
+            or (picture.media_type == "image/gif" and picture.frames > 1)
         ):
             yield fault("openai-chat-image-unsupported-format")
         patches = -(-picture.width // 32) * -(-picture.height // 32)
