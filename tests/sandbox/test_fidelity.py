@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import httpx
 import pytest
@@ -10,6 +10,9 @@ import pytest
 from chatmend.sandbox import Sandbox
 from tests.corpus import rows
 from tests.sandbox import fidelity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 pytestmark = pytest.mark.skipif(not rows("requests_accepted"), reason="the recorded requests are not here")
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 pytest.importorskip("langchain_core")
-from langchain_core.messages import AIMessage, HumanMessage, ToolMessage  # noqa: E402
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 HAIKU = "us.anthropic.claude-haiku-4-5-20251001-v1:0"
 KEYS = {"aws_access_key_id": "a", "aws_secret_access_key": "b", "region_name": "us-east-1"}
