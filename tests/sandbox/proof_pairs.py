@@ -98,12 +98,16 @@ PAIRS: dict[str, dict[str, tuple[Body, Body]]] = {
             _chat(ASKED, _CALL, {**_RESULT, "content": [{"type": "text", "text": "18 degrees"}]}),
             _WHOLE,
         ),
-        "refused-key": (_chat(ASKED, {"role": "assistant", "content": "18.", "reasoning_content": "x"}, NEXT),
-                        _chat(ASKED, {"role": "assistant", "content": "18."}, NEXT)),
+        "refused-key": (
+            _chat(ASKED, {"role": "assistant", "content": "18.", "reasoning_content": "x"}, NEXT),
+            _chat(ASKED, {"role": "assistant", "content": "18."}, NEXT),
+        ),
     },
     "moonshot": {"orphan-tool-result": _ORPHAN, "unanswered-tool-call": _UNANSWERED},
-    "zai": {"orphan-tool-result": _ORPHAN,
-            "no-user": ({"messages": [{"role": "system", "content": "x"}]}, {"messages": [ASKED]})},
+    "zai": {
+        "orphan-tool-result": _ORPHAN,
+        "no-user": ({"messages": [{"role": "system", "content": "x"}]}, {"messages": [ASKED]}),
+    },
     "minimax": {
         "two-systems": (
             _chat({"role": "system", "content": "a"}, {"role": "system", "content": "b"}, ASKED),
@@ -117,11 +121,20 @@ PAIRS: dict[str, dict[str, tuple[Body, Body]]] = {
             {"messages": [ASKED, {"role": "assistant", "content": "18."}, NEXT]},
         ),
     },
-    "ollama": {"invalid-tool-arguments": (
-        _chat(ASKED, {**_CALL, "tool_calls": [{"id": "a", "type": "function",
-                                               "function": {"name": "get_weather", "arguments": "[1]"}}]}),
-        _WHOLE,
-    )},
+    "ollama": {
+        "invalid-tool-arguments": (
+            _chat(
+                ASKED,
+                {
+                    **_CALL,
+                    "tool_calls": [
+                        {"id": "a", "type": "function", "function": {"name": "get_weather", "arguments": "[1]"}}
+                    ],
+                },
+            ),
+            _WHOLE,
+        )
+    },
     "strict": {
         "consecutive-users": (
             {"messages": [ASKED, NEXT]},
@@ -141,9 +154,10 @@ PAIRS: dict[str, dict[str, tuple[Body, Body]]] = {
     },
     "gemini": {
         "orphan-tool-result": (_gemini(_G_RESULT), _gemini(_HI, _G_CALL, _G_RESULT)),
-        "leading-tool-call": ({**_gemini(), "contents": [{"role": "model", "parts": [_G_CALL]},
-                                                         {"role": "user", "parts": [_G_RESULT]}]},
-                              _gemini(_HI, _G_CALL, _G_RESULT)),
+        "leading-tool-call": (
+            {**_gemini(), "contents": [{"role": "model", "parts": [_G_CALL]}, {"role": "user", "parts": [_G_RESULT]}]},
+            _gemini(_HI, _G_CALL, _G_RESULT),
+        ),
     },
     "bedrock": {
         "orphan-tool-result": (_converse(_B_RESULT), _converse(_HI, _B_CALL, _B_RESULT)),

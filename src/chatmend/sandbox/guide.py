@@ -7,8 +7,13 @@ _GUIDE = (
     ("Anthropic", "/anthropic", ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE"), "ANTHROPIC_API_KEY"),
     ("Gemini", "/gemini", ("GOOGLE_GEMINI_BASE_URL", "GEMINI_API_BASE=/v1beta"), "GEMINI_API_KEY"),
     ("Vertex", "/vertex", ("GOOGLE_VERTEX_BASE_URL",), ""),
-    ("Mistral", "/mistral", ("MISTRAL_BASE_URL", "MISTRAL_API_BASE"), "MISTRAL_API_KEY"),
-    ("Bedrock", "/bedrock", ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "AWS_BEDROCK_RUNTIME_ENDPOINT"), "AWS_ACCESS_KEY_ID"),
+    ("Mistral", "/mistral/v1", ("MISTRAL_BASE_URL", "MISTRAL_AZURE_API_BASE"), "MISTRAL_API_KEY"),
+    (
+        "Bedrock",
+        "/bedrock",
+        ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "AWS_BEDROCK_RUNTIME_ENDPOINT"),
+        "AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY",
+    ),
     ("Azure OpenAI", "/azure", ("AZURE_OPENAI_ENDPOINT", "AZURE_API_BASE"), "AZURE_OPENAI_API_KEY"),
     ("Ollama", "/ollama", ("OLLAMA_HOST", "OLLAMA_API_BASE"), ""),
     ("DeepSeek", "/deepseek", ("DEEPSEEK_API_BASE",), "DEEPSEEK_API_KEY"),
@@ -20,21 +25,20 @@ _GUIDE = (
     ("MiniMax", "/minimax/v1", ("MINIMAX_API_BASE",), "MINIMAX_API_KEY"),
     ("OpenRouter", "/openrouter/api/v1", ("OPENROUTER_API_BASE",), "OPENROUTER_API_KEY"),
     ("Perplexity", "/perplexity", ("PERPLEXITY_API_BASE",), "PERPLEXITYAI_API_KEY"),
-    ("strict templates", "/strict/v1", (), ""),
+    ("strict templates", "/strict/v1", ("HOSTED_VLLM_API_BASE",), ""),
 )
-"""Name, path, variables of the official SDK and of LiteLLM (``=``: with this path behind it), variable of the key."""
+"""Name, path, variables of the official SDK and of LiteLLM (``=``: with this path behind it), variables of the key."""
 
 
 def guide(root: str) -> str:
     """What to set, a block a provider; ``root`` is the URL of the server."""
     blocks = [f"chatmend sandbox on {root} (any key will do; nothing leaves this machine)"]
-    for name, path, variables, key in _GUIDE:
-        lines = [f"{name:<17} {root}{path}"]
+    for provider, path, variables, keys in _GUIDE:
+        lines = [f"{provider:<17} {root}{path}"]
         for variable in variables:
             stem, _, tail = variable.partition("=")
             lines.append(f"  export {stem}={root}{path}{tail}")
-        if key:
-            lines.append(f"  export {key}=sandbox")
+        lines += [f"  export {name}=sandbox" for name in keys.split()]
         blocks.append("\n".join(lines))
     blocks.append("LangChain reads the same variables as the SDKs, or takes base_url=. Requests:")
     return "\n".join(blocks)
