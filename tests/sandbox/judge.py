@@ -112,8 +112,9 @@ def main() -> int:
                 f"{sum(bad.values()) - unsent:4}   unsent {unsent}",
                 flush=True,
             )
-            for rule, number in bad.items():
-                print(f"    {number:3} {rule}")
+            for code in sorted({rule.partition(":")[0] for rule in bad}):
+                examples = {rule: number for rule, number in bad.items() if rule.partition(":")[0] == code}
+                print(f"    {sum(examples.values()):3} {next(iter(examples))}")
     return 1 if refused else 0
 
 

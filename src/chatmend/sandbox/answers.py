@@ -99,7 +99,7 @@ def compose(ask: Ask, answer: Answer, call_ids: list[str]) -> Answer:
 
 def shorten(answer: Answer, most: int | None) -> Answer:
     """Cut an answer off where the caller allows no more tokens."""
-    if most is None or tokens(answer.text) <= most:
+    if not isinstance(most, int) or tokens(answer.text) <= most:
         return answer
     return replace(answer, text=answer.text[: most * 4], finish="length")
 

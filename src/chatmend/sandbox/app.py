@@ -113,9 +113,7 @@ class _Handler:
             return _error_response(self._special("server-error", raw))
 
     def _judge(self, http: Http, number: int, raw: bytes, size: int) -> Response:
-        line = self._shared.script.peek()
-        if isinstance(line, Failure):
-            self._shared.script.next()
+        if line := self._shared.script.failure():
             return self._fail(http, number, line)
         if size > len(raw):
             return self._refuse(http, number, None, self._special("body-too-large", raw, size=size))
@@ -171,10 +169,10 @@ class _Handler:
         if self._endpoint.counts:
             self._shared.ledger.add(verdict)
             return JSONResponse({"input_tokens": prompt.total})
-        line = self._shared.script.next()
-        ids = self._call_ids(request, len(line.calls) if isinstance(line, Reply) else 1)
+        line = self._shared.script.reply()
+        ids = self._call_ids(request, len(line.calls) if line else 1)
         answer = _scripted(line, self._empty(request, prompt), wire.ask(request), ids)
-        return self._answer(request, answer, verdict, line if isinstance(line, Reply) else Reply())
+        return self._answer(request, answer, verdict, line or Reply())
 
     def _empty(self, request: Request, prompt: Any) -> Answer:
         default = "resp_{48}" if "responses" in self._endpoint.path else "chatcmpl-{24}"
@@ -265,8 +263,8 @@ def _fill(shape: str, digest: str) -> str:
     return _SLOT.sub(lambda slot: digest[: int(slot[1])], shape)
 
 
-def _scripted(line: object, empty: Answer, ask: Ask, call_ids: list[str]) -> Answer:
-    if not isinstance(line, Reply):
+def _scripted(line: Reply | None, empty: Answer, ask: Ask, call_ids: list[str]) -> Answer:
+    if line is None:
         return compose(ask, empty, call_ids)
     calls = tuple(Call(call_ids[at], name, arguments) for at, (name, arguments) in enumerate(line.calls))
     finish = line.finish or ("tool_calls" if calls else "stop")

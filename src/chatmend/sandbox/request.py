@@ -51,6 +51,11 @@ def objects(value: object) -> list[Body]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
+def mapping(value: object) -> Body:
+    """A JSON object; an empty one where it is something else."""
+    return value if isinstance(value, dict) else {}
+
+
 def kind(value: object) -> str:
     """How OpenAI's texts name the JSON type of a value, with its article."""
     names = {bool: "a boolean", int: "an integer", float: "a decimal", str: "a string", list: "an array"}

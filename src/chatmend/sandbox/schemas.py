@@ -16,8 +16,10 @@ _FORMATS = {
 }
 
 
-def sample(schema: Mapping[str, Any]) -> Any:
+def sample(schema: Any) -> Any:
     """A value of the schema: the first choice, the least number, every property. An object where nothing is said."""
+    if not isinstance(schema, Mapping):
+        return {}
     value = _value(schema, schema, "value", 0)
     return {} if value is None and schema.get("type", "object") in ("object", "OBJECT") else value
 

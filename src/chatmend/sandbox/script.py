@@ -52,15 +52,23 @@ class Script:
         with self._lock:
             self._lines.extend(lines)
 
-    def next(self) -> Reply | Failure | None:
-        """Take the next line, if there is one."""
+    def failure(self) -> Failure | None:
+        """Take the next line, if it is a failure."""
         with self._lock:
-            return self._lines.popleft() if self._lines else None
+            line = self._lines[0] if self._lines else None
+            if not isinstance(line, Failure):
+                return None
+            self._lines.popleft()
+            return line
 
-    def peek(self) -> Reply | Failure | None:
-        """Look at the next line, and leave it."""
+    def reply(self) -> Reply | None:
+        """Take the next line, if it is a reply."""
         with self._lock:
-            return self._lines[0] if self._lines else None
+            line = self._lines[0] if self._lines else None
+            if not isinstance(line, Reply):
+                return None
+            self._lines.popleft()
+            return line
 
     def clear(self) -> None:
         """Forget what was not used."""

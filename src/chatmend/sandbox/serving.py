@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,8 @@ def serve(
     ledger = Ledger(sys.stdout)
     shared = app.Sandbox(ledger, Script(), strict_signatures=strict_signatures)
     print(guide(f"http://{host}:{port}"), flush=True)  # noqa: T201 - it is what the caller wants to read
+    # Without this a TERM would end the process before the report is written.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
         uvicorn.run(
             app.build(shared),
@@ -45,6 +48,8 @@ def serve(
             lifespan="off",
             server_header=False,
         )
+    except KeyboardInterrupt:
+        pass  # the usual way to end it
     finally:
         if report is not None:
             ledger.write(report)

@@ -89,6 +89,8 @@ def _present(body: Body) -> Iterator[Fault]:
 
 def _tool_choice(body: Body) -> Iterator[Fault]:
     choice = body.get("tool_choice")
+    if choice is not None and not isinstance(choice, dict):
+        yield fault("anthropic-null-params", "tool_choice", wanted="an object")
     if not isinstance(choice, dict):
         return
     forced = choice.get("type") in ("any", "tool")

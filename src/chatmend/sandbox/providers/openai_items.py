@@ -193,7 +193,7 @@ def pairing(request: Request) -> Iterator[Fault]:
 
 def _calls_without_reasoning(request: Request, items: list[Body]) -> Iterator[Fault]:
     """A call whose reasoning this sandbox emitted, replayed without it."""
-    given = {item.get("id") for item in items if item.get("type") == "reasoning"}
+    given = {str(item.get("id")) for item in items if item.get("type") == "reasoning"}
     for item in items:
         needed = request.memory.responses.get((request.key, f"reasoning-of:{item.get('id')}"))
         if item.get("type") == "function_call" and needed and needed not in given:

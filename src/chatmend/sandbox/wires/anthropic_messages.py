@@ -10,7 +10,7 @@ from chatmend.sandbox.answers import Answer, Ask, Tool
 from chatmend.sandbox.memory import Segment, segment
 from chatmend.sandbox.pictures import look
 from chatmend.sandbox.providers.anthropic_turns import blocks, prefix
-from chatmend.sandbox.request import Request, objects
+from chatmend.sandbox.request import Request, mapping, objects
 from chatmend.sandbox.signatures import sign
 from chatmend.sandbox.wires import pieces, sse
 
@@ -29,7 +29,7 @@ def ask(request: Request) -> Ask:
     body = request.body
     messages = objects(body.get("messages"))
     last = blocks(messages[-1].get("content")) if messages else []
-    choice = body.get("tool_choice") or {}
+    choice = mapping(body.get("tool_choice"))
     named = {"tool": choice.get("name"), "any": "required"}.get(str(choice.get("type")), choice.get("type", "auto"))
     config, thinking = body.get("output_config"), body.get("thinking")
     form = body.get("output_format") or (config.get("format") if isinstance(config, dict) else None)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from chatmend.sandbox import eventstream
 from chatmend.sandbox.answers import Answer, Ask, Tool
 from chatmend.sandbox.memory import Segment, segment
-from chatmend.sandbox.request import Request, objects
+from chatmend.sandbox.request import Request, mapping, objects
 from chatmend.sandbox.signatures import sign
 from chatmend.sandbox.wires import pieces
 
@@ -24,29 +24,33 @@ _LATENCY = 12
 
 def ask(request: Request) -> Ask:
     """What a Converse request asks for."""
-    body, messages = request.body, request.messages
+    body, messages = request.body, objects(request.messages)
     last = objects(messages[-1].get("content")) if messages else []
     results = [block["toolResult"] for block in last if isinstance(block.get("toolResult"), dict)]
     said = " ".join(str(part.get("text", part.get("json", ""))) for r in results for part in objects(r.get("content")))
-    config = body.get("toolConfig") or {}
+    config = mapping(body.get("toolConfig"))
     specs = [tool["toolSpec"] for tool in objects(config.get("tools")) if isinstance(tool.get("toolSpec"), dict)]
-    choice = config.get("toolChoice") or {}
-    fields = body.get("additionalModelRequestFields") or {}
-    thinking = fields.get("thinking") or fields.get("reasoning_config") or {}
+    choice = mapping(config.get("toolChoice"))
+    fields = mapping(body.get("additionalModelRequestFields"))
+    thinking = mapping(fields.get("thinking") or fields.get("reasoning_config"))
     return Ask(
         said=said if results else " ".join(str(block.get("text", "")) for block in last),
-        tools=tuple(Tool(str(s.get("name")), (s.get("inputSchema") or {}).get("json") or {}) for s in specs),
-        choice=str(choice["tool"].get("name")) if "tool" in choice else "required" if "any" in choice else "auto",
+        tools=tuple(Tool(str(s.get("name")), mapping(s.get("inputSchema")).get("json") or {}) for s in specs),
+        choice=str(mapping(choice["tool"]).get("name"))
+        if "tool" in choice
+        else "required"
+        if "any" in choice
+        else "auto",
         results=bool(results),
         thinks=thinking.get("type") in ("enabled", "adaptive"),
-        most=(body.get("inferenceConfig") or {}).get("maxTokens"),
+        most=mapping(body.get("inferenceConfig")).get("maxTokens"),
     )
 
 
 def segments(request: Request) -> list[Segment]:
     """Tools, system, then blocks; a ``cachePoint`` marks what stands before it."""
     body = request.body
-    blocks = [*objects((body.get("toolConfig") or {}).get("tools")), *objects(body.get("system"))]
+    blocks = [*objects(mapping(body.get("toolConfig")).get("tools")), *objects(body.get("system"))]
     for message in objects(body.get("messages")):
         blocks += [{"role": message.get("role"), **block} for block in objects(message.get("content"))]
     found: list[Segment] = []

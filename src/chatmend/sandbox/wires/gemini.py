@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from chatmend.sandbox.answers import Answer, Ask, Tool
 from chatmend.sandbox.memory import Segment, segment
-from chatmend.sandbox.request import Request, objects
+from chatmend.sandbox.request import Request, mapping, objects
 from chatmend.sandbox.signatures import sign
 from chatmend.sandbox.wires import pieces
 
@@ -20,8 +20,10 @@ MARKERS = False
 _STOPS = {"stop": "STOP", "tool_calls": "STOP", "length": "MAX_TOKENS"}
 
 
-def either(body: Body, camel: str) -> Any:
-    """A field under its camel-case name, or its snake-case one: Google's parser takes both."""
+def either(body: Any, camel: str) -> Any:
+    """A field under its camel-case name, or its snake-case one: Google's parser takes both. None of a non-object."""
+    if not isinstance(body, dict):
+        return None
     snake = "".join(f"_{c.lower()}" if c.isupper() else c for c in camel)
     return body.get(camel, body.get(snake))
 
@@ -32,7 +34,7 @@ def ask(request: Request) -> Ask:
     config = either(body, "generationConfig") or {}
     last = objects(contents[-1].get("parts")) if contents else []
     answers = [either(part, "functionResponse") for part in last if either(part, "functionResponse")]
-    said = json.dumps(answers[-1].get("response")) if answers else _said(contents)
+    said = json.dumps(mapping(answers[-1]).get("response")) if answers else _said(contents)
     schema = either(config, "responseSchema") or either(config, "responseJsonSchema")
     wants_json = either(config, "responseMimeType") == "application/json"
     return Ask(
@@ -62,7 +64,7 @@ def _tools(body: Body) -> Iterator[Tool]:
 
 
 def _choice(body: Body) -> str:
-    config = either(either(body, "toolConfig") or {}, "functionCallingConfig") or {}
+    config = mapping(either(either(body, "toolConfig"), "functionCallingConfig"))
     mode, allowed = str(config.get("mode", "AUTO")).upper(), either(config, "allowedFunctionNames")
     if mode == "ANY":
         return str(allowed[0]) if allowed else "required"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from chatmend.sandbox.answers import Answer, Ask, Tool
 from chatmend.sandbox.memory import Segment, segment
 from chatmend.sandbox.providers.chat_shape import text_of
-from chatmend.sandbox.request import Request, objects
+from chatmend.sandbox.request import Request, mapping, objects
 from chatmend.sandbox.signatures import sign
 from chatmend.sandbox.wires import CREATED, pieces, sse
 
@@ -131,7 +131,7 @@ def _response(answer: Answer, request: Request, status: str, output: list[Body])
         "output": output,
         "parallel_tool_calls": body.get("parallel_tool_calls", True),
         "previous_response_id": body.get("previous_response_id"),
-        "reasoning": {"effort": (body.get("reasoning") or {}).get("effort"), "summary": None},
+        "reasoning": {"effort": mapping(body.get("reasoning")).get("effort"), "summary": None},
         "service_tier": "default",
         "store": body.get("store") is not False,
         "temperature": body.get("temperature", 1.0),
