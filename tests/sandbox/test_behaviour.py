@@ -190,6 +190,18 @@ def test_a_stream_can_be_cut_in_the_middle(sandbox: Any) -> None:
     assert sandbox.requests[-1].note == "the stream was cut, as scripted"
 
 
+def test_a_client_that_goes_away_in_the_middle_of_a_stream_is_noted(sandbox: Any) -> None:
+    sandbox.script([Reply(text="a very long text " * 200_000)])
+    body = {"model": "gpt-4o", "messages": [HELLO], "stream": True}
+    with httpx.stream("POST", sandbox.url(CHAT), json=body) as response:
+        next(response.iter_lines())
+    for _ in range(200):  # the server notices while it answers others
+        chat(sandbox, HELLO)
+        if any(verdict.note for verdict in sandbox.requests):
+            break
+    assert "the client went away in the middle of the stream" in {verdict.note for verdict in sandbox.requests}
+
+
 @pytest.mark.parametrize(
     ("path", "status", "said"),
     [

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 _BIG = 65_536
 """Bodies from this size are judged in a thread: decoding images must not stop other clients."""
+_LOOK_UP = 64
+"""After so many events of a stream the server looks whether the client is still there."""
 _SLOT = re.compile(r"\{(\d+)\}")
 _CREDENTIALS = ("authorization", "x-api-key", "x-goog-api-key", "api-key")
 
@@ -172,7 +174,7 @@ class _Handler:
         line = self._shared.script.reply()
         ids = self._call_ids(request, len(line.calls) if line else 1)
         answer = _scripted(line, self._empty(request, prompt), wire.ask(request), ids)
-        return self._answer(request, answer, verdict, line or Reply())
+        return self._answer(http, request, answer, verdict, line or Reply())
 
     def _empty(self, request: Request, prompt: Any) -> Answer:
         default = "resp_{48}" if "responses" in self._endpoint.path else "chatcmpl-{24}"
@@ -183,7 +185,7 @@ class _Handler:
         shape, digest = str(self._table.settings.get("call_id", "call_{24}")), request.digest()
         return [_fill(shape, _id(f"{digest}{at}")) for at in range(number)]
 
-    def _answer(self, request: Request, answer: Answer, verdict: Verdict, line: Reply) -> Response:
+    def _answer(self, http: Http, request: Request, answer: Answer, verdict: Verdict, line: Reply) -> Response:
         wire = self._endpoint.wire
         headers = {"x-request-id": f"req_{request.digest()[:24]}"}
         if self._endpoint.table == "anthropic":
@@ -194,14 +196,16 @@ class _Handler:
             return _Late(
                 line.first_token_after, json.dumps(body, ensure_ascii=False).encode("utf-8", "replace"), headers
             )
-        events = self._stream(wire.events(answer, request), line, verdict)
+        events = self._stream(http, wire.events(answer, request), line, verdict)
         return StreamingResponse(events, media_type=wire.MEDIA_TYPE, headers=headers)
 
-    async def _stream(self, events: Iterable[bytes], line: Reply, verdict: Verdict) -> AsyncIterator[bytes]:
+    async def _stream(self, http: Http, events: Iterable[bytes], line: Reply, verdict: Verdict) -> AsyncIterator[bytes]:
         note = "the client went away in the middle of the stream"
         try:
             await asyncio.sleep(line.first_token_after)
             for at, event in enumerate(events):
+                if at % _LOOK_UP == 0 and await http.is_disconnected():
+                    return
                 if at == line.cut_after:
                     note = "the stream was cut, as scripted"
                     raise StreamCutError

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections import Counter, deque
 from dataclasses import asdict, dataclass, field
@@ -88,7 +89,7 @@ class Ledger:
             self._counts.clear()
 
     def report(self) -> dict[str, Any]:
-        """Counts by provider and rule, and the refusals, without request bodies."""
+        """Counts by provider and rule, and the refusals; neither bodies nor texts, which may quote them."""
         counts: dict[str, dict[str, int]] = {}
         for (provider, rule), number in sorted(self._counts.items()):
             counts.setdefault(provider, {})[rule] = number
@@ -96,13 +97,15 @@ class Ledger:
         for verdict in self:
             if verdict.refused:
                 shown = asdict(verdict)
-                del shown["body"]
+                del shown["body"], shown["text"]
                 refusals.append(shown)
         return {"requests": sum(self._counts.values()), "counts": counts, "refusals": refusals}
 
     def write(self, path: str | Path) -> None:
-        """Write the report as JSON."""
-        Path(path).write_text(json.dumps(self.report(), indent=2) + "\n", encoding="utf-8")
+        """Write the report as JSON, for the owner's eyes only."""
+        handle = os.open(Path(path), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(json.dumps(self.report(), indent=2) + "\n")
 
 
 def _printable(line: str) -> str:

@@ -250,19 +250,19 @@ def prefix(request: Request, stop: int) -> str:
 
 def _signatures(request: Request, runs: list[Turn]) -> Iterator[Fault]:
     latest = next((turn for turn in reversed(runs) if turn.role == "assistant"), None)
-    for turn in runs:
-        for at, i, block in turn.of(*_THOUGHTS):
-            place, redacted = f"messages.{at}.content.{i}", block.get("type") == "redacted_thinking"
-            text = "" if redacted else str(block.get("thinking", ""))
-            said = str(block.get("data" if redacted else "signature", ""))
-            verdict = verify(said, request.model, text, prefix(request, turn.start))
-            invalid = "anthropic-redacted-thinking-data" if redacted else "anthropic-thinking-signature-invalid"
-            if verdict is Verdict.MODIFIED:
-                yield fault("anthropic-thinking-modified" if turn is latest else invalid, place)
-            elif verdict is Verdict.MALFORMED or (verdict is Verdict.FOREIGN and request.strict_signatures):
-                yield fault(invalid, place)
-            elif verdict is Verdict.MOVED:
-                yield fault("anthropic-thinking-bound-conversation", place)
+    thoughts = [(turn, *entry) for turn in runs for entry in turn.of(*_THOUGHTS)]
+    for turn, at, i, block in thoughts:
+        place, redacted = f"messages.{at}.content.{i}", block.get("type") == "redacted_thinking"
+        text = "" if redacted else str(block.get("thinking", ""))
+        said = str(block.get("data" if redacted else "signature", ""))
+        verdict = verify(said, request.model, text, prefix(request, turn.start))
+        invalid = "anthropic-redacted-thinking-data" if redacted else "anthropic-thinking-signature-invalid"
+        if verdict is Verdict.MODIFIED:
+            yield fault("anthropic-thinking-modified" if turn is latest else invalid, place)
+        elif verdict is Verdict.MALFORMED or (verdict is Verdict.FOREIGN and request.strict_signatures):
+            yield fault(invalid, place)
+        elif verdict is Verdict.MOVED:
+            yield fault("anthropic-thinking-bound-conversation", place)
 
 
 def _last(request: Request, runs: list[Turn]) -> Iterator[Fault]:
