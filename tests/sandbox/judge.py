@@ -85,7 +85,11 @@ def verdict(sandbox: Sandbox, target: str, messages: Json) -> str:
         )
     except Exception as error:  # noqa: BLE001 - LiteLLM raises whatever a broken transcript makes it raise
         said = sandbox.refusals
-        return f"{said[0].rule}: {said[0].text[:160]}" if said else f"unsent {type(error).__name__}"
+        return (
+            f"{said[0].rule}: {said[0].text[:160]}"
+            if said
+            else f"unsent {type(error).__name__}: {' '.join(str(error).split())[:160]}"
+        )
     return "accepted"
 
 
