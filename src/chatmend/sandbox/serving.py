@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import socket
 import sys
 from typing import TYPE_CHECKING
 
@@ -28,26 +29,23 @@ def serve(
 
     Prints the base URLs and environment variables, then one line a request. ``report`` names a JSON file that is
     written at the end: counts by provider and rule, and every refusal. ``strict_signatures`` also refuses signatures
-    that this sandbox did not make. It binds to this machine only, unless ``host`` says otherwise.
+    that this sandbox did not make. It binds to this machine only, unless ``host`` says otherwise. Port 0: any free one.
 
     Raises:
         OSError: if the port is taken.
     """
     ledger = Ledger(sys.stdout)
     shared = app.Sandbox(ledger, Script(), strict_signatures=strict_signatures)
-    print(guide(f"http://{host}:{port}"), flush=True)  # noqa: T201 - it is what the caller wants to read
+    listening = socket.create_server((host, port))
+    address = f"http://{host}:{listening.getsockname()[1]}"
+    print(guide(address), flush=True)  # noqa: T201 - it is what the caller wants to read
     # Without this a TERM would end the process before the report is written.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    config = uvicorn.Config(
+        app.build(shared), log_level="warning", access_log=False, lifespan="off", server_header=False
+    )
     try:
-        uvicorn.run(
-            app.build(shared),
-            host=host,
-            port=port,
-            log_level="warning",
-            access_log=False,
-            lifespan="off",
-            server_header=False,
-        )
+        uvicorn.Server(config).run([listening])
     except KeyboardInterrupt:
         pass  # the usual way to end it
     finally:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from chatmend.sandbox.providers.chat_shape import calls, exchanges, function, orphans, parts, text_of
 from chatmend.sandbox.refusals import Fault, fault
-from chatmend.sandbox.request import Request, objects
+from chatmend.sandbox.request import Request, mapping, objects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,12 +94,13 @@ def _turns(messages: list[Any]) -> Iterator[Fault]:
 
 
 def _reasoning(request: Request) -> Iterator[Fault]:
-    thinking = request.body.get("thinking")
-    if isinstance(thinking, dict) and thinking.get("type") == "disabled":
+    asked = mapping(request.body.get("thinking")).get("type")
+    if asked == "disabled":
         return
+    code = "deepseek-reasoning-content-asked" if asked == "enabled" else "deepseek-reasoning-content-required"
     for message in objects(request.messages):
         if message.get("role") == "assistant" and calls(message) and message.get("reasoning_content") is None:
-            yield fault("deepseek-reasoning-content-required")
+            yield fault(code)
 
 
 def _context(request: Request) -> Iterator[Fault]:
