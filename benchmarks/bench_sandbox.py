@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 CLIENTS, PORT = 200, 18_090
-_BODY = json.dumps({"model": "gpt-4o", "messages": [{"role": "user", "content": "hello there"}]}).encode()
+_BODY = json.dumps({"model": "gpt-4o", "messages": [{"role": "user", "content": "hello there 0000000000"}]}).encode()
 _REQUEST = (
     b"POST /openai/v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
     b"authorization: Bearer k\r\ncontent-length: %d\r\n\r\n" % len(_BODY)
@@ -27,7 +27,10 @@ _SERVE = (
 async def _client(stop: float, counts: dict[str, int]) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", PORT)
     while time.monotonic() < stop:
-        writer.write(_REQUEST)
+        number = counts["right"] + counts["wrong"]
+        writer.write(
+            _REQUEST.replace(b"0000000000", b"%010d" % number)
+        )  # another prompt each time: caches must not grow
         head = await reader.readuntil(b"\r\n\r\n")
         length = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
         body = await reader.readexactly(length)
