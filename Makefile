@@ -6,7 +6,7 @@ COUNT ?= 20000
 PY := $(VENV)/bin/python
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check docs-rules bench harm fuzz kill usage-report clean
+.PHONY: demo test check docs-rules bench harm fuzz kill usage-report fidelity cassettes judge clean
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py
@@ -42,6 +42,16 @@ kill: $(VENV)/.dev
 # Exactness on recorded usage, beside LiteLLM, LangChain and genai-prices.
 usage-report: $(VENV)/.report
 	PYTHONPATH=. $(PY) benchmarks/usage_report.py
+
+fidelity: $(VENV)/.dev
+	$(PY) -m tests.sandbox.fidelity
+
+# LIVE=1 records against the real providers whose keys are in the environment.
+cassettes: $(VENV)/.dev
+	LIVE=$(LIVE) $(PY) -m tests.sandbox.record
+
+judge: $(VENV)/.dev
+	LITELLM_LOCAL_MODEL_COST_MAP=True $(PY) -m tests.sandbox.judge
 
 clean:
 	rm -rf $(VENV)

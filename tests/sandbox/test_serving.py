@@ -1,0 +1,41 @@
+"""The sandbox in the foreground: it tells its address, logs verdicts, and leaves a report when it is ended."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from typing import Any
+
+import httpx
+import pytest
+
+SERVE = "from chatmend.sandbox import serve; serve(port=0, report={report!r})"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_logs_each_verdict_and_writes_the_report_at_the_end(tmp_path: Any, number: int) -> None:
+    report = tmp_path / "out.json"
+    command = [sys.executable, "-c", SERVE.format(report=str(report))]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603 - our own command
+        assert process.stdout is not None
+        lines = iter(process.stdout.readline, "")
+        root = re.search(r"http://\S+", next(lines))
+        assert root is not None
+        assert any("Requests:" in line for line in lines)
+        httpx.post(f"{root[0]}/openai/v1/chat/completions", json={"model": "gpt-4o", "messages": []})
+        assert "refused  openai-chat-messages-empty" in next(lines)
+        process.send_signal(number)
+    assert json.loads(report.read_text())["counts"] == {"openai": {"openai-chat-messages-empty": 1}}
+    assert report.stat().st_mode & 0o077 == 0
+
+
+def test_a_port_that_is_taken_is_an_oserror(sandbox: Any) -> None:
+    from chatmend.sandbox import serve  # noqa: PLC0415 - beside the fixture of the same room
+
+    with pytest.raises(OSError, match="in use"):
+        serve(port=sandbox.port)
