@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Any
 from chatmend.changes import Change, Effect
 from chatmend.dialects import DIALECTS, Dialect, recognise
 from chatmend.errors import ReplayError, TranscriptError
+from chatmend.images.recompressor import COMMON
 from chatmend.policy import Policy
 from chatmend.report import report
 from chatmend.request import last_pass, whole_transcript
-from chatmend.rules import RULES, Context
+from chatmend.rules import Context, rules_for
 from chatmend.targets import Limits, Target, resolve
 from chatmend.transcript import Thinking
 from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
+    from chatmend.images.recompressor import Recompressor
     from chatmend.rules import Rule
     from chatmend.transcript import Message
 
@@ -63,6 +65,7 @@ def repair(  # noqa: PLR0913 - what stands beside the messages counts
     thinking: object = None,
     policy: Policy | None = None,
     dialect: str | None = None,
+    recompressor: Recompressor | None = None,
 ) -> Repaired:
     """Repair a transcript for a target.
 
@@ -74,6 +77,7 @@ def repair(  # noqa: PLR0913 - what stands beside the messages counts
         thinking: the request's thinking setting; a true value or ``{"type": "enabled"}`` counts as on.
         policy: the choices that only the caller can make.
         dialect: ``openai_chat`` or ``anthropic_messages``; recognised when not given.
+        recompressor: what recompresses images, with its cache; by default one that the whole process shares.
 
     Raises:
         TranscriptError: ``messages`` is no list.
@@ -86,7 +90,8 @@ def repair(  # noqa: PLR0913 - what stands beside the messages counts
     place = resolve(target) if isinstance(target, str) else target
     limits = chosen.apply(place.hygiene if chosen.rules == "hygiene" else place.limits)
     spoken = DIALECTS[dialect] if dialect else recognise(messages)
-    context = Context(limits, spoken, chosen, thinking=_is_on(thinking), tools=bool(tools))
+    images = recompressor or COMMON
+    context = Context(limits, spoken, chosen, images, thinking=_is_on(thinking), tools=bool(tools))
     run = _Run(messages, context)
     run.start()
     return run.finish(system, tools)
@@ -112,10 +117,12 @@ class _Run:
     changes: list[Change] = field(default_factory=list)
     hoisted: list[str] = field(default_factory=list)
     memory: Memory = field(default_factory=Memory)
+    rules: tuple[Rule, ...] = ()
 
     def start(self) -> None:
         """Visit each window once; a clean one costs a scan."""
-        if self.context.limits == Limits():
+        self.rules = rules_for(self.context.limits)
+        if not self.rules:
             return
         messages = self.native
         if changed := whole_transcript(messages, self.context):
@@ -162,7 +169,7 @@ class _Run:
         followed = any(not message.is_assistant for message in said)
         window = Window(said, list(range(start, stop)), opening, followed, last=stop == len(messages))
         before = len(self.changes)
-        for rule in RULES:
+        for rule in self.rules:
             if rule.symptoms & mask or rule.name in _ALWAYS:
                 known = len(self.changes)
                 self._apply(rule, window, (start, stop))

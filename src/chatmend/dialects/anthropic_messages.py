@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from chatmend.dialects.content import read_content, read_part, write_content, write_part
+from chatmend.dialects.image_scan import image_holders
 from chatmend.dialects.part_scan import part_scanner
 from chatmend.dialects.roles import role_of
 from chatmend.jsontext import is_sound
@@ -140,6 +141,7 @@ def _message_scanner(limits: Limits) -> Any:  # noqa: ANN401 - a closure
     from chatmend.dialects.openai_scan import call_scanner
 
     scan_parts, scan_calls = part_scanner(limits), call_scanner(limits)
+    holders = image_holders(limits)
 
     def scan_message(native: dict[str, Any], ids: list[str] | None, answered: list[str], *, late: bool) -> int:
         content = native.get("content")
@@ -173,7 +175,10 @@ def _message_scanner(limits: Limits) -> Any:  # noqa: ANN401 - a closure
                 else:
                     answered.append(call_id)
                 if inner.__class__ is list:
-                    mask |= scan_parts(inner)
+                    inside = scan_parts(inner)
+                    if inside & Symptom.MEDIA and "tool" in holders and not block.get("is_error"):
+                        inside ^= Symptom.MEDIA
+                    mask |= inside
                 elif inner is None:
                     mask |= Symptom.CONTENT if "content" in block else 0
                 elif inner.__class__ is not str:
@@ -185,7 +190,10 @@ def _message_scanner(limits: Limits) -> Any:  # noqa: ANN401 - a closure
                 if called:
                     mask |= Symptom.CALLS
         if rest or not content:
-            mask |= scan_parts(rest)
+            beside = scan_parts(rest)
+            if beside & Symptom.MEDIA and native.get("role") in holders:
+                beside ^= Symptom.MEDIA
+            mask |= beside
         if ids is not None and rest and isinstance(rest[-1], dict) and str(rest[-1].get("text", ""))[-1:].isspace():
             mask |= Symptom.TURNS
         return mask

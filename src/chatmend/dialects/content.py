@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from chatmend.dialects.pictures import picture
 from chatmend.transcript import Media, Opaque, Text, Thinking
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def read_part(native: Native) -> Part:
         return Thinking("", data if isinstance(data, str) else None, redacted=True, native=native)
     if isinstance(kind, str) and kind in MEDIA:
         return Media(native, MEDIA[kind])
-    return Opaque(native)
+    return Media(native) if picture(native) else Opaque(native)
 
 
 def _thinking(native: dict[str, object]) -> Thinking:

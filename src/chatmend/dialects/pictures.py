@@ -145,3 +145,47 @@ def told(native: Native, text: str) -> _Part:
     if part.get("type") == "input_image":
         return {"type": "input_text", "text": text, **kept}
     return {"text": text} if is_image(part) else {"type": "text", "text": text, **kept}
+
+
+_SHAPES = {"openai_chat": frozenset({"url", "url-object", "file"}), "anthropic_messages": frozenset({"source"})}
+
+
+def is_native_shape(found: Picture, dialect: str) -> bool:
+    """Whether the dialect itself has images in this form; True for a dialect that nothing is translated into."""
+    return dialect not in _SHAPES or found.shape in _SHAPES[dialect]
+
+
+def translated(native: _Part, found: Picture, dialect: str) -> _Part | None:
+    """The image in the dialect's own form, with its cache marker; None where that cannot be said."""
+    kept = {key: native[key] for key in ("cache_control",) if key in native}
+    link = _link(native) if found.payload is None else None
+    if found.payload is None and link is None:
+        return None
+    probe = found.payload.probe() if found.payload is not None else None
+    label = (found.payload.label if found.payload else None) or (probe.media_type if probe else "")
+    text = link or encoded_text(found)
+    if dialect == "anthropic_messages":
+        data = {"type": "url", "url": text} if link else {"type": "base64", "media_type": label, "data": text}
+        return {"type": "image", "source": data, **kept}
+    url: dict[str, Any] = {"url": text if link else f"data:{label};base64,{text}"}
+    if found.detail is not None:
+        url["detail"] = found.detail
+    return {"type": "image_url", "image_url": url, **kept}
+
+
+def encoded_text(found: Picture) -> str:
+    """The base64 of an image's data, as it stands where it is text."""
+    payload = found.payload
+    if payload is None:
+        return ""
+    return payload.data[payload.start :] if isinstance(payload.data, str) else encoded(payload.data)
+
+
+def _link(native: _Part) -> str | None:
+    """The link of an image that is given by one."""
+    for holder in (native, native.get("image_url"), native.get("source")):
+        if isinstance(holder, dict):
+            for key in ("url", "image_url"):
+                if isinstance(holder.get(key), str):
+                    return str(holder[key])
+    return None

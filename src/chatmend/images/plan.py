@@ -28,7 +28,6 @@ class Defect(StrEnum):
     UNUSUAL = "unusual"
     PIXELS = "pixels"
     BYTES = "bytes"
-    LABEL = "label"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,19 +44,15 @@ class Plan:
     """The original would be accepted: it stays unless the result is clearly smaller."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """How an image is asked to be seen."""
+def diagnose(probe: Probe, limits: ImageLimits, text_size: int, detail: object = None) -> Defect | None:
+    """The first defect of an image for a target; None for one that passes. Its label is judged apart.
 
-    mode: str = "fit"
-    """``fit``: only what would be refused, or is never seen, is recompressed; ``native``: to the size that the model
-    sees."""
-    detail: object = None
-    """The image's own ``detail``."""
-
-
-def diagnose(probe: Probe, limits: ImageLimits, text_size: int, wish: Wish, label: str | None) -> Defect | None:
-    """The first defect of an image for a target; None for one that passes."""
+    Args:
+        probe: what is known of the image.
+        limits: what the target takes.
+        text_size: its length as base64.
+        detail: the image's own ``detail``.
+    """
     if probe.fault and limits.decoded:
         return Defect.UNREADABLE
     if limits.types is not None and probe.type not in limits.types and (probe.type != "unknown" or limits.decoded):
@@ -68,13 +63,18 @@ def diagnose(probe: Probe, limits: ImageLimits, text_size: int, wish: Wish, labe
         return Defect.ROTATED
     if limits.plain_only and (probe.cmyk or probe.depth > 8):  # noqa: PLR2004 - bits
         return Defect.UNUSUAL
-    if probe.width and not _has_good_size(probe.shown, limits, wish):
+    if probe.width and not _has_good_size(probe.shown, limits, detail):
         return Defect.PIXELS
     if not _has_good_weight(probe, limits, text_size):
         return Defect.BYTES
-    if (limits.strict_base64 and not probe.clean) or (limits.label_checked and not is_label(label, probe)):
-        return Defect.LABEL
     return None
+
+
+def is_mislabelled(probe: Probe, limits: ImageLimits, label: str | None) -> bool:
+    """Whether the data would be taken under another label, or in another spelling of base64."""
+    if probe.fault or probe.type == "unknown" or (limits.types is not None and probe.type not in limits.types):
+        return False
+    return (limits.strict_base64 and not probe.clean) or (limits.label_checked and not is_label(label, probe))
 
 
 def is_label(label: str | None, probe: Probe) -> bool:
@@ -84,10 +84,12 @@ def is_label(label: str | None, probe: Probe) -> bool:
     return _ALIASES.get(label, label) == probe.media_type
 
 
-def _has_good_size(size: Size, limits: ImageLimits, wish: Wish) -> bool:
-    if wish.mode == "native":
-        return _is_legal_size(size, limits) and seen_size(limits, size, wish.detail) == size
-    return _is_legal_size(size, limits) and within(size, side=_useful_side(limits, wish), pixels=limits.useful_pixels) == size
+def _has_good_size(size: Size, limits: ImageLimits, detail: object) -> bool:
+    if not _is_legal_size(size, limits):
+        return False
+    if limits.native:
+        return seen_size(limits, size, detail) == size
+    return within(size, side=_useful_side(limits, detail), pixels=limits.useful_pixels) == size
 
 
 def _is_legal_size(size: Size, limits: ImageLimits) -> bool:
@@ -100,8 +102,8 @@ def _is_legal_size(size: Size, limits: ImageLimits) -> bool:
     )
 
 
-def _useful_side(limits: ImageLimits, wish: Wish) -> int | None:
-    if wish.detail == "low" and limits.low_side:
+def _useful_side(limits: ImageLimits, detail: object) -> int | None:
+    if detail == "low" and limits.low_side:
         return min(limits.low_side, limits.useful_side or limits.low_side)
     return limits.useful_side
 
@@ -121,7 +123,7 @@ def most_bytes(limits: ImageLimits) -> int | None:
     return min(own, share) if own and share else own or share
 
 
-def plan(probe: Probe, limits: ImageLimits, text_size: int, wish: Wish) -> Plan | str:
+def plan(probe: Probe, limits: ImageLimits, text_size: int, detail: object = None) -> Plan | str:
     """What an image with a defect should become, or why it cannot become anything."""
     if probe.type in _SCRIPTS or probe.fault in ("empty", "not base64"):
         return "it is no picture" if probe.type in _SCRIPTS else str(probe.fault)
@@ -131,17 +133,17 @@ def plan(probe: Probe, limits: ImageLimits, text_size: int, wish: Wish) -> Plan 
         longer, shorter = max(size), max(min(size), 1)
         if limits.max_aspect and longer > limits.max_aspect * shorter:
             return "too narrow"
-        side = min((s for s in (limits.max_side, _useful_side(limits, wish)) if s), default=None)
+        side = min((s for s in (limits.max_side, _useful_side(limits, detail)) if s), default=None)
         most = (limits.max_pixels, limits.useful_pixels, int(budget / _WORST) if budget else None)
         size = within(size, side=side, pixels=min((p for p in most if p), default=None))
-        if wish.mode == "native":
-            size = seen_size(limits, size, wish.detail)
+        if limits.native:
+            size = seen_size(limits, size, detail)
         if min(size) < limits.min_side:
             grown = limits.min_side / max(min(size), 1)
             size = round(size[0] * grown), round(size[1] * grown)
-    defect = diagnose(probe, limits, text_size, Wish(), None)
-    legal = defect is None or (defect in (Defect.PIXELS, Defect.BYTES) and _is_accepted(probe, limits, text_size))
-    return Plan(size, limits.written, budget, legal and wish.mode != "native")
+    defect = diagnose(probe, limits, text_size, detail)
+    legal = defect in (None, Defect.PIXELS, Defect.BYTES) and _is_accepted(probe, limits, text_size)
+    return Plan(size, limits.written, budget, legal and not limits.native)
 
 
 def _is_accepted(probe: Probe, limits: ImageLimits, text_size: int) -> bool:

@@ -1,12 +1,17 @@
 """The rules in the order in which they run on a window; each line says why it stands there."""
 
+from dataclasses import replace
+
 from chatmend.rules import (
+    animated_image,
     consecutive_roles,
     duplicate_call_id,
     duplicate_tool_result,
     emptied_window,
     empty_text,
+    foreign_image_part,
     foreign_thinking,
+    heavy_image,
     invalid_call_id,
     invalid_thought_signature,
     invalid_tool_arguments,
@@ -17,23 +22,33 @@ from chatmend.rules import (
     listed_content,
     lone_surrogate,
     malformed_tool_call,
+    mislabelled_image,
+    misplaced_image,
     misplaced_system,
     missing_call_id,
     missing_reasoning,
     missing_tool_result,
     null_content,
     orphan_tool_result,
+    oversized_image,
     parallel_calls,
+    refused_image_type,
     refused_key,
+    rotated_image,
     split_assistant_turn,
     tool_result_order,
     trailing_assistant,
     unknown_part,
     unknown_role,
+    unreadable_image,
     unreadable_message,
+    unseen_image,
     unsupported_tools,
+    unusual_pixels,
 )
 from chatmend.rules.rule import Context, Rule
+from chatmend.targets.image_limits import ImageLimits
+from chatmend.targets.limits import Limits
 
 RULES: tuple[Rule, ...] = (
     unreadable_message.RULE,  # first of all every message must be one
@@ -41,6 +56,16 @@ RULES: tuple[Rule, ...] = (
     foreign_thinking.RULE,  # needs the provenance that refused_key takes away
     unknown_role.RULE,  # every rule below asks for roles
     legacy_function.RULE,  # its calls and results take part in the pairing
+    unseen_image.RULE,  # images before unknown parts: an image in a foreign form must not be told as text
+    foreign_image_part.RULE,
+    mislabelled_image.RULE,  # first what is free; each of the next leaves what the ones behind it would find
+    unreadable_image.RULE,
+    refused_image_type.RULE,
+    animated_image.RULE,
+    rotated_image.RULE,
+    unusual_pixels.RULE,
+    oversized_image.RULE,
+    heavy_image.RULE,
     unknown_part.RULE,  # parts are settled before they are moved
     malformed_tool_call.RULE,  # before pairing: what is no call needs no result
     unsupported_tools.RULE,  # before pairing: nothing is left to pair
@@ -53,6 +78,7 @@ RULES: tuple[Rule, ...] = (
     split_assistant_turn.RULE,  # results stand behind the run, so the run can be one
     tool_result_order.RULE,  # the calls have their final order
     parallel_calls.RULE,  # splits what is paired
+    misplaced_image.RULE,  # results stand where they will be sent
     duplicate_call_id.RULE,  # ids are given to calls that stay
     invalid_call_id.RULE,  # after duplicates, whose new ids are legal
     invalid_tool_name.RULE,
@@ -70,4 +96,14 @@ RULES: tuple[Rule, ...] = (
     trailing_assistant.RULE,
 )
 
-__all__ = ["RULES", "Context", "Rule"]
+IMAGE_RULES: tuple[Rule, ...] = tuple(rule for rule in RULES if rule.code.startswith("IMG"))
+
+
+def rules_for(limits: Limits) -> tuple[Rule, ...]:
+    """The rules that a target's limits call for: those about images alone where it has no others, or none."""
+    if limits == Limits():
+        return ()
+    return IMAGE_RULES if replace(limits, images=ImageLimits()) == Limits() else RULES
+
+
+__all__ = ["IMAGE_RULES", "RULES", "Context", "Rule", "rules_for"]

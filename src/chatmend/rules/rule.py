@@ -6,6 +6,7 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from chatmend.images.recompressor import COMMON, Recompressor
 from chatmend.policy import Policy
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ class Context:
     limits: Limits
     dialect: Dialect
     policy: Policy = field(default_factory=Policy)
+    recompressor: Recompressor = COMMON
     thinking: bool = False
     tools: bool = False
     """Whether tools are declared."""

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 class ImageLimits:
     """The facts about images that rules ask for, and how the target itself scales and counts them."""
 
+    native: bool = False
+    """The caller wants exactly the size that the model sees (``Policy(images="native")``); no fact of the target."""
+
     # Where
     vision: bool = True
     """The model sees images at all."""
