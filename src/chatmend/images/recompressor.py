@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from importlib.metadata import version
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -81,7 +80,9 @@ class Recompressor:
 @lru_cache(maxsize=1024)
 def _fingerprint(plan: Plan) -> str:
     """What else a result depends on: the plan, our revision, and the encoders."""
-    told = (plan.size, sorted(plan.types), plan.max_bytes, plan.legal, REVISION, version("pillow"))
+    from PIL import __version__
+
+    told = (plan.size, sorted(plan.types), plan.max_bytes, plan.legal, REVISION, __version__)
     return hashlib.sha256(repr(told).encode()).hexdigest()[:16]
 
 
