@@ -1,7 +1,8 @@
 """chatmend repairs LLM chat transcripts so that strict providers accept them, and says what it changed."""
 
 from chatmend.changes import Change, Effect
-from chatmend.errors import ChatmendError, PolicyError, ReplayError, TargetError, TranscriptError
+from chatmend.errors import ChatmendError, ImageError, PolicyError, ReplayError, TargetError, TranscriptError
+from chatmend.images.once import recompress
 from chatmend.policy import Policy
 from chatmend.repair import Repaired, RepairedRequest, check, repair, repair_request, replay
 from chatmend.targets import Limits, Target, resolve
@@ -10,6 +11,7 @@ __all__ = [
     "Change",
     "ChatmendError",
     "Effect",
+    "ImageError",
     "Limits",
     "Policy",
     "PolicyError",
@@ -20,6 +22,7 @@ __all__ = [
     "TargetError",
     "TranscriptError",
     "check",
+    "recompress",
     "repair",
     "repair_request",
     "replay",

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from chatmend.changes import Change, Effect
 from chatmend.dialects import DIALECTS, Dialect, recognise
 from chatmend.errors import ReplayError, TranscriptError
-from chatmend.images.recompressor import COMMON
 from chatmend.policy import Policy
 from chatmend.report import report
 from chatmend.request import last_pass, whole_transcript
@@ -90,8 +89,7 @@ def repair(  # noqa: PLR0913 - what stands beside the messages counts
     place = resolve(target) if isinstance(target, str) else target
     limits = chosen.apply(place.hygiene if chosen.rules == "hygiene" else place.limits)
     spoken = DIALECTS[dialect] if dialect else recognise(messages)
-    images = recompressor or COMMON
-    context = Context(limits, spoken, chosen, images, thinking=_is_on(thinking), tools=bool(tools))
+    context = Context(limits, spoken, chosen, recompressor, thinking=_is_on(thinking), tools=bool(tools))
     run = _Run(messages, context)
     run.start()
     return run.finish(system, tools)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from chatmend.images.probe import probe
+from chatmend.images.probe import probe_image
 from chatmend.images.reader import base64_reader
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Payload:
 
     def probe(self) -> Probe:
         """What the image is."""
-        return probe(self.data, self.start)
+        return probe_image(self.data, self.start)
 
     def key(self) -> bytes:
         """A hash of the content: SHA-256 of the base64 text, or of the bytes."""

@@ -24,7 +24,7 @@ _BY_MAGIC: tuple[tuple[bytes, Callable[[Reader], Probe]], ...] = (
 )
 
 
-def probe(data: str | bytes | bytearray | memoryview, start: int = 0) -> Probe:
+def probe_image(data: str | bytes | bytearray | memoryview, start: int = 0) -> Probe:
     """Look at an image: bytes, or base64 text from ``start`` on. Never raises; ``Probe.fault`` says what is wrong.
 
     The cost is that of a few short reads, the same for any size; only a GIF is walked through to its second frame.

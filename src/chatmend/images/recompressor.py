@@ -86,5 +86,7 @@ def _fingerprint(plan: Plan) -> str:
     return hashlib.sha256(repr(told).encode()).hexdigest()[:16]
 
 
-COMMON = Recompressor()
-"""The one that all repairs of the process share, unless they are given another."""
+@lru_cache(maxsize=1)
+def common() -> Recompressor:
+    """The one that all repairs of the process share, unless they are given another."""
+    return Recompressor()

@@ -11,7 +11,7 @@ import hmac
 from typing import TYPE_CHECKING, Protocol
 
 from chatmend.images.cache import Outcome
-from chatmend.images.probe import probe
+from chatmend.images.probe import probe_image
 
 if TYPE_CHECKING:
     from chatmend.images.plan import Plan
@@ -62,7 +62,7 @@ class SharedCache:
         if not hmac.compare_digest(value[:_MAC], self._mac(key, body)):
             return None
         text = body.decode("ascii", "replace")
-        found = probe(text)
+        found = probe_image(text)
         fits = found.fault is None and found.type in plan.types and found.shown == plan.size and found.orientation == 1
         if not fits or (plan.max_bytes and found.size > plan.max_bytes):
             return None

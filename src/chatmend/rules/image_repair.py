@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from chatmend import images
 from chatmend.changes import Effect, Fix
 from chatmend.dialects.pictures import Picture, picture, redrawn, told
 from chatmend.images.facts import Probe, media_type, name_of, weight
@@ -103,7 +104,7 @@ def _recompressed(found: Picture, part: Media, probe: Probe, context: Context) -
     wanted = plan(probe, limits, found.payload.text_size, found.detail)
     problem = wanted if isinstance(wanted, str) else None
     if isinstance(wanted, Plan):
-        outcome = context.recompressor(found.payload, probe, wanted)
+        outcome = (context.recompressor or images.common())(found.payload, probe, wanted)
         if outcome.text is not None:
             return _replaced(found, part, probe, outcome, context)
         if outcome.problem is None:

@@ -6,7 +6,6 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from chatmend.images.recompressor import COMMON, Recompressor
 from chatmend.policy import Policy
 
 if TYPE_CHECKING:
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
 
     from chatmend.changes import Fix
     from chatmend.dialects import Dialect
+    from chatmend.images.recompressor import Recompressor
     from chatmend.targets.limits import Limits
     from chatmend.windows import Memory, Window
 
@@ -25,7 +25,8 @@ class Context:
     limits: Limits
     dialect: Dialect
     policy: Policy = field(default_factory=Policy)
-    recompressor: Recompressor = COMMON
+    recompressor: Recompressor | None = None
+    """What recompresses images; None: the one that the process shares."""
     thinking: bool = False
     tools: bool = False
     """Whether tools are declared."""
