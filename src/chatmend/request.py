@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Change, Effect
-from chatmend.image_totals import without_surplus
+from chatmend.rules import LAST, Request
 from chatmend.transcript import Role, ToolResult
 
 if TYPE_CHECKING:
@@ -41,8 +41,10 @@ def last_pass(
             if context.policy.allow >= Effect.ADDS:
                 changes.append(_beside("TOOL014", "undeclared-tools", Effect.ADDS, why, tools, declared, "tools"))
                 tools = declared
-    messages, more = without_surplus(messages, system, tools, context)
-    changes += more
+    for rule in LAST:
+        request, more = rule.apply(Request(messages, system, tools), context)
+        messages = request.messages
+        changes += more
     if context.limits.max_cache_markers is not None:
         messages, more = _unmarked(messages, system, tools, context)
         changes += more

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from chatmend.images.payload import Payload, encoded, payload_of
+from chatmend.images.reader import base64_reader
 
 if TYPE_CHECKING:
     from chatmend.transcript import Native
@@ -45,7 +46,7 @@ def _is_image_type(label: object) -> bool:
     return isinstance(label, str) and label.lower().startswith("image/")
 
 
-def picture(native: Native) -> Picture | None:  # noqa: PLR0911 - one return a shape
+def picture(native: Native) -> Picture | None:
     """The image in a content part; None where there is none."""
     if not isinstance(native, dict):
         return None
@@ -114,7 +115,10 @@ def redrawn(native: _Part, found: Picture, text: str, media_type: str) -> _Part:
             return {**native, key: {**native[key], label: media_type, "data": data}}
         case "bedrock":
             source = {**native["image"]["source"], "bytes": data}
-            return {**native, "image": {**native["image"], "format": media_type.removeprefix("image/"), "source": source}}
+            return {
+                **native,
+                "image": {**native["image"], "format": media_type.removeprefix("image/"), "source": source},
+            }
         case "file":
             return {**native, "file": {**native["file"], "file_data": url}}
     return _flat_redrawn(native, data, url, media_type)
@@ -122,7 +126,7 @@ def redrawn(native: _Part, found: Picture, text: str, media_type: str) -> _Part:
 
 def _flat_redrawn(native: _Part, data: str | bytes, url: str, media_type: str) -> _Part:
     key = next(key for key in ("data", "base64", "url") if isinstance(native.get(key), str | bytes))
-    labels = {label: media_type for label in ("mime_type", "media_type", "mimeType") if label in native}
+    labels: _Part = {label: media_type for label in ("mime_type", "media_type", "mimeType") if label in native}
     return {**native, key: url if _is_url(native[key]) else data, **labels}
 
 
@@ -130,11 +134,8 @@ def relabelled(native: _Part, found: Picture, media_type: str) -> _Part:
     """The part with the same image as clean base64, under the media type that its bytes call for."""
     payload = found.payload
     assert payload is not None  # noqa: S101 - a link has no label of ours
-    if isinstance(payload.data, str):
-        from chatmend.images.reader import base64_reader
-
-        if base64_reader(payload.data, payload.start).clean:
-            return redrawn(native, found, payload.data[payload.start :], media_type)
+    if isinstance(payload.data, str) and base64_reader(payload.data, payload.start).clean:
+        return redrawn(native, found, payload.data[payload.start :], media_type)
     return redrawn(native, found, encoded(payload.decoded()), media_type)
 
 

@@ -14,7 +14,12 @@ if TYPE_CHECKING:
 
 _WORST = 0.8
 """Bytes a pixel that JPEG at quality 85, 4:2:0, never exceeds: white noise takes 0.76."""
-_ALIASES = {"image/jpg": "image/jpeg", "image/pjpeg": "image/jpeg", "image/heif": "image/heic", "image/x-png": "image/png"}
+_ALIASES = {
+    "image/jpg": "image/jpeg",
+    "image/pjpeg": "image/jpeg",
+    "image/heif": "image/heic",
+    "image/x-png": "image/png",
+}
 _SCRIPTS = frozenset({"svg", "pdf"})
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 from chatmend.images.cache import Outcome
@@ -73,10 +74,8 @@ class SharedCache:
         if outcome.text is None:
             return
         body = outcome.text.encode("ascii")
-        try:
+        with suppress(Exception):  # as above
             self._backend.put(f"{self._prefix}:{key}", self._mac(key, body) + body)
-        except Exception:  # noqa: BLE001, S110 - as above
-            pass
 
     def _mac(self, key: str, body: bytes) -> bytes:
         return hmac.digest(self._secret, f"{self._prefix}:{key}:".encode() + body, "sha256")

@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import io
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from chatmend.images.headers.exif import ORIENTATION
 from chatmend.images.pixels import flat, plain, upright
+from chatmend.images.sizes import Size, within
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
     from PIL.Image import Image
 
     from chatmend.images.facts import Probe
     from chatmend.images.plan import Plan
-    from chatmend.images.sizes import Size
 
+Box: TypeAlias = tuple[float, float, float, float]
 REVISION = 1
 """Counts changes of what comes out for the same input; part of every cache key."""
 MOST_PIXELS = 89_000_000
@@ -30,7 +32,16 @@ MOST_MEMORY = 256 << 20
 """Bytes that decoding one image may take."""
 MOST_INPUT = 128 << 20
 """Bytes of a file that is read at all."""
-_FORMATS = {"jpeg": "JPEG", "png": "PNG", "gif": "GIF", "webp": "WEBP", "bmp": "BMP", "tiff": "TIFF", "ico": "ICO", "avif": "AVIF"}
+_FORMATS = {
+    "jpeg": "JPEG",
+    "png": "PNG",
+    "gif": "GIF",
+    "webp": "WEBP",
+    "bmp": "BMP",
+    "tiff": "TIFF",
+    "ico": "ICO",
+    "avif": "AVIF",
+}
 _PLUGINS = {"webp": "WebP", "tiff": "Tiff", "ico": "Ico", "avif": "Avif"}
 """Formats that Pillow does not know before their plugin is imported."""
 _PER_PIXEL = {"1": 5, "L": 5, "P": 9, "RGB": 4, "CMYK": 8, "I;16": 8, "I;16B": 8, "I;16L": 8, "I": 9, "F": 9}
@@ -108,14 +119,15 @@ def _opened_heic(data: bytes) -> Image:
         import pillow_heif
     except ImportError as error:
         raise UnreadableError("HEIC is read with pip install 'chatmend[heic]'") from error
-    opened: Image = pillow_heif.HeifImagePlugin.HeifImageFile(io.BytesIO(data))
-    return opened
+    return pillow_heif.open_heif(io.BytesIO(data), convert_hdr_to_8bit=True)[0].to_pillow()
 
 
-def _scaled(image: Image, probe: Probe, plan: Plan) -> tuple[Size, tuple[float, float, float, float] | None]:
+def _scaled(image: Image, probe: Probe, plan: Plan) -> tuple[Size, Box | None]:
     """The size to resize to, before the image is set upright, and the part of the decoded image that it stands for."""
-    width, height = plan.size if probe.width else image.size
+    width, height = plan.size
     size = (height, width) if probe.orientation > 4 else (width, height)  # noqa: PLR2004 - on its side
+    if image.size != (probe.width, probe.height):  # the header of the first of several, or one that turns the picture
+        size = within(image.size, side=max(size) if probe.width else None)
     drafted = image.draft(None, size) if probe.type == "jpeg" else None
     return size, drafted[1] if drafted else None
 
@@ -126,7 +138,7 @@ def _cost(image: Image, probe: Probe) -> int:
     return cost + _COEFFICIENTS * probe.width * probe.height if probe.progressive else cost
 
 
-def _redrawn(image: Image, probe: Probe, size: Size, box: Any) -> Image:  # noqa: ANN401 - four numbers
+def _redrawn(image: Image, probe: Probe, size: Size, box: Box | None) -> Image:
     from PIL import Image as Pillow
 
     image.load()
@@ -134,7 +146,8 @@ def _redrawn(image: Image, probe: Probe, size: Size, box: Any) -> Image:  # noqa
     drawn = plain(image)
     if drawn.size != size:
         drawn = drawn.resize(size, Pillow.Resampling.BICUBIC, box=box)
-    return upright(flat(drawn, profile), probe.orientation)
+    turned = image.getexif().get(ORIENTATION, 1) if probe.type == "avif" else probe.orientation
+    return upright(flat(drawn, profile), turned)
 
 
 def _encoded(image: Image, probe: Probe, plan: Plan) -> Encoded:

@@ -36,6 +36,7 @@ from chatmend.rules import (
     refused_key,
     rotated_image,
     split_assistant_turn,
+    too_many_images,
     tool_result_order,
     trailing_assistant,
     unknown_part,
@@ -46,7 +47,7 @@ from chatmend.rules import (
     unsupported_tools,
     unusual_pixels,
 )
-from chatmend.rules.rule import Context, Rule
+from chatmend.rules.rule import Context, Request, RequestRule, Rule
 from chatmend.targets.image_limits import ImageLimits
 from chatmend.targets.limits import Limits
 
@@ -98,6 +99,9 @@ RULES: tuple[Rule, ...] = (
 
 IMAGE_RULES: tuple[Rule, ...] = tuple(rule for rule in RULES if rule.code.startswith("IMG"))
 
+LAST: tuple[RequestRule, ...] = (too_many_images.RULE,)
+"""What runs on the whole request behind the last window."""
+
 
 def rules_for(limits: Limits) -> tuple[Rule, ...]:
     """The rules that a target's limits call for: those about images alone where it has no others, or none."""
@@ -106,4 +110,4 @@ def rules_for(limits: Limits) -> tuple[Rule, ...]:
     return IMAGE_RULES if replace(limits, images=ImageLimits()) == Limits() else RULES
 
 
-__all__ = ["IMAGE_RULES", "RULES", "Context", "Rule", "rules_for"]
+__all__ = ["IMAGE_RULES", "LAST", "RULES", "Context", "Request", "RequestRule", "Rule", "rules_for"]

@@ -18,13 +18,13 @@ from chatmend.changes import Effect
 from chatmend.dialects.pictures import is_native_shape, picture, translated
 from chatmend.rules.image_repair import Mended, each_image
 from chatmend.rules.rule import Context, Rule
-from chatmend.transcript import Media
 from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chatmend.changes import Fix
+    from chatmend.transcript import Media
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:

@@ -86,7 +86,7 @@ def _joined(done: list[Mended]) -> str:
 def recompress(window: Window, context: Context, defect: Defect) -> Iterator[Fix]:
     """Recompress every image whose first defect this is; what cannot be saved becomes a text that says so."""
 
-    def mend(part: Media, role: str) -> Mended | None:  # noqa: ARG001 - the same in every role
+    def mend(part: Media, role: str) -> Mended | None:
         found = picture(part.native)
         if found is None or found.payload is None:
             return None

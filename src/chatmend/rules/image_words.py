@@ -21,7 +21,9 @@ def removed(probe: Probe, why: str) -> str:
 def scaled(before: tuple[int, int], after: tuple[int, int]) -> str:
     """The note with the factor by which coordinates in the image must be multiplied."""
     factor = f"{before[0] / after[0]:.4g}"
-    return "This image is shown at {} x {} of {} x {} pixels; multiply coordinates by {}.".format(*after, *before, factor)
+    return "This image is shown at {} x {} of {} x {} pixels; multiply coordinates by {}.".format(
+        *after, *before, factor
+    )
 
 
 def named(kind: str) -> str:

@@ -19,13 +19,13 @@ from chatmend.dialects.pictures import picture, relabelled
 from chatmend.images.plan import is_label, is_mislabelled
 from chatmend.rules.image_repair import Mended, each_image
 from chatmend.rules.rule import Context, Rule
-from chatmend.transcript import Media
 from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chatmend.changes import Fix
+    from chatmend.transcript import Media
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -43,7 +43,9 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             becomes = relabelled(native, found, probe.media_type)
         except ValueError:  # no base64 further in: it is judged as unreadable when it has to be decoded
             return None
-        why = f"the bytes are {probe.name}" if not is_label(label, probe) else "the base64 is not as the target reads it"
+        why = (
+            f"the bytes are {probe.name}" if not is_label(label, probe) else "the base64 is not as the target reads it"
+        )
         return Mended((replace(part, native=becomes),), why, Effect.RESHAPES)
 
     yield from each_image(window, context, mend)

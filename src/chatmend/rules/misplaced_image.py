@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from chatmend.changes import Effect, Fix
+from chatmend.changes import Fix
 from chatmend.dialects.pictures import picture
 from chatmend.rules import image_words as words
 from chatmend.rules.rule import Context, Rule

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from chatmend.policy import Policy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from chatmend.changes import Fix
+    from chatmend.changes import Change, Fix
     from chatmend.dialects import Dialect
     from chatmend.images.recompressor import Recompressor
     from chatmend.targets.limits import Limits
@@ -53,3 +53,29 @@ class Rule:
     def manual(self) -> str:
         """The docstring of the rule's file: what, why, what the repair does, an example."""
         return sys.modules[self.find.__module__].__doc__ or ""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The messages of a request with what stands beside them."""
+
+    messages: list[Any]
+    system: object = None
+    tools: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRule:
+    """A defect of the request as a whole, which no window shows: a total, or what stands beside the messages.
+
+    ``apply`` gives back the request (the same object when nothing is wrong) and what was changed in it.
+    """
+
+    code: str
+    name: str
+    apply: Callable[[Request, Context], tuple[Request, list[Change]]]
+
+    @property
+    def manual(self) -> str:
+        """The docstring of the rule's file."""
+        return sys.modules[self.apply.__module__].__doc__ or ""

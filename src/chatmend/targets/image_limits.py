@@ -67,7 +67,7 @@ class ImageLimits:
     scales: str = "unknown"
     """The target's own resize rule: ``unknown``; ``edge`` (longer side to ``seen_side``); ``patches`` (the largest size
     within ``seen_side`` and ``max_patches`` patches of ``patch`` pixels); ``tiles`` (longer side to ``seen_side``, then
-    shorter side to ``short_side``)."""
+    shorter side to ``short_side``); ``whole-patches`` (longer side to ``seen_side``, then shrunk to whole patches)."""
     seen_side: int | None = None
     short_side: int | None = None
     patch: int = 28
@@ -76,8 +76,8 @@ class ImageLimits:
     """The longer side of what the model sees where the image asks for ``detail: low``; None: there is no such wish."""
     counts: str = "unknown"
     """How tokens are counted: ``unknown``; ``patches`` (times ``tokens_each``); ``tiles`` (``tokens_base`` and
-    ``tokens_each`` per tile of ``tile`` pixels); ``crops`` (``tokens_each`` per crop of ``tile`` pixels, one for a small
-    image); ``flat`` (``tokens_base``)."""
+    ``tokens_each`` per tile of ``tile`` pixels); ``crops`` (``tokens_each`` per crop of ``tile`` pixels, one for a
+    small image); ``flat`` (``tokens_base``)."""
     tile: int = 512
     tokens_base: int = 0
     tokens_each: float = 1.0

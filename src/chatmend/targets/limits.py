@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from chatmend.targets.image_limits import ImageLimits
 
+_ANY_IMAGE = ImageLimits()
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -114,7 +116,7 @@ class Limits:
     """Gemini's signatures on calls: ``any``, ``base64`` (must decode), ``required`` (and must be there)."""
 
     # Images
-    images: ImageLimits = ImageLimits()
+    images: ImageLimits = _ANY_IMAGE
 
     # Cache markers
     max_cache_markers: int | None = None
