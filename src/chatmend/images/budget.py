@@ -16,11 +16,14 @@ class Budget:
 
     Args:
         workers: decodes at one time; by default as many as there are processors, four at most.
-        memory: bytes of all decodes together. One that needs more runs alone.
+        memory: bytes of all decodes together.
+        most: bytes that one image may take; what needs more is not decoded. 320 MiB are 64 megapixels of RGB, or 19 of
+            WebP.
     """
 
-    def __init__(self, workers: int | None = None, memory: int = 384 << 20) -> None:
+    def __init__(self, workers: int | None = None, memory: int = 384 << 20, most: int = 320 << 20) -> None:
         """Nobody works yet."""
+        self.most = min(most, memory)
         self._workers = workers or min(4, os.cpu_count() or 1)
         self._memory = memory
         self._busy = self._used = 0

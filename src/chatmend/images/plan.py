@@ -14,12 +14,7 @@ if TYPE_CHECKING:
 
 _WORST = 0.8
 """Bytes a pixel that JPEG at quality 85, 4:2:0, never exceeds: white noise takes 0.76."""
-_ALIASES = {
-    "image/jpg": "image/jpeg",
-    "image/pjpeg": "image/jpeg",
-    "image/heif": "image/heic",
-    "image/x-png": "image/png",
-}
+_ALIASES = {"image/heif": "image/heic"}
 _SCRIPTS = frozenset({"svg", "pdf"})
 
 
@@ -140,9 +135,9 @@ def plan(probe: Probe, limits: ImageLimits, text_size: int, detail: object = Non
             return "too narrow"
         side = min((s for s in (limits.max_side, _useful_side(limits, detail)) if s), default=None)
         most = (limits.max_pixels, limits.useful_pixels, int(budget / _WORST) if budget else None)
+        if limits.native:  # first the target's own rule, exactly; what it would refuse all the same is scaled further
+            size, side = seen_size(limits, size, detail), limits.max_side
         size = within(size, side=side, pixels=min((p for p in most if p), default=None))
-        if limits.native:
-            size = seen_size(limits, size, detail)
         if min(size) < limits.min_side:
             grown = limits.min_side / max(min(size), 1)
             size = round(size[0] * grown), round(size[1] * grown)

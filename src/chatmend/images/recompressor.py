@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from chatmend.images.budget import Budget
 from chatmend.images.cache import Outcome, ResultCache
 from chatmend.images.payload import encoded
-from chatmend.images.transcode import REVISION, UnreadableError, transcode
+from chatmend.images.transcode import REVISION, TooLargeError, UnreadableError, transcode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,9 +67,11 @@ class Recompressor:
 
     def _redone(self, payload: Payload, probe: Probe, plan: Plan) -> Outcome:
         try:
-            done = transcode(payload.decoded(), probe, plan, self._budget.room)
-        except UnreadableError as error:
+            done = transcode(payload.decoded(), probe, plan, self._budget)
+        except TooLargeError as error:
             return Outcome() if plan.legal else Outcome(problem=str(error))
+        except UnreadableError as error:
+            return Outcome(problem=str(error))
         except ValueError:
             return Outcome(problem="the data is no base64")
         if plan.legal and len(done.data) > probe.size * _GAIN:

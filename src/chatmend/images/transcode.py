@@ -15,11 +15,9 @@ from chatmend.images.pixels import flat, plain, upright
 from chatmend.images.sizes import Size, within
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
-
     from PIL.Image import Image
 
+    from chatmend.images.budget import Budget
     from chatmend.images.facts import Probe
     from chatmend.images.plan import Plan
 
@@ -28,8 +26,6 @@ REVISION = 1
 """Counts changes of what comes out for the same input; part of every cache key."""
 MOST_PIXELS = 89_000_000
 """Above this Pillow itself warns of a decompression bomb, and a caller may have made that warning an error."""
-MOST_MEMORY = 256 << 20
-"""Bytes that decoding one image may take."""
 MOST_INPUT = 128 << 20
 """Bytes of a file that is read at all."""
 _FORMATS = {
@@ -44,11 +40,14 @@ _FORMATS = {
 }
 _PLUGINS = {"webp": "WebP", "tiff": "Tiff", "ico": "Ico", "avif": "Avif"}
 """Formats that Pillow does not know before their plugin is imported."""
-_PER_PIXEL = {"1": 5, "L": 5, "P": 9, "RGB": 4, "CMYK": 8, "I;16": 8, "I;16B": 8, "I;16L": 8, "I": 9, "F": 9}
-_TYPES_PER_PIXEL = {"webp": 16, "avif": 16, "heic": 16, "tiff": 12, "gif": 12}
-"""Bytes a pixel, copies included: their decoders keep several canvases."""
+_PER_PIXEL = {"1": 2, "L": 1, "P": 5, "RGB": 4, "RGBA": 8, "LA": 8, "CMYK": 4, "I": 13, "F": 8}
+"""Bytes that a decoded pixel takes by Pillow's mode, with the copies that making it plain needs; measured."""
+_BY_TYPE = {"webp": 17, "avif": 10, "heic": 9}
+"""The same for types whose decoders keep several canvases."""
+_MOST_BY_MODE = 13
 _COEFFICIENTS = 3
 """Bytes a pixel that a progressive JPEG keeps until its last scan."""
+_TOO_LARGE = "decoding it would take too much memory"
 _SMALL = 65536
 """Pixels up to which a lossless source stays PNG."""
 _HEAVY = 1 << 20
@@ -68,34 +67,42 @@ class Encoded:
     size: Size
 
 
-def transcode(data: bytes, probe: Probe, plan: Plan, room: Callable[[int], AbstractContextManager[None]]) -> Encoded:
+class TooLargeError(UnreadableError):
+    """An image may be sound, but decoding it would take more memory than is allowed."""
+
+
+def transcode(data: bytes, probe: Probe, plan: Plan, budget: Budget) -> Encoded:
     """Decode, resize, set upright, flatten and encode an image as its plan says.
 
     Args:
         data: the file.
         probe: what is known of it.
         plan: what it should become.
-        room: waits until so many bytes of memory may be used.
+        budget: what one image may take, and how long it waits for others.
 
     Raises:
-        UnreadableError: it cannot be decoded, or would take more memory than is allowed.
+        TooLargeError: it would take more memory than is allowed.
+        UnreadableError: it cannot be decoded.
     """
     if len(data) > MOST_INPUT:
         raise UnreadableError("the file is larger than what is decoded")
-    if probe.width * probe.height > MOST_PIXELS:
+    pixels = probe.width * probe.height
+    if pixels > MOST_PIXELS:
         raise UnreadableError("it has more pixels than are decoded")
+    if pixels * _BY_TYPE.get(probe.type, 0) > budget.most:
+        raise TooLargeError(_TOO_LARGE)
     try:
         opened = _opened(data, probe)
         size = _scaled(opened, probe, plan)
-        cost = _cost(opened, probe)
-        if cost > MOST_MEMORY or opened.width * opened.height > MOST_PIXELS:
-            raise UnreadableError("it has more pixels than are decoded")  # noqa: TRY301
-        with room(cost):
+        cost = _cost(opened, probe, size[0])
+        if cost > budget.most or opened.width * opened.height > MOST_PIXELS:
+            raise TooLargeError(_TOO_LARGE)  # noqa: TRY301 - one way out for all that is wrong
+        with budget.room(cost):
             return _encoded(_redrawn(opened, probe, *size), probe, plan)
     except UnreadableError:
         raise
     except MemoryError as error:
-        raise UnreadableError("there is not enough memory to decode it") from error
+        raise TooLargeError(_TOO_LARGE) from error
     except Exception as error:  # Pillow raises whatever a broken file makes it raise
         raise UnreadableError("it cannot be decoded") from error
 
@@ -116,10 +123,12 @@ def _opened(data: bytes, probe: Probe) -> Image:
 
 def _opened_heic(data: bytes) -> Image:
     try:
-        import pillow_heif
+        from pillow_heif.as_plugin import HeifImageFile
     except ImportError as error:
         raise UnreadableError("HEIC is read with pip install 'chatmend[heic]'") from error
-    return pillow_heif.open_heif(io.BytesIO(data), convert_hdr_to_8bit=True)[0].to_pillow()
+    make: Any = HeifImageFile
+    opened: Image = make(io.BytesIO(data))
+    return opened
 
 
 def _scaled(image: Image, probe: Probe, plan: Plan) -> tuple[Size, Box | None]:
@@ -132,10 +141,12 @@ def _scaled(image: Image, probe: Probe, plan: Plan) -> tuple[Size, Box | None]:
     return size, drafted[1] if drafted else None
 
 
-def _cost(image: Image, probe: Probe) -> int:
-    each = max(_PER_PIXEL.get(image.mode, 8), _TYPES_PER_PIXEL.get(probe.type, 0))
-    cost = image.width * image.height * each
-    return cost + _COEFFICIENTS * probe.width * probe.height if probe.progressive else cost
+def _cost(image: Image, probe: Probe, scaled: Size) -> int:
+    """Bytes that decoding and scaling will take."""
+    each = max(_PER_PIXEL.get(image.mode, _MOST_BY_MODE), _BY_TYPE.get(probe.type, 0))
+    scaling = 4 * scaled[0] * (image.height + scaled[1])
+    waiting = _COEFFICIENTS * probe.width * probe.height if probe.progressive else 0
+    return image.width * image.height * each + scaling + waiting
 
 
 def _redrawn(image: Image, probe: Probe, size: Size, box: Box | None) -> Image:

@@ -50,4 +50,14 @@ def _largest(meta: bytes) -> tuple[int, int]:
     while at >= 0:
         sizes.append((int.from_bytes(meta[at + 8 : at + 12], "big"), int.from_bytes(meta[at + 12 : at + 16], "big")))
         at = meta.find(b"ispe", at + 4)
-    return max(sizes, key=lambda size: size[0] * size[1])
+    return _cropped(meta, max(sizes, key=lambda size: size[0] * size[1]))
+
+
+def _cropped(meta: bytes, size: tuple[int, int]) -> tuple[int, int]:
+    """The size without the padding that an encoder put around the picture, where it says so."""
+    at = meta.find(b"clap") + 4
+    if at == 3:  # noqa: PLR2004 - not found
+        return size
+    wide, wide_by, high, high_by = (int.from_bytes(meta[at + 4 * n : at + 4 * n + 4], "big") for n in range(4))
+    width, height = wide // max(wide_by, 1), high // max(high_by, 1)
+    return (width, height) if 0 < width <= size[0] and 0 < height <= size[1] else size

@@ -69,10 +69,15 @@ def look_tiff(reader: Reader) -> Probe:
 
 
 def look_ico(reader: Reader) -> Probe:
-    """A Windows icon; 0 stands for 256 pixels."""
-    head = reader.at(0, 8)
+    """A Windows icon: the largest of its pictures; 0 stands for 256 pixels."""
+    head = reader.at(0, 6 + 16 * _MOST)
     probe = Probe("ico", lossless=True, alpha=True)
-    probe.width, probe.height = (head[6] or 256, head[7] or 256) if len(head) > 7 else (0, 0)  # noqa: PLR2004
+    entries = [head[6 + 16 * at : 8 + 16 * at] for at in range(min(int.from_bytes(head[4:6], "little"), _MOST))]
+    sides = [(entry[0] or 256, entry[1] or 256) for entry in entries if len(entry) == 2]  # noqa: PLR2004 - two sides
+    if not sides:
+        probe.fault = "truncated"
+        return probe
+    probe.width, probe.height = max(sides)
     return probe
 
 
