@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from PIL import Image, ImageChops, ImageStat
+from PIL import Image, ImageChops, ImageFile, ImageStat
 
 import chatmend
 from chatmend.errors import ImageError
@@ -275,7 +275,6 @@ def test_what_would_take_more_memory_than_allowed_is_not_decoded() -> None:
 
 
 def test_pillow_is_left_as_it_was() -> None:
-    from PIL import ImageFile
 
     before = (Image.MAX_IMAGE_PIXELS, ImageFile.LOAD_TRUNCATED_IMAGES)
     for sample in samples().values():

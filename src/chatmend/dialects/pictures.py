@@ -151,9 +151,9 @@ def told(native: Native, text: str) -> _Part:
 _SHAPES = {"openai_chat": frozenset({"url", "url-object", "file"}), "anthropic_messages": frozenset({"source"})}
 
 
-def is_native_shape(found: Picture, dialect: str) -> bool:
+def is_native_shape(native: _Part, found: Picture, dialect: str) -> bool:
     """Whether the dialect itself has images in this form; True for a dialect that nothing is translated into."""
-    return dialect not in _SHAPES or found.shape in _SHAPES[dialect]
+    return dialect not in _SHAPES or (found.shape in _SHAPES[dialect] and native.get("type") != "input_image")
 
 
 def translated(native: _Part, found: Picture, dialect: str) -> _Part | None:

@@ -35,7 +35,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
 
     def mend(part: Media, role: str) -> Mended | None:
         native, found = part.native, picture(part.native)
-        if found is None or not isinstance(native, dict) or is_native_shape(found, context.dialect.NAME):
+        if found is None or not isinstance(native, dict) or is_native_shape(native, found, context.dialect.NAME):
             return None
         if not context.top_level_system and (limits.part_types is None or native.get("type") in limits.part_types):
             return None
