@@ -23,12 +23,14 @@ check: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(PY) benchmarks/bench_repair.py
+	$(PY) -m benchmarks.bench_images
 
 harm: $(VENV)/.dev
 	$(PY) -m tests.harm
 
 fuzz: $(VENV)/.dev
 	$(PY) -m tests.fuzz $(COUNT)
+	$(PY) -m tests.images.fuzz $(COUNT)
 
 clean:
 	rm -rf $(VENV)

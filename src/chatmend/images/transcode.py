@@ -146,7 +146,8 @@ def _cost(image: Image, probe: Probe, scaled: Size) -> int:
     each = max(_PER_PIXEL.get(image.mode, _MOST_BY_MODE), _BY_TYPE.get(probe.type, 0))
     scaling = 4 * scaled[0] * (image.height + scaled[1])
     waiting = _COEFFICIENTS * probe.width * probe.height if probe.progressive else 0
-    return image.width * image.height * each + scaling + waiting
+    pixels = max(image.width * image.height, probe.width * probe.height if probe.type == "ico" else 0)
+    return pixels * each + scaling + waiting
 
 
 def _redrawn(image: Image, probe: Probe, size: Size, box: Box | None) -> Image:

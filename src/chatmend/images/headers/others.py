@@ -69,16 +69,26 @@ def look_tiff(reader: Reader) -> Probe:
 
 
 def look_ico(reader: Reader) -> Probe:
-    """A Windows icon: the largest of its pictures; 0 stands for 256 pixels."""
-    head = reader.at(0, 6 + 16 * _MOST)
+    """A Windows icon: the largest of its pictures, as these themselves say, whatever the directory says."""
     probe = Probe("ico", lossless=True, alpha=True)
-    entries = [head[6 + 16 * at : 8 + 16 * at] for at in range(min(int.from_bytes(head[4:6], "little"), _MOST))]
-    sides = [(entry[0] or 256, entry[1] or 256) for entry in entries if len(entry) == 2]  # noqa: PLR2004 - two sides
+    count = min(int.from_bytes(reader.at(4, 2), "little"), _MOST)
+    entries = [reader.at(6 + 16 * at, 16) for at in range(count)]
+    sides = [_inside(reader, int.from_bytes(entry[12:16], "little")) for entry in entries]
     if not sides:
         probe.fault = "truncated"
         return probe
-    probe.width, probe.height = max(sides)
+    probe.width, probe.height = max(sides, key=lambda size: size[0] * size[1])
     return probe
+
+
+def _inside(reader: Reader, at: int) -> tuple[int, int]:
+    """The size of a picture in an icon: a PNG, or a bitmap without its file header and with a mask below it."""
+    head = reader.at(at, 24)
+    if head.startswith(b"\x89PNG"):
+        return int.from_bytes(head[16:20], "big"), int.from_bytes(head[20:24], "big")
+    return abs(int.from_bytes(head[4:8], "little", signed=True)), abs(
+        int.from_bytes(head[8:12], "little", signed=True)
+    ) // 2
 
 
 def look_rest(reader: Reader) -> Probe:
