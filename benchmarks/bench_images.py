@@ -19,11 +19,12 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from tests.images.pictures import desktop, noise, saved
+
 import chatmend
 from chatmend.images import Recompressor, probe_image
 from chatmend.images.payload import Payload
 from chatmend.images.plan import Plan
-from tests.images.pictures import desktop, noise, saved
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO, Annotated
 
 from chatmend import Change, Target, TargetError, TranscriptError, repair, repair_request, resolve
+from chatmend.cli_image import image
 from chatmend.jsontext import parse
 from chatmend.report import line
 from chatmend.rules import RULES
@@ -369,6 +370,9 @@ def rules() -> None:
     listed = {rule.code: (rule.name, rule.manual.strip().partition("\n")[0]) for rule in RULES}
     for code, (name, sentence) in sorted({**_BESIDE, **listed}.items()):
         _print(console, f"{code:<9} {name:<26} {sentence}")
+
+
+app.command(name="image", epilog="Example: chatmend image shot.png --target anthropic --out small/")(image)
 
 
 def main() -> None:

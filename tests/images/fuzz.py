@@ -8,6 +8,7 @@ Each file is a whole one with flipped bytes, cut, with a header spliced in from 
 from __future__ import annotations
 
 import base64
+import io
 import random
 import resource
 import struct
@@ -46,9 +47,7 @@ def seeds() -> dict[str, list[bytes]]:
         "AVIF": [saved(photo, "AVIF", speed=10)],
     }
     try:
-        import io
-
-        import pillow_heif
+        import pillow_heif  # noqa: PLC0415 - only where it is installed
     except ImportError:
         return made
     out = io.BytesIO()
@@ -116,7 +115,7 @@ def run(count: int, formats: list[str]) -> int:
     Image.Image.load = watched  # type: ignore[method-assign]
     wrong = 0
     for form in formats or sorted(files):
-        lots, kept, made = random.Random(f"images {form}"), 0, Recompressor()  # noqa: S311 - to be had again
+        lots, kept, made = random.Random(f"images {form}"), 0, Recompressor()
         for at in range(count):
             data = damaged(files[form], everything, lots)
             try:

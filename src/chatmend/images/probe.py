@@ -50,5 +50,7 @@ def look(reader: Reader) -> Probe:
         if isinstance(error, Base64Error):
             raise
         probe = Probe("unknown", fault="corrupt")
+    if not probe.width or not probe.height:
+        probe.width = probe.height = 0
     probe.size, probe.clean = reader.size, reader.clean
     return probe
