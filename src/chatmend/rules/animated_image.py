@@ -4,8 +4,10 @@ Why: OpenAI and Mistral document "non-animated GIF" only.
 
 Repair: the first frame is sent, and a text behind it says so.
 
-Before: a GIF of 30 frames
-After: its first frame as a still, ``Only the first frame of this animation is shown.``
+Before (openai/gpt-4.1):
+    [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:image/gif;base64,R0lGODlhAQABAIEAAAAAAAAAAAAAAAAAACwAAAAAAQABAAAIBAABBAQAIfkEAQAAAQAsAAAAAAEAAQCB////AAAAAAAAAAAACAQAAQQEADs="}}]}]
+After:
+    [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGNgYGAAAAAEAAH2FzhVAAAAAElFTkSuQmCC"}}, {"type": "text", "text": "Only the first frame of this animation is shown."}]}]
 """
 
 from __future__ import annotations

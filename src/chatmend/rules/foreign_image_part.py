@@ -5,8 +5,10 @@ Why: ``Input tag 'image_url' found using 'type' does not match any of the expect
 
 Repair: the same data in the form of the messages around it.
 
-Before: ``{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo..."}}``
-After: ``{"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo..."}}``
+Before (openai/gpt-4.1):
+    [{"role": "user", "content": [{"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="}}]}]
+After:
+    [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="}}]}]
 """
 
 from __future__ import annotations

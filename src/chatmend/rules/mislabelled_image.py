@@ -5,8 +5,10 @@ Why: ``The image was specified using the image/jpeg media type, but the image ap
 
 Repair: the media type is taken from the bytes, the base64 is spelled anew; the picture is not touched.
 
-Before: ``{"media_type": "image/jpeg", "data": "iVBORw0KGgo..."}``
-After: ``{"media_type": "image/png", "data": "iVBORw0KGgo..."}``
+Before (anthropic/claude-sonnet-4-5):
+    [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:image/jpeg;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="}}]}]
+After:
+    [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="}}]}]
 """
 
 from __future__ import annotations

@@ -5,8 +5,15 @@ contains an image URL.`` (OpenAI); ``all content must be type 'text' if 'is_erro
 
 Repair: the image goes into a user message behind all results of the same turn, and a text says so where it stood.
 
-Before: tool ``[screenshot]``
-After: tool ``The image of this tool result is in the next user message.``, user ``[screenshot]``
+Before (openai/gpt-4o):
+    [{"role": "user", "content": "look"},
+     {"role": "assistant", "content": null, "tool_calls": [{"id": "call_1", "type": "function", "function": {"name": "look", "arguments": "{}"}}]},
+     {"role": "tool", "tool_call_id": "call_1", "content": [{"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}]}]
+After:
+    [{"role": "user", "content": "look"},
+     {"role": "assistant", "content": null, "tool_calls": [{"id": "call_1", "type": "function", "function": {"name": "look", "arguments": "{}"}}]},
+     {"role": "tool", "tool_call_id": "call_1", "content": [{"type": "text", "text": "The image of this tool result is in the next user message."}]},
+     {"role": "user", "content": [{"type": "text", "text": "Image from the tool result above:"}, {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}]}]
 """
 
 from __future__ import annotations

@@ -6,8 +6,10 @@ Why: ``messages.0.content.0.image.source.base64.media_type: Input should be 'ima
 Repair: it is recompressed to a type that the target takes. HEIC needs ``pip install "chatmend[heic]"``. SVG is text, and
 never drawn: like anything that cannot be read it becomes a text that says what was removed.
 
-Before: an ``image/bmp`` of 1920 x 1080
-After: the same picture as ``image/jpeg``
+Before (openai/gpt-4.1):
+    [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:image/svg+xml;base64,PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciLz4="}}]}]
+After:
+    [{"role": "user", "content": [{"type": "text", "text": "Image removed (SVG, 41 bytes): it is no picture."}]}]
 """
 
 from __future__ import annotations

@@ -6,8 +6,10 @@ provided. This model supports up to 5 images`` (Groq).
 Repair: the oldest become texts, in coarse steps: when a limit is passed, as many go at once as leave a quarter of it free.
 So what was sent stays a prefix of what is sent, but for one change a step.
 
-Before: 101 images for a model that takes 100
-After: the newest 75; 26 times ``Image removed: the request held more images than the model takes.``
+Before (mistral/mistral-medium-latest):
+    [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "https://example.com/0.png"}}, {"type": "image_url", "image_url": {"url": "https://example.com/1.png"}}, {"type": "image_url", "image_url": {"url": "https://example.com/2.png"}}, {"type": "image_url", "image_url": {"url": "https://example.com/3.png"}}, {"type": "image_url", "image_url": {"url": "https://example.com/4.png"}}, {"type": "image_url", "image_url": {"url": "https://example.com/5.png"}}, {"type": "image_url", "image_url": {"url": "https://example.com/6.png"}}, {"type": "image_url", "image_url": {"url": "https://example.com/7.png"}}, {"type": "image_url", "image_url": {"url": "https://example.com/8.png"}}]}]
+After:
+    [{"role": "user", "content": [{"type": "text", "text": "Image removed: the request held more images than the model takes."}, {"type": "text", "text": "Image removed: the request held more images than the model takes."}, {"type": "text", "text": "Image removed: the request held more images than the model takes."}, {"type": "image_url", "image_url": {"url": "https://example.com/3.png"}}, {"type": "image_url", "image_url": {"url": "https://example.com/4.png"}}, {"type": "image_url", "image_url": {"url": "https://example.com/5.png"}}, {"type": "image_url", "image_url": {"url": "https://example.com/6.png"}}, {"type": "image_url", "image_url": {"url": "https://example.com/7.png"}}, {"type": "image_url", "image_url": {"url": "https://example.com/8.png"}}]}]
 """
 
 from __future__ import annotations

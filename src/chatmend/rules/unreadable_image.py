@@ -6,8 +6,10 @@ image.`` (OpenAI). It is resent with every turn, so one bad screenshot ends a se
 Repair: what can be decoded all the same is written anew; what cannot becomes a text that says what was removed and why.
 The rest of the message stays.
 
-Before: ``{"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}``
-After: ``{"type": "text", "text": "Image removed (PNG, 8 bytes): it cannot be decoded."}``
+Before (anthropic/claude-sonnet-4-5):
+    [{"role": "user", "content": [{"type": "text", "text": "what is this?"}, {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}]}]
+After:
+    [{"role": "user", "content": [{"type": "text", "text": "what is this?"}, {"type": "text", "text": "Image removed (PNG, 8 bytes): it cannot be decoded."}]}]
 """
 
 from __future__ import annotations

@@ -5,8 +5,10 @@ Why: ``unknown variant `image_url`, expected `text``` (DeepSeek); ``No endpoints
 
 Repair: a text says that an image stood here. This concerns links, too.
 
-Before: ``[{"type": "text", "text": "what is this?"}, {"type": "image_url", ...}]``
-After: ``[{"type": "text", "text": "what is this?"}, {"type": "text", "text": "Image removed: this model takes no images."}]``
+Before (deepseek/deepseek-chat):
+    [{"role": "user", "content": [{"type": "text", "text": "what is this?"}, {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}]}]
+After:
+    [{"role": "user", "content": [{"type": "text", "text": "what is this?"}, {"type": "text", "text": "Image removed: this model takes no images."}]}]
 """
 
 from __future__ import annotations

@@ -5,8 +5,10 @@ documents them.
 
 Repair: the image is written anew in eight bits of grey or RGB.
 
-Before: a CMYK JPEG from a print shop
-After: the same picture as an RGB JPEG
+Before (openai/gpt-4.1):
+    [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABEAAAAABq7kcWAAAAC0lEQVR42mNoYAAAAQMAga3osnQAAAAASUVORK5CYII="}}]}]
+After:
+    [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGOoBwAAgQCA05RTSgAAAABJRU5ErkJggg=="}}]}]
 """
 
 from __future__ import annotations
