@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import IO, Annotated
 
 from chatmend import Change, Target, TargetError, TranscriptError, repair, repair_request, resolve
-from chatmend.cli_image import image
 from chatmend.jsontext import parse
 from chatmend.report import line
 from chatmend.rules import RULES
@@ -27,6 +26,8 @@ try:
     import typer
     from rich.console import Console
     from rich.text import Text
+
+    from chatmend.cli_image import image
 except ImportError as error:
     text = f"the command line needs Typer and Rich ({error}); install them: pip install 'chatmend[cli]'"
     raise ImportError(text, name=error.name) from error
