@@ -235,7 +235,7 @@ def waiting() -> None:
     asyncio.run(stall(aside))  # threads are started, Pillow is imported
     blocked = median(asyncio.run(stall(inline)) for _ in range(3))
     felt = median(asyncio.run(stall(aside)) for _ in range(3))
-    fast = "with the fast extra" if "pybase64" in sys.modules else "without the fast extra"
+    fast = "with the fast extra" if sys.modules.get("pybase64") else "without the fast extra"
     detail = f"{felt * 1e3:.0f} of {blocked * 1e3:.0f} ms, {fast}"
     line("longest stall of the event loop in threads by inline", felt / blocked, "<= 0.2/0.1", detail)
 

@@ -119,7 +119,7 @@ class _Run:
 
     def start(self) -> None:
         """Visit each window once; a clean one costs a scan."""
-        self.rules = rules_for(self.context.limits)
+        self.rules = rules_for(self.context.limits, self.native)
         if not self.rules:
             return
         messages = self.native

@@ -113,21 +113,25 @@ def run(count: int, formats: list[str]) -> int:
         return load(self)
 
     Image.Image.load = watched  # type: ignore[method-assign]
-    wrong = 0
-    for form in formats or sorted(files):
-        lots, kept, made = random.Random(f"images {form}"), 0, Recompressor()
-        for at in range(count):
-            data = damaged(files[form], everything, lots)
-            try:
-                fault = check(data, TARGETS[at % len(TARGETS)], made)
-            except Exception as error:  # noqa: BLE001 - that is what is looked for
-                fault = f"{type(error).__name__}: {error}"
-            if fault:
-                wrong += 1
-                print(form, at, fault)
-            kept += fault is None
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-        print(f"{form:5} {count} files, {count - kept} wrong; peak {peak} MiB, most decoded {largest[0]} pixels")
+    try:
+        return sum(_run(form, files, everything, count, largest) for form in formats or sorted(files))
+    finally:
+        Image.Image.load = load  # type: ignore[method-assign]
+
+
+def _run(form: str, files: dict[str, list[bytes]], everything: list[bytes], count: int, largest: list[int]) -> int:
+    lots, wrong, made = random.Random(f"images {form}"), 0, Recompressor()
+    for at in range(count):
+        data = damaged(files[form], everything, lots)
+        try:
+            fault = check(data, TARGETS[at % len(TARGETS)], made)
+        except Exception as error:  # noqa: BLE001 - that is what is looked for
+            fault = f"{type(error).__name__}: {error}"
+        if fault:
+            wrong += 1
+            print(form, at, fault)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    print(f"{form:5} {count} files, {wrong} wrong; peak {peak} MiB, most decoded {largest[0]} pixels")
     return wrong + (largest[0] > MOST_PIXELS)
 
 

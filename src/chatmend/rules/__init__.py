@@ -1,6 +1,7 @@
 """The rules in the order in which they run on a window; each line says why it stands there."""
 
 from dataclasses import replace
+from typing import Any
 
 from chatmend.rules import (
     animated_image,
@@ -103,11 +104,13 @@ LAST: tuple[RequestRule, ...] = (too_many_images.RULE,)
 """What runs on the whole request behind the last window."""
 
 
-def rules_for(limits: Limits) -> tuple[Rule, ...]:
-    """The rules that a target's limits call for: those about images alone where it has no others, or none."""
+def rules_for(limits: Limits, messages: list[Any]) -> tuple[Rule, ...]:
+    """The rules that a target's limits call for: where it has none but about images, those, if images there may be."""
     if limits == Limits():
         return ()
-    return IMAGE_RULES if replace(limits, images=ImageLimits()) == Limits() else RULES
+    if replace(limits, images=ImageLimits()) != Limits():
+        return RULES
+    return IMAGE_RULES if any(m.__class__ is dict and m.get("content").__class__ is list for m in messages) else ()
 
 
 __all__ = ["IMAGE_RULES", "LAST", "RULES", "Context", "Request", "RequestRule", "Rule", "rules_for"]

@@ -66,12 +66,14 @@ def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
     limits, messages = context.limits.images, request.messages
     if limits.max_images is None and limits.max_request_bytes is None:
         return request, []
-    found = [list(_pictures(message)) for message in messages]
-    if not any(found):
+    listed = [at for at, m in enumerate(messages) if m.__class__ is dict and m.get("content").__class__ is list]
+    found = {at: inside for at in listed if (inside := list(_pictures(messages[at])))}
+    if not found:
         return request, []
     tally = _Tally(limits.max_images, limits.max_request_bytes)
     tally.size = _weight(request.system) + _weight(request.tools)
-    for at, (message, inside) in enumerate(zip(messages, found, strict=True)):
+    for at, message in enumerate(messages):
+        inside = found.get(at, [])
         tally.size += _weight(message) - sum(size for _, size in inside)
         for place, size in inside:
             tally.images.append(((at, *place), size))
