@@ -29,12 +29,14 @@ docs-rules: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(PY) benchmarks/bench_repair.py
 	$(PY) benchmarks/bench_usage.py
+	$(PY) -m benchmarks.bench_images
 
 harm: $(VENV)/.dev
 	$(PY) -m tests.harm
 
 fuzz: $(VENV)/.dev
 	$(PY) -m tests.fuzz $(COUNT)
+	$(PY) -m tests.images.fuzz $(COUNT)
 
 kill: $(VENV)/.dev
 	$(PY) -m tests.kill

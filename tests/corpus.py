@@ -18,7 +18,21 @@ def rows(name: str) -> list[dict[str, Any]]:
     if not path.exists():
         return []
     with path.open(encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines]
+        return [_whole(json.loads(line)) for line in lines]
+
+
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+
+def _whole(value: Any) -> Any:
+    """A row with a whole PNG where the corpus keeps the beginning of one."""
+    if isinstance(value, dict):
+        return {key: _whole(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_whole(item) for item in value]
+    head, mark, data = value.rpartition("iVBORw0KGgo") if isinstance(value, str) else ("", "", "")
+    cut = len(data) < 64 or data.endswith("chars>")
+    return head + PIXEL if mark and cut and len(head) < 64 else value
 
 
 def spoken(name: str) -> list[dict[str, Any]]:

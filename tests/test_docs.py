@@ -19,6 +19,8 @@ ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = [(manual, example) for manual in manuals().values() for example in manual.examples]
 FOUND_BY_ANOTHER = {"TOOL008": "TOOL006"}
 """Results in another order than their calls are put in order by the rule that moves results, which runs first."""
+TOLD_IN_WORDS = {"IMG008"}
+"""An image that is too heavy has megabytes."""
 BLOCK = re.compile(r"^(?:<!-- (file|line): (.+?) -->\n)?```(?:toml|python|diff)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -40,8 +42,9 @@ def test_a_manual_says_what_why_and_how_and_shows_it(manual: Manual) -> None:
     assert manual.summary.endswith(".")
     assert manual.paragraph("Why")
     assert manual.paragraph("Repair")
-    assert manual.examples
-    assert manual.text.count("Before") == len(manual.examples), "an example that is not read"
+    assert manual.examples or manual.code in TOLD_IN_WORDS
+    if manual.code not in TOLD_IN_WORDS:
+        assert manual.text.count("Before") == len(manual.examples), "an example that is not read"
 
 
 def test_every_rule_has_a_manual_of_its_own() -> None:

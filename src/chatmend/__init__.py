@@ -4,7 +4,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Change, Effect
-from chatmend.errors import ChatmendError, PolicyError, ReplayError, TargetError, TranscriptError
+from chatmend.errors import ChatmendError, ImageError, PolicyError, ReplayError, TargetError, TranscriptError
+from chatmend.images.once import recompress
 from chatmend.policy import Policy
 from chatmend.repair import Repaired, RepairedRequest, check, repair, repair_request, replay
 from chatmend.targets import Limits, Target, resolve
@@ -16,6 +17,7 @@ __all__ = [
     "Change",
     "ChatmendError",
     "Effect",
+    "ImageError",
     "Limits",
     "Policy",
     "PolicyError",
@@ -30,6 +32,7 @@ __all__ = [
     "UsageStream",
     "check",
     "normalize_usage",
+    "recompress",
     "repair",
     "repair_request",
     "replay",

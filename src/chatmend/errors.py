@@ -3,6 +3,7 @@
 ChatmendError
 ├── TranscriptError    the argument is no list of messages, or no request body
 ├── TargetError        the target's name leads to no table
+├── ImageError         an image cannot be read, or not be made fit for the target
 ├── PolicyError        a policy field has a value that does not exist
 └── ReplayError        the changes were recorded on another transcript
 """
@@ -18,6 +19,10 @@ class TranscriptError(ChatmendError, TypeError):
 
 class TargetError(ChatmendError, ValueError):
     """A target was named that no table describes; the text names the nearest one."""
+
+
+class ImageError(ChatmendError, ValueError):
+    """An image that was given alone cannot be read, or not be made fit for the target; the text says why."""
 
 
 class PolicyError(ChatmendError, ValueError):

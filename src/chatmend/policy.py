@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Effect
 from chatmend.errors import PolicyError
+from chatmend.targets.image_limits import ImageLimits
 
 if TYPE_CHECKING:
     from chatmend.targets import Limits
@@ -19,6 +20,7 @@ _CHOICES = {
     "orphans": ("note", "drop"),
     "duplicates": ("results", "messages"),
     "rules": ("all", "hygiene"),
+    "images": ("fit", "native", "off"),
 }
 
 
@@ -45,6 +47,11 @@ class Policy:
     """Also drop a message that repeats its neighbour word for word (``messages``), or only look at ``results``."""
     rules: str = "all"
     """``all`` rules that the target's limits call for, or only the ``hygiene`` that agent gateways apply to it."""
+    images: str = "fit"
+    """Images: ``fit`` (only what would be refused, or is never seen, is recompressed), ``native`` (each is given
+    exactly the size that the model sees, for work with coordinates), or ``off``."""
+    image_notes: bool = False
+    """Say behind an image that was scaled by which factor, for work with coordinates."""
     allow: Effect = Effect.DROPS
     """The worst effect permitted; what would need more is left as it is, and reported."""
 
@@ -84,4 +91,7 @@ class Policy:
             changes["system"] = (
                 "first" if self.alternation == "always" or limits.system != "anywhere" else limits.system
             )
+        if self.images != "fit":
+            images = ImageLimits() if self.images == "off" else replace(limits.images, native=True)
+            changes["images"] = images
         return replace(limits, **changes) if changes else limits

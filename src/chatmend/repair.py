@@ -11,13 +11,14 @@ from chatmend.errors import ReplayError, TranscriptError
 from chatmend.policy import Policy
 from chatmend.report import Reported
 from chatmend.request import first_pass, last_pass
-from chatmend.rules import RULES, Context, Request
+from chatmend.rules import Context, Request, rules_for
 from chatmend.targets import Limits, Target, resolve
 from chatmend.transcript import Thinking, is_unchanged
 from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
     from chatmend.changes import Fix
+    from chatmend.images.recompressor import Recompressor
     from chatmend.rules import Rule
     from chatmend.transcript import Message, Part
 
@@ -58,6 +59,7 @@ def repair(  # noqa: PLR0913 - what stands beside the messages counts
     thinking: object = None,
     policy: Policy | None = None,
     dialect: str | None = None,
+    recompressor: Recompressor | None = None,
 ) -> Repaired:
     """Repair a transcript for a target.
 
@@ -69,6 +71,7 @@ def repair(  # noqa: PLR0913 - what stands beside the messages counts
         thinking: the request's thinking setting; a true value or ``{"type": "enabled"}`` counts as on.
         policy: the choices that only the caller can make.
         dialect: ``openai_chat`` or ``anthropic_messages``; recognised when not given.
+        recompressor: what recompresses images, with its cache; by default one that the whole process shares.
 
     Raises:
         TranscriptError: ``messages`` is no list.
@@ -81,7 +84,7 @@ def repair(  # noqa: PLR0913 - what stands beside the messages counts
     place = resolve(target) if isinstance(target, str) else target
     limits = chosen.apply(place.hygiene if chosen.rules == "hygiene" else place.limits)
     spoken = DIALECTS[dialect] if dialect else recognise(messages)
-    context = Context(limits, spoken, chosen, thinking=_is_on(thinking), tools=bool(tools))
+    context = Context(limits, spoken, chosen, recompressor, thinking=_is_on(thinking), tools=bool(tools))
     run = _Run(messages, context)
     run.start()
     return run.finish(system, tools)
@@ -111,10 +114,12 @@ class _Run:
     memory: Memory = field(default_factory=Memory)
     scan: Scan | None = None
     due: dict[tuple[int, int], int] = field(default_factory=dict)
+    rules: tuple[Rule, ...] = ()
 
     def start(self) -> None:
         """Visit each window once; a clean one costs a scan."""
-        if self.context.limits == Limits():
+        self.rules = rules_for(self.context.limits, self.native)
+        if not self.rules:
             return
         request, self.changes = first_pass(Request(self.native), self.context)
         messages = request.messages
@@ -160,8 +165,8 @@ class _Run:
         before = len(self.changes)
         thinks = bool(mask & Symptom.THINKING)
         place = self._next(mask, 0)
-        while place < len(RULES):
-            rule = RULES[place]
+        while place < len(self.rules):
+            rule = self.rules[place]
             if fixes := list(rule.find(window, self.memory, self.context)):
                 known = len(self.changes)
                 self._apply(rule, fixes, window, (start, stop))
@@ -179,8 +184,9 @@ class _Run:
         """The place of the next rule that these symptoms call for, from ``first`` on; the number of rules: none."""
         if (known := self.due.get((mask, first))) is not None:
             return known
-        due = (at for at in range(first, len(RULES)) if RULES[at].symptoms & mask or RULES[at].name in _ALWAYS)
-        place = self.due[mask, first] = next(due, len(RULES))
+        rules = self.rules
+        due = (at for at in range(first, len(rules)) if rules[at].symptoms & mask or rules[at].name in _ALWAYS)
+        place = self.due[mask, first] = next(due, len(rules))
         return place
 
     def _symptoms(self, window: Window) -> int:

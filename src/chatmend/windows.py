@@ -41,6 +41,10 @@ class Symptom:
     SYSTEM = 16384
     TURNS = 32768
     MARKERS = 65536
+    IMAGES = 131072
+    """An image has a defect."""
+    MEDIA = 262144
+    """An image stands where, or in a form in which, the target may not take it."""
 
 
 Place = tuple[int, int]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from chatmend.cli import check, explain, repair, rules
+from chatmend.cli import check, explain, image, repair, rules, sandbox, usage
 
 app = typer.Typer(
     add_completion=False,
@@ -22,3 +22,6 @@ app.command(epilog="Example: chatmend explain 'messages: text content blocks mus
     explain.explain
 )
 app.command(epilog="Example: chatmend rules")(rules.rules)
+app.command(epilog="Example: chatmend image shot.png --target anthropic --out small/")(image.image)
+app.command(epilog="Example: chatmend usage responses.jsonl --by provider,model")(usage.usage)
+app.command(epilog="Example: chatmend sandbox --port 8090")(sandbox.sandbox)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from chatmend.dialects.content import is_same, read_content, read_part, write_content, write_part
+from chatmend.dialects.image_scan import image_holders
 from chatmend.dialects.part_scan import part_scanner
 from chatmend.dialects.roles import role_of
 from chatmend.jsontext import is_sound, is_too_deep
@@ -160,6 +161,7 @@ def _message_scanner(limits: Limits) -> Any:  # noqa: ANN401 - a closure
     from chatmend.dialects.openai_scan import call_scanner
 
     scan_parts, scan_calls = part_scanner(limits), call_scanner(limits)
+    holders = image_holders(limits)
 
     def scan_message(native: dict[str, Any], ids: list[str] | None, answered: list[str], *, late: bool) -> int:
         content = native.get("content")
@@ -192,7 +194,10 @@ def _message_scanner(limits: Limits) -> Any:  # noqa: ANN401 - a closure
                 else:
                     answered.append(call_id)
                 if inner.__class__ is list:
-                    mask |= scan_parts(inner)
+                    inside = scan_parts(inner)
+                    if inside & Symptom.MEDIA and "tool" in holders and not block.get("is_error"):
+                        inside ^= Symptom.MEDIA
+                    mask |= inside
                 elif inner is None:
                     mask |= Symptom.CONTENT if "content" in block else 0
                 elif inner.__class__ is not str:
@@ -204,7 +209,10 @@ def _message_scanner(limits: Limits) -> Any:  # noqa: ANN401 - a closure
                 if called:
                     mask |= Symptom.CALLS
         if rest or not content:
-            mask |= scan_parts(rest)
+            beside = scan_parts(rest)
+            if beside & Symptom.MEDIA and native.get("role") in holders:
+                beside ^= Symptom.MEDIA
+            mask |= beside
         return mask
 
     return scan_message

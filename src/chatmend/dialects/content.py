@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from chatmend.dialects.pictures import picture
 from chatmend.transcript import Media, Opaque, Text, Thinking, is_unchanged
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def read_part(native: Native) -> Part:
         return Thinking("", data if isinstance(data, str) else None, redacted=True, native=native)
     if isinstance(kind, str) and kind in MEDIA:
         return Media(native, MEDIA[kind])
-    return Opaque(native)
+    return Media(native) if picture(native) else Opaque(native)
 
 
 def _thinking(native: dict[str, object]) -> Thinking:
@@ -58,42 +59,6 @@ def is_same(one: object, other: object) -> bool:
         return one == other
     except RecursionError:
         return False
-
-
-def image_url(native: Native) -> dict[str, object] | None:
-    """An image block of another dialect as OpenAI writes it, or None where its shape is not known."""
-    url = _url_of(native)
-    return {"type": "image_url", "image_url": {"url": url}} if url else None
-
-
-def image_block(native: Native) -> dict[str, object] | None:
-    """An image part of another dialect as Anthropic writes it, or None where its shape is not known."""
-    url = _url_of(native)
-    if not url:
-        return None
-    head, comma, data = url.partition(",")
-    if not head.startswith("data:"):
-        return {"type": "image", "source": {"type": "url", "url": url}}
-    media_type = head[5:].partition(";")[0]
-    if not comma or not head.endswith(";base64") or not media_type:
-        return None
-    return {"type": "image", "source": {"type": "base64", "media_type": media_type, "data": data}}
-
-
-def _url_of(native: Native) -> str | None:
-    """Where an image part of any dialect has its bytes, as a URL."""
-    if not isinstance(native, dict):
-        return None
-    held = native.get("image_url", native.get("source", native))
-    if isinstance(held, str):
-        return held
-    if not isinstance(held, dict):
-        return None
-    url, media_type, data = (held.get(key) for key in ("url", "media_type", "data"))
-    if isinstance(url, str):
-        return url
-    media_type, data = media_type or held.get("mime_type"), data or held.get("base64")
-    return f"data:{media_type};base64,{data}" if isinstance(media_type, str) and isinstance(data, str) else None
 
 
 def read_content(native: Native, read: Callable[[Native], Part] = read_part) -> tuple[Part, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from chatmend.dialects.image_scan import image_holders
 from chatmend.dialects.part_scan import part_scanner
 from chatmend.jsontext import is_object, is_sound, is_sound_json, is_sound_value
 from chatmend.windows import Memory, Symptom
@@ -84,7 +85,7 @@ def call_scanner(limits: Limits) -> Callable[[list[Any], list[str]], int]:
 def scanner(limits: Limits) -> Scan:
     """A scan for windows under these limits."""
     scan_calls, scan_parts = call_scanner(limits), part_scanner(limits)
-    roles = limits.roles
+    roles, holders = limits.roles, image_holders(limits)
     spelled = frozenset(_PLAIN) if roles is None else frozenset(_PLAIN) & roles
     system_anywhere = limits.system == "anywhere"
     strict = limits.alternation or not limits.user_after_tool
@@ -102,6 +103,8 @@ def scanner(limits: Limits) -> Scan:
                 mask |= Symptom.EMPTY
         elif content.__class__ is list:
             mask |= scan_parts(content) | Symptom.CONTENT
+            if mask & Symptom.MEDIA and role in holders:
+                mask ^= Symptom.MEDIA
         elif content is None:
             if nulls or role != "assistant" or not native.get("tool_calls"):
                 mask |= Symptom.EMPTY | Symptom.CONTENT

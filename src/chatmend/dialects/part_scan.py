@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from chatmend.dialects.image_scan import image_scanner
 from chatmend.jsontext import is_sound, is_sound_value
 from chatmend.windows import Symptom
 
@@ -19,6 +20,7 @@ _TEXTS = frozenset({"text", "input_text", "output_text"})
 def part_scanner(limits: Limits) -> Callable[[list[Any]], int]:
     """A function that looks at a content list and returns its symptoms."""
     known = limits.part_types
+    scan_image = image_scanner(limits)
     anywhere = known is None and limits.typeless_parts
 
     def scan_parts(parts: list[Any]) -> int:
@@ -39,6 +41,7 @@ def part_scanner(limits: Limits) -> Callable[[list[Any]], int]:
                 if known is not None and kind not in known:
                     mask |= Symptom.PART
                 continue
+            mask |= scan_image(part)
             mask |= Symptom.MARKERS if "cache_control" in part else 0
             if kind in ("thinking", "redacted_thinking"):
                 mask |= Symptom.THINKING

@@ -1,12 +1,18 @@
 """The rules in the order in which they run on a window; each line says why it stands there."""
 
+from dataclasses import replace
+from typing import Any
+
 from chatmend.rules import (
+    animated_image,
     consecutive_roles,
     duplicate_call_id,
     duplicate_tool_result,
     emptied_window,
     empty_text,
+    foreign_image_part,
     foreign_thinking,
+    heavy_image,
     invalid_cache_marker,
     invalid_call_id,
     invalid_thought_signature,
@@ -18,6 +24,8 @@ from chatmend.rules import (
     listed_content,
     lone_surrogate,
     malformed_tool_call,
+    mislabelled_image,
+    misplaced_image,
     misplaced_system,
     missing_call_id,
     missing_reasoning,
@@ -26,20 +34,29 @@ from chatmend.rules import (
     null_content,
     offline_order,
     orphan_tool_result,
+    oversized_image,
     parallel_calls,
+    refused_image_type,
     refused_key,
+    rotated_image,
     split_assistant_turn,
     too_many_cache_markers,
+    too_many_images,
     tool_result_order,
     trailing_assistant,
     trailing_thinking,
     undeclared_tools,
     unknown_part,
     unknown_role,
+    unreadable_image,
     unreadable_message,
+    unseen_image,
     unsupported_tools,
+    unusual_pixels,
 )
 from chatmend.rules.rule import Context, Request, RequestRule, Rule
+from chatmend.targets.image_limits import ImageLimits
+from chatmend.targets.limits import Limits
 
 RULES: tuple[Rule, ...] = (
     unreadable_message.RULE,  # first of all every message must be one
@@ -48,6 +65,16 @@ RULES: tuple[Rule, ...] = (
     misspelt_signature.RULE,  # what is left is signed
     unknown_role.RULE,  # every rule below asks for roles
     legacy_function.RULE,  # its calls and results take part in the pairing
+    unseen_image.RULE,  # images before unknown parts: an image in a foreign form must not be told as text
+    foreign_image_part.RULE,
+    mislabelled_image.RULE,  # first what is free; each of the next leaves what the ones behind it would find
+    unreadable_image.RULE,
+    refused_image_type.RULE,
+    animated_image.RULE,
+    rotated_image.RULE,
+    unusual_pixels.RULE,
+    oversized_image.RULE,
+    heavy_image.RULE,
     unknown_part.RULE,  # parts are settled before they are moved
     malformed_tool_call.RULE,  # before pairing: what is no call needs no result
     unsupported_tools.RULE,  # before pairing: nothing is left to pair
@@ -60,6 +87,7 @@ RULES: tuple[Rule, ...] = (
     split_assistant_turn.RULE,  # results stand behind the run, so the run can be one
     tool_result_order.RULE,  # the calls have their final order
     parallel_calls.RULE,  # splits what is paired
+    misplaced_image.RULE,  # results stand where they will be sent
     duplicate_call_id.RULE,  # ids are given to calls that stay
     invalid_call_id.RULE,  # after duplicates, whose new ids are legal
     invalid_tool_name.RULE,
@@ -82,10 +110,23 @@ RULES: tuple[Rule, ...] = (
 FIRST: tuple[RequestRule, ...] = (offline_order.RULE,)
 """What runs on the whole request before the first window."""
 
+IMAGE_RULES: tuple[Rule, ...] = tuple(rule for rule in RULES if rule.code.startswith("IMG"))
+
 LAST: tuple[RequestRule, ...] = (
     undeclared_tools.RULE,
+    too_many_images.RULE,  # a total: the oldest go, with the markers on them
     too_many_cache_markers.RULE,  # a total: counts what everything before has left
 )
 """What runs on the whole request behind the last window."""
 
-__all__ = ["FIRST", "LAST", "RULES", "Context", "Request", "RequestRule", "Rule"]
+
+def rules_for(limits: Limits, messages: list[Any]) -> tuple[Rule, ...]:
+    """The rules that a target's limits call for: where it has none but about images, those, if images there may be."""
+    if limits == Limits():
+        return ()
+    if replace(limits, images=ImageLimits()) != Limits():
+        return RULES
+    return IMAGE_RULES if any(m.__class__ is dict and m.get("content").__class__ is list for m in messages) else ()
+
+
+__all__ = ["FIRST", "IMAGE_RULES", "LAST", "RULES", "Context", "Request", "RequestRule", "Rule", "rules_for"]

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from chatmend.changes import Change, Fix
     from chatmend.dialects import Dialect
+    from chatmend.images.recompressor import Recompressor
     from chatmend.targets.limits import Limits
     from chatmend.windows import Memory, Window
 
@@ -24,6 +25,8 @@ class Context:
     limits: Limits
     dialect: Dialect
     policy: Policy = field(default_factory=Policy)
+    recompressor: Recompressor | None = None
+    """What recompresses images; None: the one that the process shares."""
     thinking: bool = False
     tools: bool = False
     """Whether tools are declared."""

@@ -3,8 +3,8 @@
 Why: ``Missing required parameter: 'messages[1].content[0].type'.`` (OpenAI); ``Input tag 'image_url' found using 'type'
 does not match any of the expected tags`` (Anthropic).
 
-Repair: a string becomes a text part, an image of another provider's dialect is written in this one's; anything else that
-has no readable type is told as text, as JSON. A part of a known type is never touched.
+Repair: a string becomes a text part; what has no readable type is told as text, as JSON. A part of a known type is never
+touched.
 
 Before (openai/gpt-4o):
     [{"role": "user", "content": ["look", {"text": "here"}]}]
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from chatmend import jsontext
 from chatmend.changes import Effect, Fix
-from chatmend.dialects.content import TEXTS, image_block, image_url
+from chatmend.dialects.content import TEXTS
 from chatmend.rules.rule import Context, Rule
 from chatmend.transcript import Media, Message, Opaque, Part, Text, Thinking, ToolResult, is_unchanged
 from chatmend.windows import Memory, Symptom, Window
@@ -38,7 +38,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         parts = tuple(_readable(part, known, context, listed=listed) for part in message.parts)
         changed = [(old, new) for old, new in zip(message.parts, parts, strict=True) if old is not new]
         if changed:
-            kept = all(isinstance(old, Text) or isinstance(new, Media) for old, new in changed)
+            kept = all(isinstance(old, Text) for old, _ in changed)
             effect = Effect.RESHAPES if kept else Effect.DEGRADES
             yield Fix(at, at + 1, (replace(message, parts=parts),), "the target cannot read the part", effect)
 
@@ -69,7 +69,7 @@ def _readable(part: Part, known: frozenset[str] | None, context: Context, *, lis
             )
         return Text(part.text)
     if isinstance(part, Media | Thinking):
-        return part if not isinstance(native, dict) or known is None or kind in known else _translated(part, context)
+        return part if not isinstance(native, dict) or known is None or kind in known else _told(part)
     if isinstance(part, Opaque) and not _may_stay(native, known, context):
         return _told(part)
     return part
@@ -83,15 +83,6 @@ def _may_stay(native: object, known: frozenset[str] | None, context: Context) ->
         return context.limits.typeless_parts
     kind = native.get("type")
     return isinstance(kind, str) and bool(kind) and kind not in TEXTS and (known is None or kind in known)
-
-
-def _translated(part: Media | Thinking, context: Context) -> Part:
-    """An image of another dialect in this one's words; anything else is told."""
-    if isinstance(part, Media) and part.kind == "image":
-        native = image_block(part.native) if context.top_level_system else image_url(part.native)
-        if native is not None:
-            return Media(native)
-    return _told(part)
 
 
 def _told(part: Part) -> Part:

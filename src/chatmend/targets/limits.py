@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from chatmend.targets.image_limits import ImageLimits
+
+_ANY_IMAGE = ImageLimits()
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -108,6 +112,9 @@ class Limits:
     ``refused``."""
     thought_signatures: str = "any"
     """Gemini's signatures on calls: ``any``, ``base64`` (must decode), ``required`` (and must be there)."""
+
+    # Images
+    images: ImageLimits = _ANY_IMAGE
 
     # Cache markers
     max_cache_markers: int | None = None

@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from chatmend.errors import TargetError
+from chatmend.targets.image_limits import ImageLimits
 from chatmend.targets.limits import Limits
 
 _OTHER = "other"
-_FIELDS = {field.name: field.type for field in fields(Limits)}
+_FIELDS = {kind: frozenset(field.name for field in fields(kind)) for kind in (Limits, ImageLimits)}
+_Limits = TypeVar("_Limits", Limits, ImageLimits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,7 @@ def _by_model(name: str) -> dict[str, Any] | None:
 
 def _limits(table: dict[str, Any], model: str) -> tuple[Limits, Limits]:
     """The limits of a model, and its hygiene: the table's own, then each family that the model belongs to."""
-    limits = _with(Limits(), table.get("limits", {}))
+    limits = _with(Limits(images=_with(ImageLimits(), table.get("images", {}))), table.get("limits", {}))
     hygiene = _with(Limits(), table.get("hygiene", {}))
     for family in table.get("family", ()):
         found = next((p for p in family["match"] if fnmatchcase(model.lower(), p)), None)
@@ -100,15 +102,16 @@ def _limits(table: dict[str, Any], model: str) -> tuple[Limits, Limits]:
         if "like" in family:
             limits, hygiene = _limits(_table(family["like"]), model.rsplit("/", 1)[-1])
         limits = _with(limits, family.get("limits", {}))
+        limits = replace(limits, images=_with(limits.images, family.get("images", {})))
         hygiene = _with(hygiene, family.get("hygiene", {}))
     return limits, hygiene
 
 
-def _with(limits: Limits, facts: dict[str, Any]) -> Limits:
+def _with(limits: _Limits, facts: dict[str, Any]) -> _Limits:
     """Limits with the values of facts: each is a value, or a table with the value and how it is known."""
     values: dict[str, Any] = {}
     for key, fact in facts.items():
-        if key not in _FIELDS:
+        if key not in _FIELDS[type(limits)]:
             message = f"a target's table names {key!r}, which is no limit"
             raise TargetError(message)
         value = fact["value"] if isinstance(fact, dict) else fact

@@ -1,0 +1,47 @@
+"""The scan of one content part that is no text: is it an image that some rule would change?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from chatmend.dialects.pictures import picture
+from chatmend.images.plan import diagnose, is_mislabelled
+from chatmend.targets.image_limits import ImageLimits
+from chatmend.windows import Symptom
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from chatmend.targets.limits import Limits
+
+
+def image_scanner(limits: Limits) -> Callable[[dict[str, Any]], int]:
+    """A function that looks at a part and returns the symptoms of its image; one that is sound costs microseconds."""
+    facts = limits.images
+    if facts == ImageLimits():
+        return lambda part: Symptom.NONE  # noqa: ARG005 - nothing is asked of images here
+
+    def scan_image(part: dict[str, Any]) -> int:
+        found = picture(part)
+        if found is None:
+            return Symptom.NONE
+        mask = Symptom.MEDIA
+        if not facts.vision:
+            return mask | Symptom.IMAGES
+        if found.payload is not None:
+            probe = found.payload.probe()
+            if is_mislabelled(probe, facts, found.payload.label) or diagnose(
+                probe, facts, found.payload.text_size, found.detail
+            ):
+                mask |= Symptom.IMAGES
+        return mask
+
+    return scan_image
+
+
+def image_holders(limits: Limits) -> frozenset[str]:
+    """Roles in which an image is no symptom by its mere presence."""
+    return _ANY if limits.images.roles is None else limits.images.roles
+
+
+_ANY = frozenset({"system", "developer", "user", "assistant", "tool", "function", ""})

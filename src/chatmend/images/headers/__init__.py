@@ -1,0 +1,1 @@
+"""One file per image format: what its header and tail tell."""

@@ -1,0 +1,56 @@
+"""PNG: a chain of chunks, ISO/IEC 15948."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chatmend.images.facts import Probe
+from chatmend.images.headers.exif import orientation
+
+if TYPE_CHECKING:
+    from chatmend.images.reader import Reader
+
+_END = b"\x00\x00\x00\x00IEND\xaeB`\x82"
+_MOST = 200
+"""Chunks walked before the pixels; real files have a handful."""
+_GREY, _ALPHA = 0, 4
+
+
+def look(reader: Reader) -> Probe:
+    """Size, depth, transparency, frames; whole when the last chunk is the end chunk."""
+    probe = Probe("png", lossless=True)
+    first = reader.at(8, 21)
+    if first[4:8] != b"IHDR" or len(first) < 18:  # noqa: PLR2004 - up to the colour type
+        probe.fault = "truncated" if len(first) < 18 else "corrupt"  # noqa: PLR2004
+        return probe
+    probe.width, probe.height = int.from_bytes(first[8:12], "big"), int.from_bytes(first[12:16], "big")
+    probe.depth, colour = first[16], first[17]
+    probe.alpha = bool(colour & _ALPHA)
+    probe.bilevel = probe.depth == 1 and colour == _GREY
+    pixels = _walk(reader, probe)
+    if not probe.width or not probe.height or max(probe.width, probe.height) >= 1 << 31:
+        probe.fault = "corrupt"
+    elif not pixels or reader.tail(len(_END)) != _END:
+        probe.fault = "truncated"
+    return probe
+
+
+def _walk(reader: Reader, probe: Probe) -> bool:
+    """Look at the chunks before the pixels; whether there are pixels."""
+    at = 8
+    for _ in range(_MOST):
+        chunk = reader.at(at, 12)
+        kind = chunk[4:8]
+        if kind == b"IDAT":
+            return True
+        if len(chunk) < 12 or kind == b"IEND":  # noqa: PLR2004 - length, kind, first bytes
+            return False
+        length = int.from_bytes(chunk[:4], "big")
+        if kind == b"acTL" and int.from_bytes(chunk[8:12], "big") > 1:
+            probe.frames = 2
+        elif kind == b"tRNS":
+            probe.alpha = True
+        elif kind == b"eXIf":
+            probe.orientation = orientation(reader.at(at + 8, min(length, 8192)))
+        at += 12 + length
+    return True

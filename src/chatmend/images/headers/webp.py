@@ -1,0 +1,61 @@
+"""WebP: a RIFF file. https://developers.google.com/speed/webp/docs/riff_container"""  # noqa: D415 - a link ends it
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chatmend.images.facts import Probe
+from chatmend.images.headers.exif import orientation
+
+if TYPE_CHECKING:
+    from chatmend.images.reader import Reader
+
+_ANIMATION, _EXIF, _ALPHA = 0x02, 0x08, 0x10
+_MOST = 64
+"""Chunks walked in search of EXIF, which stands behind the pixels."""
+
+
+def look(reader: Reader) -> Probe:
+    """Size, transparency, animation, orientation; whole when it is as long as it says."""
+    head = reader.at(0, 40)
+    if head[8:12] != b"WEBP":
+        return Probe("unknown", fault="corrupt")
+    probe = Probe("webp")
+    kind = head[12:16]
+    if kind == b"VP8X":
+        flags = head[20]
+        probe.alpha, probe.frames = bool(flags & _ALPHA), 2 if flags & _ANIMATION else 1
+        probe.width = int.from_bytes(head[24:27], "little") + 1
+        probe.height = int.from_bytes(head[27:30], "little") + 1
+        _walk(reader, probe, exif=bool(flags & _EXIF))
+    elif kind == b"VP8L" and head[20] == 0x2F:  # noqa: PLR2004 - its signature
+        bits = int.from_bytes(head[21:25], "little")
+        probe.width, probe.height = (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
+        probe.alpha, probe.lossless = bool(bits >> 28 & 1), True
+    elif kind == b"VP8 " and head[23:26] == b"\x9d\x01\x2a":
+        probe.width = int.from_bytes(head[26:28], "little") & 0x3FFF
+        probe.height = int.from_bytes(head[28:30], "little") & 0x3FFF
+    if not probe.width or not probe.height:
+        probe.fault = "corrupt"
+    elif int.from_bytes(head[4:8], "little") + 8 > reader.size:
+        probe.fault = "truncated"
+    return probe
+
+
+def _walk(reader: Reader, probe: Probe, *, exif: bool) -> None:
+    """Look for lossless pixels, and for EXIF where the header promises it."""
+    at = 12
+    for _ in range(_MOST):
+        chunk = reader.at(at, 8)
+        if len(chunk) < 8:  # noqa: PLR2004 - kind and length
+            return
+        kind, length = chunk[:4], int.from_bytes(chunk[4:8], "little")
+        if kind == b"VP8L":
+            probe.lossless = True
+        elif kind == b"EXIF":
+            block = reader.at(at + 8, min(length, 8192))
+            probe.orientation = orientation(block.removeprefix(b"Exif\x00\x00"))
+            return
+        if not exif and kind in (b"VP8L", b"VP8 ", b"ANMF"):
+            return
+        at += 8 + length + (length & 1)

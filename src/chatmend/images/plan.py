@@ -1,0 +1,151 @@
+"""What is wrong with an image for a target, and what it should become."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from chatmend.images.sizes import Size, seen_size, within
+
+if TYPE_CHECKING:
+    from chatmend.images.facts import Probe
+    from chatmend.targets.image_limits import ImageLimits
+
+_WORST = 0.8
+"""Bytes a pixel that JPEG at quality 85, 4:2:0, never exceeds: white noise takes 0.76."""
+_ALIASES = {"image/heif": "image/heic"}
+_SCRIPTS = frozenset({"svg", "pdf"})
+
+
+class Defect(StrEnum):
+    """What is wrong with an image, the gravest first; each has a rule of its own."""
+
+    UNREADABLE = "unreadable"
+    TYPE = "type"
+    ANIMATED = "animated"
+    ROTATED = "rotated"
+    UNUSUAL = "unusual"
+    PIXELS = "pixels"
+    BYTES = "bytes"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What recompression has to make."""
+
+    size: Size
+    """Upright width and height of the result."""
+    types: frozenset[str]
+    """Types that may be written."""
+    max_bytes: int | None = None
+    """Bytes of the result at most, raw."""
+    legal: bool = False
+    """The original would be accepted: it stays unless the result is clearly smaller."""
+
+
+def diagnose(probe: Probe, limits: ImageLimits, text_size: int, detail: object = None) -> Defect | None:
+    """The first defect of an image for a target; None for one that passes. Its label is judged apart.
+
+    Args:
+        probe: what is known of the image.
+        limits: what the target takes.
+        text_size: its length as base64.
+        detail: the image's own ``detail``.
+    """
+    if probe.fault and limits.decoded:
+        return Defect.UNREADABLE
+    if limits.types is not None and probe.type not in limits.types and (probe.type != "unknown" or limits.decoded):
+        return Defect.TYPE
+    if probe.frames > 1 and not limits.animation and probe.type in ("gif", "webp"):
+        return Defect.ANIMATED
+    if probe.orientation != 1 and not limits.orientation:
+        return Defect.ROTATED
+    if limits.plain_only and (probe.cmyk or probe.depth > 8):  # noqa: PLR2004 - bits
+        return Defect.UNUSUAL
+    if probe.width and not _has_good_size(probe.shown, limits, detail):
+        return Defect.PIXELS
+    if not _has_good_weight(probe, limits, text_size):
+        return Defect.BYTES
+    return None
+
+
+def is_mislabelled(probe: Probe, limits: ImageLimits, label: str | None) -> bool:
+    """Whether the data would be taken under another label, or in another spelling of base64."""
+    if probe.fault or probe.type == "unknown" or (limits.types is not None and probe.type not in limits.types):
+        return False
+    return (limits.strict_base64 and not probe.clean) or (limits.label_checked and not is_label(label, probe))
+
+
+def is_label(label: str | None, probe: Probe) -> bool:
+    """Whether a media type names what the bytes are; where there is none, or none is known, nothing is wrong."""
+    if label is None or probe.type == "unknown":
+        return True
+    return _ALIASES.get(label, label) == probe.media_type
+
+
+def _has_good_size(size: Size, limits: ImageLimits, detail: object) -> bool:
+    if not _is_legal_size(size, limits):
+        return False
+    if limits.native:
+        return seen_size(limits, size, detail) == size
+    return within(size, side=_useful_side(limits, detail), pixels=limits.useful_pixels) == size
+
+
+def _is_legal_size(size: Size, limits: ImageLimits) -> bool:
+    longer, shorter = max(size), max(min(size), 1)
+    return not (
+        (limits.max_side and longer > limits.max_side)
+        or (limits.max_pixels and size[0] * size[1] > limits.max_pixels)
+        or shorter < limits.min_side
+        or (limits.max_aspect and longer > limits.max_aspect * shorter)
+    )
+
+
+def _useful_side(limits: ImageLimits, detail: object) -> int | None:
+    if detail == "low" and limits.low_side:
+        return min(limits.low_side, limits.useful_side or limits.low_side)
+    return limits.useful_side
+
+
+def _has_good_weight(probe: Probe, limits: ImageLimits, text_size: int) -> bool:
+    if limits.max_bytes and (text_size if limits.bytes_of == "base64" else probe.size) > limits.max_bytes:
+        return False
+    return not (limits.useful_bytes and probe.lossless and text_size > limits.useful_bytes)
+
+
+def most_bytes(limits: ImageLimits) -> int | None:
+    """Raw bytes that one image may have: its own limit, and half of the request's."""
+    own = limits.max_bytes
+    if own is not None and limits.bytes_of == "base64":
+        own = own // 4 * 3
+    share = limits.max_request_bytes // 2 // 4 * 3 if limits.max_request_bytes else None
+    return min(own, share) if own and share else own or share
+
+
+def plan(probe: Probe, limits: ImageLimits, text_size: int, detail: object = None) -> Plan | str:
+    """What an image with a defect should become, or why it cannot become anything."""
+    if probe.type in _SCRIPTS or probe.fault in ("empty", "not base64"):
+        return "it is no picture" if probe.type in _SCRIPTS else str(probe.fault)
+    budget = most_bytes(limits)
+    size = probe.shown
+    if probe.width:
+        longer, shorter = max(size), max(min(size), 1)
+        if limits.max_aspect and longer > limits.max_aspect * shorter:
+            return "too narrow"
+        side = min((s for s in (limits.max_side, _useful_side(limits, detail)) if s), default=None)
+        most = (limits.max_pixels, limits.useful_pixels, int(budget / _WORST) if budget else None)
+        if limits.native:  # first the target's own rule, exactly; what it would refuse all the same is scaled further
+            size, side = seen_size(limits, size, detail), limits.max_side
+        size = within(size, side=side, pixels=min((p for p in most if p), default=None))
+        if min(size) < limits.min_side:
+            grown = limits.min_side / max(min(size), 1)
+            size = round(size[0] * grown), round(size[1] * grown)
+    defect = diagnose(probe, limits, text_size, detail)
+    legal = defect in (None, Defect.PIXELS, Defect.BYTES) and _is_accepted(probe, limits, text_size)
+    return Plan(size, limits.written, budget, legal and not limits.native)
+
+
+def _is_accepted(probe: Probe, limits: ImageLimits, text_size: int) -> bool:
+    weight = text_size if limits.bytes_of == "base64" else probe.size
+    return _is_legal_size(probe.shown, limits) and not (limits.max_bytes and weight > limits.max_bytes)

@@ -1,0 +1,81 @@
+"""A cache that outlives the process, or is shared by several: any store with ``get`` and ``put``. Off by default.
+
+What comes from it is believed only when its HMAC is right, and is looked at again before it is used: whoever can write
+to the store but does not know the secret can put nothing into a request.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from contextlib import suppress
+from typing import TYPE_CHECKING, Protocol
+
+from chatmend.images.cache import Outcome
+from chatmend.images.probe import probe_image
+
+if TYPE_CHECKING:
+    from chatmend.images.plan import Plan
+
+_MAC = 32
+_LARGEST = 64 << 20
+
+
+class Backend(Protocol):
+    """A store of bytes by key. What it raises counts as a miss."""
+
+    def get(self, key: str) -> bytes | None:
+        """The value that was put last under the key, or None."""
+
+    def put(self, key: str, value: bytes) -> None:
+        """Keep a value."""
+
+
+class SharedCache:
+    """Results in a backend, of one tenant.
+
+    Args:
+        backend: the store.
+        tenant: whose results these are; no tenant sees another's.
+        secret: authenticates entries; keep it out of the store. At least 16 bytes.
+
+    Raises:
+        ValueError: the secret is too short, or the tenant is empty.
+    """
+
+    def __init__(self, backend: Backend, *, tenant: str, secret: bytes) -> None:
+        """Bind the store to a tenant."""
+        if len(secret) < 16 or not tenant:  # noqa: PLR2004 - bytes
+            raise ValueError("a shared cache needs a tenant, and a secret of at least 16 bytes")
+        self._backend = backend
+        self._prefix = hashlib.sha256(tenant.encode()).hexdigest()[:16]
+        self._secret = secret
+
+    def get(self, key: str, plan: Plan) -> Outcome | None:
+        """A result that is authentic and fits the plan, or None."""
+        try:
+            value = self._backend.get(f"{self._prefix}:{key}")
+        except Exception:  # noqa: BLE001 - a store that fails must not cost the caller the request
+            return None
+        if not isinstance(value, bytes) or not _MAC < len(value) < _LARGEST:
+            return None
+        body = value[_MAC:]
+        if not hmac.compare_digest(value[:_MAC], self._mac(key, body)):
+            return None
+        text = body.decode("ascii", "replace")
+        found = probe_image(text)
+        fits = found.fault is None and found.type in plan.types and found.shown == plan.size and found.orientation == 1
+        if not fits or (plan.max_bytes and found.size > plan.max_bytes):
+            return None
+        return Outcome(text, found.type, found.shown)
+
+    def put(self, key: str, outcome: Outcome) -> None:
+        """Keep a result; failures are not shared."""
+        if outcome.text is None:
+            return
+        body = outcome.text.encode("ascii")
+        with suppress(Exception):  # as above
+            self._backend.put(f"{self._prefix}:{key}", self._mac(key, body) + body)
+
+    def _mac(self, key: str, body: bytes) -> bytes:
+        return hmac.digest(self._secret, f"{self._prefix}:{key}:".encode() + body, "sha256")

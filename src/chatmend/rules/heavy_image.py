@@ -1,0 +1,33 @@
+"""An image of more bytes than the target takes.
+
+Why: ``image exceeds 5 MB maximum: 6221824 bytes > 5242880 bytes`` (Anthropic, which counts the base64 text); ``Request
+Entity Too Large`` (Groq).
+
+Repair: one recompression; sizes and qualities are not tried in turn, because one at quality 85 always fits. A lossless
+file of more than about 2 MB is recompressed although it is legal, if that saves at least a quarter of it.
+
+Before: a PNG of 1900 x 1000, 6.2 MB
+After: a WebP of the same size, 280 KB
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chatmend.images.plan import Defect
+from chatmend.rules.image_repair import recompress
+from chatmend.rules.rule import Context, Rule
+from chatmend.windows import Memory, Symptom, Window
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from chatmend.changes import Fix
+
+
+def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
+    """Images over the limit of bytes."""
+    yield from recompress(window, context, Defect.BYTES)
+
+
+RULE = Rule("IMG008", "heavy-image", Symptom.IMAGES, find)

@@ -1,0 +1,141 @@
+"""What all image rules share: walks the images of a window, recompresses those with one defect, and says what came."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from chatmend import images
+from chatmend.changes import Effect, Fix
+from chatmend.dialects.pictures import Picture, picture, redrawn, told
+from chatmend.images.facts import Probe, media_type, name_of, weight
+from chatmend.images.plan import Defect, Plan, diagnose, plan
+from chatmend.images.sizes import tokens
+from chatmend.rules import image_words as words
+from chatmend.transcript import Media, Text, ToolResult
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from chatmend.images.cache import Outcome
+    from chatmend.rules.rule import Context
+    from chatmend.transcript import Message, Part
+    from chatmend.windows import Window
+
+
+@dataclass(frozen=True, slots=True)
+class Mended:
+    """What a rule makes of one image."""
+
+    parts: tuple[Part, ...]
+    why: str
+    effect: Effect
+
+
+@dataclass(slots=True)
+class _Walk:
+    """The parts of one message on their way through a rule, up to an effect."""
+
+    mend: Callable[[Media, str], Mended | None]
+    allow: Effect
+    done: list[Mended] = field(default_factory=list)
+
+    def parts(self, parts: tuple[Part, ...], role: str) -> tuple[Part, ...]:
+        """The parts with their images mended; the same tuple when none was."""
+        out: list[Part] = []
+        for part in parts:
+            if isinstance(part, ToolResult):
+                content = self.parts(part.content, "tool")
+                out.append(part if content is part.content else replace(part, content=content))
+                continue
+            mended = self.mend(part, role) if isinstance(part, Media) else None
+            if mended is None or mended.effect > self.allow:
+                out.append(part)
+                continue
+            self.done.append(mended)
+            out += mended.parts
+        same = len(out) == len(parts) and all(a is b for a, b in zip(out, parts, strict=True))
+        return parts if same else tuple(out)
+
+
+def each_image(window: Window, context: Context, mend: Callable[[Media, str], Mended | None]) -> Iterator[Fix]:
+    """One fix a message for the images that ``mend`` changes; a second one, to be left, for what is not allowed.
+
+    ``mend`` gets the image and the role that it is seen in: ``tool`` inside a tool result.
+    """
+    for at, message in enumerate(window.messages):
+        if not any(isinstance(part, Media | ToolResult) for part in message.parts):
+            continue
+        for allow in sorted({min(context.policy.allow, Effect.DROPS), Effect.DROPS}):
+            walk = _Walk(mend, allow)
+            parts = walk.parts(message.parts, message.role)
+            worst = max((mended.effect for mended in walk.done), default=Effect.RESHAPES)
+            if walk.done and (allow <= context.policy.allow or worst > context.policy.allow):
+                yield Fix(at, at + 1, (_with(message, parts),), _joined(walk.done), worst)
+
+
+def _with(message: Message, parts: tuple[Part, ...]) -> Message:
+    return replace(message, parts=parts)
+
+
+def _joined(done: list[Mended]) -> str:
+    """The reasons, each once, in order."""
+    return "; ".join(dict.fromkeys(mended.why for mended in done))
+
+
+def recompress(window: Window, context: Context, defect: Defect) -> Iterator[Fix]:
+    """Recompress every image whose first defect this is; what cannot be saved becomes a text that says so."""
+
+    def mend(part: Media, role: str) -> Mended | None:
+        found = picture(part.native)
+        if found is None or found.payload is None:
+            return None
+        probe = found.payload.probe()
+        if diagnose(probe, context.limits.images, found.payload.text_size, found.detail) is not defect:
+            return None
+        return _recompressed(found, part, probe, context)
+
+    yield from each_image(window, context, mend)
+
+
+def _recompressed(found: Picture, part: Media, probe: Probe, context: Context) -> Mended | None:
+    assert found.payload is not None  # noqa: S101 - asked before
+    limits = context.limits.images
+    wanted = plan(probe, limits, found.payload.text_size, found.detail)
+    problem = wanted if isinstance(wanted, str) else None
+    if isinstance(wanted, Plan):
+        outcome = (context.recompressor or images.common())(found.payload, probe, wanted)
+        if outcome.text is not None:
+            return _replaced(found, part, probe, outcome, context)
+        if outcome.problem is None:
+            return None
+        problem = outcome.problem
+    text = words.removed(probe, str(problem))
+    return Mended((Text(text, told(part.native, text)),), f"{probe.described}: {problem}", Effect.DROPS)
+
+
+def _replaced(found: Picture, part: Media, probe: Probe, outcome: Outcome, context: Context) -> Mended:
+    native: Any = part.native
+    becomes: list[Part] = [replace(part, native=redrawn(native, found, outcome.text or "", media_type(outcome.type)))]
+    if probe.frames > 1:
+        becomes.append(_said(native, words.FIRST_FRAME))
+    if context.policy.image_notes and probe.width and outcome.size != probe.shown:
+        becomes.append(_said(native, words.scaled(probe.shown, outcome.size)))
+    return Mended(tuple(becomes), _account(found, probe, outcome, context), Effect.DEGRADES)
+
+
+def _said(native: dict[str, Any], text: str) -> Text:
+    """Words beside an image, in its dialect, without its cache marker."""
+    return Text(text, told({key: value for key, value in native.items() if "cache" not in key}, text))
+
+
+def _account(found: Picture, probe: Probe, outcome: Outcome, context: Context) -> str:
+    """What the image was and is: size, bytes, tokens."""
+    limits = context.limits.images
+    size = len(outcome.text or "") // 4 * 3
+    account = f"{probe.described} became {name_of(outcome.type)}, {outcome.size[0]} x {outcome.size[1]}, {weight(size)}"
+    before = tokens(limits, probe.shown, found.detail) if probe.width else None
+    after = tokens(limits, outcome.size, found.detail)
+    if before is not None and after is not None and before > after:
+        account += f", about {before - after} of {before} tokens saved"
+    return account

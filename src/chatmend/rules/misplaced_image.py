@@ -1,0 +1,94 @@
+"""An image in a message whose role may hold none: in a tool result, in an answer of the assistant, in a system message.
+
+Why: ``Invalid 'messages[2]'. Image URLs are only allowed for messages with role 'user', but this message with role 'tool'
+contains an image URL.`` (OpenAI); ``all content must be type 'text' if 'is_error' is true`` (Anthropic).
+
+Repair: the image goes into a user message behind all results of the same turn, and a text says so where it stood.
+
+Before (openai/gpt-4o):
+    [{"role": "user", "content": "look"},
+     {"role": "assistant", "content": null, "tool_calls": [{"id": "call_1", "type": "function", "function": {"name": "look", "arguments": "{}"}}]},
+     {"role": "tool", "tool_call_id": "call_1", "content": [{"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}]}]
+After:
+    [{"role": "user", "content": "look"},
+     {"role": "assistant", "content": null, "tool_calls": [{"id": "call_1", "type": "function", "function": {"name": "look", "arguments": "{}"}}]},
+     {"role": "tool", "tool_call_id": "call_1", "content": [{"type": "text", "text": "The image of this tool result is in the next user message."}]},
+     {"role": "user", "content": [{"type": "text", "text": "Image from the tool result above:"}, {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}]}]
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from chatmend.changes import Fix
+from chatmend.dialects.pictures import picture
+from chatmend.rules import image_words as words
+from chatmend.rules.rule import Context, Rule
+from chatmend.transcript import Media, Message, Part, Role, Text, ToolResult
+from chatmend.windows import Memory, Symptom, Window
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from chatmend.targets.image_limits import ImageLimits
+
+
+def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
+    """Images where the target takes none; they leave with the last message of their run of results."""
+    limits = context.limits.images
+    if limits.roles is None and limits.error_results:
+        return
+    waiting: list[Part] = []
+    for at, message in enumerate(window.messages):
+        parts, taken = _apart(message, limits)
+        waiting += taken
+        becomes = message if parts is message.parts else replace(message, parts=parts)
+        last = _ends(window.messages, at)
+        if not waiting or (becomes is message and not last):
+            continue
+        why = "an image may not stand in this message"
+        if not last:
+            yield Fix(at, at + 1, (becomes,), why)
+        elif becomes.role is Role.USER:
+            yield Fix(at, at + 1, (replace(becomes, parts=(*becomes.parts, *waiting)),), why)
+        else:
+            yield Fix(at, at + 1, (becomes, Message(Role.USER, tuple(waiting))), why)
+        waiting = [] if last else waiting
+
+
+def _ends(messages: list[Message], at: int) -> bool:
+    """Whether no tool result of the same turn follows."""
+    return at + 1 == len(messages) or not messages[at + 1].results
+
+
+def _apart(message: Message, limits: ImageLimits) -> tuple[tuple[Part, ...], list[Part]]:
+    """The parts without the images that may not stand there, and those images under a label."""
+    taken: list[Part] = []
+    parts: list[Part] = []
+    for part in message.parts:
+        if isinstance(part, ToolResult):
+            content, images = _split(part.content, words.IN_RESULT, stays=_takes(part, limits))
+            parts.append(replace(part, content=content) if images else part)
+            taken += [Text(words.FROM_RESULT), *images] if images else []
+        else:
+            stays = limits.roles is None or message.role in limits.roles
+            kept, images = _split((part,), words.IN_MESSAGE, stays=stays)
+            parts += kept
+            taken += [Text(words.FROM_MESSAGE), *images] if images else []
+    return (tuple(parts), taken) if taken else (message.parts, [])
+
+
+def _takes(result: ToolResult, limits: ImageLimits) -> bool:
+    failed = isinstance(result.native, dict) and bool(result.native.get("is_error"))
+    return (limits.roles is None or "tool" in limits.roles) and (limits.error_results or not failed)
+
+
+def _split(parts: tuple[Part, ...], said: str, *, stays: bool) -> tuple[tuple[Part, ...], list[Part]]:
+    images: list[Part] = [] if stays else [part for part in parts if isinstance(part, Media) and picture(part.native)]
+    if not images:
+        return parts, []
+    return tuple(Text(said) if any(part is image for image in images) else part for part in parts), images
+
+
+RULE = Rule("IMG011", "misplaced-image", Symptom.MEDIA, find)

@@ -1,0 +1,59 @@
+"""``chatmend image``: shows, writes, and draws a sheet."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from PIL import Image
+
+from chatmend.images import probe_image
+from tests.images.pictures import samples
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytest.importorskip("typer")
+
+
+def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "chatmend", "image", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+
+
+def test_an_image_is_shown_before_and_after_with_its_tokens_and_written(tmp_path: Path) -> None:
+    source = tmp_path / "photo.png"
+    source.write_bytes(samples()["photo as png"].data)
+    done = run(source, "--target", "anthropic/claude-sonnet-4-5", "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert "PNG, 2200 x 1500, 6.5 MB, about 1551 tokens; becomes WebP, 2000 x 1363" in done.stdout
+    assert probe_image((tmp_path / "out" / "photo.webp").read_bytes()).shown == (2000, 1363)
+
+
+def test_a_legal_image_is_written_byte_for_byte(tmp_path: Path) -> None:
+    source = tmp_path / "a.png"
+    source.write_bytes(samples()["screenshot"].data)
+    done = run(source, "-t", "openai/gpt-4o", "--out", tmp_path / "out")
+    assert "stays as it is" in done.stdout
+    assert (tmp_path / "out" / "a.png").read_bytes() == samples()["screenshot"].data
+
+
+def test_a_contact_sheet_shows_each_before_and_after(tmp_path: Path) -> None:
+    for name in ("large photo", "orientation 6"):
+        (tmp_path / f"{name}.jpg").write_bytes(samples()[name].data)
+    done = run(*tmp_path.glob("*.jpg"), "-t", "anthropic", "--sheet", tmp_path / "sheet.png")
+    assert done.returncode == 0, done.stderr
+    with Image.open(io.BytesIO((tmp_path / "sheet.png").read_bytes())) as sheet:
+        assert sheet.size == (840, 2 * 460)
+        assert len(set(sheet.getcolors(1 << 20) or [])) > 1000
+
+
+def test_what_cannot_be_read_is_named_and_the_status_says_so(tmp_path: Path) -> None:
+    (tmp_path / "bad.png").write_bytes(samples()["truncated png"].data)
+    done = run(tmp_path / "bad.png", tmp_path / "absent.png", "-t", "anthropic")
+    assert done.returncode == 2
+    assert "it cannot be decoded" in done.stderr
+    assert "absent.png: could not be read" in done.stderr

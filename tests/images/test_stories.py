@@ -1,0 +1,192 @@
+"""Stories about images in conversations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import chatmend
+from tests import corpus
+from tests.images.pictures import part, said, samples, shapes
+
+CLAUDE, GPT = "anthropic/claude-sonnet-4-5", "openai/gpt-4o"
+CASES = {row["id"]: row for row in corpus.rows("repair_cases")}
+IMAGE = part(samples()["one pixel"])
+BLOCK = part(samples()["one pixel"], "anthropic")
+
+
+def call(call_id: str) -> dict[str, Any]:
+    return {"id": call_id, "type": "function", "function": {"name": "look", "arguments": "{}"}}
+
+
+def shots(*contents: Any) -> list[Any]:
+    """A turn with one call and one result for each content, and a user who goes on."""
+    ids = [f"call{at}" for at in range(len(contents))]
+    return [
+        {"role": "user", "content": "look"},
+        {"role": "assistant", "content": None, "tool_calls": [call(name) for name in ids]},
+        *({"role": "tool", "tool_call_id": n, "content": c} for n, c in zip(ids, contents, strict=True)),
+        {"role": "user", "content": "what do you see?"},
+    ]
+
+
+def test_an_image_in_a_tool_result_stays_where_the_target_takes_it() -> None:
+    messages = shots([IMAGE])
+    for target in ("openai/gpt-4.1", "xai/grok-4", CLAUDE, "mistral/mistral-medium-latest"):
+        done = chatmend.repair(messages, target)
+        assert "IMG011" not in [change.code for change in done.changes], target
+
+
+def test_else_it_is_in_a_user_message_behind_all_results_of_the_turn() -> None:
+    text = {"type": "text", "text": "taken"}
+    done = chatmend.repair(shots([IMAGE], "no image", [text, IMAGE]), GPT)
+    assert [m["role"] for m in done.messages] == ["user", "assistant", "tool", "tool", "tool", "user", "user"]
+    first, plain, third, images, last = done.messages[2:]
+    assert first["content"] == [{"type": "text", "text": "The image of this tool result is in the next user message."}]
+    assert plain["content"] == "no image"
+    assert third["content"][0] is text
+    assert [item["type"] for item in images["content"]] == ["text", "image_url", "text", "image_url"]
+    assert images["content"][1] is IMAGE
+    assert last["content"] == "what do you see?"
+    assert chatmend.repair(done.messages, GPT).messages is done.messages
+
+
+def test_an_image_of_the_assistant_goes_to_the_user_who_follows() -> None:
+    messages = [
+        {"role": "user", "content": "draw"},
+        {"role": "assistant", "content": [{"type": "text", "text": "here"}, IMAGE]},
+        {"role": "user", "content": "thanks"},
+    ]
+    sent = chatmend.repair(messages, GPT).messages
+    assert [m["role"] for m in sent] == ["user", "assistant", "user", "user"]
+    assert sent[1]["content"][0] is messages[1]["content"][0]  # type: ignore[index]
+    assert sent[2]["content"][1] is IMAGE
+
+
+def test_a_failed_result_of_claude_holds_text_alone() -> None:
+    result = {"type": "tool_result", "tool_use_id": "t1", "is_error": True, "content": [BLOCK]}
+    messages = [
+        {"role": "user", "content": "look"},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "look", "input": {}}]},
+        {"role": "user", "content": [result, {"type": "text", "text": "and?"}]},
+    ]
+    sent = chatmend.repair(messages, CLAUDE, dialect="anthropic_messages").messages
+    assert [block["type"] for block in sent[2]["content"]] == ["tool_result", "text", "text", "image"]
+    assert sent[2]["content"][0]["content"][0]["type"] == "text"
+    assert sent[2]["content"][3] is BLOCK
+
+
+def test_a_model_without_vision_is_told_that_an_image_stood_here() -> None:
+    link = {"type": "image_url", "image_url": {"url": "https://example.invalid/a.png"}}
+    messages = [{"role": "user", "content": [{"type": "text", "text": "what is this?"}, IMAGE, link]}]
+    done = chatmend.repair(messages, "deepseek/deepseek-chat")
+    told = {"type": "text", "text": "Image removed: this model takes no images."}
+    assert done.messages[0]["content"] == [messages[0]["content"][0], told, told]  # type: ignore[index]
+    assert [change.effect.name for change in done.changes] == ["DROPS"]
+
+
+@pytest.mark.parametrize("shape", sorted(set(shapes()) - {"image_url object", "image_url string"}))
+def test_an_image_in_a_foreign_form_is_written_in_the_form_around_it(shape: str) -> None:
+    sample = samples()["one pixel"]
+    messages = [{"role": "user", "content": [{"type": "text", "text": "see"}, part(sample, shape)]}]
+    sent = chatmend.repair(messages, GPT, dialect="openai_chat").messages
+    if shape != "file":  # a type that the target knows
+        assert sent[0]["content"][1] == part(sample)
+    blocks = chatmend.repair(messages, CLAUDE, dialect="anthropic_messages").messages
+    assert blocks[0]["content"][1] == part(sample, "anthropic")
+
+
+def test_a_link_in_a_foreign_form_stays_a_link() -> None:
+    link = {"type": "image", "source": {"type": "url", "url": "https://example.invalid/a.png"}}
+    sent = chatmend.repair([{"role": "user", "content": [link]}], GPT, dialect="openai_chat").messages
+    assert sent[0]["content"] == [{"type": "image_url", "image_url": {"url": "https://example.invalid/a.png"}}]
+    back = chatmend.repair(sent, CLAUDE, dialect="anthropic_messages").messages
+    assert back[0]["content"] == [link]
+
+
+def test_a_wrong_media_type_is_set_right_and_the_data_is_the_same_text() -> None:
+    messages = said(samples()["jpeg called png"], "anthropic")
+    done = chatmend.repair(messages, CLAUDE, dialect="anthropic_messages")
+    before, after = messages[0]["content"][1]["source"], done.messages[0]["content"][1]["source"]
+    assert after["media_type"] == "image/jpeg"
+    assert after["data"] == before["data"]
+    assert [(change.code, change.effect.name) for change in done.changes] == [("IMG001", "RESHAPES")]
+
+
+def test_other_keys_of_a_part_survive_recompression() -> None:
+    image = part(samples()["large photo"])
+    image |= {"cache_control": {"type": "ephemeral"}, "app": {"kept": True}}
+    image["image_url"] |= {"detail": "high"}
+    done = chatmend.repair([{"role": "user", "content": [image]}], CLAUDE)
+    becomes = done.messages[0]["content"][0]
+    assert (becomes["cache_control"], becomes["app"]) == ({"type": "ephemeral"}, {"kept": True})
+    assert becomes["image_url"]["detail"] == "high"
+    assert becomes["image_url"]["url"].startswith("data:image/jpeg;base64,/9j/")
+
+
+def test_the_report_says_what_became_of_it_and_what_was_saved() -> None:
+    line = chatmend.repair(said(samples()["photo as png"]), CLAUDE, policy=chatmend.Policy(images="native")).report()
+    assert "PNG, 2200 x 1500, 6.5 MB became WebP, 1316 x 897" in line
+    low = part(samples()["large photo"])
+    low["image_url"]["detail"] = "low"
+    assert "became JPEG, 512 x 341" in chatmend.repair([{"role": "user", "content": [low]}], GPT).report()
+
+
+def test_a_note_with_the_factor_stands_behind_an_image_that_was_scaled() -> None:
+    policy = chatmend.Policy(image_notes=True)
+    done = chatmend.repair(said(samples()["large screenshot"]), CLAUDE, policy=policy)
+    note = done.messages[0]["content"][2]
+    words = "This image is shown at 2000 x 1125 of 2560 x 1440 pixels; multiply coordinates by 1.28."
+    assert note == {"type": "text", "text": words}
+    assert chatmend.repair(done.messages, CLAUDE, policy=policy).messages is done.messages
+
+
+def test_an_animation_says_that_one_frame_is_left() -> None:
+    content = chatmend.repair(said(samples()["animated gif"]), GPT).messages[0]["content"]
+    assert content[2] == {"type": "text", "text": "Only the first frame of this animation is shown."}
+
+
+def test_images_off_touches_none() -> None:
+    for sample in samples().values():
+        messages = said(sample)
+        assert chatmend.repair(messages, CLAUDE, policy=chatmend.Policy(images="off")).messages is messages
+
+
+def test_what_is_not_allowed_is_left_and_reported() -> None:
+    parts = [part(samples()["truncated png"]), part(samples()["large photo"]), part(samples()["jpeg called png"])]
+    messages = [{"role": "user", "content": parts}]
+    gentle = chatmend.repair(messages, CLAUDE, policy=chatmend.Policy(allow=chatmend.Effect.RESHAPES))
+    assert {(change.code, change.applied) for change in gentle.changes} == {
+        ("IMG001", True),
+        ("IMG002", False),
+        ("IMG007", False),
+    }
+    assert gentle.messages[0]["content"][:2] == parts[:2]
+    assert gentle.messages[0]["content"][2]["image_url"]["url"].startswith("data:image/jpeg")
+
+
+def test_progress_is_told_for_each_image_that_was_worked_on() -> None:
+    seen: list[int] = []
+    made = chatmend.images.Recompressor(progress=seen.append)
+    for _ in range(2):
+        chatmend.repair([*said(samples()["large photo"]), *said(samples()["bmp"])], CLAUDE, recompressor=made)
+    assert seen == [1, 2, 3, 4]
+
+
+@pytest.mark.skipif(not CASES, reason="the corpus of repair cases is not at hand")
+def test_case_img_02_an_image_of_a_tool_reaches_the_model_that_takes_none_there() -> None:
+    row = CASES["IMG-02"]
+    sent = chatmend.repair(row["messages"], GPT).messages
+    assert [m["role"] for m in sent] == ["user", "assistant", "tool", "user", "user"]
+    assert sent[2]["content"][0]["text"]
+    assert sent[3]["content"][1] is row["messages"][2]["content"][0]
+    assert sent[4] is row["messages"][3]
+
+
+@pytest.mark.skipif(not CASES, reason="the corpus of repair cases is not at hand")
+def test_case_img_04_the_media_type_is_taken_from_the_bytes() -> None:
+    row = CASES["IMG-04"]
+    before = row["messages"][0]["content"][0]["image_url"]["url"]
+    sent = chatmend.repair(row["messages"], CLAUDE).messages
+    assert sent[0]["content"][0]["image_url"]["url"] == before.replace("image/jpeg", "image/png")
