@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from chatmend.transcript import Native, Part
 
 NAME = "anthropic_messages"
-_BLOCKS = frozenset(
-    {"tool_use", "tool_result", "redacted_thinking", "thinking", "server_tool_use", "web_search_tool_result"}
-)
+_BLOCKS = frozenset({"text", "image", "document", "thinking", "redacted_thinking"})
+"""Blocks that stand in a message on their own, where a target has no list of its own."""
 
 
 def speaks(native: dict[str, object]) -> bool:
@@ -160,7 +159,7 @@ def scanner(limits: Limits) -> Scan:
 def _message_scanner(limits: Limits) -> Any:  # noqa: ANN401 - a closure
     from chatmend.dialects.openai_scan import call_scanner
 
-    scan_parts, scan_calls = part_scanner(limits), call_scanner(limits)
+    scan_parts, scan_calls = part_scanner(limits, limits.block_types or _BLOCKS), call_scanner(limits)
     holders = image_holders(limits)
 
     def scan_message(native: dict[str, Any], ids: list[str] | None, answered: list[str], *, late: bool) -> int:

@@ -84,7 +84,7 @@ def call_scanner(limits: Limits) -> Callable[[list[Any], list[str]], int]:
 
 def scanner(limits: Limits) -> Scan:
     """A scan for windows under these limits."""
-    scan_calls, scan_parts = call_scanner(limits), part_scanner(limits)
+    scan_calls, scan_parts = call_scanner(limits), part_scanner(limits, limits.part_types)
     roles, holders = limits.roles, image_holders(limits)
     spelled = frozenset(_PLAIN) if roles is None else frozenset(_PLAIN) & roles
     system_anywhere = limits.system == "anywhere"

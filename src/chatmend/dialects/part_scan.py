@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from chatmend.dialects.image_scan import image_scanner
+from chatmend.dialects.pictures import is_held
 from chatmend.jsontext import is_sound, is_sound_value
 from chatmend.windows import Symptom
 
@@ -17,11 +18,9 @@ _TEXT = frozenset({"type", "text"})
 _TEXTS = frozenset({"text", "input_text", "output_text"})
 
 
-def part_scanner(limits: Limits) -> Callable[[list[Any]], int]:
-    """A function that looks at a content list and returns its symptoms."""
-    known = limits.part_types
+def part_scanner(limits: Limits, known: frozenset[str] | None) -> Callable[[list[Any]], int]:
+    """A function that looks at a content list and returns its symptoms; ``known`` are the types not worth a look."""
     scan_image = image_scanner(limits)
-    anywhere = known is None and limits.typeless_parts
 
     def scan_parts(parts: list[Any]) -> int:
         mask = 0 if parts else Symptom.EMPTY
@@ -45,7 +44,12 @@ def part_scanner(limits: Limits) -> Callable[[list[Any]], int]:
             mask |= Symptom.MARKERS if "cache_control" in part else 0
             if kind in ("thinking", "redacted_thinking"):
                 mask |= Symptom.THINKING
-            if not anywhere or not isinstance(kind, str) or kind in _TEXTS:
+            if (
+                not isinstance(kind, str)
+                or kind in _TEXTS
+                or (known is not None and kind not in known)
+                or (kind == "image_url" and not is_held(part))
+            ):
                 mask |= Symptom.PART
             if not is_sound_value(part):
                 mask |= Symptom.SURROGATE

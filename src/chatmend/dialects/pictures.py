@@ -42,6 +42,12 @@ def is_image(native: Native) -> bool:
     return "type" not in native and isinstance(image, dict) and isinstance(image.get("source"), dict)
 
 
+def is_held(native: _Part) -> bool:
+    """Whether a part of type ``image_url`` has a URL at all."""
+    url = native.get("image_url")
+    return isinstance(url.get("url") if isinstance(url, dict) else url, str)
+
+
 def _is_image_type(label: object) -> bool:
     return isinstance(label, str) and label.lower().startswith("image/")
 

@@ -27,6 +27,8 @@ from chatmend.windows import Memory, Symptom, Window
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from chatmend.targets.limits import Limits
+
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Messages with keys to be left out."""
@@ -36,9 +38,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     for at, message in enumerate(window.messages):
         if not isinstance(message.native, dict):
             continue
-        keys = frozenset(
-            k for k in message.native if k in limits.refused_keys or not isinstance(k, str) or k[:1] == "_"
-        )
+        keys = frozenset(k for k in message.native if _is_refused(k, limits))
         named = "name" in message.native and not _name_is_taken(message, context)
         if not keys and not named:
             continue
@@ -52,8 +52,14 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         if message.role is Role.TOOL and named and len(message.results) == 1:
             parts = (replace(message.results[0], name=None),)
         effect = Effect.DROPS if said else Effect.RESHAPES
-        listed = ", ".join(sorted({k if k in limits.refused_keys or k == "name" else "a private key" for k in keys}))
+        listed = ", ".join(sorted({k if k in limits.refused_keys or k == "name" else "an unknown key" for k in keys}))
         yield Fix(at, at + 1, (replace(message, parts=parts, without=keys),), f"the target refuses: {listed}", effect)
+
+
+def _is_refused(key: object, limits: Limits) -> bool:
+    if not isinstance(key, str) or key[:1] == "_" or key in limits.refused_keys:
+        return True
+    return limits.known_keys is not None and key not in limits.known_keys
 
 
 def _name_is_taken(message: Message, context: Context) -> bool:

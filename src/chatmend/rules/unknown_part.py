@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from chatmend import jsontext
 from chatmend.changes import Effect, Fix
 from chatmend.dialects.content import TEXTS
+from chatmend.dialects.pictures import is_held
 from chatmend.rules.rule import Context, Rule
 from chatmend.transcript import Media, Message, Opaque, Part, Text, Thinking, ToolResult, is_unchanged
 from chatmend.windows import Memory, Symptom, Window
@@ -68,6 +69,8 @@ def _readable(part: Part, known: frozenset[str] | None, context: Context, *, lis
                 part if limits.typeless_parts and "type" not in native else Text(part.text, {**native, "type": "text"})
             )
         return Text(part.text)
+    if isinstance(part, Media) and kind == "image_url" and isinstance(native, dict) and not is_held(native):
+        return _told(part)
     if isinstance(part, Media | Thinking):
         return part if not isinstance(native, dict) or known is None or kind in known else _told(part)
     if isinstance(part, Opaque) and not _may_stay(native, known, context):

@@ -97,6 +97,8 @@ class Limits:
     message_name: frozenset[str] | None = None
     """Roles on which ``name`` is taken; None: all."""
     message_name_pattern: str | None = None
+    known_keys: frozenset[str] | None = None
+    """Keys that a message may have; None: any but those refused."""
     refused_keys: frozenset[str] = frozenset()
     """Keys of a message that are refused."""
 
