@@ -17,7 +17,7 @@ MANY = 20
 def mutation_names(seed: int, dialect: Dialect) -> list[str]:
     """What ``broken(seed, dialect)`` applies, in this order: none to five mutations, or now and then ``MANY``."""
     rng = Random(f"names:{dialect}:{seed}")
-    wanted = MANY if rng.random() < 0.1 else rng.randint(0, 5)
+    wanted = MANY if rng.random() < 0.3 else rng.randint(0, 5)
     return rng.sample(list(MUTATIONS[dialect]), wanted)
 
 
