@@ -227,3 +227,12 @@ def test_strict_alternation_on_bare_openai_continues_between_neighbours() -> Non
 def test_a_misspelt_target_names_the_nearest_one() -> None:
     with pytest.raises(chatmend.TargetError, match="anthropic"):
         chatmend.repair([user("hi")], "antropic")
+
+
+def test_a_history_without_a_user_gets_one_where_it_was_sent_and_not_later() -> None:
+    call = {"id": "call_1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    sent = [{"role": "assistant", "content": "I look.", "tool_calls": [call]}, result("call_1", "done")]
+    first = chatmend.repair(sent, "anthropic/claude-sonnet-4-5").messages
+    assert first == [*sent, {"role": "user", "content": "[continued]"}]
+    grown = [*sent, answer("It is done."), user("thanks")]
+    assert chatmend.repair(grown, "anthropic/claude-sonnet-4-5").messages == [*first, *grown[2:]]

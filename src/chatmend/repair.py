@@ -153,7 +153,10 @@ class _Run:
             first = next((message for message in said if not message.is_system), None)
             if first is None or first.role != "user":
                 return False
-        return not (limits.needs_user and not self.memory.has_user and (start > 0 or stop == len(messages)))
+        if not limits.needs_user or self.memory.has_user:
+            return True
+        opening = start == 0 and not self.context.dialect.read(messages[0]).is_assistant
+        return opening and stop < len(messages)
 
     def _mend(self, messages: Messages, start: int, stop: int, mask: int) -> Messages | None:
         read = self.context.dialect.read
