@@ -119,7 +119,7 @@ def test_other_changes_images_over_common_limits_and_nothing_else() -> None:
 def test_bytes_stay_bytes_where_the_wire_format_has_bytes() -> None:
     image = part(samples()["large photo"], "bedrock")
     messages = [{"role": "user", "content": [image]}]
-    done = chatmend.repair(messages, "bedrock/us.amazon.nova-pro-v1:0")
+    done = chatmend.repair(messages, "bedrock/invoke/us.amazon.nova-pro-v1:0")
     becomes = done.messages[0]["content"][0]["image"]
     assert isinstance(becomes["source"]["bytes"], bytes)
     assert becomes["format"] == "jpeg"

@@ -78,6 +78,7 @@ RULES: tuple[Rule, ...] = (
     unknown_part.RULE,  # parts are settled before they are moved
     malformed_tool_call.RULE,  # before pairing: what is no call needs no result
     unsupported_tools.RULE,  # before pairing: nothing is left to pair
+    misplaced_image.SPOKEN,  # before pairing: what stands behind a turn closes it
     missing_call_id.RULE,  # before pairing: it goes by ids
     duplicate_tool_result.RULE,  # one result a call, before any is moved
     orphan_tool_result.RULE,  # then those of no call

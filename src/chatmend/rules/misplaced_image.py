@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
     from chatmend.targets.image_limits import ImageLimits
 
+_WHY = "an image may not stand in this message"
+
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Images where the target takes none; they leave with the last message of their run of results."""
@@ -47,14 +49,28 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         last = _ends(window.messages, at)
         if not waiting or (becomes is message and not last):
             continue
-        why = "an image may not stand in this message"
         if not last:
-            yield Fix(at, at + 1, (becomes,), why)
+            yield Fix(at, at + 1, (becomes,), _WHY)
         elif becomes.role is Role.USER:
-            yield Fix(at, at + 1, (replace(becomes, parts=(*becomes.parts, *waiting)),), why)
+            yield Fix(at, at + 1, (replace(becomes, parts=(*becomes.parts, *waiting)),), _WHY)
         else:
-            yield Fix(at, at + 1, (becomes, Message(Role.USER, tuple(waiting))), why)
+            yield Fix(at, at + 1, (becomes, Message(Role.USER, tuple(waiting))), _WHY)
         waiting = [] if last else waiting
+
+
+def find_spoken(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
+    """Images in the assistant's turn, where it may hold none: they stand behind it, and its calls are answered."""
+    limits = context.limits.images
+    if limits.roles is None or "assistant" in limits.roles:
+        return
+    waiting: list[Part] = []
+    for at, message in enumerate(window.messages[: window.run]):
+        parts, taken = _apart(message, limits)
+        waiting += taken
+        if taken:
+            yield Fix(at, at + 1, (replace(message, parts=parts),), _WHY)
+    if waiting:
+        yield Fix(window.run, window.run, (Message(Role.USER, tuple(waiting)),), _WHY)
 
 
 def _ends(messages: list[Message], at: int) -> bool:
@@ -92,3 +108,4 @@ def _split(parts: tuple[Part, ...], said: str, *, stays: bool) -> tuple[tuple[Pa
 
 
 RULE = Rule("IMG011", "misplaced-image", Symptom.MEDIA, find)
+SPOKEN = Rule("IMG011", "misplaced-image", Symptom.MEDIA, find_spoken)
