@@ -41,6 +41,8 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             return None
         if not context.top_level_system and (limits.part_types is None or native.get("type") in limits.part_types):
             return None
+        if "type" not in native and limits.typeless_parts:
+            return None
         becomes = translated(native, found, context.dialect.NAME)
         if becomes is None:
             return None

@@ -72,7 +72,8 @@ def _readable(part: Part, known: frozenset[str] | None, context: Context, *, lis
     if isinstance(part, Media) and kind == "image_url" and isinstance(native, dict) and not is_held(native):
         return _told(part)
     if isinstance(part, Media | Thinking):
-        return part if not isinstance(native, dict) or known is None or kind in known else _told(part)
+        typeless = isinstance(native, dict) and "type" not in native and limits.typeless_parts
+        return part if typeless or not isinstance(native, dict) or known is None or kind in known else _told(part)
     if isinstance(part, Opaque) and not _may_stay(native, known, context):
         return _told(part)
     return part
