@@ -49,6 +49,7 @@ def part_scanner(limits: Limits, known: frozenset[str] | None) -> Callable[[list
                 or kind in _TEXTS
                 or (known is not None and kind not in known)
                 or (kind == "image_url" and not is_held(part))
+                or (kind == "image" and part.get("source").__class__ is not dict)
             ):
                 mask |= Symptom.PART
             if not is_sound_value(part):
