@@ -1,0 +1,124 @@
+"""What is told of a repair, and where: codes and counts, never content, keys or arguments."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from chatmend.changes import Change
+
+KEY = "chatmend"
+"""The one key under which anything of ours stands in what belongs to LiteLLM."""
+HEADER = "x-chatmend-changes"
+HEADER_REPORT = "x-chatmend-findings"
+
+_log = logging.getLogger("chatmend.litellm")
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One attempt in codes and counts."""
+
+    target: str
+    mode: str
+    changes: Mapping[str, int]
+
+    def __str__(self) -> str:
+        """As the response header says it: ``TOOL003=1,IMG001=2``."""
+        return ",".join(f"{code}={count}" for code, count in sorted(self.changes.items()))
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON: what ``_hidden_params`` and the logging metadata hold."""
+        return {"target": self.target, "mode": self.mode, "changes": dict(self.changes)}
+
+
+def note(target: str, mode: str, changes: Iterable[Change]) -> Note:
+    """Count changes by code, and log one line where there are any."""
+    # In report mode a finding that a repair leaves alone is news as well.
+    counts = Counter(change.code for change in changes if change.applied or mode == "report")
+    told = Note(target, mode, counts)
+    if counts:
+        _log.info("chatmend %s for %s: %s", "would repair" if mode == "report" else "repaired", _plain(target), told)
+    return told
+
+
+def _plain(target: str) -> str:
+    """A target on a log line: a client may have named the model."""
+    return "".join(letter if letter.isprintable() else "?" for letter in target[:200])
+
+
+def keep(logged: Any, call_type: object, told: Note) -> None:
+    """Write a note into LiteLLM's own record of the call, which every later hook gets to see.
+
+    A bridged call passes by twice, under two call types and with one record: the notes of both belong to one attempt.
+    A call type that comes again begins the next attempt (a retry or a fallback), whose notes replace the last one's.
+    """
+    record = _record(logged)
+    if record is None:
+        return
+    name = str(getattr(call_type, "value", call_type))
+    notes = record.get(KEY)
+    if not isinstance(notes, dict) or name in notes:
+        notes = {}
+    record[KEY] = {**notes, name: told.to_dict()}
+
+
+def _record(logged: Any) -> dict[str, Any] | None:
+    record = getattr(logged, "model_call_details", None)
+    return record if isinstance(record, dict) else None
+
+
+def kept(record: object) -> Note | None:
+    """The note of the last attempt, from LiteLLM's record of the call or the object that holds it."""
+    details = record if isinstance(record, dict) else _record(record)
+    notes = (details or {}).get(KEY)
+    if not isinstance(notes, dict) or not notes:
+        return None
+    told = list(notes.values())
+    # What one pass found, a second pass in another dialect does not find again.
+    counts = sum((Counter(one["changes"]) for one in told), Counter[str]())
+    return Note(told[-1]["target"], told[-1]["mode"], counts)
+
+
+def headers(told: Note | None) -> dict[str, str] | None:
+    """The response header of a repaired request."""
+    if told is None or not told.changes:
+        return None
+    return {HEADER_REPORT if told.mode == "report" else HEADER: str(told)}
+
+
+class Failures:
+    """Counts what fails in chatmend itself. The first of a kind is a warning; then every tenfold, not every one."""
+
+    def __init__(self, on_error: str) -> None:
+        """``pass`` swallows, ``raise`` lets out."""
+        self.on_error = on_error
+        self.counts: Counter[str] = Counter()
+        self._lock = Lock()
+
+    @contextmanager
+    def caught(self) -> Iterator[None]:
+        """Whatever is raised inside costs the caller nothing but a warning. A cancelled request stays cancelled."""
+        try:
+            yield
+        except Exception as error:
+            if self.on_error == "raise":
+                raise
+            self._count(type(error).__name__)
+
+    def _count(self, kind: str) -> None:
+        with self._lock:
+            self.counts[kind] += 1
+            count = self.counts[kind]
+        # The type alone: the text of an exception may quote the transcript.
+        if count == 1:
+            _log.warning("chatmend failed with %s; the request goes out as it was", kind)
+        elif str(count).strip("0") == "1":
+            _log.warning("chatmend failed with %s %d times by now", kind, count)
