@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from decimal import Decimal
 from threading import Lock
 from typing import Any
 
@@ -13,6 +15,7 @@ MAX_ROWS = 10_000
 OTHER = "other"
 """Stands for users and sessions beyond ``MAX_ROWS`` rows."""
 
+_LITELLM = "litellm"
 _UNTOLD = frozenset({"sources", "unread", "provider", "model"})
 """What the response says elsewhere, or nobody reads there."""
 
@@ -22,7 +25,11 @@ def account_of(response: object) -> Usage | None:
     usage = usage_in(response)
     if usage is None:
         return None
-    return normalize_usage({"model": _get(response, "model"), "usage": _plain(usage)})
+    account = normalize_usage({"model": _get(response, "model"), "usage": _plain(usage)})
+    # Into the usage of a streamed chunk LiteLLM writes a cost that it has worked out itself.
+    if account.cost is not None and _get(response, "object") == "chat.completion.chunk":
+        account = replace(account, cost_source=_LITELLM)
+    return account
 
 
 def usage_in(response: object) -> Any:
@@ -95,7 +102,7 @@ class Accounts:
         if account is None or kwargs.get("cache_hit"):
             return account
         sure, claimed = _keys(kwargs)
-        self.ledger.add(account, **sure, **self._bounded(sure, claimed))
+        self.ledger.add(_priced(account, kwargs), **sure, **self._bounded(sure, claimed))
         return account
 
     def _bounded(self, sure: Mapping[str, str | None], claimed: dict[str, str | None]) -> dict[str, str | None]:
@@ -107,6 +114,14 @@ class Accounts:
                 return {name: OTHER for name, value in claimed.items() if value is not None}
             self._seen.add(row)
         return claimed
+
+
+def _priced(account: Usage, kwargs: Mapping[str, Any]) -> Usage:
+    """With LiteLLM's own cost, and its name to it, where the provider tells none."""
+    cost = kwargs.get("response_cost")
+    if isinstance(cost, int | float) and (account.cost is None or kwargs.get("stream")):
+        return replace(account, cost=Decimal(str(cost)), cost_currency="USD", cost_source=_LITELLM)
+    return account
 
 
 def _keys(kwargs: Mapping[str, Any]) -> tuple[dict[str, str | None], dict[str, str | None]]:

@@ -17,7 +17,7 @@ import wrapt
 
 from chatmend.litellm import notes
 from chatmend.litellm.attempt import carries
-from chatmend.litellm.callback import ChatMend, is_disabled
+from chatmend.litellm.hooks import ChatMend, is_disabled
 from chatmend.litellm.shapes import CHAT, RESPONSES
 from chatmend.litellm.streams import ChunkMarker, MarkedStream
 from chatmend.litellm.target import target_of
@@ -28,6 +28,16 @@ if TYPE_CHECKING:
     from chatmend.litellm.shapes import Shape
 
 _log = logging.getLogger("chatmend.litellm")
+
+_CALLBACK_LISTS = (
+    "callbacks",
+    "input_callback",
+    "success_callback",
+    "failure_callback",
+    "_async_success_callback",
+    "_async_failure_callback",
+)
+"""Where LiteLLM copies a callback to with the first call."""
 
 _MARK = "_self_chatmend"
 """On a function that is wrapped: the callback that it works for."""
@@ -78,7 +88,9 @@ def uninstall() -> None:
         if hasattr(wrapped, _MARK):
             setattr(litellm, name, wrapped.__wrapped__)
     if at_work is not None:
-        litellm.callbacks[:] = [known for known in litellm.callbacks if known is not at_work]
+        for listed in _CALLBACK_LISTS:
+            known = getattr(litellm, listed)
+            known[:] = [one for one in known if one is not at_work]
 
 
 def _registered() -> ChatMend:

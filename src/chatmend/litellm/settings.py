@@ -13,7 +13,7 @@ from typing import Any
 
 from chatmend.changes import Effect
 from chatmend.errors import PolicyError
-from chatmend.litellm.callback import ChatMend
+from chatmend.litellm.hooks import ChatMend
 from chatmend.policy import Policy
 
 OPTIONS = ("mode", "on_error", "allow", "deny", "policy")

@@ -6,6 +6,7 @@ import asyncio
 import os
 from contextvars import ContextVar
 from fnmatch import fnmatchcase
+from itertools import count
 from typing import TYPE_CHECKING, Any, Literal
 
 from litellm.integrations.custom_logger import CustomLogger
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 
 _passed: ContextVar[notes.Note | None] = ContextVar("chatmend_passed", default=None)
 """The note of a pass-through request, whose later hooks are not shown LiteLLM's record of the call."""
+
+_numbers = count(1)
+"""LiteLLM takes two callbacks with the same plain attributes for one, and would log to the first only."""
 
 
 class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped where litellm is not installed
@@ -67,6 +71,7 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
             raise PolicyError(f"on_error={on_error!r} does not exist; take 'pass' or 'raise'")
         if mode not in {"repair", "report"}:
             raise PolicyError(f"mode={mode!r} does not exist; take 'repair' or 'report'")
+        self.number = next(_numbers)
         self.policy = policy
         self.on_error = on_error
         self.mode = mode
@@ -229,12 +234,14 @@ def exported(kwargs: dict[str, Any], result: Any) -> dict[str, Any]:
     note, account = notes.kept(kwargs), mark(result)
     if note is None and account is None:
         return kwargs
+    params = dict(kwargs.get("litellm_params") or {})
+    said = params.get("metadata") or {}
     shown = {
-        **(note.to_dict() if note is not None else {}),
+        # On the synchronous path the note came with the call.
+        **(note.to_dict() if note is not None else said.get(notes.KEY) or {}),
         **({"usage": told(account)} if account is not None else {}),
     }
-    params = dict(kwargs.get("litellm_params") or {})
-    params["metadata"] = {**(params.get("metadata") or {}), notes.KEY: shown}
+    params["metadata"] = {**said, notes.KEY: shown}
     new = {**kwargs, "litellm_params": params}
     payload = kwargs.get("standard_logging_object")
     if isinstance(payload, dict):
