@@ -28,10 +28,10 @@ __all__ = ["sandbox", "sandbox_server"]
 def untouched_litellm(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """What a test installs is gone afterwards."""
     monkeypatch.setattr(litellm, "suppress_debug_info", True)
-    litellm.callbacks = []
+    litellm.logging_callback_manager._reset_all_callbacks()
     yield
     uninstall()
-    litellm.callbacks = []
+    litellm.logging_callback_manager._reset_all_callbacks()
 
 
 @pytest.fixture

@@ -65,9 +65,9 @@ def messages_begun_by_a_call() -> list[Any]:
 
 
 def valid(count: int = 20) -> list[Any]:
-    """A transcript without a defect that every provider here accepts."""
+    """A transcript of an even number of messages without a defect, which every provider here accepts."""
     said = [
         {"role": "user" if number % 2 == 0 else "assistant", "content": f"Part {number}. " + "It is short. " * 20}
-        for number in range(count - 1 + count % 2)
+        for number in range(count - 1)
     ]
-    return [{"role": "system", "content": "Be brief."}, *said][:count]
+    return [{"role": "system", "content": "Be brief."}, *said]
