@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import sys
@@ -28,5 +29,15 @@ def _counted(name: str, hook: Any) -> Any:
     return call
 
 
+async def _logged(*args: Any, **kwargs: Any) -> None:
+    await _log_success(*args, **kwargs)
+    rows = [row.to_dict() for row in callback.usage.snapshot()]
+    new = _CALLS.parent / "rows.new"
+    new.write_text(json.dumps(rows))
+    new.rename(_CALLS.parent / "rows.json")
+
+
+_log_success = callback.async_log_success_event
+setattr(callback, "async_log_success_event", _logged)  # noqa: B010 - mypy knows it for a method
 for _name in ("async_pre_call_deployment_hook", "async_pre_call_hook"):
     setattr(callback, _name, _counted(_name, getattr(callback, _name)))

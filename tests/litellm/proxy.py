@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import socket
@@ -15,6 +16,7 @@ import httpx
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
+GUARDRAIL = "chatmend.litellm.guardrail.Guardrail"
 PATIENCE = 240
 """Seconds to wait for the proxy: it imports for half a minute where the machine is busy."""
 
@@ -34,6 +36,7 @@ DEPLOYMENTS = {
     "gem": ("gemini/gemini-2.5-flash", "gemini/v1beta"),
     "mis": ("mistral/mistral-large-latest", "mistral/v1"),
     "down": ("openai/gpt-4o", "nothing"),
+    "guarded": ("openai/gpt-4o", "openai/v1"),
 }
 """Model groups: the deployment, and its path in the sandbox."""
 
@@ -61,6 +64,13 @@ class Proxy:
             ],
             "router_settings": {"fallbacks": [{"down": ["ant"]}], "num_retries": 0, "disable_cooldowns": True},
             "litellm_settings": {"callbacks": "tests.litellm.counted.callback"},
+            "chatmend": {"deny": ["guarded"]},
+            "guardrails": [
+                {
+                    "guardrail_name": "mend",
+                    "litellm_params": {"guardrail": GUARDRAIL, "mode": "pre_call", "default_on": False},
+                }
+            ],
             "general_settings": {"master_key": self.key},
             **settings,
         }
@@ -128,6 +138,12 @@ class Proxy:
         """Send a request with the proxy's key."""
         auth = {"Authorization": f"Bearer {self.key}", **headers}
         return httpx.post(self.url(path), json=body, headers=auth, timeout=120)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The proxy's ledger."""
+        path = self.folder / "rows.json"
+        found: list[dict[str, Any]] = json.loads(path.read_text()) if path.exists() else []
+        return found
 
     def hooks(self) -> int:
         """How often a hook that repairs has run since the last time."""
