@@ -13,7 +13,6 @@ import pytest
 pytest.importorskip("litellm")
 
 import litellm
-
 from chatmend.litellm import ChatMend, uninstall
 from chatmend.sandbox.pytest_plugin import sandbox, sandbox_server
 from tests.litellm.proxy import Proxy

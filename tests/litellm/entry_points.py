@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import litellm
 from langchain_litellm import ChatLiteLLM
 
+import litellm
 from tests.litellm import transcripts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 BASES = {
     "openai/gpt-4o": "openai/v1",

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 
 import litellm
-
 from chatmend.dialects import DIALECTS
 from chatmend.litellm import ChatMend, install, uninstall
 from chatmend.sandbox import Failure, Sandbox
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tests.litellm.entry_points import Entry
+
 
 class Counting(ChatMend):
     """Counts how often the deployment hook runs, and keeps what loggers are shown."""

@@ -87,7 +87,7 @@ class Proxy:
             **os.environ,
             **OFFLINE,
             **{name: self._sandbox.url(path) for name, path in bases.items()},
-            **{name: "any" for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY")},
+            **dict.fromkeys(("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"), "any"),
             "LITELLM_MODE": "PRODUCTION",
             "NO_PROXY": "127.0.0.1",
             "CHATMEND_TEST_CALLS": str(self.calls),

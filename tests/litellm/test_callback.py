@@ -9,14 +9,14 @@ import logging
 from types import SimpleNamespace
 from typing import Any
 
-import litellm
 import pytest
 
 import chatmend
+import litellm
 from chatmend.litellm import ChatMend
 from chatmend.litellm.accounts import Accounts
-from chatmend.litellm.target import target_of, target_of_route
 from chatmend.litellm.shapes import shape_of_route
+from chatmend.litellm.target import target_of, target_of_route
 from chatmend.usage import UsageLedger
 from tests.litellm.transcripts import CHAT_TOOLS, chat, valid
 
@@ -200,9 +200,7 @@ def test_a_recorder_is_given_what_was_sent_and_answered(sandbox: Any) -> None:
 
 
 @pytest.mark.parametrize("provider", ["github_copilot", "chatgpt"])
-def test_a_look_up_that_signs_in_over_the_network_is_never_made(
-    provider: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_look_up_that_signs_in_over_the_network_is_never_made(provider: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any, **__: Any) -> None:
         raise AssertionError
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import copy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import litellm
 import pytest
 
-from chatmend.litellm import ChatMend
+import litellm
 from chatmend.sandbox import Failure, Reply, Sandbox
 from tests.litellm.transcripts import CHAT_TOOLS
+
+if TYPE_CHECKING:
+    from chatmend.litellm import ChatMend
 
 ORDER = ("ant", "gem", "mis")
 PLACES = {

@@ -9,9 +9,9 @@ import sys
 from dataclasses import replace
 from typing import Any
 
-import litellm
 import pytest
 
+import litellm
 from chatmend.litellm import ChatMend, install
 from chatmend.rules import RULES
 from tests.litellm.transcripts import CHAT_TOOLS, chat, valid

@@ -7,9 +7,9 @@ import sys
 import types
 from typing import Any
 
-import litellm
 import pytest
 
+import litellm
 from chatmend.litellm import ChatMend, completion, install, uninstall
 from tests.litellm.transcripts import CHAT_TOOLS, chat, valid
 
@@ -68,7 +68,9 @@ def test_uninstalling_leaves_litellm_as_it_was(sandbox: Any) -> None:
     assert litellm.callbacks == litellm.success_callback == litellm._async_success_callback == []
 
 
-def test_a_name_that_was_bound_before_is_told(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_that_was_bound_before_is_told(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     early = types.ModuleType("early_bird")
     early.ask = litellm.completion  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "early_bird", early)

@@ -21,7 +21,7 @@ CHAT = "/v1/chat/completions"
 @pytest.fixture(autouse=True)
 def switched_on(proxy: Proxy) -> Iterator[None]:
     proxy.switch(on=True)
-    yield
+    return
 
 
 def test_a_valid_request_has_no_header_and_arrives_as_it_was_sent(proxy: Proxy, sandbox: Any) -> None:

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from chatmend.litellm.hooks import ChatMend
 from chatmend.litellm.exchange import Exchange
+from chatmend.litellm.hooks import ChatMend
 from chatmend.litellm.install import acompletion, completion, install, uninstall
 from chatmend.litellm.settings import from_environment
 

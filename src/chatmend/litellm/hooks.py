@@ -22,7 +22,7 @@ from chatmend.litellm.target import target_of, target_of_route
 from chatmend.usage import UsageLedger
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+    from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 
     from chatmend.litellm.exchange import Exchange
     from chatmend.litellm.shapes import Shape
@@ -162,7 +162,7 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
 
     async def async_post_call_streaming_iterator_hook(
         self, user_api_key_dict: Any, response: Any, request_data: dict[str, Any]
-    ) -> AsyncIterator[Any]:
+    ) -> AsyncGenerator[Any, None]:
         """Every stream of the proxy: the account goes with the chunk that carries usage."""
         marker = None if is_disabled() else ChunkMarker(self.failures)
         async for chunk in response:

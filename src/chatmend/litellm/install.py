@@ -12,9 +12,9 @@ import logging
 import sys
 from typing import TYPE_CHECKING, Any
 
-import litellm
 import wrapt
 
+import litellm
 from chatmend.litellm import notes
 from chatmend.litellm.attempt import carries
 from chatmend.litellm.hooks import ChatMend, is_disabled
@@ -46,8 +46,8 @@ _MARK = "_self_chatmend"
 def completion(*args: Any, **kwargs: Any) -> Any:
     """``litellm.completion`` with the request repaired and the usage normalised; the same arguments and results.
 
-    It works for the ``ChatMend`` in ``litellm.callbacks``, or else for ``chatmend.litellm.callback``. With ``fallbacks=``
-    LiteLLM makes an asynchronous call for each model: these are repaired by the callback, so register it.
+    It works for the ``ChatMend`` in ``litellm.callbacks``, or else for ``chatmend.litellm.callback``. With
+    ``fallbacks=`` LiteLLM makes an asynchronous call for each model: the callback repairs these, so register it.
     """
     wrapped = litellm.completion
     return wrapped(*args, **kwargs) if hasattr(wrapped, _MARK) else _completion(_registered(), wrapped, args, kwargs)

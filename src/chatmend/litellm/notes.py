@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
     from chatmend.changes import Change
 
@@ -94,6 +93,21 @@ def headers(told: Note | None) -> dict[str, str] | None:
     return {HEADER_REPORT if told.mode == "report" else HEADER: str(told)}
 
 
+class _Caught:
+    """A block whose exceptions are counted."""
+
+    __slots__ = ("_failures",)
+
+    def __init__(self, failures: Failures) -> None:
+        self._failures = failures
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, _kind: object, error: object, _trace: object) -> bool:
+        return self._failures.swallow(error)
+
+
 class Failures:
     """Counts what fails in chatmend itself. The first of a kind is a warning; then every tenfold, not every one."""
 
@@ -103,15 +117,16 @@ class Failures:
         self.counts: Counter[str] = Counter()
         self._lock = Lock()
 
-    @contextmanager
-    def caught(self) -> Iterator[None]:
+    def caught(self) -> _Caught:
         """Whatever is raised inside costs the caller nothing but a warning. A cancelled request stays cancelled."""
-        try:
-            yield
-        except Exception as error:
-            if self.on_error == "raise":
-                raise
-            self._count(type(error).__name__)
+        return _Caught(self)
+
+    def swallow(self, error: object) -> bool:
+        """Count an exception, and say whether it is to be swallowed."""
+        if not isinstance(error, Exception) or self.on_error == "raise":
+            return False
+        self._count(type(error).__name__)
+        return True
 
     def _count(self, kind: str) -> None:
         with self._lock:

@@ -20,7 +20,7 @@ _MARKS = (b'"usage"', b'"usageMetadata"')
 _DATA = b"data:"
 
 
-class MarkedStream(ObjectProxy):  # type: ignore[misc, unused-ignore] # untyped where wrapt is not installed
+class MarkedStream(ObjectProxy):  # type: ignore[misc, type-arg, unused-ignore] # untyped where wrapt is not installed
     """A stream of LiteLLM's, itself to everyone who asks, whose chunks with usage are marked as they pass."""
 
     def __init__(self, wrapped: Any, each: Callable[[Any], Any]) -> None:
