@@ -30,6 +30,7 @@ import httpx
 import litellm
 
 from chatmend.litellm import ChatMend
+from bench_repair import transcript
 from metered import Meter
 from tests.litellm.proxy import Proxy
 from tests.litellm.transcripts import valid
@@ -46,11 +47,13 @@ def sandbox() -> Iterator[Any]:
     """A sandbox in a process of its own, so that its CPU is not counted."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "chatmend.sandbox", "--port", str(port)]
+    command = [sys.executable, "-c", f"from chatmend.sandbox import serve; serve(port={port})"]
     root = f"http://127.0.0.1:{port}"
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=ROOT) as process:
         try:
             while _fails(root):
+                if process.poll() is not None:
+                    raise RuntimeError("the sandbox ended")
                 time.sleep(0.2)
             yield SimpleNamespace(url=lambda path: f"{root}/{path}")
         finally:
@@ -99,7 +102,7 @@ def best(run: Any, times: int = 20) -> float:  # noqa: ANN401 - any callable
 
 def hook_beside_dumps(model: str, base: str) -> tuple[float, float]:
     """The hook on 1,000 messages, and ``json.dumps`` of them."""
-    messages = valid(1_000)
+    messages = transcript(1_000)
     callback = ChatMend(on_error="raise")
     kwargs = {"model": model, "messages": messages, "api_base": base}
     loop = asyncio.new_event_loop()

@@ -32,11 +32,11 @@ class Meter:
 
     def _watched(self, hook: Any) -> Any:  # noqa: ANN401 - any coroutine function
         async def call(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
-            start = time.process_time()
+            start = time.thread_time()
             try:
                 return await hook(*args, **kwargs)
             finally:
-                self.seconds += time.process_time() - start
+                self.seconds += time.thread_time() - start
 
         return call
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
 from threading import Lock
@@ -62,28 +63,44 @@ def _plain_inside(item: Any) -> Any:
     return item if isinstance(item, int | float | str) else _plain(item)
 
 
-def told(account: Usage) -> dict[str, Any]:
-    """An account as it stands in a response: what is set, ready for JSON."""
-    return {key: value for key, value in account.to_dict().items() if key not in _UNTOLD}
+class Told(dict[str, Any]):
+    """An account as it stands in a response: what is set, ready for JSON; it keeps the account that it was made from."""
+
+    account: Usage
+
+    def __init__(self, account: Usage) -> None:
+        """Copy what is set. An account holds only what is set in its ``__dict__``."""
+        said = {key: value for key, value in vars(account).items() if key not in _UNTOLD}
+        if not all(map(_is_plain, said.values())):
+            whole = account.to_dict()
+            said = {key: whole[key] for key in said if key in whole}
+        super().__init__(said)
+        self.account = account
 
 
-def mark(response: object) -> Usage | None:
-    """Write the account of a response into its usage, under a key of its own, and return it.
+def _is_plain(value: object) -> bool:
+    return isinstance(value, int | str) or (isinstance(value, dict) and all(type(one) is int for one in value.values()))
+
+
+def mark(response: object) -> Told | None:
+    """Write the account of a response into its usage, under a key of its own, and return it. Twice is once.
 
     Nothing of LiteLLM's is changed: its cost is worked out from its own figures.
     """
-    usage, account = usage_in(response), account_of(response)
+    usage = usage_in(response)
+    known = _get(usage, KEY) if usage is not None else None
+    if isinstance(known, Told):
+        return known
+    account = account_of(response)
     if account is None or not (account.total_tokens or account.output_tokens or account.input_tokens):
         return None
+    said = Told(account)
     if isinstance(usage, dict):
-        usage[KEY] = told(account)
+        usage[KEY] = said
     else:
-        # `Usage` of the Responses API is closed on some versions; what cannot be written is still counted.
-        try:
-            setattr(usage, KEY, told(account))
-        except ValueError:
-            return account
-    return account
+        with suppress(ValueError):  # a class that is closed; what cannot be written there is still counted
+            setattr(usage, KEY, said)
+    return said
 
 
 class Accounts:
@@ -96,14 +113,14 @@ class Accounts:
         self._seen: set[tuple[tuple[str, str | None], ...]] = set()
         self._lock = Lock()
 
-    def add(self, kwargs: Mapping[str, Any], response: object) -> Usage | None:
+    def add(self, kwargs: Mapping[str, Any], response: object) -> None:
         """Count a call that LiteLLM logs as a success. An answer from LiteLLM's own cache used nothing."""
-        account = account_of(response)
-        if account is None or kwargs.get("cache_hit"):
-            return account
+        said = mark(response)
+        if said is None or kwargs.get("cache_hit"):
+            return
+        account = said.account
         sure, claimed = _keys(kwargs)
         self.ledger.add(_priced(account, kwargs), **sure, **self._bounded(sure, claimed))
-        return account
 
     def _bounded(self, sure: Mapping[str, str | None], claimed: dict[str, str | None]) -> dict[str, str | None]:
         row = tuple(sorted({**sure, **claimed}.items()))

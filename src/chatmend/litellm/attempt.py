@@ -46,7 +46,12 @@ def is_heavy(messages: list[Any]) -> bool:
 
 
 def _holds_media(message: Any) -> bool:
-    content = message.get("content", message.get("parts")) if isinstance(message, dict) else None
+    if not isinstance(message, dict):
+        return False
+    content = message.get("content")
+    if isinstance(content, str):
+        return False
+    content = content or message.get("parts")
     if not isinstance(content, list):
         return False
     return any(isinstance(part, dict) and _is_media(part) for part in content)

@@ -13,7 +13,7 @@ from litellm.integrations.custom_logger import CustomLogger
 
 from chatmend.errors import PolicyError
 from chatmend.litellm import notes
-from chatmend.litellm.accounts import Accounts, mark, told
+from chatmend.litellm.accounts import Accounts, mark
 from chatmend.litellm.attempt import Attempt, attempt, carries, is_heavy
 from chatmend.litellm.exchange import exchange
 from chatmend.litellm.shapes import shape_of, shape_of_route
@@ -157,7 +157,7 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
         if isinstance(hidden, dict) and (note is not None or account is not None):
             hidden[notes.KEY] = {
                 **(note.to_dict() if note is not None else {}),
-                **({"usage": told(account)} if account is not None else {}),
+                **({"usage": account} if account is not None else {}),
             }
 
     async def async_post_call_streaming_iterator_hook(
@@ -239,7 +239,7 @@ def exported(kwargs: dict[str, Any], result: Any) -> dict[str, Any]:
     shown = {
         # On the synchronous path the note came with the call.
         **(note.to_dict() if note is not None else said.get(notes.KEY) or {}),
-        **({"usage": told(account)} if account is not None else {}),
+        **({"usage": account} if account is not None else {}),
     }
     params["metadata"] = {**said, notes.KEY: shown}
     new = {**kwargs, "litellm_params": params}

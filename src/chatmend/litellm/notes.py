@@ -41,7 +41,10 @@ class Note:
 def note(target: str, mode: str, changes: Iterable[Change]) -> Note:
     """Count changes by code, and log one line where there are any."""
     # In report mode a finding that a repair leaves alone is news as well.
-    counts = Counter(change.code for change in changes if change.applied or mode == "report")
+    counts: dict[str, int] = {}
+    for change in changes:
+        if change.applied or mode == "report":
+            counts[change.code] = counts.get(change.code, 0) + 1
     told = Note(target, mode, counts)
     if counts:
         _log.info("chatmend %s for %s: %s", "would repair" if mode == "report" else "repaired", _plain(target), told)
@@ -81,6 +84,8 @@ def kept(record: object) -> Note | None:
     if not isinstance(notes, dict) or not notes:
         return None
     told = list(notes.values())
+    if len(told) == 1:
+        return Note(**told[0])
     # What one pass found, a second pass in another dialect does not find again.
     counts = sum((Counter(one["changes"]) for one in told), Counter[str]())
     return Note(told[-1]["target"], told[-1]["mode"], counts)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from wrapt import ObjectProxy
 
-from chatmend.litellm.accounts import mark, told
+from chatmend.litellm.accounts import Told, mark
 from chatmend.litellm.notes import KEY
 from chatmend.usage import UsageStream
 
@@ -88,7 +88,7 @@ class ChunkMarker:
         usage = _usage_of(event) if any(word in line for word in _MARKS) else None
         if usage is None:
             return line
-        usage[KEY] = told(self._account.usage)
+        usage[KEY] = Told(self._account.usage)
         return _DATA + b" " + json.dumps(event, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
