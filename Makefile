@@ -6,7 +6,7 @@ COUNT ?= 20000
 PY := $(VENV)/bin/python
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check bench harm fuzz fidelity cassettes judge usage-report clean
+.PHONY: demo test check bench harm fuzz fidelity cassettes judge usage-report litellm-matrix litellm-lower clean
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py
@@ -23,6 +23,7 @@ check: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(PY) benchmarks/bench_repair.py
+	$(PY) benchmarks/bench_litellm.py
 	$(PY) benchmarks/bench_usage.py
 
 harm: $(VENV)/.dev
@@ -44,6 +45,16 @@ judge: $(VENV)/.dev
 # Exactness on recorded usage, beside LiteLLM, LangChain and genai-prices.
 usage-report: $(VENV)/.report
 	PYTHONPATH=. $(PY) benchmarks/usage_report.py
+
+# Every entry point of LiteLLM against the sandbox, a real proxy among them.
+litellm-matrix: $(VENV)/.dev
+	PYTHONPATH=. $(PY) -m tests.litellm.matrix
+
+# The adapter's tests with the oldest LiteLLM that is supported.
+litellm-lower:
+	test -d $(VENV)-lower || $(PYTHON) -m venv $(VENV)-lower
+	$(VENV)-lower/bin/python -m pip install --quiet --disable-pip-version-check -e ".[sandbox]" "litellm==1.82.0" wrapt pytest
+	PYTHONPATH=. $(VENV)-lower/bin/python -m pytest tests/litellm --ignore=tests/litellm/test_matrix.py --ignore=tests/litellm/test_proxy.py
 
 clean:
 	rm -rf $(VENV)
