@@ -48,13 +48,13 @@ usage-report: $(VENV)/.report
 
 # Every entry point of LiteLLM against the sandbox, a real proxy among them.
 litellm-matrix: $(VENV)/.dev
-	PYTHONPATH=. $(PY) -m tests.litellm.matrix
+	PYTHONPATH=. $(PY) -m tests.litellm_adapter.matrix
 
 # The adapter's tests with the oldest LiteLLM that is supported.
 litellm-lower:
 	test -d $(VENV)-lower || $(PYTHON) -m venv $(VENV)-lower
 	$(VENV)-lower/bin/python -m pip install --quiet --disable-pip-version-check -e ".[sandbox]" "litellm==1.82.0" wrapt pytest
-	PYTHONPATH=. $(VENV)-lower/bin/python -m pytest tests/litellm --ignore=tests/litellm/test_matrix.py --ignore=tests/litellm/test_proxy.py
+	PYTHONPATH=. $(VENV)-lower/bin/python -m pytest tests/litellm_adapter --ignore=tests/litellm_adapter/test_matrix.py --ignore=tests/litellm_adapter/test_proxy.py
 
 clean:
 	rm -rf $(VENV)

@@ -28,12 +28,12 @@ sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 
 import httpx
 import litellm
+from tests.litellm_adapter.proxy import Proxy
+from tests.litellm_adapter.transcripts import valid
 
-from chatmend.litellm import ChatMend
 from bench_repair import transcript
+from chatmend.litellm import ChatMend
 from metered import Meter
-from tests.litellm.proxy import Proxy
-from tests.litellm.transcripts import valid
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

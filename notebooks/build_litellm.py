@@ -1,6 +1,6 @@
 """Writes ``litellm.ipynb`` and runs it from top to bottom, so that its outputs are real.
 
-    python notebooks/build_litellm.py
+python notebooks/build_litellm.py
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def _plain_inside(item: Any) -> Any:
 
 
 class Told(dict[str, Any]):
-    """An account as it stands in a response: what is set, ready for JSON; it keeps the account that it was made from."""
+    """An account as it stands in a response: what is set, ready for JSON. It keeps what it was made from."""
 
     account: Usage
 

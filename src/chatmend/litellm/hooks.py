@@ -116,11 +116,13 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
                 return None
             made = await self.mend_async(kwargs, shape, target)
             logged: Any = kwargs.get("litellm_logging_obj")
-            notes.keep(logged, call_type, notes.note(target, self.mode, made.changes))
+            told = notes.note(target, self.mode, made.changes)
+            on_record = notes.keep(logged, call_type, told)
             if made.new and shape.field == "messages" and hasattr(logged, "update_messages"):
                 # Otherwise LiteLLM's logs show what was not sent.
                 logged.update_messages(made.new.get("messages", kwargs["messages"]))
-            return made.applied_to(kwargs)
+            goes = made.applied_to(kwargs)
+            return goes if on_record or not told.changes else dict(notes.noted(goes or kwargs, told))
         return None
 
     async def async_pre_call_hook(
@@ -148,7 +150,7 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
         if shape_of(call_type) is None or is_disabled():
             return
         with self.failures.caught():
-            self.finish(response, notes.kept(request_data.get("litellm_logging_obj")))
+            self.finish(response, notes.of_request(request_data))
 
     def finish(self, response: Any, note: notes.Note | None) -> None:
         """Write the account into a whole answer's usage, and account and note beside it."""
@@ -182,7 +184,7 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
     ) -> dict[str, str] | None:
         """Every answer of the proxy: say in a header what was changed."""
         with self.failures.caught():
-            return notes.headers(notes.kept(data.get("litellm_logging_obj")) or _passed.get())
+            return notes.headers(notes.of_request(data) or _passed.get())
         return None
 
     def logging_hook(self, kwargs: dict[str, Any], result: Any, call_type: Any) -> tuple[dict[str, Any], Any]:
@@ -237,8 +239,7 @@ def exported(kwargs: dict[str, Any], result: Any) -> dict[str, Any]:
     params = dict(kwargs.get("litellm_params") or {})
     said = params.get("metadata") or {}
     shown = {
-        # On the synchronous path the note came with the call.
-        **(note.to_dict() if note is not None else said.get(notes.KEY) or {}),
+        **(note.to_dict() if note is not None else {}),
         **({"usage": account} if account is not None else {}),
     }
     params["metadata"] = {**said, notes.KEY: shown}

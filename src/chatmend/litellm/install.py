@@ -12,9 +12,9 @@ import logging
 import sys
 from typing import TYPE_CHECKING, Any
 
+import litellm
 import wrapt
 
-import litellm
 from chatmend.litellm import notes
 from chatmend.litellm.attempt import carries
 from chatmend.litellm.hooks import ChatMend, is_disabled
@@ -177,7 +177,7 @@ def _sent(
         if carries(kwargs, shape) and callback.concerns(kwargs, target := target_of(kwargs)):
             made = callback.mend(kwargs, shape, target)
             note = notes.note(target, callback.mode, made.changes)
-            goes = _noted(made.applied_to(kwargs) or kwargs, note)
+            goes = notes.noted(made.applied_to(kwargs) or kwargs, note)
     return wrapped(*_in_front(goes, shape, rest), **_behind(goes, shape, rest)), note
 
 
@@ -189,13 +189,6 @@ def _in_front(goes: Mapping[str, Any], shape: Shape, rest: tuple[Any, ...]) -> t
 def _behind(goes: Mapping[str, Any], shape: Shape, rest: tuple[Any, ...]) -> dict[str, Any]:
     first = ("model", "messages") if shape is CHAT else ("input", "model")
     return {key: value for key, value in goes.items() if not (rest and key in first)}
-
-
-def _noted(kwargs: Mapping[str, Any], note: notes.Note) -> Mapping[str, Any]:
-    """The call with its note in the metadata, which LiteLLM's loggers show; on a copy, which no provider gets."""
-    if not note.changes:
-        return kwargs
-    return {**kwargs, "metadata": {**(kwargs.get("metadata") or {}), notes.KEY: note.to_dict()}}
 
 
 def _marked(callback: ChatMend, response: Any, note: notes.Note | None) -> Any:

@@ -56,20 +56,29 @@ def _plain(target: str) -> str:
     return "".join(letter if letter.isprintable() else "?" for letter in target[:200])
 
 
-def keep(logged: Any, call_type: object, told: Note) -> None:
+def noted(kwargs: Mapping[str, Any], told: Note) -> Mapping[str, Any]:
+    """A call with its note in the metadata, for where LiteLLM has no record yet; on a copy, which no provider gets."""
+    if not told.changes:
+        return kwargs
+    return {**kwargs, "metadata": {**(kwargs.get("metadata") or {}), KEY: told.to_dict()}}
+
+
+def keep(logged: Any, call_type: object, told: Note) -> bool:
     """Write a note into LiteLLM's own record of the call, which every later hook gets to see.
 
     A bridged call passes by twice, under two call types and with one record: the notes of both belong to one attempt.
     A call type that comes again begins the next attempt (a retry or a fallback), whose notes replace the last one's.
+    False where there is no record: LiteLLM 1.82 makes it after the hook has run.
     """
     record = _record(logged)
     if record is None:
-        return
+        return False
     name = str(getattr(call_type, "value", call_type))
     notes = record.get(KEY)
     if not isinstance(notes, dict) or name in notes:
         notes = {}
     record[KEY] = {**notes, name: told.to_dict()}
+    return True
 
 
 def _record(logged: Any) -> dict[str, Any] | None:
@@ -82,13 +91,25 @@ def kept(record: object) -> Note | None:
     details = record if isinstance(record, dict) else _record(record)
     notes = (details or {}).get(KEY)
     if not isinstance(notes, dict) or not notes:
-        return None
+        return _carried((details or {}).get("litellm_params"))
     told = list(notes.values())
     if len(told) == 1:
         return Note(**told[0])
     # What one pass found, a second pass in another dialect does not find again.
     counts = sum((Counter(one["changes"]) for one in told), Counter[str]())
     return Note(told[-1]["target"], told[-1]["mode"], counts)
+
+
+def _carried(call: object) -> Note | None:
+    """The note that came with a call's metadata."""
+    said = call.get("metadata") if isinstance(call, dict) else None
+    found = said.get(KEY) if isinstance(said, dict) else None
+    return Note(found["target"], found["mode"], found["changes"]) if isinstance(found, dict) else None
+
+
+def of_request(request: Mapping[str, Any]) -> Note | None:
+    """The note of an attempt, from its request."""
+    return kept(request.get("litellm_logging_obj")) or _carried(request)
 
 
 def headers(told: Note | None) -> dict[str, str] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import litellm
+
 from chatmend.litellm.shapes import CONTENTS, MESSAGES
 from chatmend.targets.resolve import known_providers
 

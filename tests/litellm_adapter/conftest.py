@@ -13,9 +13,10 @@ import pytest
 pytest.importorskip("litellm")
 
 import litellm
+
 from chatmend.litellm import ChatMend, uninstall
 from chatmend.sandbox.pytest_plugin import sandbox, sandbox_server
-from tests.litellm.proxy import Proxy
+from tests.litellm_adapter.proxy import Proxy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,11 +7,11 @@ import sys
 import types
 from typing import Any
 
+import litellm
 import pytest
 
-import litellm
 from chatmend.litellm import ChatMend, completion, install, uninstall
-from tests.litellm.transcripts import CHAT_TOOLS, chat, valid
+from tests.litellm_adapter.transcripts import CHAT_TOOLS, chat, valid
 
 
 def given(sandbox: Any, **more: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Every entry point of LiteLLM: refused without chatmend, accepted with it; ``tests.litellm.matrix`` prints it."""
+"""Every entry point of LiteLLM: refused without chatmend, accepted with it; ``litellm_adapter.matrix`` prints it."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.litellm import entry_points, matrix
+from tests.litellm_adapter import entry_points, matrix
 
 if TYPE_CHECKING:
-    from tests.litellm.entry_points import Entry
-    from tests.litellm.proxy import Proxy
+    from tests.litellm_adapter.entry_points import Entry
+    from tests.litellm_adapter.proxy import Proxy
 
 
 @pytest.mark.parametrize("entry", entry_points.SDK, ids=lambda entry: entry.name)

@@ -42,7 +42,7 @@ DEPLOYMENTS = {
 
 
 class Proxy:
-    """A proxy on a free port, with ``tests.litellm.counted.callback`` registered."""
+    """A proxy on a free port, with ``tests.litellm_adapter.counted.callback`` registered."""
 
     def __init__(self, sandbox: Any, folder: Path, **settings: Any) -> None:
         """Write the configuration. ``settings`` are further sections of it."""
@@ -63,7 +63,7 @@ class Proxy:
                 for name, (model, path) in DEPLOYMENTS.items()
             ],
             "router_settings": {"fallbacks": [{"down": ["ant"]}], "num_retries": 0, "disable_cooldowns": True},
-            "litellm_settings": {"callbacks": "tests.litellm.counted.callback"},
+            "litellm_settings": {"callbacks": "tests.litellm_adapter.counted.callback"},
             "chatmend": {"deny": ["guarded"]},
             "guardrails": [
                 {

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.litellm.transcripts import CHAT_TOOLS, MESSAGES_TOOLS, chat, messages, valid
+from tests.litellm_adapter.transcripts import CHAT_TOOLS, MESSAGES_TOOLS, chat, messages, valid
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.litellm.proxy import Proxy
+    from tests.litellm_adapter.proxy import Proxy
 
 CHAT = "/v1/chat/completions"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import litellm
 from langchain_litellm import ChatLiteLLM
 
-import litellm
-from tests.litellm import transcripts
+from tests.litellm_adapter import transcripts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

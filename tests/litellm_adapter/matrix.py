@@ -1,6 +1,6 @@
 """The entry points of LiteLLM: refused without chatmend, accepted with it. Prints one line each.
 
-    python -m tests.litellm.matrix
+    python -m tests.litellm_adapter.matrix
 
 ``hooks`` says how often the hook that repairs runs for one call; it was written down before anything was run, from the
 table of LiteLLM's hooks. ``seen`` says where the report is to be found.
@@ -22,16 +22,17 @@ from typing import TYPE_CHECKING, Any
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 
 import litellm
+
 from chatmend.dialects import DIALECTS
 from chatmend.litellm import ChatMend, install, uninstall
 from chatmend.sandbox import Failure, Sandbox
-from tests.litellm import entry_points
-from tests.litellm.proxy import Proxy
+from tests.litellm_adapter import entry_points
+from tests.litellm_adapter.proxy import Proxy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tests.litellm.entry_points import Entry
+    from tests.litellm_adapter.entry_points import Entry
 
 
 class Counting(ChatMend):
