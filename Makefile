@@ -6,7 +6,7 @@ COUNT ?= 20000
 PY := $(VENV)/bin/python
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check docs-rules bench harm fuzz kill usage-report fidelity cassettes judge clean
+.PHONY: demo test check docs-rules bench harm fuzz kill usage-report fidelity cassettes judge litellm-matrix litellm-lower clean
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py
@@ -28,6 +28,7 @@ docs-rules: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(PY) benchmarks/bench_repair.py
+	$(PY) benchmarks/bench_litellm.py
 	$(PY) benchmarks/bench_usage.py
 	$(PY) -m benchmarks.bench_images
 
@@ -54,6 +55,22 @@ cassettes: $(VENV)/.dev
 
 judge: $(VENV)/.dev
 	LITELLM_LOCAL_MODEL_COST_MAP=True $(PY) -m tests.sandbox.judge
+
+
+
+# Exactness on recorded usage, beside LiteLLM, LangChain and genai-prices.
+usage-report: $(VENV)/.report
+	PYTHONPATH=. $(PY) benchmarks/usage_report.py
+
+# Every entry point of LiteLLM against the sandbox, a real proxy among them.
+litellm-matrix: $(VENV)/.dev
+	PYTHONPATH=. $(PY) -m tests.litellm_adapter.matrix
+
+# The adapter's tests with the oldest LiteLLM that is supported.
+litellm-lower:
+	test -d $(VENV)-lower || $(PYTHON) -m venv $(VENV)-lower
+	$(VENV)-lower/bin/python -m pip install --quiet --disable-pip-version-check -e ".[sandbox]" "litellm==1.82.0" wrapt pytest
+	PYTHONPATH=. $(VENV)-lower/bin/python -m pytest tests/litellm_adapter --ignore=tests/litellm_adapter/test_matrix.py --ignore=tests/litellm_adapter/test_proxy.py
 
 clean:
 	rm -rf $(VENV)

@@ -1,0 +1,98 @@
+"""One attempt: the request for one deployment, repaired from the messages as they came in, on a copy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from chatmend.dialects import DIALECTS
+from chatmend.repair import repair
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from chatmend.changes import Change
+    from chatmend.litellm.shapes import Shape
+    from chatmend.policy import Policy
+
+MANY = 300
+"""From this many messages on, a repair takes long enough to be kept off the event loop."""
+
+_MEDIA = ("image", "input_image", "image_url", "inlineData", "inline_data", "file", "document")
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What a repair made of a request."""
+
+    target: str
+    changes: tuple[Change, ...] = ()
+    new: Mapping[str, Any] | None = None
+    """The keys of the request that change, or ``None``."""
+
+    def applied_to(self, kwargs: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The request with its changes, as another dict; ``None`` where it stays as it is."""
+        return {**kwargs, **self.new} if self.new else None
+
+
+def carries(kwargs: Mapping[str, Any], shape: Shape) -> bool:
+    """Whether there is a transcript to look at, in a dialect that is known. A bare text has no defects."""
+    return isinstance(kwargs.get(shape.field), list) and shape.dialect in DIALECTS
+
+
+def is_heavy(messages: list[Any]) -> bool:
+    """Whether a repair may take long: many messages, or images, which may have to be recompressed."""
+    return len(messages) > MANY or any(map(_holds_media, messages))
+
+
+def _holds_media(message: Any) -> bool:
+    if not isinstance(message, dict):
+        return False
+    content = message.get("content")
+    if isinstance(content, str):
+        return False
+    content = content or message.get("parts")
+    if not isinstance(content, list):
+        return False
+    return any(isinstance(part, dict) and _is_media(part) for part in content)
+
+
+def _is_media(part: dict[str, Any]) -> bool:
+    # A tool result holds parts of its own, a browser's screenshot among them.
+    return part.get("type") in _MEDIA or any(key in part for key in _MEDIA) or _holds_media(part)
+
+
+def attempt(
+    kwargs: Mapping[str, Any], shape: Shape, target: str, policy: Policy | None = None, images: Any = None
+) -> Attempt:
+    """Repair a request for its target. Nothing of ``kwargs`` is changed.
+
+    Raises:
+        TargetError: no table describes the target.
+    """
+    # A request that declares no tools has none: an empty list, where None would mean that nobody knows.
+    tools = kwargs.get("tools") or kwargs.get("functions") or []
+    came = {shape.field: kwargs[shape.field], "tools": tools}
+    if shape.system:
+        came[shape.system] = kwargs.get(shape.system)
+    done = repair(
+        kwargs[shape.field],
+        target,
+        system=came.get(shape.system or ""),
+        tools=tools,
+        thinking=_thinking(kwargs, shape),
+        policy=policy,
+        dialect=shape.dialect,
+        **({"recompressor": images} if images is not None else {}),
+    )
+    goes = {shape.field: done.messages, "tools": done.tools}
+    if shape.system:
+        goes[shape.system] = done.system
+    new = {key: value for key, value in goes.items() if value is not came[key]}
+    return Attempt(target, done.changes, new or None)
+
+
+def _thinking(kwargs: Mapping[str, Any], shape: Shape) -> object:
+    told = next((kwargs[key] for key in shape.thinking if kwargs.get(key) is not None), None)
+    # LiteLLM's words for no reasoning at all
+    return None if told in ("none", "disable") else told

@@ -1,0 +1,253 @@
+"""``ChatMend``: the hooks that LiteLLM calls. Each says when it is called; what is done stands in the other files."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from contextvars import ContextVar
+from fnmatch import fnmatchcase
+from itertools import count
+from typing import TYPE_CHECKING, Any, Literal
+
+from litellm.integrations.custom_logger import CustomLogger
+
+from chatmend.errors import PolicyError
+from chatmend.litellm import notes
+from chatmend.litellm.accounts import Accounts, mark
+from chatmend.litellm.attempt import Attempt, attempt, carries, is_heavy
+from chatmend.litellm.exchange import exchange
+from chatmend.litellm.shapes import shape_of, shape_of_route
+from chatmend.litellm.streams import ChunkMarker
+from chatmend.litellm.target import target_of, target_of_route
+from chatmend.usage import UsageLedger
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+
+    from chatmend.litellm.exchange import Exchange
+    from chatmend.litellm.shapes import Shape
+    from chatmend.policy import Policy
+
+_passed: ContextVar[notes.Note | None] = ContextVar("chatmend_passed", default=None)
+"""The note of a pass-through request, whose later hooks are not shown LiteLLM's record of the call."""
+
+_numbers = count(1)
+"""LiteLLM takes two callbacks with the same plain attributes for one, and would log to the first only."""
+
+
+class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped where litellm is not installed
+    """Repairs the transcript of each request for the provider and model that it goes to, and normalises its usage.
+
+    Args:
+        policy: choices between repairs; the default is lossless.
+        on_error: ``"pass"`` sends the request as it was if chatmend itself fails, with one warning; ``"raise"`` lets
+            the exception out, for tests.
+        mode: ``"repair"``, or ``"report"`` to tell what would be changed and send the original.
+        images: what recompresses images, a ``chatmend.images.Recompressor``; by default the process's own.
+        record: called off the event loop with the ``Exchange`` of every call that succeeded.
+        allow: patterns of models (``"anthropic/*"``, a deployment, or a model group of the Router); none: all.
+        deny: patterns of models that are left alone, also where ``allow`` names them.
+        usage: the ledger to add to; one of its own by default.
+
+    Raises:
+        PolicyError: ``on_error`` or ``mode`` has a value that does not exist.
+    """
+
+    def __init__(  # noqa: PLR0913 - each is one choice, and all have a default
+        self,
+        policy: Policy | None = None,
+        *,
+        on_error: Literal["pass", "raise"] = "pass",
+        mode: Literal["repair", "report"] = "repair",
+        images: Any = None,
+        record: Callable[[Exchange], object] | None = None,
+        allow: Iterable[str] = (),
+        deny: Iterable[str] = (),
+        usage: UsageLedger | None = None,
+    ) -> None:
+        """Check the choices; nothing else happens before the first request."""
+        super().__init__()
+        if on_error not in {"pass", "raise"}:
+            raise PolicyError(f"on_error={on_error!r} does not exist; take 'pass' or 'raise'")
+        if mode not in {"repair", "report"}:
+            raise PolicyError(f"mode={mode!r} does not exist; take 'repair' or 'report'")
+        self.number = next(_numbers)
+        self.policy = policy
+        self.on_error = on_error
+        self.mode = mode
+        self.images = images
+        self.record = record
+        self.allow, self.deny = tuple(allow), tuple(deny)
+        self.usage = usage if usage is not None else UsageLedger()
+        self.failures = notes.Failures(on_error)
+        self._accounts = Accounts(self.usage)
+
+    def concerns(self, kwargs: Mapping[str, Any], target: str) -> bool:
+        """Whether a request to this target is to be looked at: the kill switch, and the lists of models."""
+        if is_disabled():
+            return False
+        said = kwargs.get("litellm_metadata") or kwargs.get("metadata") or {}
+        group = said.get("model_group") if isinstance(said, dict) else None
+        names = [name for name in (target, kwargs.get("model"), group) if isinstance(name, str)]
+        if _matches(names, self.deny):
+            return False
+        return not self.allow or _matches(names, self.allow)
+
+    def mend(self, kwargs: Mapping[str, Any], shape: Shape, target: str) -> Attempt:
+        """Repair one request; in report mode, say what would be done."""
+        made = attempt(kwargs, shape, target, self.policy, self.images)
+        return made if self.mode == "repair" else Attempt(made.target, made.changes)
+
+    async def mend_async(self, kwargs: Mapping[str, Any], shape: Shape, target: str) -> Attempt:
+        """As `mend`; what may take long runs off the event loop."""
+        if is_heavy(kwargs[shape.field]):
+            return await asyncio.to_thread(self.mend, kwargs, shape, target)
+        return self.mend(kwargs, shape, target)
+
+    async def async_pre_call_deployment_hook(self, kwargs: dict[str, Any], call_type: Any) -> dict[str, Any] | None:
+        """Every asynchronous call, once per attempt, when the deployment is known: repair the request."""
+        with self.failures.caught():
+            shape = shape_of(call_type)
+            # With fallbacks= each model gets a call of its own inside this one, from the messages as they came in.
+            if shape is None or not carries(kwargs, shape) or kwargs.get("fallbacks"):
+                return None
+            target = target_of(kwargs)
+            if not self.concerns(kwargs, target):
+                return None
+            made = await self.mend_async(kwargs, shape, target)
+            logged: Any = kwargs.get("litellm_logging_obj")
+            told = notes.note(target, self.mode, made.changes)
+            on_record = notes.keep(logged, call_type, told)
+            if made.new and shape.field == "messages" and hasattr(logged, "update_messages"):
+                # Otherwise LiteLLM's logs show what was not sent.
+                logged.update_messages(made.new.get("messages", kwargs["messages"]))
+            goes = made.applied_to(kwargs)
+            return goes if on_record or not told.changes else dict(notes.noted(goes or kwargs, told))
+        return None
+
+    async def async_pre_call_hook(
+        self, user_api_key_dict: Any, cache: Any, data: dict[str, Any], call_type: Any
+    ) -> dict[str, Any] | None:
+        """Every request of the proxy: repair those that pass through, which have no deployment."""
+        _passed.set(None)
+        if call_type != "pass_through_endpoint":
+            return None
+        with self.failures.caught():
+            path = str(getattr(user_api_key_dict, "request_route", None) or "")
+            shape = shape_of_route(path)
+            if shape is None or not carries(data, shape):
+                return None
+            target = target_of_route(path, data.get("model"), shape)
+            if not self.concerns(data, target):
+                return None
+            made = await self.mend_async(data, shape, target)
+            _passed.set(notes.note(target, self.mode, made.changes))
+            return made.applied_to(data)
+        return None
+
+    async def async_post_call_success_deployment_hook(self, request_data: Any, response: Any, call_type: Any) -> None:
+        """Every whole answer of an asynchronous call: the account and the note go with it."""
+        if shape_of(call_type) is None or is_disabled():
+            return
+        with self.failures.caught():
+            self.finish(response, notes.of_request(request_data))
+
+    def finish(self, response: Any, note: notes.Note | None) -> None:
+        """Write the account into a whole answer's usage, and account and note beside it."""
+        account = mark(response)
+        hidden = getattr(response, "_hidden_params", None)
+        if isinstance(hidden, dict) and (note is not None or account is not None):
+            hidden[notes.KEY] = {
+                **(note.to_dict() if note is not None else {}),
+                **({"usage": account} if account is not None else {}),
+            }
+
+    async def async_post_call_streaming_iterator_hook(
+        self, user_api_key_dict: Any, response: Any, request_data: dict[str, Any]
+    ) -> AsyncGenerator[Any, None]:
+        """Every stream of the proxy: the account goes with the chunk that carries usage."""
+        marker = None if is_disabled() else ChunkMarker(self.failures)
+        async for chunk in response:
+            passed = chunk if marker is None else marker.each(chunk)
+            if passed != b"":
+                yield passed
+        for rest in marker.end() if marker is not None else ():
+            yield rest
+
+    async def async_post_call_response_headers_hook(
+        self,
+        data: dict[str, Any],
+        user_api_key_dict: Any,
+        response: Any,
+        request_headers: Any = None,
+        litellm_call_info: Any = None,
+    ) -> dict[str, str] | None:
+        """Every answer of the proxy: say in a header what was changed."""
+        with self.failures.caught():
+            return notes.headers(notes.of_request(data) or _passed.get())
+        return None
+
+    def logging_hook(self, kwargs: dict[str, Any], result: Any, call_type: Any) -> tuple[dict[str, Any], Any]:
+        """Before any logger sees a call: the note and the account stand in the metadata that loggers show."""
+        with self.failures.caught():
+            return (kwargs if is_disabled() else exported(kwargs, result)), result
+        return kwargs, result
+
+    async def async_logging_hook(
+        self, kwargs: dict[str, Any], result: Any, call_type: Any
+    ) -> tuple[dict[str, Any], Any]:
+        """As `logging_hook`, for asynchronous calls."""
+        return self.logging_hook(kwargs, result, call_type)
+
+    def log_success_event(self, kwargs: Any, response_obj: Any, start_time: Any, end_time: Any) -> None:
+        """A synchronous call that succeeded, streams at their end: count it."""
+        self._count(kwargs, response_obj)
+        if self.record is not None:
+            self._record(kwargs, response_obj)
+
+    async def async_log_success_event(self, kwargs: Any, response_obj: Any, start_time: Any, end_time: Any) -> None:
+        """An asynchronous call that succeeded, streams at their end: count it."""
+        self._count(kwargs, response_obj)
+        if self.record is not None:
+            await asyncio.to_thread(self._record, kwargs, response_obj)
+
+    def _count(self, kwargs: Any, response: Any) -> None:
+        if not is_disabled():
+            with self.failures.caught():
+                self._accounts.add(kwargs, response)
+
+    def _record(self, kwargs: Any, response: Any) -> None:
+        if self.record is not None and not is_disabled():
+            with self.failures.caught():
+                self.record(exchange(kwargs, response))
+
+
+def is_disabled() -> bool:
+    """The kill switch, which works while a process runs."""
+    return os.environ.get("CHATMEND_DISABLED") == "1"
+
+
+def _matches(names: Iterable[str], patterns: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns for name in names)
+
+
+def exported(kwargs: dict[str, Any], result: Any) -> dict[str, Any]:
+    """A call's log record with our note and account in its metadata, on a copy: the metadata may be the caller's."""
+    note, account = notes.kept(kwargs), mark(result)
+    if note is None and account is None:
+        return kwargs
+    params = dict(kwargs.get("litellm_params") or {})
+    said = params.get("metadata") or {}
+    shown = {
+        **(note.to_dict() if note is not None else {}),
+        **({"usage": account} if account is not None else {}),
+    }
+    params["metadata"] = {**said, notes.KEY: shown}
+    new = {**kwargs, "litellm_params": params}
+    payload = kwargs.get("standard_logging_object")
+    if isinstance(payload, dict):
+        new["standard_logging_object"] = {
+            **payload,
+            "metadata": {**(payload.get("metadata") or {}), notes.KEY: shown},
+        }
+    return new

@@ -1,0 +1,165 @@
+"""What is told of a repair, and where: codes and counts, never content, keys or arguments."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from dataclasses import dataclass
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from chatmend.changes import Change
+
+KEY = "chatmend"
+"""The one key under which anything of ours stands in what belongs to LiteLLM."""
+HEADER = "x-chatmend-changes"
+HEADER_REPORT = "x-chatmend-findings"
+
+_log = logging.getLogger("chatmend.litellm")
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One attempt in codes and counts."""
+
+    target: str
+    mode: str
+    changes: Mapping[str, int]
+
+    def __str__(self) -> str:
+        """As the response header says it: ``TOOL003=1,IMG001=2``."""
+        return ",".join(f"{code}={count}" for code, count in sorted(self.changes.items()))
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON: what ``_hidden_params`` and the logging metadata hold."""
+        return {"target": self.target, "mode": self.mode, "changes": dict(self.changes)}
+
+
+def note(target: str, mode: str, changes: Iterable[Change]) -> Note:
+    """Count changes by code, and log one line where there are any."""
+    # In report mode a finding that a repair leaves alone is news as well.
+    counts: dict[str, int] = {}
+    for change in changes:
+        if change.applied or mode == "report":
+            counts[change.code] = counts.get(change.code, 0) + 1
+    told = Note(target, mode, counts)
+    if counts:
+        _log.info("chatmend %s for %s: %s", "would repair" if mode == "report" else "repaired", _plain(target), told)
+    return told
+
+
+def _plain(target: str) -> str:
+    """A target on a log line: a client may have named the model."""
+    return "".join(letter if letter.isprintable() else "?" for letter in target[:200])
+
+
+def noted(kwargs: Mapping[str, Any], told: Note) -> Mapping[str, Any]:
+    """A call with its note in the metadata, for where LiteLLM has no record yet; on a copy, which no provider gets."""
+    if not told.changes:
+        return kwargs
+    return {**kwargs, "metadata": {**(kwargs.get("metadata") or {}), KEY: told.to_dict()}}
+
+
+def keep(logged: Any, call_type: object, told: Note) -> bool:
+    """Write a note into LiteLLM's own record of the call, which every later hook gets to see.
+
+    A bridged call passes by twice, under two call types and with one record: the notes of both belong to one attempt.
+    A call type that comes again begins the next attempt (a retry or a fallback), whose notes replace the last one's.
+    False where there is no record: LiteLLM 1.82 makes it after the hook has run.
+    """
+    record = _record(logged)
+    if record is None:
+        return False
+    name = str(getattr(call_type, "value", call_type))
+    notes = record.get(KEY)
+    if not isinstance(notes, dict) or name in notes:
+        notes = {}
+    record[KEY] = {**notes, name: told.to_dict()}
+    return True
+
+
+def _record(logged: Any) -> dict[str, Any] | None:
+    record = getattr(logged, "model_call_details", None)
+    return record if isinstance(record, dict) else None
+
+
+def kept(record: object) -> Note | None:
+    """The note of the last attempt, from LiteLLM's record of the call or the object that holds it."""
+    details = record if isinstance(record, dict) else _record(record)
+    notes = (details or {}).get(KEY)
+    if not isinstance(notes, dict) or not notes:
+        return _carried((details or {}).get("litellm_params"))
+    told = list(notes.values())
+    if len(told) == 1:
+        return Note(**told[0])
+    # What one pass found, a second pass in another dialect does not find again.
+    counts = sum((Counter(one["changes"]) for one in told), Counter[str]())
+    return Note(told[-1]["target"], told[-1]["mode"], counts)
+
+
+def _carried(call: object) -> Note | None:
+    """The note that came with a call's metadata."""
+    said = call.get("metadata") if isinstance(call, dict) else None
+    found = said.get(KEY) if isinstance(said, dict) else None
+    return Note(found["target"], found["mode"], found["changes"]) if isinstance(found, dict) else None
+
+
+def of_request(request: Mapping[str, Any]) -> Note | None:
+    """The note of an attempt, from its request."""
+    return kept(request.get("litellm_logging_obj")) or _carried(request)
+
+
+def headers(told: Note | None) -> dict[str, str] | None:
+    """The response header of a repaired request."""
+    if told is None or not told.changes:
+        return None
+    return {HEADER_REPORT if told.mode == "report" else HEADER: str(told)}
+
+
+class _Caught:
+    """A block whose exceptions are counted."""
+
+    __slots__ = ("_failures",)
+
+    def __init__(self, failures: Failures) -> None:
+        self._failures = failures
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, _kind: object, error: object, _trace: object) -> bool:
+        return self._failures.swallow(error)
+
+
+class Failures:
+    """Counts what fails in chatmend itself. The first of a kind is a warning; then every tenfold, not every one."""
+
+    def __init__(self, on_error: str) -> None:
+        """``pass`` swallows, ``raise`` lets out."""
+        self.on_error = on_error
+        self.counts: Counter[str] = Counter()
+        self._lock = Lock()
+
+    def caught(self) -> _Caught:
+        """Whatever is raised inside costs the caller nothing but a warning. A cancelled request stays cancelled."""
+        return _Caught(self)
+
+    def swallow(self, error: object) -> bool:
+        """Count an exception, and say whether it is to be swallowed."""
+        if not isinstance(error, Exception) or self.on_error == "raise":
+            return False
+        self._count(type(error).__name__)
+        return True
+
+    def _count(self, kind: str) -> None:
+        with self._lock:
+            self.counts[kind] += 1
+            count = self.counts[kind]
+        # The type alone: the text of an exception may quote the transcript.
+        if count == 1:
+            _log.warning("chatmend failed with %s; the request goes out as it was", kind)
+        elif str(count).strip("0") == "1":
+            _log.warning("chatmend failed with %s %d times by now", kind, count)

@@ -1,0 +1,58 @@
+"""Which calls of LiteLLM carry a transcript, where in the call it stands, and in which dialect: a table.
+
+Known from the calls that LiteLLM 1.106.2 makes (``litellm.types.utils.CallTypes``); a call that is not listed, such as
+an embedding, is none of our business.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Where a call keeps its transcript, and what stands beside it."""
+
+    field: str
+    """The key of the messages."""
+    dialect: str
+    system: str | None = None
+    """The key of the top-level system prompt, where the dialect has one."""
+    thinking: tuple[str, ...] = ()
+    """The keys that may switch thinking on; the first that is set counts."""
+
+
+CHAT = Shape("messages", "openai_chat", thinking=("thinking", "reasoning_effort"))
+MESSAGES = Shape("messages", "anthropic_messages", "system", ("thinking",))
+RESPONSES = Shape("input", "openai_responses", "instructions", ("reasoning",))
+CONTENTS = Shape("contents", "gemini_contents", "systemInstruction")
+
+SHAPES: dict[str, Shape] = {
+    "completion": CHAT,
+    "acompletion": CHAT,
+    "anthropic_messages": MESSAGES,
+    "responses": RESPONSES,
+    "aresponses": RESPONSES,
+    "agenerate_content": CONTENTS,
+    "agenerate_content_stream": CONTENTS,
+}
+"""By LiteLLM's name of the call."""
+
+ROUTES: tuple[tuple[str, Shape], ...] = (
+    ("/chat/completions", CHAT),
+    ("/messages", MESSAGES),
+    ("/responses", RESPONSES),
+    (":generateContent", CONTENTS),
+    (":streamGenerateContent", CONTENTS),
+)
+"""How the path of a pass-through request ends."""
+
+
+def shape_of(call_type: object) -> Shape | None:
+    """The shape of a call that LiteLLM names by a string or by its ``CallTypes``."""
+    return SHAPES.get(str(getattr(call_type, "value", call_type)))
+
+
+def shape_of_route(path: str) -> Shape | None:
+    """The shape of a pass-through request."""
+    return next((shape for end, shape in ROUTES if path.endswith(end)), None)

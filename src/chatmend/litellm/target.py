@@ -1,0 +1,61 @@
+"""Where a call goes, as ``provider/model``: asked of LiteLLM, without ever letting it touch the network."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import litellm
+
+from chatmend.litellm.shapes import CONTENTS, MESSAGES
+from chatmend.targets.resolve import known_providers
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from chatmend.litellm.shapes import Shape
+
+NO_LOOKUP = frozenset({"chatgpt", "github_copilot"})
+"""Providers whose look-up in LiteLLM signs in over the network (github_copilot: seen in 1.106.2; chatgpt: may)."""
+
+_OWNERS = {MESSAGES.dialect: "anthropic", CONTENTS.dialect: "gemini"}
+"""Whose dialect it is, where a pass-through path does not say who answers."""
+
+
+def target_of(kwargs: Mapping[str, Any]) -> str:
+    """Name where a call goes; the model as it was written where LiteLLM does not know it.
+
+    An operator may say it in the deployment's ``model_info``: ``chatmend_target`` is taken as it is, and ``base_model``
+    stands for a model whose deployment has another name, as on Azure.
+    """
+    known = kwargs.get("model_info")
+    info = known if isinstance(known, dict) else {}
+    if told := info.get("chatmend_target"):
+        return str(told)
+    named = _named(str(kwargs.get("model") or ""), kwargs)
+    base = info.get("base_model")
+    return f"{named.partition('/')[0]}/{str(base).rpartition('/')[2]}" if base else named
+
+
+def _named(model: str, kwargs: Mapping[str, Any]) -> str:
+    provider = kwargs.get("custom_llm_provider")
+    named = f"{provider}/{model}" if provider and not model.startswith(f"{provider}/") else model
+    if named.partition("/")[0] in NO_LOOKUP:
+        return named
+    try:
+        bare, provider, _, _ = litellm.get_llm_provider(
+            model, custom_llm_provider=provider, api_base=kwargs.get("api_base") or kwargs.get("base_url")
+        )
+    except Exception:  # noqa: BLE001 - it raises many things for a model that it does not know; that is no failure
+        return named
+    return f"{provider}/{bare}"
+
+
+def target_of_route(path: str, model: object, shape: Shape) -> str:
+    """Name where a pass-through request goes: ``/anthropic/v1/messages`` names the provider, the body the model."""
+    provider = path.strip("/").partition("/")[0]
+    if shape is CONTENTS:
+        model = path.rpartition("/")[2].partition(":")[0]
+    if provider in known_providers():
+        return f"{provider}/{model or ''}"
+    owner = _OWNERS.get(shape.dialect)
+    return f"{owner}/{model or ''}" if owner else _named(str(model or ""), {})

@@ -1,0 +1,50 @@
+"""The sandbox, and LiteLLM without network and without callbacks of other tests."""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("litellm")
+
+import litellm
+
+from chatmend.litellm import ChatMend, uninstall
+from chatmend.sandbox.pytest_plugin import sandbox, sandbox_server
+from tests.litellm_adapter.proxy import Proxy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["sandbox", "sandbox_server"]
+
+
+@pytest.fixture(autouse=True)
+def untouched_litellm(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What a test installs is gone afterwards."""
+    monkeypatch.setattr(litellm, "suppress_debug_info", True)
+    litellm.logging_callback_manager._reset_all_callbacks()
+    yield
+    uninstall()
+    litellm.logging_callback_manager._reset_all_callbacks()
+
+
+@pytest.fixture
+def mend() -> ChatMend:
+    """A registered callback that lets its own failures out."""
+    callback = ChatMend(on_error="raise")
+    litellm.callbacks = [callback]
+    return callback
+
+
+@pytest.fixture(scope="session")
+def proxy(sandbox_server: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
+    """A real LiteLLM proxy in a process of its own, whose deployments are the sandbox's."""
+    pytest.importorskip("fastapi", reason="the proxy's own dependencies are not installed")
+    with Proxy(sandbox_server, tmp_path_factory.mktemp("proxy")) as found:
+        yield found

@@ -1,0 +1,43 @@
+"""The callback of the proxy in these tests: ``chatmend.litellm.callback``, whose repairs are counted in a file."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from chatmend.litellm import callback
+
+_CALLS = Path(os.environ["CHATMEND_TEST_CALLS"])
+logging.getLogger("chatmend.litellm").setLevel(logging.INFO)
+logging.getLogger("chatmend.litellm").addHandler(logging.StreamHandler(sys.stderr))
+
+
+def _counted(name: str, hook: Any) -> Any:
+    async def call(*args: Any, **kwargs: Any) -> Any:
+        off = (_CALLS.parent / "off").exists()
+        os.environ["CHATMEND_DISABLED"] = "1" if off else "0"
+        call_type = kwargs["call_type"] if "call_type" in kwargs else args[-1]
+        if name.endswith("deployment_hook") or call_type == "pass_through_endpoint":
+            with _CALLS.open("a") as out:
+                out.write(f"{name} {call_type}\n")
+        return await hook(*args, **kwargs)
+
+    return call
+
+
+async def _logged(*args: Any, **kwargs: Any) -> None:
+    await _log_success(*args, **kwargs)
+    rows = [row.to_dict() for row in callback.usage.snapshot()]
+    new = _CALLS.parent / "rows.new"
+    new.write_text(json.dumps(rows))
+    new.rename(_CALLS.parent / "rows.json")
+
+
+_log_success = callback.async_log_success_event
+setattr(callback, "async_log_success_event", _logged)  # noqa: B010 - mypy knows it for a method
+for _name in ("async_pre_call_deployment_hook", "async_pre_call_hook"):
+    setattr(callback, _name, _counted(_name, getattr(callback, _name)))

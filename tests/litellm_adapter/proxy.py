@@ -1,0 +1,159 @@
+"""A real LiteLLM proxy in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any, Self
+
+import httpx
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+GUARDRAIL = "chatmend.litellm.guardrail.Guardrail"
+PATIENCE = 240
+"""Seconds to wait for the proxy: it imports for half a minute where the machine is busy."""
+
+OFFLINE = {
+    f"LITELLM_LOCAL_{name}": "True"
+    for name in (
+        "MODEL_COST_MAP",
+        "ANTHROPIC_BETA_HEADERS",
+        "BLOG_POSTS",
+        "POLICY_TEMPLATES",
+        "AUTOROUTER_PRESETS",
+    )
+}
+DEPLOYMENTS = {
+    "oai": ("openai/gpt-4o", "openai/v1"),
+    "ant": ("anthropic/claude-sonnet-4-5", "anthropic"),
+    "gem": ("gemini/gemini-2.5-flash", "gemini/v1beta"),
+    "mis": ("mistral/mistral-large-latest", "mistral/v1"),
+    "down": ("openai/gpt-4o", "nothing"),
+    "guarded": ("openai/gpt-4o", "openai/v1"),
+}
+"""Model groups: the deployment, and its path in the sandbox."""
+
+
+class Proxy:
+    """A proxy on a free port, with ``tests.litellm_adapter.counted.callback`` registered."""
+
+    def __init__(self, sandbox: Any, folder: Path, **settings: Any) -> None:
+        """Write the configuration. ``settings`` are further sections of it."""
+        self.folder = folder
+        self.key = f"sk-{secrets.token_hex(16)}"
+        self.calls = folder / "calls.txt"
+        self.log = folder / "log.txt"
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = int(free.getsockname()[1])
+        self._sandbox = sandbox
+        self._config = folder / "config.yaml"
+        config: dict[str, Any] = {
+            "model_list": [
+                {
+                    "model_name": name,
+                    "litellm_params": {"model": model, "api_key": "any", "api_base": sandbox.url(path)},
+                }
+                for name, (model, path) in DEPLOYMENTS.items()
+            ],
+            "router_settings": {"fallbacks": [{"down": ["ant"]}], "num_retries": 0, "disable_cooldowns": True},
+            "litellm_settings": {"callbacks": "tests.litellm_adapter.counted.callback"},
+            "chatmend": {"deny": ["guarded"]},
+            "guardrails": [
+                {
+                    "guardrail_name": "mend",
+                    "litellm_params": {"guardrail": GUARDRAIL, "mode": "pre_call", "default_on": False},
+                }
+            ],
+            "general_settings": {"master_key": self.key},
+            **settings,
+        }
+        self._config.write_text(yaml.safe_dump(config), encoding="utf-8")
+
+    def __enter__(self) -> Self:
+        """Start it, and wait until it answers."""
+        bases = {
+            "OPENAI_API_BASE": "openai",
+            "ANTHROPIC_API_BASE": "anthropic",
+            "GEMINI_API_BASE": "gemini",
+        }
+        env = {
+            **os.environ,
+            **OFFLINE,
+            **{name: self._sandbox.url(path) for name, path in bases.items()},
+            **dict.fromkeys(("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"), "any"),
+            "LITELLM_MODE": "PRODUCTION",
+            "NO_PROXY": "127.0.0.1",
+            "CHATMEND_TEST_CALLS": str(self.calls),
+            "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]),
+        }
+        start = "from litellm.proxy.proxy_cli import run_server; run_server()"
+        place = ["--config", str(self._config), "--host", "127.0.0.1", "--port", str(self.port)]
+        with self.log.open("wb") as out:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", start, *place, "--telemetry", "False"],
+                env=env,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                cwd=self.folder,
+            )
+        try:
+            self._wait()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def _wait(self) -> None:
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            if self._process.poll() is not None:
+                raise RuntimeError(f"the proxy ended: {self.log.read_text(errors='replace')[-2000:]}")
+            try:
+                if httpx.get(self.url("/health/liveliness"), timeout=5).status_code == httpx.codes.OK:
+                    return
+            except httpx.HTTPError:
+                time.sleep(0.5)
+        raise RuntimeError(f"the proxy does not answer: {self.log.read_text(errors='replace')[-2000:]}")
+
+    def __exit__(self, *_: object) -> None:
+        """Stop it."""
+        self._process.terminate()
+        try:
+            self._process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def url(self, path: str) -> str:
+        return f"http://127.0.0.1:{self.port}{path}"
+
+    def post(self, path: str, body: dict[str, Any], **headers: str) -> httpx.Response:
+        """Send a request with the proxy's key."""
+        auth = {"Authorization": f"Bearer {self.key}", **headers}
+        return httpx.post(self.url(path), json=body, headers=auth, timeout=120)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The proxy's ledger."""
+        path = self.folder / "rows.json"
+        found: list[dict[str, Any]] = json.loads(path.read_text()) if path.exists() else []
+        return found
+
+    def hooks(self) -> int:
+        """How often a hook that repairs has run since the last time."""
+        if not self.calls.exists():
+            return 0
+        count = len(self.calls.read_text().splitlines())
+        self.calls.unlink()
+        return count
+
+    def switch(self, *, on: bool) -> None:
+        """Switch chatmend on or off in the running proxy, as its environment would."""
+        flag = self.folder / "off"
+        flag.unlink(missing_ok=True) if on else flag.touch()

@@ -1,0 +1,260 @@
+"""What the callback does to a request, and what it leaves alone."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import json
+import logging
+from types import SimpleNamespace
+from typing import Any
+
+import litellm
+import pytest
+
+import chatmend
+from chatmend.litellm import ChatMend
+from chatmend.litellm.accounts import Accounts
+from chatmend.litellm.shapes import shape_of_route
+from chatmend.litellm.target import target_of, target_of_route
+from chatmend.usage import UsageLedger
+from tests.litellm_adapter.transcripts import CHAT_TOOLS, chat, valid
+
+OPENAI = "openai/gpt-4o"
+SHOWS_THE_RECORD = hasattr(litellm.integrations.custom_logger.CustomLogger, "async_post_call_failure_deployment_hook")
+"""LiteLLM 1.82 makes its record of a call after the hook has run: loggers of the SDK see the messages as they came."""
+
+
+def hook(callback: ChatMend, messages: Any, model: str = OPENAI, call_type: str = "acompletion", **more: Any) -> Any:
+    kwargs = {"model": model, "messages": messages, "tools": CHAT_TOOLS, **more}
+    return asyncio.run(callback.async_pre_call_deployment_hook(kwargs, call_type))
+
+
+def ask(sandbox: Any, messages: Any, path: str = "openai/v1", **more: Any) -> Any:
+    given = {"model": OPENAI, "tools": CHAT_TOOLS, "max_retries": 0, **more}
+    return asyncio.run(_ask(messages=messages, api_key="any", api_base=sandbox.url(path), **given))
+
+
+async def _ask(**given: Any) -> Any:
+    answer = await litellm.acompletion(**given)
+    await asyncio.sleep(0.2)  # LiteLLM logs in the background
+    return answer
+
+
+def test_a_valid_request_is_not_touched() -> None:
+    assert hook(ChatMend(on_error="raise"), valid()) is None
+
+
+@pytest.mark.parametrize("call_type", ["aembedding", "aimage_generation", "amoderation", "atext_completion"])
+def test_a_call_without_a_transcript_is_not_touched(call_type: str) -> None:
+    assert hook(ChatMend(on_error="raise"), chat(), call_type=call_type) is None
+
+
+def test_a_text_as_input_is_not_touched() -> None:
+    assert hook(ChatMend(on_error="raise"), None, call_type="aresponses", input="hello") is None
+
+
+def test_the_kill_switch_leaves_everything_as_it_is(monkeypatch: pytest.MonkeyPatch, sandbox: Any) -> None:
+    litellm.callbacks = [ChatMend(on_error="raise")]
+    monkeypatch.setenv("CHATMEND_DISABLED", "1")
+    assert hook(litellm.callbacks[0], chat()) is None
+    answer = ask(sandbox, valid())
+    assert "chatmend" not in answer._hidden_params
+    assert not hasattr(answer.usage, "chatmend")
+    assert litellm.callbacks[0].usage.snapshot() == ()
+
+
+def test_the_callers_request_is_not_changed_and_unchanged_messages_are_the_very_objects() -> None:
+    kwargs = {"model": OPENAI, "messages": chat(), "tools": CHAT_TOOLS, "metadata": {"mine": [1]}}
+    before = copy.deepcopy(kwargs)
+    new = asyncio.run(ChatMend(on_error="raise").async_pre_call_deployment_hook(kwargs, "acompletion"))
+    assert kwargs == before
+    assert new is not None
+    assert new["messages"][0] is kwargs["messages"][0]
+    assert new["messages"][-1] is kwargs["messages"][-1]
+    assert new["metadata"]["mine"] is kwargs["metadata"]["mine"]
+    assert new["messages"] == chatmend.repair(chat(), OPENAI, tools=CHAT_TOOLS).messages
+
+
+def test_each_attempt_begins_with_the_original_messages() -> None:
+    callback, mine = ChatMend(on_error="raise"), chat()
+    for model in (OPENAI, "anthropic/claude-sonnet-4-5", "mistral/mistral-large-latest"):
+        sent = hook(callback, mine, model)["messages"]
+        assert sent == chatmend.repair(chat(), model, tools=CHAT_TOOLS).messages
+
+
+def test_with_fallbacks_the_outer_call_is_left_to_the_inner_ones() -> None:
+    assert hook(ChatMend(on_error="raise"), chat(), fallbacks=["anthropic/claude-sonnet-4-5"]) is None
+
+
+def test_report_mode_sends_the_original_and_says_what_would_be_done(
+    sandbox: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    litellm.callbacks = [ChatMend(mode="report", on_error="raise")]
+    with caplog.at_level(logging.INFO, "chatmend.litellm"), pytest.raises(litellm.BadRequestError):
+        ask(sandbox, chat())
+    assert "chatmend would repair for openai/gpt-4o: TOOL007=1" in caplog.messages
+    assert [message["role"] for message in sandbox.refusals[0].body["messages"]] == ["user", "assistant", "user"]
+
+
+def test_one_line_a_repaired_request_by_code_and_count_and_never_content(
+    sandbox: Any, mend: ChatMend, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.DEBUG, "chatmend"):
+        ask(sandbox, chat())
+        ask(sandbox, valid(), tools=None)
+    assert caplog.messages == ["chatmend repaired for openai/gpt-4o: TOOL007=1"]
+    assert mend.failures.counts == {}
+
+
+@pytest.mark.parametrize(
+    ("lists", "repaired"),
+    [
+        ({}, True),
+        ({"allow": ["openai/*"]}, True),
+        ({"allow": ["anthropic/*"]}, False),
+        ({"allow": ["team-model"]}, True),
+        ({"deny": ["*gpt-4o"]}, False),
+        ({"allow": ["openai/*"], "deny": ["team-model"]}, False),
+    ],
+)
+def test_models_are_allowed_and_denied_by_target_deployment_or_model_group(lists: Any, repaired: bool) -> None:  # noqa: FBT001 - a parameter of the test
+    callback = ChatMend(on_error="raise", **lists)
+    assert (hook(callback, chat(), metadata={"model_group": "team-model"}) is not None) is repaired
+
+
+@pytest.mark.parametrize("option", [{"on_error": "ignore"}, {"mode": "dry"}])
+def test_a_choice_that_does_not_exist_is_refused_with_those_that_do(option: Any) -> None:
+    with pytest.raises(chatmend.PolicyError, match="take '"):
+        ChatMend(**option)
+
+
+def test_loggers_are_shown_the_repaired_messages_the_note_and_the_account(sandbox: Any, mend: ChatMend) -> None:
+    seen: list[Any] = []
+
+    class Logger(litellm.integrations.custom_logger.CustomLogger):
+        async def async_log_success_event(self, kwargs: Any, response_obj: Any, start_time: Any, end_time: Any) -> None:
+            seen.append(kwargs)
+
+    litellm.callbacks = [mend, Logger()]
+    mine = {"mine": 1}
+    ask(sandbox, chat(), metadata=mine)
+    payload = seen[0]["standard_logging_object"]
+    if SHOWS_THE_RECORD:
+        assert [message["role"] for message in payload["messages"]] == ["user", "assistant", "tool", "user"]
+    assert payload["metadata"]["chatmend"]["changes"] == {"TOOL007": 1}
+    assert seen[0]["litellm_params"]["metadata"]["chatmend"]["usage"]["total_tokens"] > 0
+    assert "chatmend" not in mine
+    json.dumps(payload["metadata"]["chatmend"])
+
+
+def test_usage_carries_the_account_beside_litellms_figures_and_the_cost_stays(sandbox: Any, mend: ChatMend) -> None:
+    alone = ChatMend(on_error="raise")
+    litellm.callbacks = []
+    plain = ask(sandbox, valid(), tools=None)
+    sandbox.clear()
+    litellm.callbacks = [alone]
+    marked = ask(sandbox, valid(), tools=None, user="another")
+    told = marked.usage.chatmend
+    assert told["input_tokens"] == marked.usage.prompt_tokens == plain.usage.prompt_tokens
+    assert told["cache_read_tokens"] == marked.usage.prompt_tokens_details.cached_tokens
+    ours = {"chatmend", "prompt_tokens_details", "cache_read_input_tokens"}
+    assert marked.usage.model_dump(exclude=ours) == plain.usage.model_dump(exclude=ours)
+    assert litellm.completion_cost(marked) == pytest.approx(marked._hidden_params["response_cost"])
+
+
+def test_the_ledger_counts_a_call_once_with_litellms_cost(sandbox: Any, mend: ChatMend) -> None:
+    answer = ask(sandbox, chat(), user="ann", metadata={"session_id": "s1"})
+    (row,) = mend.usage.snapshot()
+    assert row.calls == 1
+    assert row.usage.total_tokens == answer.usage.total_tokens
+    assert {"model": "gpt-4o", "provider": "openai", "end_user": "ann", "session": "s1"}.items() <= row.keys.items()
+    assert [cost.source for cost in row.costs] == ["litellm"]
+    assert float(row.costs[0].amount) == pytest.approx(answer._hidden_params["response_cost"])
+
+
+def test_what_clients_claim_cannot_grow_the_ledger_without_end() -> None:
+    accounts = Accounts(UsageLedger(price=None), max_rows=3)
+    response = {"usage": {"prompt_tokens": 2, "completion_tokens": 1, "total_tokens": 3}}
+    for number in range(50):
+        said = {"user_api_key_team_id": "team", "session_id": f"s{number}"}
+        accounts.add({"model": "m", "litellm_params": {"metadata": said}}, response)
+    rows = accounts.ledger.snapshot()
+    assert len(rows) == 4
+    assert sum(row.calls for row in rows) == 50
+    assert {row.keys["team"] for row in rows} == {"team"}
+
+
+def test_an_answer_from_litellms_cache_is_not_counted_again() -> None:
+    accounts = Accounts(UsageLedger(price=None))
+    response = {"usage": {"prompt_tokens": 2, "completion_tokens": 1, "total_tokens": 3}}
+    accounts.add({"model": "m", "cache_hit": True}, response)
+    assert accounts.ledger.snapshot() == ()
+
+
+def test_a_recorder_is_given_what_was_sent_and_answered(sandbox: Any) -> None:
+    kept: list[Any] = []
+    litellm.callbacks = [ChatMend(on_error="raise", record=kept.append)]
+    ask(sandbox, chat(), metadata={"session_id": "s1"})
+    (exchange,) = kept
+    assert (exchange.session, exchange.model, exchange.changes) == ("s1", "gpt-4o", {"TOOL007": 1})
+    if SHOWS_THE_RECORD:
+        assert [message["role"] for message in exchange.messages] == ["user", "assistant", "tool", "user"]
+    assert "Are you there?" in exchange.response.choices[0].message.content
+
+
+@pytest.mark.parametrize("provider", ["github_copilot", "chatgpt"])
+def test_a_look_up_that_signs_in_over_the_network_is_never_made(provider: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(litellm, "get_llm_provider", refuse)
+    assert target_of({"model": f"{provider}/gpt-4.1"}) == f"{provider}/gpt-4.1"
+    assert target_of({"model": "gpt-4.1", "custom_llm_provider": provider}) == f"{provider}/gpt-4.1"
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "target"),
+    [
+        ({"model": "gpt-4o"}, "openai/gpt-4o"),
+        ({"model": "claude-sonnet-4-5"}, "anthropic/claude-sonnet-4-5"),
+        ({"model": "claude-sonnet-4-5", "custom_llm_provider": "anthropic"}, "anthropic/claude-sonnet-4-5"),
+        ({"model": "azure/mine", "model_info": {"base_model": "azure/gpt-4o"}}, "azure/gpt-4o"),
+        ({"model": "hosted_vllm/x", "model_info": {"chatmend_target": "strict"}}, "strict"),
+        ({"model": "nobody-knows-this"}, "nobody-knows-this"),
+        (
+            {"model": "openrouter/anthropic/claude-haiku-4.5"},
+            "openrouter/anthropic/claude-haiku-4.5",
+        ),
+    ],
+)
+def test_a_target_is_named_as_litellm_resolves_it(kwargs: Any, target: str) -> None:
+    assert target_of(kwargs) == target
+
+
+@pytest.mark.parametrize(
+    ("path", "model", "target"),
+    [
+        ("/anthropic/v1/messages", "claude-sonnet-4-5", "anthropic/claude-sonnet-4-5"),
+        ("/openai/v1/chat/completions", "gpt-4o", "openai/gpt-4o"),
+        ("/gemini/v1beta/models/gemini-2.5-flash:generateContent", None, "gemini/gemini-2.5-flash"),
+        ("/our-own/v1/messages", "claude-sonnet-4-5", "anthropic/claude-sonnet-4-5"),
+        ("/our-own/v1/chat/completions", "gpt-4o", "openai/gpt-4o"),
+    ],
+)
+def test_the_target_of_a_pass_through_request_stands_in_its_route(path: str, model: Any, target: str) -> None:
+    shape = shape_of_route(path)
+    assert shape is not None
+    assert target_of_route(path, model, shape) == target
+
+
+def test_a_pass_through_route_that_carries_no_transcript_is_left_alone() -> None:
+    key = SimpleNamespace(request_route="/openai/v1/files")
+    data = {"messages": chat()}
+    assert asyncio.run(ChatMend().async_pre_call_hook(key, None, data, "pass_through_endpoint")) is None
+
+
+def test_a_request_of_the_proxy_that_has_a_deployment_waits_for_it() -> None:
+    key = SimpleNamespace(request_route="/v1/chat/completions")
+    data = {"model": "gpt-4o", "messages": chat()}
+    assert asyncio.run(ChatMend().async_pre_call_hook(key, None, data, "acompletion")) is None

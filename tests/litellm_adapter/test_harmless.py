@@ -1,0 +1,160 @@
+"""Whatever fails in chatmend costs the caller nothing but one warning."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import sys
+from dataclasses import replace
+from typing import Any
+
+import litellm
+import pytest
+
+from chatmend.litellm import ChatMend, install
+from chatmend.rules import RULES
+from tests.litellm_adapter.transcripts import CHAT_TOOLS, chat, valid
+
+OPENAI = "openai/gpt-4o"
+
+
+def given(sandbox: Any, **more: Any) -> dict[str, Any]:
+    base = {"model": OPENAI, "api_key": "any", "api_base": sandbox.url("openai/v1"), "max_retries": 0}
+    return {**base, "messages": valid(), **more}
+
+
+@pytest.fixture
+def broken_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every rule raises; what it says quotes the transcript, as exceptions do."""
+
+    def fail(*_: Any) -> Any:
+        raise RuntimeError("The weather in Rome?")
+
+    engine = sys.modules["chatmend.repair"]
+    failing = tuple(replace(rule, find=fail) for rule in RULES)
+    monkeypatch.setattr(engine, "rules_for", lambda *_: failing)
+
+
+@pytest.mark.usefixtures("broken_rule")
+def test_a_rule_that_raises_costs_one_warning_and_the_request_goes_out(
+    sandbox: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    callback = install(ChatMend())
+    more = given(sandbox, messages=chat(), tools=CHAT_TOOLS)
+    with caplog.at_level(logging.INFO, "chatmend.litellm"):
+        for _ in range(3):
+            with pytest.raises(litellm.BadRequestError, match="tool_call_ids did not have response messages"):
+                asyncio.run(litellm.acompletion(**more))
+            with pytest.raises(litellm.BadRequestError, match="tool_call_ids did not have response messages"):
+                litellm.completion(**more)
+    sent = [[message["role"] for message in verdict.body["messages"]] for verdict in sandbox.requests]
+    assert sent == [["user", "assistant", "user"]] * 6
+    ours = [record.message for record in caplog.records if record.name == "chatmend.litellm"]
+    assert ours == ["chatmend failed with RuntimeError; the request goes out as it was"]
+    assert callback.failures.counts == {"RuntimeError": 6}
+
+
+@pytest.mark.usefixtures("broken_rule")
+def test_failures_are_counted_tenfold_and_quote_nothing(sandbox: Any, caplog: pytest.LogCaptureFixture) -> None:
+    callback = ChatMend()
+    for _ in range(120):
+        kwargs = {"model": OPENAI, "messages": chat()}
+        assert asyncio.run(callback.async_pre_call_deployment_hook(kwargs, "acompletion")) is None
+    ours = [record.message for record in caplog.records if record.name == "chatmend.litellm"]
+    assert [message.rpartition("RuntimeError")[2] for message in ours] == [
+        "; the request goes out as it was",
+        " 10 times by now",
+        " 100 times by now",
+    ]
+    assert "Rome" not in caplog.text
+
+
+@pytest.mark.usefixtures("broken_rule")
+def test_on_error_raise_lets_it_out(sandbox: Any) -> None:
+    litellm.callbacks = [ChatMend(on_error="raise")]
+    with pytest.raises(RuntimeError):
+        asyncio.run(litellm.acompletion(**given(sandbox, messages=chat())))
+
+
+def test_a_full_disk_costs_the_recording_not_the_call(sandbox: Any, caplog: pytest.LogCaptureFixture) -> None:
+    def record(_exchange: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    litellm.callbacks = [ChatMend(record=record)]
+
+    async def both() -> Any:
+        await litellm.acompletion(**given(sandbox))
+        answer = await litellm.acompletion(**given(sandbox, messages=chat(), tools=CHAT_TOOLS))
+        await asyncio.sleep(0.3)  # LiteLLM logs in the background
+        return answer
+
+    assert asyncio.run(both()).usage.chatmend["total_tokens"]
+    assert [message for message in caplog.messages if "OSError" in message] == [
+        "chatmend failed with OSError; the request goes out as it was"
+    ]
+
+
+def test_a_transcript_that_is_no_transcript_goes_out_as_it_is() -> None:
+    callback = ChatMend()
+    for messages in ([1, None, {"role": ["user"]}], [{"role": "user", "content": {"a": 1}}], [[]], [{}]):
+        before = repr(messages)
+        asyncio.run(callback.async_pre_call_deployment_hook({"model": OPENAI, "messages": messages}, "acompletion"))
+        assert repr(messages) == before
+    assert callback.failures.counts == {}
+
+
+def test_a_cancelled_request_is_cancelled(sandbox: Any, caplog: pytest.LogCaptureFixture) -> None:
+    litellm.callbacks = [ChatMend()]
+    many = [{"role": "user" if at % 2 == 0 else "assistant", "content": f"{at}"} for at in range(4_001)]
+
+    async def cancelled() -> None:
+        task = asyncio.create_task(litellm.acompletion(**given(sandbox, messages=many)))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancelled())
+    assert caplog.messages == []
+    assert asyncio.run(litellm.acompletion(**given(sandbox))).choices
+
+
+def test_500_calls_at_once_do_not_mix(sandbox: Any, caplog: pytest.LogCaptureFixture) -> None:
+    callback = ChatMend()
+    litellm.callbacks = [callback]
+
+    async def one(number: int) -> tuple[Any, Any]:
+        broken = number % 2 == 0
+        messages = chat() if broken else valid(4 + number % 7 * 2)
+        messages = [*messages[:-1], {"role": "user", "content": f"number {number}!"}]
+        more = {"tools": CHAT_TOOLS} if broken else {}
+        anthropic = {"model": "anthropic/claude-sonnet-4-5", "api_base": sandbox.url("anthropic")}
+        place = anthropic if number % 3 == 0 else {}
+        answer = await litellm.acompletion(
+            **given(sandbox, messages=messages, user=f"u{number}", **more, **place), timeout=300
+        )
+        return answer, messages
+
+    async def all_of_them() -> list[tuple[Any, Any]]:
+        found = await asyncio.gather(*(one(number) for number in range(500)))
+        for _ in range(200):
+            if sum(row.calls for row in callback.usage.snapshot()) >= 500:
+                break
+            await asyncio.sleep(0.05)
+        return list(found)
+
+    answers = asyncio.run(all_of_them())
+    assert sandbox.refusals == []
+    for number, (answer, messages) in enumerate(answers):
+        assert f"number {number}!" in answer.choices[0].message.content
+        assert len(messages) == (3 if number % 2 == 0 else 4 + number % 7 * 2)
+        note = answer._hidden_params["chatmend"]
+        assert note.get("changes", {}) == ({"TOOL007": 1} if number % 2 == 0 else {})
+        if number % 2 == 0:
+            assert note["target"].startswith("anthropic/" if number % 3 == 0 else "openai/")
+        assert note["usage"]["total_tokens"] == answer.usage.total_tokens
+    rows = [row for row in callback.usage.snapshot(["end_user"]) if row.keys]
+    assert {row.keys["end_user"] for row in rows} == {f"u{number}" for number in range(500)}
+    assert all(row.calls == 1 for row in rows)
+    assert [message for message in caplog.messages if "failed" in message] == []

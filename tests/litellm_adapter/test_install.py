@@ -1,0 +1,111 @@
+"""The synchronous path: the drop-in, and what ``install()`` reaches."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import types
+from typing import Any
+
+import litellm
+import pytest
+
+from chatmend.litellm import ChatMend, completion, install, uninstall
+from tests.litellm_adapter.transcripts import CHAT_TOOLS, chat, valid
+
+
+def given(sandbox: Any, **more: Any) -> dict[str, Any]:
+    base = {"api_key": "any", "api_base": sandbox.url("openai/v1"), "max_retries": 0, "tools": CHAT_TOOLS}
+    return {**base, "model": "openai/gpt-4o", "messages": chat(), **more}
+
+
+def test_the_drop_in_repairs_and_installs_nothing(sandbox: Any) -> None:
+    before = litellm.completion
+    answer = completion(**given(sandbox))
+    assert answer._hidden_params["chatmend"]["changes"] == {"TOOL007": 1}
+    assert litellm.completion is before
+    assert litellm.callbacks == []
+
+
+def test_the_drop_in_leaves_a_valid_request_alone(sandbox: Any) -> None:
+    mine = valid()
+    answer = completion(**given(sandbox, messages=mine, tools=None))
+    assert sandbox.requests[0].body["messages"] == valid() == mine
+    assert answer._hidden_params["chatmend"]["changes"] == {}
+
+
+def test_positional_arguments_are_understood(sandbox: Any) -> None:
+    more = given(sandbox)
+    model, messages = more.pop("model"), more.pop("messages")
+    assert completion(model, messages, **more).choices
+    assert completion(model, messages, 30, **more).choices
+    assert sandbox.refusals == []
+
+
+def test_installing_twice_changes_nothing(sandbox: Any) -> None:
+    first = install(ChatMend(on_error="raise"))
+    wrapped = litellm.completion
+    assert install(ChatMend()) is first
+    assert litellm.completion is wrapped
+    assert [known for known in litellm.callbacks if isinstance(known, ChatMend)] == [first]
+    litellm.completion(**given(sandbox))
+    assert sandbox.refusals == []
+
+
+def test_a_callback_that_is_registered_already_is_the_one_installed(mend: ChatMend) -> None:
+    assert install() is mend
+    assert litellm.callbacks == [mend]
+
+
+def test_uninstalling_leaves_litellm_as_it_was(sandbox: Any) -> None:
+    names = ("completion", "acompletion", "responses")
+    before = [getattr(litellm, name) for name in names]
+    install(ChatMend(on_error="raise"))
+    litellm.completion(**given(sandbox))
+    uninstall()
+    uninstall()
+    assert [getattr(litellm, name) for name in names] == before
+    assert litellm.callbacks == litellm.success_callback == litellm._async_success_callback == []
+
+
+def test_a_name_that_was_bound_before_is_told(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    early = types.ModuleType("early_bird")
+    early.ask = litellm.completion  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "early_bird", early)
+    with caplog.at_level(logging.WARNING, "chatmend.litellm"):
+        install()
+    assert any("ask in early_bird: it was bound before install()" in message for message in caplog.messages)
+
+
+def test_a_stream_is_itself_to_everyone_who_asks(sandbox: Any) -> None:
+    install(ChatMend(on_error="raise"))
+    stream = litellm.completion(**given(sandbox, stream=True, stream_options={"include_usage": True}))
+    assert isinstance(stream, litellm.CustomStreamWrapper)
+    chunks = list(stream)
+    whole = litellm.stream_chunk_builder(chunks)
+    assert "Are you there?" in whole.choices[0].message.content
+    accounts = [usage.chatmend for chunk in chunks if (usage := getattr(chunk, "usage", None))]
+    assert [told["total_tokens"] for told in accounts] == [whole.usage.total_tokens]
+    assert all(told.get("cost_source") in (None, "litellm") for told in accounts)
+
+
+def test_the_callers_metadata_is_not_written_to(sandbox: Any) -> None:
+    install(ChatMend(on_error="raise"))
+    metadata = {"mine": 1}
+    litellm.completion(**given(sandbox, metadata=metadata))
+    assert metadata == {"mine": 1}
+
+
+def test_the_kill_switch_works_on_the_synchronous_path(sandbox: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(ChatMend(on_error="raise"))
+    monkeypatch.setenv("CHATMEND_DISABLED", "1")
+    with pytest.raises(litellm.BadRequestError):
+        litellm.completion(**given(sandbox))
+
+
+def test_report_mode_works_on_the_synchronous_path(sandbox: Any) -> None:
+    install(ChatMend(mode="report", on_error="raise"))
+    with pytest.raises(litellm.BadRequestError):
+        litellm.completion(**given(sandbox))

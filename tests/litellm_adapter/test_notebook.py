@@ -1,0 +1,27 @@
+"""The notebook runs from top to bottom against the sandbox."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+nbformat = pytest.importorskip("nbformat")
+nbclient = pytest.importorskip("nbclient")
+pytest.importorskip("ipykernel")
+
+NOTEBOOK = Path(__file__).resolve().parents[2] / "notebooks" / "litellm.ipynb"
+
+
+def test_the_notebook_runs_and_says_what_it_said() -> None:
+    notebook = nbformat.read(NOTEBOOK, 4)
+    before = _texts(notebook)
+    nbclient.NotebookClient(notebook, timeout=300).execute()
+    after = _texts(notebook)
+    assert after == before
+    assert any(text.startswith("refused:") for text in after)
+
+
+def _texts(notebook: object) -> list[str]:
+    cells = notebook.cells  # type: ignore[attr-defined]
+    return [output.text for cell in cells for output in cell.get("outputs", ()) if output.get("name") == "stdout"]

@@ -1,0 +1,116 @@
+"""A real proxy: what its clients and its operators see."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.litellm_adapter.transcripts import CHAT_TOOLS, MESSAGES_TOOLS, chat, messages, valid
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.litellm_adapter.proxy import Proxy
+
+CHAT = "/v1/chat/completions"
+
+
+@pytest.fixture(autouse=True)
+def switched_on(proxy: Proxy) -> Iterator[None]:
+    proxy.switch(on=True)
+    return
+
+
+def test_a_valid_request_has_no_header_and_arrives_as_it_was_sent(proxy: Proxy, sandbox: Any) -> None:
+    answer = proxy.post(CHAT, {"model": "oai", "messages": valid()})
+    assert "x-chatmend-changes" not in answer.headers
+    assert sandbox.requests[-1].body["messages"] == valid()
+
+
+def test_the_header_names_codes_and_counts(proxy: Proxy, sandbox: Any) -> None:
+    answer = proxy.post(CHAT, {"model": "ant", "messages": chat(), "tools": CHAT_TOOLS})
+    assert answer.headers["x-chatmend-changes"] == "TOOL007=1"
+
+
+def test_the_log_has_one_line_a_repaired_request_and_no_content(proxy: Proxy, sandbox: Any) -> None:
+    before = len(proxy.log.read_text())
+    proxy.post(CHAT, {"model": "oai", "messages": chat(), "tools": CHAT_TOOLS})
+    ours = [line for line in proxy.log.read_text()[before:].splitlines() if "chatmend" in line]
+    assert ours == ["chatmend repaired for openai/gpt-4o: TOOL007=1"]
+
+
+def test_the_header_tells_of_the_attempt_that_succeeded(proxy: Proxy, sandbox: Any) -> None:
+    answer = proxy.post(CHAT, {"model": "down", "messages": chat(), "tools": CHAT_TOOLS})
+    assert answer.headers["x-chatmend-changes"] == "TOOL007=1"
+    assert [verdict.provider for verdict in sandbox.requests if verdict.status == 200] == ["anthropic"]
+
+
+def test_anthropics_events_carry_the_account_and_are_whole(proxy: Proxy, sandbox: Any) -> None:
+    body = {"model": "ant", "max_tokens": 64, "stream": True, "messages": messages(), "tools": MESSAGES_TOOLS}
+    answer = proxy.post("/v1/messages", body)
+    lines = [line for line in answer.text.splitlines() if line.startswith("data:")]
+    events = [json.loads(line.removeprefix("data:")) for line in lines]
+    assert events[-1]["type"] == "message_stop"
+    (told,) = [event["usage"]["chatmend"] for event in events if event["type"] == "message_delta"]
+    verdict = sandbox.requests[-1]
+    assert told["input_tokens"] == verdict.prompt
+    assert told["cache_read_tokens"] == verdict.cached
+    assert told["total_tokens"] == told["input_tokens"] + told["output_tokens"]
+
+
+def test_a_client_cannot_write_to_another_teams_account(proxy: Proxy, sandbox: Any) -> None:
+    said = {"user_api_key_team_id": "victim", "user_api_key_hash": "victim", "session_id": "mine"}
+    proxy.post(CHAT, {"model": "oai", "messages": valid(), "metadata": said, "user": "ann"})
+    rows = _rows_with(proxy, "session", "mine")
+    assert rows
+    assert "victim" not in json.dumps([row["keys"] for row in rows])
+    assert all(row["keys"]["end_user"] == "ann" for row in rows)
+
+
+def test_a_streamed_call_is_counted_once(proxy: Proxy, sandbox: Any) -> None:
+    body = {"model": "ant", "messages": valid(), "stream": True, "metadata": {"session_id": "streamed"}}
+    answer = proxy.post(CHAT, body)
+    assert "[DONE]" in answer.text
+    (row,) = _rows_with(proxy, "session", "streamed")
+    assert row["calls"] == 1
+    assert row["usage"]["input_tokens"] == sandbox.requests[-1].prompt
+
+
+def test_a_pass_through_call_is_counted(proxy: Proxy, sandbox: Any) -> None:
+    before = sum(row["calls"] for row in proxy.rows())
+    body = {"model": "claude-sonnet-4-5", "max_tokens": 64, "messages": messages(), "tools": MESSAGES_TOOLS}
+    proxy.post("/anthropic/v1/messages", body)
+    assert _until(lambda: sum(row["calls"] for row in proxy.rows()) == before + 1)
+
+
+def test_the_section_in_the_proxys_own_configuration_is_read(proxy: Proxy, sandbox: Any) -> None:
+    answer = proxy.post(CHAT, {"model": "guarded", "messages": chat(), "tools": CHAT_TOOLS})
+    assert answer.status_code == 400
+    assert len(sandbox.refusals) == 1
+
+
+def test_a_guardrail_repairs_for_those_who_ask_for_it(proxy: Proxy, sandbox: Any) -> None:
+    body = {"model": "guarded", "messages": chat(), "tools": CHAT_TOOLS, "guardrails": ["mend"]}
+    answer = proxy.post(CHAT, body)
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["x-chatmend-changes"] == "TOOL007=1"
+    assert sandbox.refusals == []
+
+
+def _rows_with(proxy: Proxy, key: str, value: str) -> list[dict[str, Any]]:
+    def found() -> list[dict[str, Any]]:
+        return [row for row in proxy.rows() if row["keys"].get(key) == value]
+
+    _until(lambda: bool(found()))
+    return found()
+
+
+def _until(condition: Any) -> bool:
+    """LiteLLM logs in the background."""
+    end = time.monotonic() + 20
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.05)
+    return bool(condition())

@@ -1,0 +1,76 @@
+"""The options of the proxy's callback: from the environment, and from YAML."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from chatmend import Effect, Policy, PolicyError
+from chatmend.litellm.settings import from_environment, from_section
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("CONFIG", "MODE", "ON_ERROR", "ALLOW", "DENY", "POLICY"):
+        monkeypatch.delenv(f"CHATMEND_{name}", raising=False)
+
+
+def test_without_options_the_defaults_hold() -> None:
+    callback = from_environment()
+    assert (callback.mode, callback.on_error, callback.allow, callback.deny, callback.policy) == (
+        "repair",
+        "pass",
+        (),
+        (),
+        None,
+    )
+
+
+def test_a_section_in_a_file_is_read_and_a_variable_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "config.yaml"
+    file.write_text("chatmend:\n  mode: report\n  allow: ['openai/*']\n  policy: {orphans: drop, allow: adds}\n")
+    monkeypatch.setenv("CHATMEND_CONFIG", str(file))
+    monkeypatch.setenv("CHATMEND_ALLOW", "anthropic/*, gemini/*")
+    callback = from_environment()
+    assert callback.mode == "report"
+    assert callback.allow == ("anthropic/*", "gemini/*")
+    assert callback.policy == Policy(orphans="drop", allow=Effect.ADDS)
+
+
+def test_a_policy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHATMEND_POLICY", "strict_alternation")
+    assert from_environment().policy == Policy.strict_alternation()
+
+
+@pytest.mark.parametrize(
+    ("section", "told"),
+    [
+        ({"modus": "report"}, "no such option of chatmend: modus"),
+        ({"mode": "dry"}, "take 'repair' or 'report'"),
+        ({"policy": "best"}, "name one of strict_alternation"),
+        ({"policy": {"orphan": "drop"}}, "orphan"),
+        ({"policy": {"orphans": "keep"}}, "choose one of 'note', 'drop'"),
+        ({"policy": {"allow": "everything"}}, "choose one of reshapes"),
+    ],
+)
+def test_a_fault_in_the_options_names_it_and_what_there_is(section: Any, told: str) -> None:
+    with pytest.raises(PolicyError, match=told):
+        from_section(section)
+
+
+def test_a_file_that_is_not_there_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHATMEND_CONFIG", "/nowhere/chatmend.yaml")
+    with pytest.raises(PolicyError, match="which is no file"):
+        from_environment()
+
+
+def test_a_section_that_is_no_mapping_is_a_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "config.yaml"
+    file.write_text("chatmend: [mode, report]\n")
+    monkeypatch.setenv("CHATMEND_CONFIG", str(file))
+    with pytest.raises(PolicyError, match="a mapping of options"):
+        from_environment()
