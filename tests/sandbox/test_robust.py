@@ -1,0 +1,103 @@
+"""Whatever is sent is judged: a broken body is a refusal or an answer, never a failure of the sandbox."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from chatmend.sandbox.answers import Answer, compose
+from chatmend.sandbox.endpoints import ENDPOINTS, Endpoint
+from chatmend.sandbox.memory import Memory, count
+from chatmend.sandbox.refusals import table
+from chatmend.sandbox.request import Request
+from tests.sandbox.proof_pairs import MODELS, PAIRS
+
+ANY = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-3, 10**6)
+    | st.text(max_size=4)
+    | st.sampled_from(["user", "tool", "text"]),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["type", "id", "content"]), inner),
+    max_leaves=4,
+)
+CHOSEN = {endpoint.provider + endpoint.path.rpartition("/")[2]: endpoint for endpoint in ENDPOINTS}
+
+
+def body_of(endpoint: Endpoint) -> dict[str, Any]:
+    model = MODELS.get(endpoint.provider, "gpt-4o")
+    name = {"vertex": "gemini", "openrouter": "openai"}.get(endpoint.provider, endpoint.provider)
+    if endpoint.table == "anthropic" or "invoke" in endpoint.path:
+        name = "anthropic"
+    pairs = next(iter(PAIRS[name].values()))
+    body = copy.deepcopy(pairs[1]) | {"model": model, "temperature": 0.5, "stop": ["x"], "metadata": {"a": "b"}}
+    if "responses" in endpoint.path:
+        call = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}", "id": "fc_1"}
+        output = {"type": "function_call_output", "call_id": "c", "output": "r"}
+        reasoning = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "q" * 50}
+        body = {"model": model, "input": [{"role": "user", "content": "q"}, reasoning, call, output], "tools": []}
+    if endpoint.path == "/ollama/api/chat":
+        for call in body["messages"][1]["tool_calls"]:
+            call["function"]["arguments"] = {"city": "Paris"}
+    return body
+
+
+def places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    found = [at] if at else []
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in items:
+        found += places(inner, (*at, key))
+    return found
+
+
+def judge(endpoint: Endpoint, body: dict[str, Any]) -> str:
+    """What the server does, without the wire."""
+    raw = json.dumps(body).encode()
+    request = Request(
+        endpoint.provider, str(body.get("model")), body, Memory(), endpoint.table, {"x-sandbox-alt": "sse"}, raw=raw
+    )
+    rules = table(endpoint.table)
+    found = rules.first(endpoint.faults(request), request.provider, request.model)
+    if found is not None:
+        return rules.refuse(found[0], found[1].values, "req_1").code
+    prompt = count(request.memory, "me", endpoint.wire.segments(request), markers=endpoint.wire.MARKERS)
+    answer = compose(endpoint.wire.ask(request), Answer("id", request.model, prompt=prompt), ["call_1"])
+    json.dumps(endpoint.wire.whole(answer, request))
+    assert b"".join(endpoint.wire.events(answer, request))
+    return "accepted"
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_a_healthy_body_is_accepted(name: str) -> None:
+    endpoint = CHOSEN[name]
+    body = body_of(endpoint)
+    for key in ("stop", "metadata", "temperature"):
+        body.pop(key, None)
+    if "contents" in body:
+        body = {"contents": body["contents"]}
+    if body.get("tools") == []:
+        del body["tools"]
+    assert judge(endpoint, body) == "accepted"
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data())
+def test_a_broken_body_is_judged(name: str, data: st.DataObject) -> None:
+    endpoint = CHOSEN[name]
+    body = body_of(endpoint)
+    for _ in range(data.draw(st.integers(1, 3))):
+        spots = places(body)
+        if not spots:
+            break
+        *path, last = data.draw(st.sampled_from(spots))
+        target = body
+        for step in path:
+            target = target[step]
+        target[last] = data.draw(ANY)
+    assert judge(endpoint, body)
