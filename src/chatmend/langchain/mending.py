@@ -115,12 +115,12 @@ def _without_orders(messages: list[BaseMessage]) -> tuple[list[BaseMessage], tup
         return messages, ()
     kept = [message for message in messages if not isinstance(message, RemoveMessage)]
     why = "an order to a reducer is no message"
-    changes = [
-        Change("ROLE001", "unknown-role", Effect.RESHAPES, at, why, (message,), (), None, -1)
-        for at, message in enumerate(messages)
-        if isinstance(message, RemoveMessage)
-    ]
-    return kept, tuple(changes)
+    first = next(at for at, message in enumerate(messages) if isinstance(message, RemoveMessage))
+    # at -1: a change of the whole list, before the first window is cut
+    change = Change(
+        "ROLE001", "unknown-role", Effect.RESHAPES, first, why, tuple(messages), tuple(kept), None, -1
+    )  # fmt: skip
+    return kept, (change,)
 
 
 def _told(change: Change) -> dict[str, Any]:

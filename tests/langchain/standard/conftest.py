@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _MAGIC = Reply(calls=(("magic_function", {"input": 3}),))
 _NAME = Reply(calls=(("unicode_customer", {"customer_name": "你好啊集团"}),))
-_NAME_JP = Reply(calls=(("unicode_customer", {"customer_name": "田中太郎"}),))
+_NAME_JP = Reply(calls=(("unicode_customer", {"customer_name": "こんにちは株式会社"}),))
 _JOKE = Reply(text='{"setup": "Knock knock.", "punchline": "Who is there?"}')
 _ANSWERS = {"test_json_mode": [_JOKE] * 6, "test_tool_calling": [_MAGIC, _MAGIC], "test_tool_calling_async": [_MAGIC, _MAGIC], "test_unicode_tool_call_integration": [_NAME, _NAME_JP]}
 """Tests that ask the model to think of something: the sandbox makes arguments from their schema."""
