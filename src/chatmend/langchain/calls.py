@@ -147,10 +147,15 @@ def closed(shown: dict[str, Any], call: Call | None) -> Outcome:
         except ValueError:
             args = None
     said = text if isinstance(text, str) else jsontext.dumps(text)
+    call_id = _word(shown.get("id"))
     if isinstance(args, dict) and isinstance(name, str):
-        return Outcome({"name": name, "args": args, "id": shown.get("id"), "type": "tool_call", **rest}, said)
-    broken = {"name": name, "args": said, "id": shown.get("id"), "error": kept.get("error"), **rest}
+        return Outcome({"name": name, "args": args, "id": call_id, "type": "tool_call", **rest}, said)
+    broken = {"name": _word(name), "args": said, "id": call_id, "error": kept.get("error"), **rest}
     return Outcome({**broken, "type": "invalid_tool_call"}, said)
+
+
+def _word(value: object) -> str | None:
+    return value if isinstance(value, str | None) else jsontext.dumps(value)
 
 
 class Mirrors:

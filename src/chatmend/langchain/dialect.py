@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from langchain_core.messages import BaseMessage, ChatMessage
+from langchain_core.messages import AIMessage, BaseMessage, ChatMessage
 
 from chatmend.dialects import anthropic_messages, openai_chat
 from chatmend.dialects.content import is_same
 from chatmend.dialects.openai_scan import scanner as openai_scanner
 from chatmend.langchain.fields import KNOWN_ROLES, PROVENANCE, SOURCE, fields, is_result_block, sketcher
 from chatmend.langchain.writing import Source, build
-from chatmend.transcript import Message, Opaque, Part, Role, Thinking, ToolResult
+from chatmend.transcript import Message, Opaque, Part, Role, Thinking, ToolCall, ToolResult
 from chatmend.windows import Symptom
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from chatmend.transcript import Native
     from chatmend.windows import Memory
 
-_RESULTS = Symptom.PAIRING | Symptom.PART | Symptom.EMPTY | Symptom.CONTENT
+_RESULTS = Symptom.PAIRING | Symptom.CALLS | Symptom.PART | Symptom.EMPTY | Symptom.CONTENT
 
 
 class Dialect:
@@ -62,7 +62,9 @@ class Dialect:
 
     def write(self, message: Message) -> Native:
         """Write one message: the object it was read from, itself, when nothing in it changed."""
-        parts = tuple(_plain(part) for part in message.parts) if message.role is not Role.TOOL else message.parts
+        parts = message.parts
+        if message.role is not Role.TOOL:
+            parts = tuple(_plain(part, answer=message.is_assistant) for part in parts)
         out = openai_chat.write(replace(message, parts=parts, wrapper=None))
         if not isinstance(out, dict):
             return out
@@ -99,8 +101,14 @@ class Dialect:
 
 
 def _has_results(native: object) -> bool:
+    if isinstance(native, AIMessage):
+        return False
     content = getattr(native, "content", None)
-    return content.__class__ is list and any(map(is_result_block, content))  # type: ignore[arg-type]
+    return content.__class__ is list and any(map(_is_exchange, content))  # type: ignore[arg-type]
+
+
+def _is_exchange(block: object) -> bool:
+    return isinstance(block, dict) and block.get("type") in ("tool_result", "tool_use")
 
 
 def _known(part: Part) -> Part:
@@ -108,8 +116,8 @@ def _known(part: Part) -> Part:
     if not isinstance(part, Opaque) or not isinstance(part.native, dict):
         return part
     block = part.native
-    if is_result_block(block):
-        return anthropic_messages.read(({"role": "user", "content": [block]})).parts[0]
+    if is_result_block(block) or block.get("type") == "tool_use":
+        return anthropic_messages.read({"role": "user", "content": [block]}).parts[0]
     if block.get("type") == "reasoning":
         return Thinking(str(block.get("reasoning") or ""), _signature(block), native=block)
     return part
@@ -121,8 +129,10 @@ def _signature(block: dict[str, Any]) -> str | None:
     return found if isinstance(found, str) else None
 
 
-def _plain(part: Part) -> Part:
-    """A tool result inside a message of blocks as the block that it is."""
+def _plain(part: Part, *, answer: bool) -> Part:
+    """A tool result inside a message of blocks as the block that it is; and a call that a user said."""
+    if isinstance(part, ToolCall) and not answer:
+        return Opaque(part.native)
     if not isinstance(part, ToolResult):
         return part
     written: Any = anthropic_messages.write(Message(Role.USER, (part,)))

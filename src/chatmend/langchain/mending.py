@@ -8,16 +8,17 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from langchain_core.messages import BaseMessage, RemoveMessage
-
-from chatmend.changes import Change, Effect
 from chatmend.errors import ChatmendError
 from chatmend.langchain.dialect import Dialect
+from chatmend.langchain.shaping import shaped
 from chatmend.repair import repair
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from langchain_core.messages import BaseMessage
+
+    from chatmend.changes import Change
     from chatmend.langchain.partners import Place
     from chatmend.policy import Policy
 
@@ -82,7 +83,7 @@ def mended(
     if is_disabled():
         return as_it_was
     try:
-        kept, gone = _without_orders(messages)
+        kept, first = shaped(messages, place.carries)
         dialect = Dialect(chat_messages=place.chat_messages)
         done = repair(
             kept, place.target, tools=tools, thinking=thinking, policy=settings.policy, dialect=dialect
@@ -92,7 +93,7 @@ def mended(
             raise
         warn(error)
         return as_it_was
-    changes = (*gone, *done.changes)
+    changes = (*first, *done.changes)
     _note(changes)
     return Mended(messages, changes, tools) if settings.dry_run else Mended(done.messages, changes, done.tools)
 
@@ -107,20 +108,6 @@ def _note(changes: Sequence[Change]) -> None:
     counts = Counter(change.code for change in changes if change.applied)
     if counts:
         _log.info("chatmend repaired: %s", ", ".join(f"{code} x{n}" for code, n in sorted(counts.items())))
-
-
-def _without_orders(messages: list[BaseMessage]) -> tuple[list[BaseMessage], tuple[Change, ...]]:
-    """The messages without ``RemoveMessage``, which orders a reducer to drop others and which no provider knows."""
-    if not any(isinstance(message, RemoveMessage) for message in messages):
-        return messages, ()
-    kept = [message for message in messages if not isinstance(message, RemoveMessage)]
-    why = "an order to a reducer is no message"
-    first = next(at for at, message in enumerate(messages) if isinstance(message, RemoveMessage))
-    # at -1: a change of the whole list, before the first window is cut
-    change = Change(
-        "ROLE001", "unknown-role", Effect.RESHAPES, first, why, tuple(messages), tuple(kept), None, -1
-    )  # fmt: skip
-    return kept, (change,)
 
 
 def _told(change: Change) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from chatmend.errors import TargetError
+from chatmend.langchain.shaping import Carries
 from chatmend.targets import Target, resolve
 from chatmend.targets.resolve import lay_over
 
@@ -27,6 +28,8 @@ class Place:
     """Whether the partner package can send a ``ChatMessage``."""
     cumulative: bool = False
     """Whether each account of a stream is the whole so far."""
+    carries: Carries = Carries()  # noqa: RUF009 - frozen
+    """What the partner package can carry."""
 
 
 def place_of(model: BaseChatModel, options: Mapping[str, Any], named: str | None = None) -> Place:
@@ -50,7 +53,7 @@ def place_of(model: BaseChatModel, options: Mapping[str, Any], named: str | None
     if key == "openai-chat":
         provider = _hosted(model) or provider
         if provider == "openai" and _speaks_responses(model, options):
-            provider = "openai/responses"
+            provider, key = "openai/responses", "openai-responses"
     return _place(f"{provider}/{model_id}" if provider else model_id, key)
 
 
@@ -60,8 +63,9 @@ def place_named(name: str) -> Place:
     Raises:
         TargetError: the name leads to no table.
     """
-    provider = resolve(name).provider
-    return _place(name, next((key for key, row in _partners().items() if row["provider"] == provider), None))
+    target = resolve(name)
+    wanted = f"{target.provider}/responses" if target.model.startswith("responses/") else target.provider
+    return _place(name, next((key for key, row in _partners().items() if row["provider"] == wanted), None))
 
 
 @lru_cache(maxsize=512)
@@ -76,18 +80,18 @@ def _place(name: str, partner: str | None) -> Place:
         target = replace(
             target, limits=lay_over(target.limits, facts), hygiene=lay_over(target.hygiene, facts)
         )
-    row = _partner(partner) if partner is not None else {"chat_messages": True}
-    return Place(target, bool(row.get("chat_messages", False)), bool(row.get("cumulative_usage", False)))
+    if partner is None:
+        return Place(target, chat_messages=True)
+    row = _partner(partner)
+    facts = {**row.get("carries", {})}
+    facts |= {name: frozenset(value) for name, value in facts.items() if isinstance(value, list)}
+    return Place(target, row["chat_messages"], row["cumulative_usage"], Carries(**facts))
 
 
 def _facts(partner: str | None) -> list[dict[str, Any]]:
     """What is laid over the target's limits, in order."""
-    rows = [_table()["every"]]
-    if partner is not None:
-        row = _partner(partner)
-        rows += [_partner(row["like"])] if "like" in row else []
-        rows.append(row)
-    return [row["limits"] for row in rows if "limits" in row]
+    own = _partner(partner)["limits"] if partner is not None else {}
+    return [_table()["every"]["limits"], own]
 
 
 @lru_cache(maxsize=1)
@@ -102,8 +106,14 @@ def _partners() -> dict[str, dict[str, Any]]:
     return rows
 
 
+@lru_cache(maxsize=64)
 def _partner(key: str) -> dict[str, Any]:
-    return _partners()[key]
+    """A row, with what it takes from the row that it is like."""
+    row = _partners()[key]
+    base = _partner(row["like"]) if "like" in row else {}
+    inherited = {name: base[name] for name in ("chat_messages", "cumulative_usage") if name in base}
+    nested = {name: {**base.get(name, {}), **row.get(name, {})} for name in ("limits", "carries")}
+    return {"chat_messages": False, "cumulative_usage": False, **inherited, **row, **nested}
 
 
 def _partner_of(model: BaseChatModel) -> str | None:

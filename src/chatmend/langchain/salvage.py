@@ -23,7 +23,7 @@ def _salvaged(message: Any, dialect: Dialect) -> BaseMessage:
     try:
         return convert_to_messages([message])[0]
     except Exception:
-        written = dialect.write(openai_chat.read(message)) if isinstance(message, dict) else None
+        written = dialect.write(openai_chat.read(message))
         if isinstance(written, BaseMessage):
             return written
         raise

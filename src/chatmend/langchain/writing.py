@@ -74,10 +74,18 @@ def _id(call_id: object) -> str:
 
 def _common(shown: dict[str, Any], source: Source | None) -> dict[str, Any]:
     content = shown.get("content")
-    update: dict[str, Any] = {"name": shown.get("name")}
+    name = shown.get("name")
+    update: dict[str, Any] = {"name": name if isinstance(name, str | None) else jsontext.dumps(name)}
     if source is None or content is not source.fields["content"]:
-        update["content"] = "" if content is None else content
+        update["content"] = _content(content)
     return update
+
+
+def _content(content: Any) -> str | list[Any]:
+    """What a message of LangChain can hold: text, or a list of texts and blocks."""
+    if isinstance(content, list):
+        return [item if isinstance(item, str | dict) else jsontext.dumps(item) for item in content]
+    return content if isinstance(content, str) else "" if content is None else jsontext.dumps(content)
 
 
 def _answer(shown: dict[str, Any], source: Source | None, objects: Mapping[int, Any]) -> dict[str, Any]:
