@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
 import pickle
 from typing import Any
@@ -17,6 +16,7 @@ from langchain_core.rate_limiters import InMemoryRateLimiter
 from langchain_core.runnables import ConfigurableField, RunnableLambda
 from pydantic import BaseModel
 from tests.langchain.configurations import CONFIGURATIONS
+from tests.langchain.loop import run
 from tests.langchain.damage import DAMAGE
 from tests.langchain.test_damage import look
 
@@ -89,7 +89,7 @@ def test_every_way_to_ask_in_async_code_is_accepted(sandbox: Any, name: str) -> 
         events = [event async for event in mended.astream_events(BROKEN, version="v2")]
         return [*said, events[-1]["data"]["output"].text]
 
-    assert len(set(asyncio.run(ask()))) == 1
+    assert len(set(run(ask()))) == 1
     assert not sandbox.refusals
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.language_models import BaseChatModel
@@ -13,6 +14,7 @@ from chatmend.langchain.partners import place_named, place_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from chatmend.langchain.partners import Place
     from chatmend.policy import Policy
 
 
@@ -34,10 +36,17 @@ def repair_node(
     """
     settings = Settings(policy, None, on_error)
     named = settings_of(target).target if isinstance(target, BaseChatModel) else None
-    place = place_of(target, {}, named) if isinstance(target, BaseChatModel) else place_named(target)
+    place = _checked(place_of(target, {}, named) if isinstance(target, BaseChatModel) else place_named(target))
 
     def repair(state: Any) -> dict[str, Any]:
         messages = state["messages"] if isinstance(state, dict) else state.messages
         return {"llm_input_messages": mended(messages, place, settings).messages}
 
     return repair
+
+
+def _checked(place: Place) -> Place:
+    """The place as the agent's own check has it: every call is answered by a message of its own, also at the end."""
+    limits = replace(place.target.limits, pairing=True, trailing_calls=False)
+    carries = replace(place.carries, results_inside=False, calls_inside=frozenset())
+    return replace(place, target=replace(place.target, limits=limits), carries=carries)
