@@ -138,7 +138,13 @@ _ANSWERS: dict[str, BaseMessage] = {
         [
             {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAAAA"},
             _text(id="msg_1", annotations=[], phase="final"),
-            {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "look", "arguments": '{"at": "Paris"}'},
+            {
+                "type": "function_call",
+                "id": "fc_1",
+                "call_id": "call_1",
+                "name": "look",
+                "arguments": '{"at": "Paris"}',
+            },
         ],
         tool_calls=[call()],
         response_metadata={"model_provider": "openai", "id": "resp_1"},
@@ -171,7 +177,9 @@ _OTHERS: dict[str, BaseMessage] = {
     "tool result": ToolMessage("18", tool_call_id="call_1", name="look", id="t1"),
     "tool result with an artifact": ToolMessage("18", tool_call_id="call_1", artifact={"rows": [1]}),
     "failed tool result": ToolMessage("no such city", tool_call_id="call_1", status="error"),
-    "tool result with blocks": ToolMessage([_text("18"), {"type": "image_url", "image_url": _DATA_URL}], tool_call_id="c"),
+    "tool result with blocks": ToolMessage(
+        [_text("18"), {"type": "image_url", "image_url": _DATA_URL}], tool_call_id="c"
+    ),
     "empty tool result": ToolMessage("", tool_call_id="call_1"),
     "custom tool result": ToolMessage("18", tool_call_id="c", additional_kwargs={"type": "custom_tool_call_output"}),
     "function result": FunctionMessage(content="18", name="look"),

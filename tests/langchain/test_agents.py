@@ -10,17 +10,19 @@ import pytest
 pytest.importorskip("langchain.agents")
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware, ModelFallbackMiddleware
-from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain.chat_models import init_chat_model
+from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
-from tests.langchain.configurations import CONFIGURATIONS
-from tests.langchain.loop import run
-from tests.langchain.damage import DAMAGE, ONE, Q, asked, told
-from tests.langchain.test_dialect import state
-from tests.langchain.test_damage import look
+from langgraph.prebuilt import create_react_agent
 
 from chatmend.langchain import RepairMiddleware, mend, repair_node
 from chatmend.sandbox import Reply
+from tests.langchain.configurations import CONFIGURATIONS
+from tests.langchain.damage import DAMAGE, ONE, Q, asked, told
+from tests.langchain.loop import run
+from tests.langchain.test_damage import look
+from tests.langchain.test_dialect import state
 
 ALL = pytest.mark.parametrize("name", CONFIGURATIONS)
 BROKEN = DAMAGE["one of two calls unanswered"]
@@ -47,8 +49,6 @@ def test_the_middleware_is_accepted_in_every_row(sandbox: Any, name: str, row: s
 @pytest.mark.parametrize("row", LEGACY_ROWS)
 @pytest.mark.filterwarnings("ignore:create_react_agent")
 def test_the_node_is_accepted_before_the_legacy_agent(sandbox: Any, name: str, row: str) -> None:
-    from langgraph.prebuilt import create_react_agent
-
     model = CONFIGURATIONS[name].model(sandbox)
     agent = create_react_agent(model, [look], pre_model_hook=repair_node(model, on_error="raise"))
     assert agent.invoke({"messages": deepcopy(DAMAGE[row])})["messages"]
@@ -97,8 +97,6 @@ class Losing(AgentMiddleware):
     """Loses the results of tools inside the loop, as a careless trimmer does."""
 
     def before_model(self, state: Any, runtime: Any) -> Any:  # noqa: ARG002 - LangChain's signature
-        from langchain_core.messages import RemoveMessage
-
         lost = [message for message in state["messages"] if isinstance(message, ToolMessage)]
         return {"messages": [RemoveMessage(id=message.id) for message in lost]} if lost else None
 
@@ -175,8 +173,6 @@ def test_a_graph_of_ones_own_goes_on(sandbox: Any, name: str) -> None:
 
 
 def test_a_configurable_model_is_mended_whatever_it_becomes(sandbox: Any) -> None:
-    from langchain.chat_models import init_chat_model
-
     pytest.importorskip("langchain_mistralai")
     values = {"model_provider": "openai", "api_key": "k", "base_url": sandbox.url("openai/v1")}
     model = init_chat_model("gpt-4o", configurable_fields=("model",), **values)

@@ -1,4 +1,4 @@
-"""Every kind of damage, every model, every way to repair: accepted by the sandbox, and the caller's history untouched."""
+"""Every kind of damage, every model, every way to repair: accepted by the sandbox, the caller's history untouched."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 pytest.importorskip("langchain_core")
+from chatmend.langchain import mend, repair_messages
 from tests.langchain.configurations import CONFIGURATIONS
 from tests.langchain.damage import DAMAGE, VALID
 from tests.langchain.test_dialect import state
 
-from chatmend.langchain import mend, repair_messages
 
 def look(at: str) -> str:
     """Look at a place."""
@@ -41,7 +41,9 @@ def test_the_mended_model_is_accepted(sandbox: Any, name: str, row: str) -> None
 @pytest.mark.parametrize("row", DAMAGE)
 def test_the_transformer_before_a_bare_model_is_accepted(sandbox: Any, name: str, row: str) -> None:
     configuration = CONFIGURATIONS[name]
-    chain = repair_messages(target=configuration.target, on_error="raise") | configuration.model(sandbox).bind_tools([look])
+    chain = repair_messages(target=configuration.target, on_error="raise") | configuration.model(sandbox).bind_tools(
+        [look]
+    )
     assert chain.invoke(DAMAGE[row]).response_metadata
     assert not sandbox.refusals
 

@@ -15,15 +15,16 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.rate_limiters import InMemoryRateLimiter
 from langchain_core.runnables import ConfigurableField, RunnableLambda
 from pydantic import BaseModel
-from tests.langchain.configurations import CONFIGURATIONS
-from tests.langchain.loop import run
-from tests.langchain.damage import DAMAGE
-from tests.langchain.test_damage import look
 
 from chatmend import Policy, TargetError
 from chatmend.langchain import MendedChatModel, mend, repair_messages
 from chatmend.langchain import mending as mending_module
 from chatmend.langchain.model import mended_class
+from chatmend.langchain.partners import place_of
+from tests.langchain.configurations import CONFIGURATIONS
+from tests.langchain.damage import DAMAGE
+from tests.langchain.loop import run
+from tests.langchain.test_damage import look
 
 BROKEN = DAMAGE["one of two calls unanswered"]
 ALL = pytest.mark.parametrize("name", CONFIGURATIONS)
@@ -189,7 +190,7 @@ def test_dicts_that_langchain_cannot_convert_are_salvaged(sandbox: Any) -> None:
     broken = {"role": "assistant", "tool_calls": [{"id": "a", "type": "function", "function": function}]}
     model = CONFIGURATIONS["openai"].model(sandbox)
     messages = [{"role": "user", "content": "q"}, broken, {"role": "user", "content": "next"}]
-    with pytest.raises(Exception, match="content|JSON|Expecting|Unterminated"):
+    with pytest.raises(Exception, match=r"content|JSON|Expecting|Unterminated"):
         model.invoke(messages)
     assert mend(model, on_error="raise").invoke(messages).content
     assert repair_messages(messages, target="openai/gpt-4o")[1].invalid_tool_calls[0]["args"] == '{"at": "Par'  # type: ignore[attr-defined]
@@ -197,8 +198,6 @@ def test_dicts_that_langchain_cannot_convert_are_salvaged(sandbox: Any) -> None:
 
 
 def test_a_model_of_the_call_is_the_target() -> None:
-    from chatmend.langchain.partners import place_of
-
     configuration = CONFIGURATIONS["anthropic"]
     model = configuration.load()(model="claude-haiku-4-5", api_key="k")
     assert place_of(model, {}).target.limits.trailing_assistant == "no-trailing-space"

@@ -11,11 +11,12 @@ from langchain_core.callbacks import get_usage_metadata_callback
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from pydantic import Field
+
+from chatmend.langchain import mend
 from tests.langchain.configurations import CONFIGURATIONS
 from tests.langchain.damage import VALID
 from tests.langchain.test_damage import look
-
-from chatmend.langchain import mend
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +26,7 @@ class Replaying(BaseChatModel):
     """A model that answers with recorded messages; ``kind`` says whose it is."""
 
     kind: str
-    chunks: list[AIMessageChunk] = []
+    chunks: list[AIMessageChunk] = Field(default_factory=list)
     answer: AIMessage | None = None
 
     @property
@@ -62,7 +63,12 @@ def totals(model: Any) -> list[Any]:
     return [whole.usage_metadata, events.output.usage_metadata, *heard.usage_metadata.values()]
 
 
-CUMULATIVE = [piece("a", used(15, 1)), piece("b", used(15, 2)), piece("c", used(15, 3)), piece("", chunk_position="last")]
+CUMULATIVE = [
+    piece("a", used(15, 1)),
+    piece("b", used(15, 2)),
+    piece("c", used(15, 3)),
+    piece("", chunk_position="last"),
+]
 WRITTEN = {"cache_creation": 0, "ephemeral_5m_input_tokens": 3, "cache_read": 2}
 
 
@@ -76,7 +82,11 @@ def test_counts_that_grow_with_every_chunk_are_not_summed(kind: str) -> None:
 
 
 def test_counts_that_come_in_parts_are_summed() -> None:
-    chunks = [piece("", used(10, 0, input_token_details=WRITTEN)), piece("a"), piece("", used(0, 5), chunk_position="last")]
+    chunks = [
+        piece("", used(10, 0, input_token_details=WRITTEN)),
+        piece("a"),
+        piece("", used(0, 5), chunk_position="last"),
+    ]
     for found in totals(mend(Replaying(kind="anthropic-chat", chunks=chunks))):
         assert (found["input_tokens"], found["output_tokens"], found["total_tokens"]) == (10, 5, 15)
         assert found["input_token_details"] == {**WRITTEN, "cache_creation": 3}
@@ -94,13 +104,20 @@ def test_a_broken_off_stream_reports_nothing() -> None:
 
 
 def test_what_anthropic_wrote_to_its_cache_is_in_the_total() -> None:
-    answer = AIMessage("a", usage_metadata=used(10, 5, input_token_details=WRITTEN), response_metadata={"model_name": "c"})
+    answer = AIMessage(
+        "a", usage_metadata=used(10, 5, input_token_details=WRITTEN), response_metadata={"model_name": "c"}
+    )
     found: Any = mend(Replaying(kind="anthropic-chat", answer=answer)).invoke("hello").usage_metadata
     assert found["input_token_details"] == {**WRITTEN, "cache_creation": 3}
 
 
 def test_cached_tokens_that_the_partner_drops_are_found() -> None:
-    raw = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15, "prompt_tokens_details": {"cached_tokens": 4}}
+    raw = {
+        "prompt_tokens": 10,
+        "completion_tokens": 5,
+        "total_tokens": 15,
+        "prompt_tokens_details": {"cached_tokens": 4},
+    }
     metadata = {"token_usage": raw, "model_name": "mistral-large-latest"}
     answer = AIMessage("a", usage_metadata=used(10, 5), response_metadata=metadata)
     found: Any = mend(Replaying(kind="mistralai-chat", answer=answer)).invoke("hello").usage_metadata

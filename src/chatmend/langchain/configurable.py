@@ -34,7 +34,7 @@ def _mended_class(cls: type[Any]) -> type[Any]:
                 configurable_fields=self._configurable_fields,
                 config_prefix=self._config_prefix,
             )
-            model = self._mend(plain._model(config))  # noqa: SLF001 - of the very class that is extended
+            model = self._mend(plain._model(config))
             for name, args, kwargs in self._queued_declarative_operations:
                 model = getattr(model, name)(*args, **kwargs)
             return model

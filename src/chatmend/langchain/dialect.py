@@ -104,7 +104,7 @@ def _has_results(native: object) -> bool:
     if isinstance(native, AIMessage):
         return False
     content = getattr(native, "content", None)
-    return content.__class__ is list and any(map(_is_exchange, content))  # type: ignore[arg-type]
+    return content.__class__ is list and any(map(_is_exchange, content))
 
 
 def _is_exchange(block: object) -> bool:

@@ -90,6 +90,7 @@ def _declared(model: BaseChatModel, tools: object, done: Mended) -> dict[str, An
 
 
 def has_media(messages: Any) -> bool:
+    """Whether messages hold images or files, which may take long to recompress."""
     contents = (message.content for message in messages)
     return any(
         isinstance(block, dict) and block.get("type") in _MEDIA
@@ -115,15 +116,15 @@ def _answered(result: ChatResult, call: Call) -> ChatResult:
     for generation in result.generations:
         message = generation.message
         if isinstance(message, AIMessage) and call.usage:
-            _try(lambda message=message: correct(message, *_who(call)))
+            _correct(message, call)
         if call.report is not None:
             message.response_metadata = {**message.response_metadata, REPORT: call.report}
     return result
 
 
-def _try(work: Callable[[], Any]) -> None:
+def _correct(message: AIMessage, call: Call) -> None:
     try:
-        work()
+        correct(message, *_who(call))
     except Exception as error:  # noqa: BLE001 - an account that cannot be read must not cost the answer
         warn(error)
 

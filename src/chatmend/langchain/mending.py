@@ -85,9 +85,7 @@ def mended(
     try:
         kept, first = shaped(messages, place.carries)
         dialect = Dialect(chat_messages=place.chat_messages)
-        done = repair(
-            kept, place.target, tools=tools, thinking=thinking, policy=settings.policy, dialect=dialect
-        )
+        done = repair(kept, place.target, tools=tools, thinking=thinking, policy=settings.policy, dialect=dialect)
     except Exception as error:
         if settings.on_error == "raise":
             raise

@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from langchain.agents.middleware import AgentMiddleware
+from langchain_core.runnables.config import run_in_executor
 
 from chatmend.langchain.hooks import has_media
 from chatmend.langchain.mending import Settings, mended, warn
 from chatmend.langchain.partners import place_of
 from chatmend.targets import resolve
-from langchain_core.runnables.config import run_in_executor
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from langchain.agents.middleware import ModelRequest, ModelResponse
+    from langchain_core.messages import BaseMessage
 
     from chatmend.policy import Policy
 
@@ -71,11 +72,11 @@ class RepairMiddleware(AgentMiddleware):
             warn(error)
             return request
         front = [request.system_message] if request.system_message is not None else []
-        came = [*front, *request.messages]
+        came: list[BaseMessage] = [*front, *request.messages]
         done = mended(came, place, self.settings, tools=request.tools or None)
         if done.messages is came:
             return request
-        out = list(done.messages)
+        out: list[Any] = list(done.messages)
         kept = out.pop(0) if front and out and out[0] is front[0] else None
         if front and kept is None:
             return request.override(messages=out, system_message=None)

@@ -72,7 +72,7 @@ def mend(  # noqa: PLR0913 - what can be chosen for a model
 
     Args:
         model: a chat model; one that is bound (``bind_tools``, ``bind``, ``with_config``), configurable
-            (``init_chat_model``), or has fallbacks. It is not changed. One that is mended already gets the new settings.
+            (``init_chat_model``), or has fallbacks. It is not changed. One that is mended gets the new settings.
         policy: choices between repairs; the default loses nothing.
         target: where messages go, named as LiteLLM names models; recognised from the model when not given.
         on_error: if chatmend itself fails, ``send`` the messages as they were, or ``raise``.
@@ -102,7 +102,8 @@ def _mended(model: Any, settings: Settings) -> Any:
     configurable = mend_configurable(model, lambda made: _mended(made, settings))
     if configurable is not None:
         return configurable
-    text = f"mend takes a chat model, not a {type(model).__name__}; mend the model inside, or put repair_messages before it"
+    kind = type(model).__name__
+    text = f"mend takes a chat model, not a {kind}; mend the model inside, or put repair_messages before it"
     raise TypeError(text)
 
 
@@ -134,7 +135,8 @@ def _generated(cls: type[BaseChatModel]) -> type[BaseChatModel]:
         "__reduce__": lambda self: (_restored, (cls, self.__getstate__())),
         "model_config": cls.model_config,
     }
-    return cast("type[BaseChatModel]", type(cls)(cls.__name__, (cls, MendedChatModel), namespace))
+    metaclass: Any = type(cls)
+    return cast("type[BaseChatModel]", metaclass(cls.__name__, (cls, MendedChatModel), namespace))
 
 
 def _restored(cls: type[BaseChatModel], state: Any) -> BaseChatModel:

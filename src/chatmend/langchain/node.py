@@ -1,4 +1,4 @@
-"""``repair_node``: the ``pre_model_hook`` of ``create_react_agent``, which judges the history before any model sees it."""
+"""``repair_node``: the ``pre_model_hook`` of ``create_react_agent``, which judges before any model does."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def repair_node(
 ) -> Callable[[Any], dict[str, Any]]:
     """Make a node that gives the model repaired messages, and leaves the state as it is.
 
-    ``create_react_agent(model, tools, pre_model_hook=repair_node(model))``. It returns ``llm_input_messages``, which the
-    agent sends instead of ``messages``: nothing is written to the checkpoint.
+    ``create_react_agent(model, tools, pre_model_hook=repair_node(model))``. It returns ``llm_input_messages``, which
+    the agent sends instead of ``messages``: nothing is written to the checkpoint.
 
     Args:
         target: the model, or the name of a target.

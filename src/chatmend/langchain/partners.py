@@ -77,9 +77,7 @@ def _place(name: str, partner: str | None) -> Place:
             raise
         target = resolve("other")
     for facts in _facts(partner):
-        target = replace(
-            target, limits=lay_over(target.limits, facts), hygiene=lay_over(target.hygiene, facts)
-        )
+        target = replace(target, limits=lay_over(target.limits, facts), hygiene=lay_over(target.hygiene, facts))
     if partner is None:
         return Place(target, chat_messages=True)
     row = _partner(partner)
@@ -110,9 +108,9 @@ def _partners() -> dict[str, dict[str, Any]]:
 def _partner(key: str) -> dict[str, Any]:
     """A row, with what it takes from the row that it is like."""
     row = _partners()[key]
-    base = _partner(row["like"]) if "like" in row else {}
-    inherited = {name: base[name] for name in ("chat_messages", "cumulative_usage") if name in base}
-    nested = {name: {**base.get(name, {}), **row.get(name, {})} for name in ("limits", "carries")}
+    base: dict[str, Any] = _partner(row["like"]) if "like" in row else {}
+    inherited: dict[str, Any] = {name: base[name] for name in ("chat_messages", "cumulative_usage") if name in base}
+    nested: dict[str, Any] = {name: {**base.get(name, {}), **row.get(name, {})} for name in ("limits", "carries")}
     return {"chat_messages": False, "cumulative_usage": False, **inherited, **row, **nested}
 
 
@@ -158,7 +156,8 @@ def _hosted(model: BaseChatModel) -> str | None:
     """The provider behind the address of a model that speaks OpenAI's wire."""
     address = getattr(model, "openai_api_base", None)
     host = urlsplit(address).hostname if isinstance(address, str) else None
-    return _table()["hosts"].get(host or "")
+    hosts: dict[str, str] = _table()["hosts"]
+    return hosts.get(host or "")
 
 
 def _speaks_responses(model: BaseChatModel, options: Mapping[str, Any]) -> bool:

@@ -58,9 +58,7 @@ def shaped(messages: list[BaseMessage], carries: Carries) -> tuple[list[BaseMess
         return kept, tuple(changes)
     dropped = any(_is_dropped(block, carries) for message in kept for block in message.content)
     why = "the partner package cannot carry this shape"
-    changes.append(
-        _change(kept, out, ("PART001", "unknown-part"), why, Effect.DROPS if dropped else Effect.RESHAPES)
-    )
+    changes.append(_change(kept, out, ("PART001", "unknown-part"), why, Effect.DROPS if dropped else Effect.RESHAPES))
     return out, tuple(changes)
 
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, overload
 from langchain_core.messages import BaseMessage, convert_to_messages
 from langchain_core.prompt_values import PromptValue
 from langchain_core.runnables import Runnable, RunnableLambda
+from langchain_core.runnables.config import run_in_executor
 
 from chatmend.langchain.hooks import has_media
 from chatmend.langchain.mending import Settings, is_disabled, mended
 from chatmend.langchain.partners import place_named
 from chatmend.langchain.salvage import salvaged
-from langchain_core.runnables.config import run_in_executor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -92,7 +92,8 @@ def _answer(shown: dict[str, Any], source: Source | None, objects: Mapping[int, 
     """The fields of an ``AIMessage`` that hold its calls, all of them edited together."""
     said: list[tuple[Call | None, dict[str, Any]]] = []
     for entry in shown.get("tool_calls") or ():
-        call = objects.get(entry.get(SOURCE)) if isinstance(entry, dict) else None
+        number = entry.get(SOURCE)
+        call = objects.get(number) if isinstance(number, int) else None
         said.append((call if isinstance(call, Call) else None, entry))
     outcomes = [(call, _outcome(call, entry)) for call, entry in said]
     written = [outcome.call for _, outcome in outcomes if outcome.call is not None]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from chatmend.sandbox import Reply
+from tests.langchain.standard.test_standard import SERVER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,7 +16,12 @@ _MAGIC = Reply(calls=(("magic_function", {"input": 3}),))
 _NAME = Reply(calls=(("unicode_customer", {"customer_name": "你好啊集团"}),))
 _NAME_JP = Reply(calls=(("unicode_customer", {"customer_name": "こんにちは株式会社"}),))
 _JOKE = Reply(text='{"setup": "Knock knock.", "punchline": "Who is there?"}')
-_ANSWERS = {"test_json_mode": [_JOKE] * 6, "test_tool_calling": [_MAGIC, _MAGIC], "test_tool_calling_async": [_MAGIC, _MAGIC], "test_unicode_tool_call_integration": [_NAME, _NAME_JP]}
+_ANSWERS = {
+    "test_json_mode": [_JOKE] * 6,
+    "test_tool_calling": [_MAGIC, _MAGIC],
+    "test_tool_calling_async": [_MAGIC, _MAGIC],
+    "test_unicode_tool_call_integration": [_NAME, _NAME_JP],
+}
 """Tests that ask the model to think of something: the sandbox makes arguments from their schema."""
 
 _outcomes: dict[tuple[str, str], str] = {}
@@ -23,8 +29,6 @@ _outcomes: dict[tuple[str, str], str] = {}
 
 @pytest.fixture(autouse=True)
 def _scripted(request: pytest.FixtureRequest) -> Iterator[None]:
-    from tests.langchain.standard.test_standard import SERVER
-
     name = request.node.name.partition("[")[0]
     SERVER.script(_ANSWERS.get(name, []))
     yield

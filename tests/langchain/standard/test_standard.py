@@ -22,7 +22,7 @@ for _name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "MISTRAL_API_KEY", "GOOGLE_
     os.environ.setdefault(_name, "sandbox")
 
 SERVER = Sandbox()
-SERVER.__enter__()  # noqa: PLC2801 - for the life of the process; the suites ask for it before any fixture runs
+SERVER.__enter__()
 
 
 def _of(configuration: Configuration, name: str, *, mended: bool) -> dict[str, Any]:
