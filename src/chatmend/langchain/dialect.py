@@ -90,20 +90,22 @@ class Dialect:
         def scan(natives: Sequence[Native], start: int, memory: Memory) -> tuple[int, int, list[str]]:
             if not main:
                 main.extend((natives, list(map(sketch, natives))))
-                results.update(at for at, native in enumerate(natives) if _has_results(native))
+                results.update(at for at, shown in enumerate(main[1]) if _has_results(shown))
             if natives is main[0]:
                 stop, mask, ids = look(main[1], start, memory)
-                return stop, mask | (_RESULTS if not results.isdisjoint(range(start, stop)) else 0), ids
-            stop, mask, ids = look(list(map(sketch, natives)), start, memory)
-            return stop, mask | (_RESULTS if any(map(_has_results, natives[start:stop])) else 0), ids
+                if results and not results.isdisjoint(range(start, stop)):
+                    mask |= _RESULTS
+                return stop, mask, ids
+            sketches = list(map(sketch, natives))
+            stop, mask, ids = look(sketches, start, memory)
+            return stop, mask | (_RESULTS if any(map(_has_results, sketches[start:stop])) else 0), ids
 
         return scan
 
 
-def _has_results(native: object) -> bool:
-    if isinstance(native, AIMessage):
-        return False
-    content = getattr(native, "content", None)
+def _has_results(shown: Any) -> bool:
+    """Whether a message that is not the model's holds blocks of an exchange; the model's have left its sketch."""
+    content = shown.get("content") if shown.__class__ is dict else None
     return content.__class__ is list and any(map(_is_exchange, content))
 
 

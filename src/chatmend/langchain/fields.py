@@ -26,21 +26,21 @@ PROVENANCE = "_provenance"
 """The key under which the core looks for the provider that wrote a message."""
 
 _ROLES = {"ai": "assistant", "human": "user", "system": "system", "tool": "tool", "function": "function"}
-_CHUNK = "MessageChunk"
 _OTHER_SPELLING = {"user": "human", "assistant": "ai", "system": "developer", "tool": "function"}
 """Spellings that a scan does not take as plain, for roles of a ``ChatMessage`` that the partner cannot send."""
 
 
 def role_of(message: BaseMessage) -> str:
     """The role as OpenAI spells it; a ``ChatMessage`` has one of its own."""
-    if isinstance(message, ChatMessage):
-        return message.role
     role = _ROLES.get(message.type)
-    if role is None:  # chunks call themselves AIMessageChunk
-        role = next((_ROLES[cls.type] for cls in _classes(message) if cls.type in _ROLES), "user")
     if role == "system":
         return str(message.additional_kwargs.get("__openai_role__", role))
-    return role
+    if role is not None:
+        return role
+    if isinstance(message, ChatMessage):
+        return message.role
+    # chunks call themselves AIMessageChunk
+    return next((_ROLES[cls.type] for cls in _classes(message) if cls.type in _ROLES), "user")
 
 
 def _classes(message: BaseMessage) -> list[Any]:
@@ -103,14 +103,14 @@ def sketcher(limits: Limits, *, chat_messages: bool) -> Callable[[Any], Any]:
         if not isinstance(message, BaseMessage):
             return message
         role = role_of(message)
-        if not chat_messages and isinstance(message, ChatMessage):
+        if not chat_messages and message.type == "chat":
             role = _OTHER_SPELLING.get(role, role)
         shown: dict[str, Any] = {"role": role, "content": message.content}
         if message.name is not None and _is_odd(message.name, role, named, names_matter=names_matter):
             shown["name"] = message.name
         if role == "tool":
             shown["tool_call_id"] = getattr(message, "tool_call_id", None)
-        elif isinstance(message, AIMessage):
+        elif role == "assistant" and isinstance(message, AIMessage):
             _sketch_answer(shown, message, signed=signed)
         return shown
 
@@ -140,9 +140,17 @@ def _sketch_answer(shown: dict[str, Any], message: AIMessage, *, signed: bool) -
 def _brief(call: Any) -> dict[str, Any]:
     """A call whose arguments are an object already: their text is made only where it could show something."""
     args = call["args"]
-    plain = jsontext.is_sound_value(args) and not jsontext.is_too_deep(args)
-    text = "{}" if plain else jsontext.dumps(args)
+    text = "{}" if _is_plain(args) else jsontext.dumps(args)
     return {"type": "function", "id": call["id"], "function": {"name": call["name"], "arguments": text}}
+
+
+def _is_plain(args: dict[str, Any]) -> bool:
+    """Whether arguments can hide neither half a character, which ``repr`` escapes, nor too deep a nest."""
+    try:
+        text = repr(args)
+    except Exception:  # noqa: BLE001 - too deep, or an object of somebody else's
+        return False
+    return "\\ud" not in text and text.count("[") + text.count("{") < jsontext.DEEPEST
 
 
 def is_result_block(block: Any) -> bool:
