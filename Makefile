@@ -2,11 +2,12 @@
 
 PYTHON ?= python3
 VENV := .venv
+LANGCHAIN := .venv-langchain
 COUNT ?= 20000
 PY := $(VENV)/bin/python
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check bench harm fuzz fidelity cassettes judge usage-report clean
+.PHONY: demo test check bench harm fuzz fidelity cassettes judge usage-report test-langchain test-langchain-standard notebooks bench-langchain clean
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py
@@ -20,6 +21,7 @@ check: $(VENV)/.dev
 	$(PY) -m mypy
 	$(VENV)/bin/lint-imports
 	$(PY) -m pytest
+	$(MAKE) test-langchain test-langchain-standard notebooks
 
 bench: $(VENV)/.dev
 	$(PY) benchmarks/bench_repair.py
@@ -45,8 +47,27 @@ judge: $(VENV)/.dev
 usage-report: $(VENV)/.report
 	PYTHONPATH=. $(PY) benchmarks/usage_report.py
 
+# LangChain's newest packages and its own standard suites pin what the other environment cannot have.
+test-langchain: $(LANGCHAIN)/.ready
+	$(LANGCHAIN)/bin/python -m pytest tests/langchain --ignore=tests/langchain/standard -p no:cacheprovider -o asyncio_mode=strict
+	$(LANGCHAIN)/bin/python -m tests.langchain.matrix
+
+test-langchain-standard: $(LANGCHAIN)/.ready
+	cd tests/langchain/standard && PYTHONPATH=../../.. ../../../$(LANGCHAIN)/bin/python -m pytest -c pytest.ini --rootdir=. test_standard.py
+
+notebooks: $(LANGCHAIN)/.ready
+	$(LANGCHAIN)/bin/python -m jupyter execute --inplace notebooks/langchain.ipynb
+
+bench-langchain: $(LANGCHAIN)/.ready
+	$(LANGCHAIN)/bin/python benchmarks/bench_langchain.py
+
 clean:
-	rm -rf $(VENV)
+	rm -rf $(VENV) $(LANGCHAIN)
+
+$(LANGCHAIN)/.ready: pyproject.toml constraints-langchain.txt
+	$(PYTHON) -m venv $(LANGCHAIN)
+	$(LANGCHAIN)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-langchain.txt -e ".[langchain-test]"
+	touch $@
 
 $(PY):
 	$(PYTHON) -m venv $(VENV)
