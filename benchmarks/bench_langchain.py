@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 ROUNDS = 31
 PAIRS = 201
+SOURCE = "def function(one, two):\n    return one + two\n" * 12
 
 
 class Silent(BaseChatModel):
@@ -48,7 +49,7 @@ def history(count: int) -> list[BaseMessage]:
         messages += [
             HumanMessage(f"Question {turn}: what does this function return, and who calls it? " * 3),
             AIMessage("", tool_calls=[call], response_metadata={"model_name": "gpt-4o", "finish_reason": "tool_calls"}),
-            ToolMessage("def function(one, two):\n    return one + two\n" * 12, tool_call_id=call["id"], name="read_file"),
+            ToolMessage(SOURCE, tool_call_id=call["id"], name="read_file"),
             AIMessage("It returns the sum of both; nobody else calls it. " * 4),
         ]
     return [*messages, HumanMessage("And now?")]

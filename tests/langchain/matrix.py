@@ -98,7 +98,7 @@ def counted(model: Any, history: Any) -> Any:
 def cached(model: Any, history: Any) -> Any:
     cache = InMemoryCache()
     one = model.model_copy(update={"cache": cache})
-    return one.invoke(history).text, one.invoke(history).text, len(cache._cache)  # noqa: SLF001 - how many entries
+    return one.invoke(history).text, one.invoke(history).text, len(cache._cache)
 
 
 def limited(model: Any, history: Any) -> Any:
@@ -209,7 +209,7 @@ def typed(model: Any, _: Any) -> Any:
 
 CHECKS: dict[str, Callable[[Any, Any], Any]] = {
     "invoke": lambda model, history: model.invoke(history).text,
-    "invoke of a prompt value": lambda model, history: chained(model, history),
+    "invoke of a prompt value": chained,
     "invoke with stop": lambda model, history: model.invoke(history, config={"run_name": "n"}).text,
     "stream": pieces,
     "stream, summed": summed,
@@ -253,8 +253,8 @@ CHECKS: dict[str, Callable[[Any, Any], Any]] = {
     "repr": lambda model, _: repr(model),
     "asdict": lambda model, _: str(model.asdict()),
     "class": typed,
-    "_llm_type": lambda model, _: model._llm_type,  # noqa: SLF001 - LangChain asks for it
-    "ls params": lambda model, _: model._get_ls_params(),  # noqa: SLF001 - as above
+    "_llm_type": lambda model, _: model._llm_type,
+    "ls params": lambda model, _: model._get_ls_params(),
     "profile": lambda model, _: model.profile,
     "schemas": lambda model, _: (str(model.get_input_jsonschema())[:200], str(model.get_output_jsonschema())[:200]),
     "agent": in_agent,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from langchain_core.messages import AIMessage, BaseMessage, ChatMessage
+from langchain_core.messages import BaseMessage, ChatMessage
 
 from chatmend.dialects import anthropic_messages, openai_chat
 from chatmend.dialects.content import is_same
