@@ -2,11 +2,12 @@
 
 PYTHON ?= python3
 VENV := .venv
+LANGCHAIN := .venv-langchain
 COUNT ?= 20000
 PY := $(VENV)/bin/python
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check docs-rules bench harm fuzz kill usage-report fidelity cassettes judge litellm-matrix litellm-lower clean
+.PHONY: demo test check docs-rules bench harm fuzz kill usage-report fidelity cassettes judge litellm-matrix litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py
@@ -42,10 +43,6 @@ fuzz: $(VENV)/.dev
 kill: $(VENV)/.dev
 	$(PY) -m tests.kill
 
-# Exactness on recorded usage, beside LiteLLM, LangChain and genai-prices.
-usage-report: $(VENV)/.report
-	PYTHONPATH=. $(PY) benchmarks/usage_report.py
-
 fidelity: $(VENV)/.dev
 	$(PY) -m tests.sandbox.fidelity
 
@@ -55,8 +52,6 @@ cassettes: $(VENV)/.dev
 
 judge: $(VENV)/.dev
 	LITELLM_LOCAL_MODEL_COST_MAP=True $(PY) -m tests.sandbox.judge
-
-
 
 # Exactness on recorded usage, beside LiteLLM, LangChain and genai-prices.
 usage-report: $(VENV)/.report
@@ -72,8 +67,27 @@ litellm-lower:
 	$(VENV)-lower/bin/python -m pip install --quiet --disable-pip-version-check -e ".[sandbox]" "litellm==1.82.0" wrapt pytest
 	PYTHONPATH=. $(VENV)-lower/bin/python -m pytest tests/litellm_adapter --ignore=tests/litellm_adapter/test_matrix.py --ignore=tests/litellm_adapter/test_proxy.py
 
+# LangChain's newest packages and its own standard suites pin what the other environment cannot have.
+test-langchain: $(LANGCHAIN)/.ready
+	$(LANGCHAIN)/bin/python -m pytest tests/langchain --ignore=tests/langchain/standard -p no:cacheprovider -o asyncio_mode=strict
+	$(LANGCHAIN)/bin/python -m tests.langchain.matrix
+
+test-langchain-standard: $(LANGCHAIN)/.ready
+	cd tests/langchain/standard && PYTHONPATH=../../.. ../../../$(LANGCHAIN)/bin/python -m pytest -c pytest.ini --rootdir=. test_standard.py
+
+notebooks: $(LANGCHAIN)/.ready
+	$(LANGCHAIN)/bin/python -m jupyter execute --inplace notebooks/langchain.ipynb
+
+bench-langchain: $(LANGCHAIN)/.ready
+	$(LANGCHAIN)/bin/python benchmarks/bench_langchain.py
+
 clean:
-	rm -rf $(VENV)
+	rm -rf $(VENV) $(LANGCHAIN)
+
+$(LANGCHAIN)/.ready: pyproject.toml constraints-langchain.txt
+	$(PYTHON) -m venv $(LANGCHAIN)
+	$(LANGCHAIN)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-langchain.txt -e ".[langchain-test]"
+	touch $@
 
 $(PY):
 	$(PYTHON) -m venv $(VENV)

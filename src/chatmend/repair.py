@@ -58,19 +58,20 @@ def repair(  # noqa: PLR0913 - what stands beside the messages counts
     tools: object = None,
     thinking: object = None,
     policy: Policy | None = None,
-    dialect: str | None = None,
+    dialect: str | Dialect | None = None,
     recompressor: Recompressor | None = None,
 ) -> Repaired:
     """Repair a transcript for a target.
 
     Args:
-        messages: OpenAI-style or Anthropic-style messages; never changed.
+        messages: OpenAI-style, Anthropic-style or LangChain messages; never changed.
         target: a name as LiteLLM writes it (``"anthropic/claude-sonnet-4-5"``), or a provider alone.
         system: the top-level system prompt, text or blocks, where the request has one.
         tools: the tools that the request declares; ``[]``: none; ``None``: not known, so not judged.
         thinking: the request's thinking setting; a true value or ``{"type": "enabled"}`` counts as on.
         policy: the choices that only the caller can make.
-        dialect: ``openai_chat`` or ``anthropic_messages``; recognised when not given.
+        dialect: ``openai_chat`` or ``anthropic_messages``, or an object that speaks another one; recognised when not
+            given.
         recompressor: what recompresses images, with its cache; by default one that the whole process shares.
 
     Raises:
@@ -83,7 +84,7 @@ def repair(  # noqa: PLR0913 - what stands beside the messages counts
     chosen = policy or Policy()
     place = resolve(target) if isinstance(target, str) else target
     limits = chosen.apply(place.hygiene if chosen.rules == "hygiene" else place.limits)
-    spoken = DIALECTS[dialect] if dialect else recognise(messages)
+    spoken = DIALECTS[dialect] if isinstance(dialect, str) else dialect or recognise(messages)
     context = Context(limits, spoken, chosen, recompressor, thinking=_is_on(thinking), tools=bool(tools))
     run = _Run(messages, context)
     run.start()
@@ -181,7 +182,7 @@ class _Run:
             self._mark_invalidating(window, before)
         if len(self.changes) == before:
             return None
-        return [message.native for message in window.messages]
+        return [message.whole for message in window.messages]
 
     def _next(self, mask: int, first: int) -> int:
         """The place of the next rule that these symptoms call for, from ``first`` on; the number of rules: none."""
@@ -194,7 +195,7 @@ class _Run:
 
     def _symptoms(self, window: Window) -> int:
         """What a scan sees in a window that a rule has changed: every rule where it is no longer one window."""
-        natives = [message.native for message in window.messages]
+        natives = [message.whole for message in window.messages]
         if not natives or self.scan is None:
             return ~0
         head = [] if window.opening else [_EARLIER]
@@ -225,12 +226,12 @@ class _Run:
         for fix in fixes:
             at = fix.start + shift
             replaced = window.messages[at : at + fix.stop - fix.start]
-            before = tuple([message.native for message in replaced])
+            before = tuple([message.whole for message in replaced])
             place = at if replaced else max(at - 1, 0)  # what is inserted concerns the message before it
             allowed = fix.effect <= self.context.policy.allow
             known = set(map(id, replaced))
             becomes = [m if id(m) in known else self._written(m) for m in fix.becomes] if allowed else []
-            after = tuple([message.native for message in becomes]) if allowed else before
+            after = tuple([message.whole for message in becomes]) if allowed else before
             if allowed and is_unchanged(after, before):
                 continue
             self.changes.append(

@@ -104,6 +104,13 @@ class Message:
     """The role as the native object writes it; ``None`` where it has none."""
     without: frozenset[str] = frozenset()
     """Keys of the native object that the next writing leaves out."""
+    wrapper: Native = None
+    """The object in the caller's list, where that is no dict and ``native`` only shows it as one."""
+
+    @property
+    def whole(self) -> Native:
+        """The object that stands for this message in the caller's list."""
+        return self.native if self.wrapper is None else self.wrapper
 
     @property
     def calls(self) -> list[ToolCall]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Protocol
 
 from chatmend.dialects import anthropic_messages, openai_chat
@@ -24,16 +25,21 @@ class Dialect(Protocol):
     """What a wire format must offer."""
 
     NAME: str
+    OWN_KEYS: frozenset[str]
+    """Keys of a native message that the dialect keeps for itself; they are never sent."""
 
     def read(self, native: Native) -> Message:
         """Read one native message. Never raises; what cannot be read becomes an opaque part."""
 
     def write(self, message: Message) -> Native:
-        """Write one message: its native object itself when nothing in it changed."""
+        """Write one message: the object it was read from, itself, when nothing in it changed."""
 
     def scanner(self, limits: object) -> Scan:
         """A scan for windows under these limits."""
 
+
+_ELSEWHERE = {"langchain_core": "chatmend.langchain.dialect"}
+"""Whose message objects are read by an adapter's dialect, which is imported when the first such message comes."""
 
 DIALECTS: dict[str, Dialect] = {module.NAME: module for module in (openai_chat, anthropic_messages)}
 
@@ -46,4 +52,12 @@ def recognise(natives: Sequence[Native]) -> Dialect:
                 return DIALECTS["openai_chat"]
             if anthropic_messages.speaks(native):
                 return DIALECTS["anthropic_messages"]
+        elif (module := _adapter_of(native)) is not None:
+            return import_module(module).Dialect()  # type: ignore[no-any-return]
     return DIALECTS["openai_chat"]
+
+
+def _adapter_of(native: Native) -> str | None:
+    """The module with the dialect of a message object; a subclass is one, too."""
+    roots = (cls.__module__.partition(".")[0] for cls in type(native).__mro__)
+    return next((_ELSEWHERE[root] for root in roots if root in _ELSEWHERE), None)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from chatmend.transcript import Native, Part
 
 NAME = "anthropic_messages"
+OWN_KEYS: frozenset[str] = frozenset()
 _BLOCKS = frozenset({"text", "image", "document", "thinking", "redacted_thinking"})
 """Blocks that stand in a message on their own, where a target has no list of its own."""
 

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from chatmend.transcript import Native, Part
 
 NAME = "openai_chat"
-__all__ = ["NAME", "read", "scanner", "write"]
+OWN_KEYS: frozenset[str] = frozenset()
+__all__ = ["NAME", "OWN_KEYS", "read", "scanner", "write"]
 
 
 def read(native: Native) -> Message:

@@ -42,7 +42,7 @@ def part_scanner(limits: Limits, known: frozenset[str] | None) -> Callable[[list
                 continue
             mask |= scan_image(part)
             mask |= Symptom.MARKERS if "cache_control" in part else 0
-            if kind in ("thinking", "redacted_thinking"):
+            if kind in ("thinking", "redacted_thinking", "reasoning"):
                 mask |= Symptom.THINKING
             if (
                 not isinstance(kind, str)

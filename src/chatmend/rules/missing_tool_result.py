@@ -28,6 +28,7 @@ from chatmend.changes import Effect, Fix
 from chatmend.placeholders import no_result
 from chatmend.rules.exchanges import match
 from chatmend.rules.rule import Context, Rule
+from chatmend.transcript import Role
 from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
@@ -44,8 +45,8 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         return
     answers = {at for at, _ in found.answers.values()}
     at = next((at for at in range(window.run, len(window.messages)) if at not in answers), len(window.messages))
-    if context.top_level_system:
-        at = window.run
+    if context.top_level_system or any(message.role is Role.USER and message.results for message in window.messages):
+        at = window.run  # in front of whatever a user's message says beside its results
     becomes = tuple(no_result(found.calls[number]) for number in missing)
     yield Fix(at, at, becomes, "the call has no result", Effect.ADDS)
 

@@ -27,8 +27,6 @@ from chatmend.windows import Memory, Symptom, Window
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from chatmend.targets.limits import Limits
-
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Messages with keys to be left out."""
@@ -38,7 +36,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     for at, message in enumerate(window.messages):
         if not isinstance(message.native, dict):
             continue
-        keys = frozenset(k for k in message.native if _is_refused(k, limits))
+        keys = frozenset(k for k in message.native if _is_refused(k, context))
         named = "name" in message.native and not _name_is_taken(message, context)
         if not keys and not named:
             continue
@@ -56,10 +54,11 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         yield Fix(at, at + 1, (replace(message, parts=parts, without=keys),), f"the target refuses: {listed}", effect)
 
 
-def _is_refused(key: object, limits: Limits) -> bool:
+def _is_refused(key: object, context: Context) -> bool:
+    limits = context.limits
     if not isinstance(key, str) or key[:1] == "_" or key in limits.refused_keys:
         return True
-    return limits.known_keys is not None and key not in limits.known_keys
+    return limits.known_keys is not None and key not in limits.known_keys and key not in context.dialect.OWN_KEYS
 
 
 def _name_is_taken(message: Message, context: Context) -> bool:

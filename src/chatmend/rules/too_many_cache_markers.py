@@ -38,15 +38,16 @@ def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
     if limit is None:
         return request, []
     messages = request.messages
-    marked = [(at, count) for at, native in enumerate(messages) if (count := _of_message(native))]
+    marked = [(at, count) for at, native in enumerate(messages) if (count := _of_message(_shown(native, context)))]
     over = sum(count for _, count in marked) + markers(request.system) + markers(request.tools) - limit
     changes: list[Change] = []
     out = messages
     for at, count in marked:
         if over <= 0:
             break
-        becomes = _with_fewer(messages[at], over)
-        over -= count - _of_message(becomes)
+        shown = _with_fewer(_shown(messages[at], context), over)
+        over -= count - _of_message(shown)
+        becomes = context.dialect.write(context.dialect.read(shown))
         out = list(messages) if out is messages else out
         out[at] = becomes
         why = f"at most {limit} cache markers"
@@ -60,6 +61,11 @@ def markers(value: object) -> int:
         return 0
     blocks = [block for block in value if isinstance(block, dict)]
     return sum((block.get("cache_control") is not None) + markers(block.get("content")) for block in blocks)
+
+
+def _shown(native: object, context: Context) -> Any:  # noqa: ANN401 - anything may stand in a transcript
+    """A message as a dict, where it can be one."""
+    return native if isinstance(native, dict) else context.dialect.read(native).native
 
 
 def _of_message(native: object) -> int:

@@ -93,21 +93,21 @@ def _by_model(name: str) -> dict[str, Any] | None:
 
 def _limits(table: dict[str, Any], model: str) -> tuple[Limits, Limits]:
     """The limits of a model, and its hygiene: the table's own, then each family that the model belongs to."""
-    limits = _with(Limits(images=_with(ImageLimits(), table.get("images", {}))), table.get("limits", {}))
-    hygiene = _with(Limits(), table.get("hygiene", {}))
+    limits = lay_over(Limits(images=lay_over(ImageLimits(), table.get("images", {}))), table.get("limits", {}))
+    hygiene = lay_over(Limits(), table.get("hygiene", {}))
     for family in table.get("family", ()):
         found = next((p for p in family["match"] if fnmatchcase(model.lower(), p)), None)
         if found is None:
             continue
         if "like" in family:
             limits, hygiene = _limits(_table(family["like"]), model.rsplit("/", 1)[-1])
-        limits = _with(limits, family.get("limits", {}))
-        limits = replace(limits, images=_with(limits.images, family.get("images", {})))
-        hygiene = _with(hygiene, family.get("hygiene", {}))
+        limits = lay_over(limits, family.get("limits", {}))
+        limits = replace(limits, images=lay_over(limits.images, family.get("images", {})))
+        hygiene = lay_over(hygiene, family.get("hygiene", {}))
     return limits, hygiene
 
 
-def _with(limits: _Limits, facts: dict[str, Any]) -> _Limits:
+def lay_over(limits: _Limits, facts: dict[str, Any]) -> _Limits:
     """Limits with the values of facts: each is a value, or a table with the value and how it is known."""
     values: dict[str, Any] = {}
     for key, fact in facts.items():

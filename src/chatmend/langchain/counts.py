@@ -1,0 +1,94 @@
+"""The usage of an answer, corrected: from what the provider said where that is at hand, once a call."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from langchain_core.messages import AIMessage, AIMessageChunk
+from langchain_core.messages.ai import add_usage
+from langchain_core.outputs import ChatGenerationChunk
+
+from chatmend.usage import normalize_usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from langchain_core.messages.ai import UsageMetadata
+
+_DETAILS = ("input_token_details", "output_token_details")
+
+
+def correct(message: AIMessage, provider: str, model: str) -> None:
+    """Correct the usage of a whole answer in place, from the provider's own account where the message carries it."""
+    usage = normalize_usage(message, provider or None, model or None)
+    if usage.complete and usage.total_tokens is not None:
+        message.usage_metadata = _laid_over(message.usage_metadata, usage.to_langchain())
+
+
+def corrected(told: UsageMetadata, provider: str, model: str) -> UsageMetadata:
+    """The total of a stream, corrected by itself: a stream carries no account of the provider's own."""
+    usage = normalize_usage(cast("dict[str, Any]", told), provider or None, model or None)
+    return _laid_over(told, usage.to_langchain()) if usage.total_tokens is not None else told
+
+
+def _laid_over(told: UsageMetadata | None, true: Mapping[str, Any]) -> UsageMetadata:
+    """The true counts; details that only the partner package knows (service tiers) stay."""
+    old = cast("dict[str, Any]", told or {})
+    new = {**old, **true}
+    for key in _DETAILS:
+        if details := {**old.get(key, {}), **true.get(key, {})}:
+            new[key] = details
+    return cast("UsageMetadata", new)
+
+
+class Hold:
+    """A stream on its way through: usage is taken from its chunks and given back once, at the end.
+
+    A chunk with usage is held until its successor is there. Deltas cannot be right for both of LangChain's streaming
+    protocols: one adds details up, the other keeps the last.
+    """
+
+    def __init__(self, provider: str, model: str, *, cumulative: bool) -> None:
+        """``cumulative``: each account of this wire is the whole so far, so the last one counts."""
+        self._who = (provider, model)
+        self._cumulative = cumulative
+        self._total: UsageMetadata | None = None
+        self._held: ChatGenerationChunk | None = None
+
+    def feed(self, chunk: ChatGenerationChunk) -> Iterator[ChatGenerationChunk]:
+        """Take a chunk, and give what may go on."""
+        message = chunk.message
+        told = message.usage_metadata if isinstance(message, AIMessageChunk) else None
+        if self._held is not None:
+            held, self._held = self._held, None
+            yield held
+        if told is not None:
+            self._total = told if self._cumulative else add_usage(self._total, told)
+            chunk = _with_usage(chunk, None)
+        if self._total is not None and _is_last(chunk):
+            yield self._paid(chunk)
+        elif told is not None:
+            self._held = chunk
+        else:
+            yield chunk
+
+    def tail(self) -> Iterator[ChatGenerationChunk]:
+        """What is left once the stream has ended: the chunk that was held, or one that carries nothing but usage."""
+        if self._held is not None:
+            held, self._held = self._held, None
+            yield self._paid(held)
+        elif self._total is not None:
+            yield self._paid(ChatGenerationChunk(message=AIMessageChunk(content="")))
+
+    def _paid(self, chunk: ChatGenerationChunk) -> ChatGenerationChunk:
+        total, self._total = self._total, None
+        return _with_usage(chunk, corrected(total, *self._who) if total is not None else None)
+
+
+def _is_last(chunk: ChatGenerationChunk) -> bool:
+    return getattr(chunk.message, "chunk_position", None) == "last"
+
+
+def _with_usage(chunk: ChatGenerationChunk, usage: UsageMetadata | None) -> ChatGenerationChunk:
+    message = chunk.message.model_copy(update={"usage_metadata": usage})
+    return chunk.model_copy(update={"message": message})

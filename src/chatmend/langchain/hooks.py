@@ -1,0 +1,251 @@
+"""The documented extension points of a chat model, wrapped: messages are mended on the way in, usage on the way back.
+
+Only what a class itself implements is wrapped: LangChain decides by what a class defines whether it can stream.
+"""
+
+from __future__ import annotations
+
+import functools
+from contextlib import aclosing, closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.runnables.config import run_in_executor
+
+from chatmend.langchain.counts import Hold, correct
+from chatmend.langchain.mending import REPORT, Mended, Settings, is_disabled, mended, warn
+from chatmend.langchain.partners import place_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+
+    from langchain_core.outputs import ChatGenerationChunk, ChatResult
+
+    from chatmend.langchain.partners import Place
+
+_MEDIA = frozenset({"image", "image_url", "media", "file", "input_image"})
+
+
+class Done(list[BaseMessage]):
+    """Messages that were mended already: a hook that calls another one is not mended twice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of a model on its way: what is sent, and how the answer is to be read."""
+
+    messages: Any
+    options: dict[str, Any]
+    place: Place | None = None
+    report: dict[str, Any] | None = None
+    usage: bool = False
+
+
+def prepare(model: BaseChatModel, messages: Any, options: Mapping[str, Any]) -> Call:
+    """Mend the messages of a call for the place that the model, so called, sends to."""
+    settings = settings_of(model)
+    as_it_was = Call(messages, dict(options))
+    if is_disabled():
+        return as_it_was
+    try:
+        place = place_of(model, options, settings.target)
+    except Exception as error:
+        if settings.on_error == "raise":
+            raise
+        warn(error)
+        return as_it_was
+    if isinstance(messages, Done):
+        return Call(messages, dict(options), place, None, settings.usage)
+    tools = options.get("tools") or _standing(model, "tools") or []
+    thinking = options.get("thinking", getattr(model, "thinking", None))
+    done = mended(list(messages), place, settings, tools=tools, thinking=thinking)
+    return Call(
+        Done(done.messages),
+        {**options, **_declared(model, tools, done)},
+        place,
+        done.report() if done.changes else None,
+        settings.usage,
+    )
+
+
+def settings_of(model: BaseChatModel) -> Settings:
+    """The settings that a mended model carries."""
+    held = getattr(model, "mending", None)
+    return held if isinstance(held, Settings) else Settings()
+
+
+def _standing(model: BaseChatModel, name: str) -> Any:
+    held = getattr(model, "model_kwargs", None)
+    return held.get(name) if isinstance(held, dict) else None
+
+
+def _declared(model: BaseChatModel, tools: object, done: Mended) -> dict[str, Any]:
+    """The declaration of tools that the history needs, as the partner package writes it."""
+    if done.tools is tools or not isinstance(done.tools, list):
+        return {}
+    bound: Any = model.bind_tools(done.tools)
+    return {"tools": bound.kwargs["tools"]}
+
+
+def has_media(messages: Any) -> bool:
+    """Whether messages hold images or files, which may take long to recompress."""
+    contents = (message.content for message in messages)
+    return any(
+        isinstance(block, dict) and block.get("type") in _MEDIA
+        for content in contents
+        if isinstance(content, list)
+        for block in content
+    )
+
+
+async def prepare_async(model: BaseChatModel, messages: Any, options: Mapping[str, Any]) -> Call:
+    """The same in async code: images are recompressed in a thread, so that the loop goes on."""
+    if isinstance(messages, Done) or not has_media(messages):
+        return prepare(model, messages, options)
+    return await run_in_executor(None, prepare, model, messages, options)
+
+
+def _who(call: Call) -> tuple[str, str]:
+    return (call.place.target.provider, call.place.target.model) if call.place is not None else ("", "")
+
+
+def _answered(result: ChatResult, call: Call) -> ChatResult:
+    """The result with its usage corrected and the report beside."""
+    for generation in result.generations:
+        message = generation.message
+        if isinstance(message, AIMessage) and call.usage:
+            _correct(message, call)
+        if call.report is not None:
+            message.response_metadata = {**message.response_metadata, REPORT: call.report}
+    return result
+
+
+def _correct(message: AIMessage, call: Call) -> None:
+    try:
+        correct(message, *_who(call))
+    except Exception as error:  # noqa: BLE001 - an account that cannot be read must not cost the answer
+        warn(error)
+
+
+def _generate(impl: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(impl)  # core looks at the signature for run_manager
+    def mending(self: BaseChatModel, messages: Any, *args: Any, **options: Any) -> ChatResult:
+        call = prepare(self, messages, options)
+        return _answered(impl(self, call.messages, *args, **call.options), call)
+
+    return mending
+
+
+def _agenerate(impl: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(impl)
+    async def mending(self: BaseChatModel, messages: Any, *args: Any, **options: Any) -> ChatResult:
+        call = await prepare_async(self, messages, options)
+        return _answered(await impl(self, call.messages, *args, **call.options), call)
+
+    return mending
+
+
+def _stream(impl: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(impl)
+    def mending(self: BaseChatModel, messages: Any, *args: Any, **options: Any) -> Iterator[ChatGenerationChunk]:
+        call = prepare(self, messages, options)
+        flow = _Flow(call)
+        with closing(impl(self, call.messages, *args, **call.options)) as chunks:
+            for chunk in chunks:
+                yield from flow.feed(chunk)
+            yield from flow.tail()
+
+    return mending
+
+
+def _astream(impl: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(impl)
+    async def mending(
+        self: BaseChatModel, messages: Any, *args: Any, **options: Any
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        call = await prepare_async(self, messages, options)
+        flow = _Flow(call)
+        async with aclosing(impl(self, call.messages, *args, **call.options)) as chunks:
+            async for chunk in chunks:
+                for ready in flow.feed(chunk):
+                    yield ready
+            for ready in flow.tail():
+                yield ready
+
+    return mending
+
+
+class _Flow:
+    """The chunks of one stream: the report goes on the first, the usage on the last."""
+
+    def __init__(self, call: Call) -> None:
+        self._report = call.report
+        known = call.place is not None and call.usage
+        cumulative = call.place is not None and call.place.cumulative
+        self._hold = Hold(*_who(call), cumulative=cumulative) if known else None
+
+    def feed(self, chunk: ChatGenerationChunk) -> Iterator[ChatGenerationChunk]:
+        if self._report is not None:
+            metadata = {**chunk.message.response_metadata, REPORT: self._report}
+            message = chunk.message.model_copy(update={"response_metadata": metadata})
+            chunk, self._report = chunk.model_copy(update={"message": message}), None
+        return iter((chunk,)) if self._hold is None else self._hold.feed(chunk)
+
+    def tail(self) -> Iterator[ChatGenerationChunk]:
+        return iter(()) if self._hold is None else self._hold.tail()
+
+
+def _events(impl: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(impl)
+    def mending(self: BaseChatModel, messages: Any, *args: Any, **options: Any) -> Iterator[Any]:
+        call = prepare(self, messages, options)
+        with closing(impl(self, call.messages, *args, **call.options)) as events:
+            yield from events
+
+    return mending
+
+
+def _aevents(impl: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(impl)
+    async def mending(self: BaseChatModel, messages: Any, *args: Any, **options: Any) -> AsyncIterator[Any]:
+        call = await prepare_async(self, messages, options)
+        async with aclosing(impl(self, call.messages, *args, **call.options)) as events:
+            async for event in events:
+                yield event
+
+    return mending
+
+
+def _count(impl: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(impl)
+    def mending(self: BaseChatModel, messages: Any, *args: Any, **options: Any) -> int:
+        counted: int = impl(self, list(prepare(self, messages, options).messages), *args, **options)
+        return counted
+
+    return mending
+
+
+HOOKS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
+    "_generate": _generate,
+    "_agenerate": _agenerate,
+    "_stream": _stream,
+    "_astream": _astream,
+    "_stream_chat_model_events": _events,
+    "_astream_chat_model_events": _aevents,
+    "get_num_tokens_from_messages": _count,
+}
+"""How each extension point is wrapped. Counting is among them: some partners ask the provider, who judges, too."""
+
+
+def wrapped(cls: type[BaseChatModel]) -> dict[str, Callable[..., Any]]:
+    """The hooks that a class implements, each wrapped, unless it was wrapped before."""
+    found: dict[str, Callable[..., Any]] = {}
+    for name, wrap in HOOKS.items():
+        impl = getattr(cls, name, None)
+        if impl is None or impl is getattr(BaseChatModel, name, None) or getattr(impl, "__chatmend__", False):
+            continue
+        found[name] = wrap(impl)
+        found[name].__chatmend__ = True  # type: ignore[attr-defined]
+    return found

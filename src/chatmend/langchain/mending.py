@@ -1,0 +1,119 @@
+"""One repair of LangChain messages: the same for models, middleware and functions. A fault of ours costs no request."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from chatmend.errors import ChatmendError
+from chatmend.langchain.dialect import Dialect
+from chatmend.langchain.shaping import shaped
+from chatmend.repair import repair
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from langchain_core.messages import BaseMessage
+
+    from chatmend.changes import Change
+    from chatmend.langchain.partners import Place
+    from chatmend.policy import Policy
+
+_log = logging.getLogger("chatmend.langchain")
+
+REPORT = "chatmend"
+"""The key of the report in an answer's ``response_metadata``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a model, a middleware or a function is to mend."""
+
+    policy: Policy | None = None
+    target: str | None = None
+    """A target that the caller named; recognised from the model otherwise."""
+    on_error: str = "send"
+    """If chatmend itself fails: ``send`` the messages as they were, with a warning, or ``raise`` (for tests)."""
+    dry_run: bool = False
+    """Report what would be changed, and send the original."""
+    usage: bool = True
+    """Correct the usage in answers."""
+
+    def __post_init__(self) -> None:
+        """Refuse values that do not exist.
+
+        Raises:
+            ValueError: ``on_error`` is neither ``send`` nor ``raise``.
+        """
+        if self.on_error not in ("send", "raise"):
+            text = f"on_error is 'send' or 'raise', not {self.on_error!r}"
+            raise ValueError(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Mended:
+    """Messages ready to send, what was done to them, and what stands beside them."""
+
+    messages: list[BaseMessage]
+    changes: tuple[Change, ...] = ()
+    tools: object = None
+
+    def report(self) -> dict[str, Any]:
+        """The account for ``response_metadata``: codes, places and reasons, no content."""
+        return {"changes": [_told(change) for change in self.changes]}
+
+
+def is_disabled() -> bool:
+    """Whether ``CHATMEND_DISABLED=1`` switches everything off."""
+    return os.environ.get("CHATMEND_DISABLED") == "1"
+
+
+def mended(
+    messages: list[BaseMessage], place: Place, settings: Settings, *, tools: object = None, thinking: object = None
+) -> Mended:
+    """Repair messages for a place; the same list where nothing was wrong.
+
+    Raises:
+        Exception: whatever went wrong inside, with ``on_error="raise"``.
+    """
+    as_it_was = Mended(messages, (), tools)
+    if is_disabled():
+        return as_it_was
+    try:
+        kept, first = shaped(messages, place.carries)
+        dialect = Dialect(chat_messages=place.chat_messages)
+        done = repair(kept, place.target, tools=tools, thinking=thinking, policy=settings.policy, dialect=dialect)
+    except Exception as error:
+        if settings.on_error == "raise":
+            raise
+        warn(error)
+        return as_it_was
+    changes = (*first, *done.changes)
+    _note(changes)
+    return Mended(messages, changes, tools) if settings.dry_run else Mended(done.messages, changes, done.tools)
+
+
+def warn(error: Exception) -> None:
+    """Say that chatmend failed. The type alone: the text of an exception may quote the transcript."""
+    kind = "its settings are wrong" if isinstance(error, ChatmendError) else "the messages stay as they were"
+    _log.warning("chatmend failed with %s; %s", type(error).__name__, kind)
+
+
+def _note(changes: Sequence[Change]) -> None:
+    counts = Counter(change.code for change in changes if change.applied)
+    if counts:
+        _log.info("chatmend repaired: %s", ", ".join(f"{code} x{n}" for code, n in sorted(counts.items())))
+
+
+def _told(change: Change) -> dict[str, Any]:
+    return {
+        "code": change.code,
+        "rule": change.rule,
+        "effect": change.effect.name.lower(),
+        "index": change.index,
+        "why": change.why,
+        "applied": change.applied,
+    }

@@ -1,0 +1,155 @@
+"""``mend``: a chat model that repairs what it is given, and is what it was to everyone who asks.
+
+The model comes back as a shallow copy whose class is a generated subclass of its own, with the same name, in which only
+the hooks are wrapped that the class itself implements. A wrapper that delegates would lose a third of what users rely
+on: ``bind_tools`` goes around it, ``isinstance`` fails, caches and callbacks count twice.
+"""
+
+from __future__ import annotations
+
+import copy
+from threading import Lock
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.runnables import RunnableBinding, RunnableWithFallbacks
+from pydantic import Field
+
+from chatmend.langchain.configurable import mend_configurable
+from chatmend.langchain.hooks import settings_of, wrapped
+from chatmend.langchain.mending import Settings, is_disabled
+from chatmend.langchain.salvage import salvaged
+from chatmend.targets import resolve
+
+if TYPE_CHECKING:
+    from langchain_core.prompt_values import PromptValue
+    from langchain_core.runnables import Runnable
+
+    from chatmend.policy import Policy
+
+M = TypeVar("M")
+_CLASS = "__chatmend_class__"
+_lock = Lock()
+
+
+class MendedChatModel(BaseChatModel):
+    """A base class for models of your own that repair what they are given.
+
+    It goes last: ``class MyChat(ChatOpenAI, MendedChatModel): ...``. Hooks that a subclass implements are wrapped when
+    the class is made. Models that exist already are mended by ``mend``.
+    """
+
+    mending: Any = Field(default=None, exclude=True, repr=False)
+    """The ``Settings``. A declared field: it must survive ``configurable_fields``, ``model_copy`` and pickling."""
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        """Wrap the hooks of a class as it is made."""
+        super().__pydantic_init_subclass__(**kwargs)
+        for name, hook in wrapped(cls).items():
+            setattr(cls, name, hook)
+
+    def _convert_input(self, model_input: Any) -> PromptValue:
+        try:
+            return super()._convert_input(model_input)
+        except Exception:
+            found = None if is_disabled() else salvaged(model_input)
+            if found is None:
+                raise
+            return found
+
+
+def mend(  # noqa: PLR0913 - what can be chosen for a model
+    model: M,
+    *,
+    policy: Policy | None = None,
+    target: str | None = None,
+    on_error: str = "send",
+    dry_run: bool = False,
+    usage: bool = True,
+) -> M:
+    """Make a chat model that repairs each transcript for the provider that it is about to be sent to.
+
+    Args:
+        model: a chat model; one that is bound (``bind_tools``, ``bind``, ``with_config``), configurable
+            (``init_chat_model``), or has fallbacks. It is not changed. One that is mended gets the new settings.
+        policy: choices between repairs; the default loses nothing.
+        target: where messages go, named as LiteLLM names models; recognised from the model when not given.
+        on_error: if chatmend itself fails, ``send`` the messages as they were, or ``raise``.
+        dry_run: report what would be changed in ``response_metadata["chatmend"]``, and send the original.
+        usage: correct ``usage_metadata`` in answers.
+
+    Returns:
+        A model of the same class to everyone who asks.
+
+    Raises:
+        TypeError: ``model`` is a runnable that is no model, such as a chain; mend the model inside.
+        TargetError: ``target`` leads to no table.
+    """
+    if target is not None:
+        resolve(target)
+    return cast("M", _mended(model, Settings(policy, target, on_error, dry_run, usage)))
+
+
+def _mended(model: Any, settings: Settings) -> Any:
+    if isinstance(model, BaseChatModel):
+        return _as_mended(model, settings)
+    if isinstance(model, RunnableBinding):
+        return model.model_copy(update={"bound": _mended(model.bound, settings)})
+    if isinstance(model, RunnableWithFallbacks):
+        others: list[Runnable[Any, Any]] = [_mended(other, settings) for other in model.fallbacks]
+        return model.model_copy(update={"runnable": _mended(model.runnable, settings), "fallbacks": others})
+    configurable = mend_configurable(model, lambda made: _mended(made, settings))
+    if configurable is not None:
+        return configurable
+    kind = type(model).__name__
+    text = f"mend takes a chat model, not a {kind}; mend the model inside, or put repair_messages before it"
+    raise TypeError(text)
+
+
+def _as_mended(model: BaseChatModel, settings: Settings) -> BaseChatModel:
+    new = copy.copy(model)
+    object.__setattr__(new, "__class__", mended_class(type(model)))
+    new.__dict__["mending"] = settings
+    new.__dict__.pop("_serialized", None)  # cached: it names the class
+    return new
+
+
+def mended_class(cls: type[BaseChatModel]) -> type[BaseChatModel]:
+    """The class of the mended models of ``cls``: made once, kept on the class itself, so that it goes with it."""
+    if issubclass(cls, MendedChatModel):
+        return cls
+    with _lock:
+        made = cls.__dict__.get(_CLASS)
+        if made is None:
+            made = _generated(cls)
+            type.__setattr__(cls, _CLASS, made)
+    return cast("type[BaseChatModel]", made)
+
+
+def _generated(cls: type[BaseChatModel]) -> type[BaseChatModel]:
+    namespace: dict[str, Any] = {
+        "__module__": cls.__module__,
+        "__qualname__": cls.__qualname__,
+        "__doc__": cls.__doc__,
+        "__reduce__": lambda self: (_restored, (cls, self.__getstate__())),
+        "model_config": cls.model_config,
+    }
+    metaclass: Any = type(cls)
+    return cast("type[BaseChatModel]", metaclass(cls.__name__, (cls, MendedChatModel), namespace))
+
+
+def _restored(cls: type[BaseChatModel], state: Any) -> BaseChatModel:
+    """A pickled model: the class is generated anew, as it cannot be imported."""
+    made = mended_class(cls)
+    model = made.__new__(made)
+    model.__setstate__(state)
+    return model
+
+
+def is_mended(model: object) -> bool:
+    """Whether a model repairs what it is given."""
+    return isinstance(model, MendedChatModel)
+
+
+__all__ = ["MendedChatModel", "is_mended", "mend", "mended_class", "settings_of"]

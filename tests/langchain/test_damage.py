@@ -1,0 +1,58 @@
+"""Every kind of damage, every model, every way to repair: accepted by the sandbox, the caller's history untouched."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+pytest.importorskip("langchain_core")
+from chatmend.langchain import mend, repair_messages
+from tests.langchain.configurations import CONFIGURATIONS
+from tests.langchain.damage import DAMAGE, VALID
+from tests.langchain.test_dialect import state
+
+
+def look(at: str) -> str:
+    """Look at a place."""
+    return f"18 degrees in {at}"
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_the_bare_model_is_refused(sandbox: Any, name: str) -> None:
+    with pytest.raises(Exception, match="400"):
+        CONFIGURATIONS[name].model(sandbox).invoke(DAMAGE["one of two calls unanswered"])
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+@pytest.mark.parametrize("row", DAMAGE)
+def test_the_mended_model_is_accepted(sandbox: Any, name: str, row: str) -> None:
+    before = state(DAMAGE[row])
+    model = mend(CONFIGURATIONS[name].model(sandbox), on_error="raise")
+    answer = model.invoke(DAMAGE[row])
+    assert answer.content
+    assert not sandbox.refusals
+    assert model.bind_tools([look]).invoke(DAMAGE[row]).response_metadata
+    assert not sandbox.refusals
+    assert state(DAMAGE[row]) == before
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+@pytest.mark.parametrize("row", DAMAGE)
+def test_the_transformer_before_a_bare_model_is_accepted(sandbox: Any, name: str, row: str) -> None:
+    configuration = CONFIGURATIONS[name]
+    chain = repair_messages(target=configuration.target, on_error="raise") | configuration.model(sandbox).bind_tools(
+        [look]
+    )
+    assert chain.invoke(DAMAGE[row]).response_metadata
+    assert not sandbox.refusals
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_a_valid_history_is_sent_as_the_bare_model_sends_it(sandbox: Any, name: str) -> None:
+    model = CONFIGURATIONS[name].model(sandbox).bind_tools([look])
+    model.invoke(VALID)
+    answer = mend(model, on_error="raise").invoke(VALID)
+    bare, mended = (verdict.body for verdict in sandbox.requests)
+    assert bare == mended
+    assert "chatmend" not in answer.response_metadata
