@@ -6,7 +6,7 @@ COUNT ?= 20000
 PY := $(VENV)/bin/python
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check bench harm fuzz clean
+.PHONY: demo test check bench harm fuzz fidelity cassettes judge clean
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py
@@ -29,6 +29,16 @@ harm: $(VENV)/.dev
 
 fuzz: $(VENV)/.dev
 	$(PY) -m tests.fuzz $(COUNT)
+
+fidelity: $(VENV)/.dev
+	$(PY) -m tests.sandbox.fidelity
+
+# LIVE=1 records against the real providers whose keys are in the environment.
+cassettes: $(VENV)/.dev
+	LIVE=$(LIVE) $(PY) -m tests.sandbox.record
+
+judge: $(VENV)/.dev
+	LITELLM_LOCAL_MODEL_COST_MAP=True $(PY) -m tests.sandbox.judge
 
 clean:
 	rm -rf $(VENV)

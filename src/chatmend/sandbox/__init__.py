@@ -1,0 +1,35 @@
+"""Local servers that refuse what the real providers refuse, with their status, headers, body and text.
+
+``Sandbox`` is one real HTTP server that speaks the providers' wire protocols; ``python -m chatmend.sandbox`` runs it
+in the foreground. It needs Starlette and uvicorn: ``pip install 'chatmend[sandbox]'``. It knows nothing of the repair:
+it judges by its own tables.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from chatmend.sandbox.ledger import Verdict
+    from chatmend.sandbox.script import Failure, Reply
+    from chatmend.sandbox.server import Sandbox
+    from chatmend.sandbox.serving import serve
+
+__all__ = ["Failure", "Reply", "Sandbox", "Verdict", "serve"]
+
+_HOMES = {"Failure": "script", "Reply": "script", "Sandbox": "server", "Verdict": "ledger", "serve": "serving"}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first asked for: the pytest plugin must load without the extra.
+
+    Raises:
+        AttributeError: if there is no such name.
+        ImportError: if Starlette or uvicorn is missing; it says what to install.
+    """
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    except ImportError as error:
+        text = f"the sandbox needs Starlette and uvicorn ({error}); install them: pip install 'chatmend[sandbox]'"
+        raise ImportError(text, name=error.name) from error

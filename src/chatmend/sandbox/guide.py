@@ -1,0 +1,44 @@
+"""Tells how to point clients at the sandbox: base URL and environment variables, per provider."""
+
+from __future__ import annotations
+
+_GUIDE = (
+    ("OpenAI", "/openai/v1", ("OPENAI_BASE_URL", "OPENAI_API_BASE"), "OPENAI_API_KEY"),
+    ("Anthropic", "/anthropic", ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE"), "ANTHROPIC_API_KEY"),
+    ("Gemini", "/gemini", ("GOOGLE_GEMINI_BASE_URL", "GEMINI_API_BASE=/v1beta"), "GEMINI_API_KEY"),
+    ("Vertex", "/vertex", ("GOOGLE_VERTEX_BASE_URL",), ""),
+    ("Mistral", "/mistral/v1", ("MISTRAL_BASE_URL", "MISTRAL_AZURE_API_BASE"), "MISTRAL_API_KEY"),
+    (
+        "Bedrock",
+        "/bedrock",
+        ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "AWS_BEDROCK_RUNTIME_ENDPOINT"),
+        "AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY",
+    ),
+    ("Azure OpenAI", "/azure", ("AZURE_OPENAI_ENDPOINT", "AZURE_API_BASE"), "AZURE_OPENAI_API_KEY"),
+    ("Ollama", "/ollama", ("OLLAMA_HOST", "OLLAMA_API_BASE"), ""),
+    ("DeepSeek", "/deepseek", ("DEEPSEEK_API_BASE",), "DEEPSEEK_API_KEY"),
+    ("xAI", "/xai/v1", ("XAI_API_BASE",), "XAI_API_KEY"),
+    ("Groq", "/groq", ("GROQ_BASE_URL", "GROQ_API_BASE=/openai/v1"), "GROQ_API_KEY"),
+    ("Cohere", "/cohere", ("CO_API_URL", "COHERE_API_BASE=/v2/chat"), "CO_API_KEY"),
+    ("Kimi", "/moonshot/v1", ("MOONSHOT_API_BASE",), "MOONSHOT_API_KEY"),
+    ("Z.ai", "/zai/api/paas/v4", ("ZAI_API_BASE",), "ZAI_API_KEY"),
+    ("MiniMax", "/minimax/v1", ("MINIMAX_API_BASE",), "MINIMAX_API_KEY"),
+    ("OpenRouter", "/openrouter/api/v1", ("OPENROUTER_API_BASE",), "OPENROUTER_API_KEY"),
+    ("Perplexity", "/perplexity", ("PERPLEXITY_API_BASE",), "PERPLEXITYAI_API_KEY"),
+    ("strict templates", "/strict/v1", ("HOSTED_VLLM_API_BASE",), ""),
+)
+"""Name, path, variables of the official SDK and of LiteLLM (``=``: with this path behind it), variables of the key."""
+
+
+def guide(root: str) -> str:
+    """What to set, a block a provider; ``root`` is the URL of the server."""
+    blocks = [f"chatmend sandbox on {root} (any key will do; nothing leaves this machine)"]
+    for provider, path, variables, keys in _GUIDE:
+        lines = [f"{provider:<17} {root}{path}"]
+        for variable in variables:
+            stem, _, tail = variable.partition("=")
+            lines.append(f"  export {stem}={root}{path}{tail}")
+        lines += [f"  export {name}=sandbox" for name in keys.split()]
+        blocks.append("\n".join(lines))
+    blocks.append("LangChain reads the same variables as the SDKs, or takes base_url=. Requests:")
+    return "\n".join(blocks)

@@ -1,0 +1,225 @@
+"""Where a generateContent request breaks Google's rules: first the JSON parser, then the contents, then the model."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from chatmend.sandbox.pictures import look
+from chatmend.sandbox.providers import gemini_turns
+from chatmend.sandbox.refusals import Fault, fault
+from chatmend.sandbox.request import Request, objects
+from chatmend.sandbox.wires.gemini import either
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Body = dict[str, Any]
+_KEYS = frozenset(
+    "contents tools toolConfig safetySettings systemInstruction generationConfig cachedContent labels model "
+    "serviceTier store modelArmorConfig".split()
+)
+_DATA = (
+    "text",
+    "inlineData",
+    "functionCall",
+    "functionResponse",
+    "fileData",
+    "executableCode",
+    "codeExecutionResult",
+    "toolCall",
+    "toolResponse",
+)
+_MIMES = ("image/png", "image/jpeg", "image/webp", "image/heic", "image/heif", "image/gif")
+_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}\Z")
+_MOST_IMAGES = 3600
+_FOREIGN_SCHEMA_KEYS = ("$schema", "$id", "oneOf", "const", "not", "patternProperties", "if", "allOf")
+
+
+def faults(request: Request) -> Iterator[Fault]:
+    """Every fault; the API reports the first."""
+    body = request.body
+    return chain(
+        _parser(body),
+        _contents(body),
+        _tools(body),
+        _config(request),
+        _pictures(body),
+        gemini_turns.faults(request),
+        _context(request),
+    )
+
+
+def _camel(key: str) -> str:
+    head, *rest = key.split("_")
+    return head + "".join(word.capitalize() for word in rest)
+
+
+def _parser(body: Body) -> Iterator[Fault]:
+    """What protobuf's JSON parser refuses: unknown names and values of a wrong type."""
+    for key in body:
+        if _camel(key) not in _KEYS:
+            yield fault("gemini-unknown-field", key)
+    system = either(body, "systemInstruction")
+    if system is not None and not isinstance(system, dict):
+        yield fault("gemini-system-instruction-object", value=json.dumps(system))
+    for at, content in enumerate(objects(body.get("contents"))):
+        for i, part in enumerate(objects(content.get("parts"))):
+            yield from _part(f"contents[{at}].parts[{i}]", part)
+
+
+def _part(at: str, part: Body) -> Iterator[Fault]:
+    call, response = either(part, "functionCall"), either(part, "functionResponse")
+    for name, value, key in (("function_call", call, "args"), ("function_response", response, "response")):
+        inner = value.get(key) if isinstance(value, dict) else None
+        if inner is not None and not isinstance(inner, dict):
+            yield fault(
+                f"gemini-function-{'args' if key == 'args' else 'response'}-object",
+                f"{at}.{name}.{key}",
+                value=json.dumps(inner),
+            )
+        if isinstance(value, dict) and "id" in value:
+            yield fault("gemini-function-call-id", f"{at}.{name}")
+    signature = either(part, "thoughtSignature")
+    if isinstance(signature, str) and not _is_base64(signature):
+        yield fault("gemini-thought-signature-base64", f"{at}.thought_signature", value=signature)
+
+
+def _is_base64(text: str) -> bool:
+    try:
+        base64.b64decode(text.replace("-", "+").replace("_", "/") + "=" * (-len(text) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    return True
+
+
+def _contents(body: Body) -> Iterator[Fault]:
+    contents = body.get("contents")
+    if not contents:
+        yield fault("gemini-contents-empty")
+        yield fault("gemini-contents-empty-vertex")
+    for at, content in enumerate(objects(contents if isinstance(contents, list) else [contents])):
+        place, role = f"contents[{at}]", content.get("role")
+        if role is not None and role not in ("user", "model", "function"):
+            yield fault("gemini-role-invalid")
+        if role is None:
+            yield fault("gemini-role-missing-vertex")
+        if not content.get("parts"):
+            yield fault("gemini-parts-empty")
+            yield fault("gemini-parts-empty-aistudio", place)
+        for i, part in enumerate(objects(content.get("parts"))):
+            yield from _data(f"{place}.parts[{i}]", part)
+
+
+def _data(at: str, part: Body) -> Iterator[Fault]:
+    if not any(either(part, key) is not None for key in _DATA) and not part.get("thought"):
+        yield fault("gemini-part-empty-data", f"{at}.data")
+    response = either(part, "functionResponse")
+    if isinstance(response, dict) and not response.get("name"):
+        yield fault("gemini-function-response-name-empty", f"{at}.function_response.name")
+    if isinstance(response, dict) and response.get("parts"):
+        yield fault("gemini-multimodal-function-response", f"{at}.function_response.parts")
+    linked = either(part, "fileData")
+    uri = str(either(linked, "fileUri")) if isinstance(linked, dict) else ""
+    if uri.startswith("http") and not uri.startswith(
+        ("https://generativelanguage", "https://www.youtube", "https://youtu")
+    ):
+        yield fault("gemini-file-uri-aistudio", uri=uri)
+
+
+def _tools(body: Body) -> Iterator[Fault]:
+    tools = body.get("tools")
+    groups = objects(tools if isinstance(tools, list) else [tools])
+    names: list[str] = []
+    for at, group in enumerate(groups):
+        declared = either(group, "functionDeclarations")
+        if not group or declared == []:
+            yield fault("gemini-tools-empty-entry", f"tools[{at}].tool_type")
+        for i, item in enumerate(objects(declared)):
+            yield from _declaration(f"tools[{at}].function_declarations[{i}]", item)
+            names.append(str(item.get("name")))
+    doubled = next((name for at, name in enumerate(names) if name in names[:at]), None)
+    if doubled is not None:
+        yield fault("gemini-duplicate-function", name=doubled)
+    others = [key for group in groups for key in group if _camel(key) != "functionDeclarations"]
+    if names and any(_camel(key) in ("googleSearch", "googleSearchRetrieval", "codeExecution") for key in others):
+        yield fault("gemini-tools-mixed-search")
+    choice = either(body, "toolConfig")
+    calling = either(choice, "functionCallingConfig") if isinstance(choice, dict) else None
+    if isinstance(calling, dict) and str(calling.get("mode", "")).upper() == "ANY" and not names:
+        yield fault("gemini-tool-config-without-functions")
+    if either(body, "cachedContent") and (tools or choice or either(body, "systemInstruction")):
+        yield fault("gemini-cached-content-conflict")
+
+
+def _declaration(at: str, item: Body) -> Iterator[Fault]:
+    if not _NAME.match(str(item.get("name", ""))):
+        yield fault("gemini-function-name-proto", at)
+        yield fault("gemini-function-name", at)
+    schema = item.get("parameters")
+    if isinstance(schema, dict):
+        for key in _FOREIGN_SCHEMA_KEYS:
+            if key in schema:
+                yield fault("gemini-schema-unsupported", f"{at}.parameters", key=key)
+        if schema == {"type": schema.get("type"), "properties": {}} and schema["type"] == "object":
+            yield fault("gemini-schema-object-empty", f"{at}.parameters.properties")
+
+
+def _config(request: Request) -> Iterator[Fault]:
+    body, model = request.body, request.model
+    config = either(body, "generationConfig")
+    config = config if isinstance(config, dict) else {}
+    if either(body, "systemInstruction") is not None:
+        yield fault("gemini-system-not-enabled", model=model)
+    if either(config, "presencePenalty") or either(config, "frequencyPenalty"):
+        yield fault("gemini-penalty", model=model)
+    if either(config, "responseMimeType") == "application/json":
+        yield fault("gemini-json-mode", model=model)
+        if any(either(group, "functionDeclarations") for group in objects(body.get("tools"))):
+            yield fault("gemini-json-with-tools")
+    temperature = config.get("temperature")
+    if isinstance(temperature, int | float) and not 0 <= temperature < 2.0001:
+        yield fault("gemini-temperature", value=f"{temperature:g}")
+    thinking = either(config, "thinkingConfig")
+    if isinstance(thinking, dict) and either(thinking, "thinkingBudget") == 0:
+        yield fault("gemini-thinking-budget")
+    modalities = either(config, "responseModalities")
+    if isinstance(modalities, list) and "AUDIO" not in modalities:
+        yield fault("gemini-modalities", model=model, wanted=", ".join(map(str, modalities)))
+
+
+def _pictures(body: Body) -> Iterator[Fault]:
+    found = [
+        either(part, "inlineData")
+        for content in objects(body.get("contents"))
+        for part in objects(content.get("parts"))
+    ]
+    images = [data for data in found if isinstance(data, dict) and str(either(data, "mimeType")).startswith("image/")]
+    if len(images) > _MOST_IMAGES:
+        yield fault("gemini-image-count", number=len(images))
+    for image in images:
+        mime = str(either(image, "mimeType"))
+        if mime not in _MIMES:
+            yield fault("gemini-mime-unsupported", mime=mime)
+            yield fault("gemini-mime-unsupported-vertex", mime=mime)
+        data = str(image.get("data", "")).replace("-", "+").replace("_", "/")
+        if mime not in ("image/heic", "image/heif") and not look(data).decodes:
+            yield fault("gemini-image-undecodable")
+            yield fault("gemini-image-invalid")
+
+
+def _context(request: Request) -> Iterator[Fault]:
+    size = (
+        sum(
+            len(str(part.get("text", "")))
+            for content in objects(request.body.get("contents"))
+            for part in objects(content.get("parts"))
+        )
+        // 4
+    )
+    if size > 1_048_576:
+        yield fault("gemini-context", tokens=size)

@@ -1,0 +1,108 @@
+"""The order of a Gemini conversation: function calls and responses, and the signatures of thoughts.
+
+Consecutive contents of one role are one turn, as recorded requests show; ``function`` counts as ``user``.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from itertools import chain, groupby
+from typing import TYPE_CHECKING, Any
+
+from chatmend.sandbox.refusals import Fault, fault
+from chatmend.sandbox.request import Request, objects
+from chatmend.sandbox.signatures import Verdict, verify
+from chatmend.sandbox.wires.gemini import either
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Body = dict[str, Any]
+Turn = tuple[str, list[tuple[int, Body]]]
+_SHORTEST_SIGNATURE = 16
+"""Decoded bytes. Recorded signatures have 96 and more."""
+_PASSES = (b"skip_thought_signature_validator", b"context_engineering_is_the_way_to_go")
+"""Documented values that switch the check off."""
+
+
+def turns(body: Body) -> list[Turn]:
+    """Role, and parts with the index of their content."""
+    contents = body.get("contents")
+    spoken = [
+        (at, content)
+        for at, content in enumerate(contents if isinstance(contents, list) else [])
+        if isinstance(content, dict)
+    ]
+    found: list[Turn] = []
+    for role, run in groupby(spoken, key=lambda entry: "model" if entry[1].get("role") == "model" else "user"):
+        found.append((role, [(at, part) for at, content in run for part in objects(content.get("parts"))]))
+    return found
+
+
+def _of(turn: Turn | None, key: str) -> list[tuple[int, Body]]:
+    return [(at, part) for at, part in (turn[1] if turn else []) if isinstance(either(part, key), dict)]
+
+
+def faults(request: Request) -> Iterator[Fault]:
+    """Faults of the order of turns."""
+    runs = turns(request.body)
+    return chain(_pairs(runs), _signed(request, runs), _ending(runs))
+
+
+def _pairs(runs: list[Turn]) -> Iterator[Fault]:
+    for at, turn in enumerate(runs):
+        before = runs[at - 1] if at else None
+        after = runs[at + 1] if at + 1 < len(runs) else None
+        calls, responses = _of(turn, "functionCall"), _of(turn, "functionResponse")
+        if turn[0] == "model" and calls and before is None:
+            yield fault("gemini-function-call-turn")
+        if responses and not _of(before, "functionCall"):
+            yield fault("gemini-function-response-turn")
+        answered = _of(after, "functionResponse")
+        if calls and after is not None and answered and len(answered) != len(calls):
+            yield fault("gemini-function-response-count")
+        if calls and after is not None and not answered:
+            yield fault("gemini-function-call-last-unanswered")
+
+
+def _current(runs: list[Turn]) -> int:
+    """Where the current turn begins: after the last text of the user."""
+    for at in range(len(runs) - 1, -1, -1):
+        role, parts = runs[at]
+        if role == "user" and not any(isinstance(either(part, "functionResponse"), dict) for _, part in parts):
+            return at
+    return 0
+
+
+def _signed(request: Request, runs: list[Turn]) -> Iterator[Fault]:
+    start = _current(runs)
+    for at, turn in enumerate(runs):
+        for _, part in turn[1]:
+            yield from _signature(request, part)
+        calls = _of(turn, "functionCall")
+        if at > start and turn[0] == "model" and calls and not either(calls[0][1], "thoughtSignature"):
+            name = either(calls[0][1], "functionCall").get("name")
+            yield fault("gemini-thought-signature-missing", name=name, number=calls[0][0] + 1)
+            yield fault("gemini-thought-signature-missing-aistudio", name=name, number=calls[0][0] + 1)
+
+
+def _signature(request: Request, part: Body) -> Iterator[Fault]:
+    said, call = either(part, "thoughtSignature"), either(part, "functionCall")
+    if not isinstance(said, str) or not said:
+        return
+    verdict = verify(said, request.model, str(call.get("name")) if isinstance(call, dict) else "")
+    try:
+        data = base64.b64decode(said.replace("-", "+").replace("_", "/") + "=" * (-len(said) % 4))
+    except (binascii.Error, ValueError):
+        data = b""
+    if data in _PASSES or said.encode() in _PASSES:
+        return
+    foreign = verdict in (Verdict.FOREIGN, Verdict.MALFORMED)
+    if verdict is Verdict.MODIFIED or (foreign and (request.strict_signatures or len(data) < _SHORTEST_SIGNATURE)):
+        yield fault("gemini-thought-signature-corrupted")
+
+
+def _ending(runs: list[Turn]) -> Iterator[Fault]:
+    if runs and runs[-1][0] == "model":
+        yield fault("gemini-last-role")

@@ -1,0 +1,200 @@
+"""The input items of a Responses request: their shapes, and how calls, outputs and reasoning belong together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from chatmend.sandbox.pictures import data_url
+from chatmend.sandbox.refusals import Fault, fault
+from chatmend.sandbox.request import Request, kind, objects
+from chatmend.sandbox.signatures import Verdict, verify
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Body = dict[str, Any]
+_TYPES = (
+    "additional_tools agent_message apply_patch_call apply_patch_call_output code_interpreter_call compaction "
+    "compaction_trigger computer_call computer_call_output custom_tool_call custom_tool_call_output file_search_call "
+    "function_call function_call_output image_generation_call item_reference local_shell_call local_shell_call_output "
+    "mcp_approval_request mcp_approval_response mcp_call mcp_list_tools message multi_agent_call "
+    "multi_agent_call_output program program_output reasoning shell_call shell_call_output tool_search_call "
+    "tool_search_output web_search_call"
+).split()
+_PREFIXES = {"function_call": "fc", "custom_tool_call": "ctc", "reasoning": "rs", "message": "msg"}
+_PREFIXES |= {"web_search_call": "ws", "file_search_call": "fs", "code_interpreter_call": "ci"}
+_SAID = ("output_text", "refusal")
+_HEARD = ("input_text", "input_image", "input_file", "scoped_content", "input_audio", "computer_screenshot")
+_PARTS = (*_HEARD, *_SAID, "summary_text", "encrypted_content", "reasoning_text", "text")
+_LONGEST_ID, _LONGEST_TEXT = 64, 10_485_760
+_FILES = (
+    "application/pdf",
+    "text/",
+    "application/json",
+    "application/vnd",
+    "application/msword",
+    "application/x-",
+    "application/csv",
+    "application/javascript",
+    "application/xml",
+    "application/rtf",
+    "application/typescript",
+    "image/",
+)
+
+
+def faults(request: Request) -> Iterator[Fault]:
+    """Faults of the items one by one."""
+    given, body = request.body.get("input"), request.body
+    elsewhere = any(body.get(key) for key in ("previous_response_id", "prompt", "conversation"))
+    if "input" in body and given is None:
+        yield fault("openai-responses-input-null")
+    elif "input" not in body and not elsewhere:
+        yield fault("openai-responses-missing", "input")
+    elif given in ("", []) and not elsewhere:
+        yield fault("openai-responses-input-empty")
+    for at, item in enumerate(given if isinstance(given, list) else []):
+        place = f"input[{at}]"
+        if not isinstance(item, dict):
+            yield fault("openai-chat-message-item-type", place, got=kind(item))
+        else:
+            yield from _item(place, item)
+
+
+def _item(at: str, item: Body) -> Iterator[Fault]:
+    tag = item.get("type", "message")
+    if tag not in _TYPES:
+        yield fault("openai-responses-item-type-unknown", at, tag=tag, tags=_listed(_TYPES))
+    checks = {"message": _message, "reasoning": _reasoning, "function_call_output": _output}
+    yield from checks[tag](at, item) if tag in checks else ()
+    if tag == "image_generation_call" and "id" not in item:
+        yield fault("openai-responses-image-generation-id")
+    name, prefix = item.get("id"), _PREFIXES.get(str(tag))
+    if isinstance(name, str) and prefix and not name.startswith(prefix):
+        yield fault("openai-responses-item-id-prefix", f"{at}.id", id=name, prefix=prefix)
+    for key in ("id", "call_id"):
+        text = item.get(key)
+        if isinstance(text, str) and len(text) > _LONGEST_ID and tag.endswith(("call", "call_output")):
+            yield fault("openai-chat-string-too-long", f"{at}.{key}", most=_LONGEST_ID, length=len(text))
+
+
+def _listed(values: tuple[str, ...] | list[str]) -> str:
+    return ", ".join(f"'{value}'" for value in values[:-1]) + f", and '{values[-1]}'"
+
+
+def _message(at: str, item: Body) -> Iterator[Fault]:
+    role = item.get("role")
+    if role not in ("assistant", "system", "developer", "user"):
+        yield fault("openai-responses-item-role-unknown", at, role=role)
+    if "content" not in item:
+        yield fault("openai-responses-missing", f"{at}.content")
+    if "phase" in item and role != "assistant":
+        yield fault("openai-responses-item-unknown-member", f"{at}.phase")
+    for i, part in enumerate(objects(item.get("content"))):
+        yield from _part(f"{at}.content[{i}]", part, said=role == "assistant")
+
+
+def _part(at: str, part: Body, *, said: bool) -> Iterator[Fault]:
+    tag = part.get("type")
+    if tag not in _PARTS:
+        yield fault("openai-responses-content-type-unknown", f"{at}.type", tag=tag)
+    elif said and tag not in (*_SAID, "text"):
+        yield fault("openai-responses-content-assistant-input-text", at, tag=tag)
+    elif not said and tag in _SAID:
+        yield fault("openai-responses-content-user-output-text", at, tag=tag)
+    elif tag in ("input_text", "output_text") and "text" not in part:
+        yield fault("openai-responses-missing", f"{at}.text")
+    found = data_url(str(part.get("file_data", "")))
+    if found and not found[0].startswith(_FILES):
+        yield fault("openai-responses-file-unsupported", f"{at}.file_data", mime=found[0])
+
+
+def _reasoning(at: str, item: Body) -> Iterator[Fault]:
+    if "summary" not in item:
+        yield fault("openai-responses-missing", f"{at}.summary")
+    if "status" in item and item["status"] is None:
+        yield fault("openai-responses-reasoning-status-null", f"{at}.status")
+
+
+def _output(at: str, item: Body) -> Iterator[Fault]:
+    output = item.get("output")
+    if not isinstance(output, str | list):
+        yield fault("openai-responses-output-type", f"{at}.output", got=kind(output))
+    elif isinstance(output, str) and len(output) > _LONGEST_TEXT:
+        yield fault("openai-chat-string-too-long", f"{at}.output", most=_LONGEST_TEXT, length=len(output))
+
+
+def _links(request: Request) -> Iterator[Fault]:
+    items = objects(request.body.get("input"))
+    seen: set[str] = set()
+    for item in items:
+        name = item.get("id")
+        if item.get("type") == "item_reference":
+            if request.memory.responses.get((request.key, str(name))) is None and len(str(name)) < _SHORTEST_ID:
+                yield fault("openai-responses-item-not-found", name=name)
+        elif isinstance(name, str) and item.get("type") == "reasoning":
+            if name in seen:
+                yield fault("openai-responses-duplicate-item", name=name)
+            seen.add(name)
+    for at, item in enumerate(items):
+        yield from _reasoning_links(request, items, at, item)
+
+
+_SHORTEST_ID = 30
+"""Ids that OpenAI makes are longer; whether such an item is stored elsewhere cannot be seen here."""
+_FOLLOWS = (
+    "function_call",
+    "message",
+    "custom_tool_call",
+    "web_search_call",
+    "file_search_call",
+    "reasoning",
+    "code_interpreter_call",
+    "image_generation_call",
+    "mcp_call",
+    "computer_call",
+    "tool_search_call",
+)
+
+
+def _reasoning_links(request: Request, items: list[Body], at: int, item: Body) -> Iterator[Fault]:
+    if item.get("type") != "reasoning":
+        return
+    follower = items[at + 1] if at + 1 < len(items) else {}
+    mine = follower.get("role", "assistant") == "assistant" and follower.get("type", "message") in _FOLLOWS
+    if item.get("id") and not mine:
+        yield fault("openai-responses-reasoning-without-following", name=item["id"])
+    sealed = item.get("encrypted_content")
+    if isinstance(sealed, str):
+        verdict = verify(sealed, request.model, str(item.get("id", "")))
+        foreign = verdict is Verdict.FOREIGN and (request.strict_signatures or len(sealed) < _SHORTEST_ID)
+        if foreign or verdict in (Verdict.MALFORMED, Verdict.MODIFIED):
+            yield fault("openai-responses-reasoning-encrypted-invalid", sealed=f"{sealed[:4]}...")
+
+
+def pairing(request: Request) -> Iterator[Fault]:
+    """Faults between items: outputs without calls, calls without outputs, torn reasoning."""
+    items = objects(request.body.get("input"))
+    stored = request.body.get("previous_response_id") or request.body.get("conversation")
+    calls, answered = set[str](), {str(i.get("call_id")) for i in items if str(i.get("type")).endswith("call_output")}
+    unanswered = None
+    for item in items:
+        tag, call = item.get("type"), str(item.get("call_id"))
+        if tag in ("function_call", "custom_tool_call"):
+            calls.add(call)
+            unanswered = unanswered or (call if call not in answered else None)
+        elif tag in ("function_call_output", "custom_tool_call_output") and call not in calls and not stored:
+            yield fault("openai-responses-function-output-no-call", call=call)
+    if unanswered is not None:
+        yield fault("openai-responses-function-call-no-output", call=unanswered)
+    yield from _links(request)
+    yield from _calls_without_reasoning(request, items)
+
+
+def _calls_without_reasoning(request: Request, items: list[Body]) -> Iterator[Fault]:
+    """A call whose reasoning this sandbox emitted, replayed without it."""
+    given = {item.get("id") for item in items if item.get("type") == "reasoning"}
+    for item in items:
+        needed = request.memory.responses.get((request.key, f"reasoning-of:{item.get('id')}"))
+        if item.get("type") == "function_call" and needed and needed not in given:
+            yield fault("openai-responses-function-call-without-reasoning", name=item["id"], reasoning=needed)

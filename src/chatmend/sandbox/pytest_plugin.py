@@ -1,0 +1,32 @@
+"""The fixtures ``sandbox`` and ``sandbox_server`` for any team's tests (a pytest plugin, found by its entry point)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from chatmend.sandbox.server import Sandbox
+
+
+@pytest.fixture(scope="session")
+def sandbox_server() -> Iterator[Sandbox]:
+    """One server for the whole session, in a thread, on a free port."""
+    from chatmend.sandbox import Sandbox  # noqa: PLC0415 - the plugin loads without the extra
+
+    with Sandbox() as server:
+        yield server
+
+
+@pytest.fixture
+def sandbox(sandbox_server: Sandbox) -> Iterator[Sandbox]:
+    """The server, with nothing seen and nothing scripted yet.
+
+    ``sandbox.url("openai/v1")`` is a base URL; ``assert not sandbox.refusals`` says that every request was accepted.
+    """
+    sandbox_server.clear()
+    yield sandbox_server
+    sandbox_server.clear()

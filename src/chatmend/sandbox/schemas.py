@@ -1,0 +1,68 @@
+"""Makes a value that a JSON schema accepts: the arguments of a tool call, or a structured answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+_DEEPEST = 12
+_FORMATS = {
+    "date": "2026-01-31",
+    "date-time": "2026-01-31T12:00:00Z",
+    "time": "12:00:00Z",
+    "email": "someone@example.com",
+    "uri": "https://example.com/",
+    "uuid": "00000000-0000-4000-8000-000000000000",
+}
+
+
+def sample(schema: Mapping[str, Any]) -> Any:
+    """A value of the schema: the first choice, the least number, every property. An object where nothing is said."""
+    value = _value(schema, schema, "value", 0)
+    return {} if value is None and schema.get("type", "object") in ("object", "OBJECT") else value
+
+
+def _value(schema: Any, root: Mapping[str, Any], name: str, depth: int) -> Any:
+    if not isinstance(schema, Mapping) or depth > _DEEPEST:
+        return None
+    if "$ref" in schema:
+        return _value(_resolve(str(schema["$ref"]), root), root, name, depth + 1)
+    for key in ("const", "default"):
+        if schema.get(key) is not None:
+            return schema[key]
+    for key in ("enum", "examples"):
+        if isinstance(schema.get(key), list) and schema[key]:
+            return schema[key][0]
+    for key in ("anyOf", "oneOf", "allOf"):
+        if isinstance(schema.get(key), list) and schema[key]:
+            return _value(schema[key][0], root, name, depth + 1)
+    return _typed(schema, root, name, depth)
+
+
+def _typed(schema: Mapping[str, Any], root: Mapping[str, Any], name: str, depth: int) -> Any:
+    kind = schema.get("type", "object" if "properties" in schema else "string")
+    kind = str(kind[0] if isinstance(kind, list) and kind else kind).lower()
+    if kind == "object":
+        properties = schema.get("properties")
+        return {key: _value(inner, root, key, depth + 1) for key, inner in (properties or {}).items()}
+    if kind == "array":
+        return [_value(schema.get("items"), root, name, depth + 1)] * max(1, int(schema.get("minItems", 1)))
+    if kind in ("integer", "number"):
+        least = schema.get("minimum", schema.get("exclusiveMinimum", 0))
+        return least + 1 if "exclusiveMinimum" in schema else max(least, min(1, schema.get("maximum", 1)))
+    if kind == "boolean":
+        return True
+    return None if kind == "null" else _text(schema, name)
+
+
+def _text(schema: Mapping[str, Any], name: str) -> str:
+    text = _FORMATS.get(str(schema.get("format")), name.replace("_", " "))
+    text = text.ljust(int(schema.get("minLength", 0)), "x")
+    return text[: int(schema.get("maxLength", len(text)))]
+
+
+def _resolve(reference: str, root: Mapping[str, Any]) -> Any:
+    found: Any = root
+    for step in reference.removeprefix("#/").split("/"):
+        found = found.get(step) if isinstance(found, Mapping) else None
+    return found

@@ -1,0 +1,178 @@
+"""The Messages dialect: Anthropic, Claude on Vertex, and Claude through Bedrock's invoke."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any
+
+from chatmend.sandbox.answers import Answer, Ask, Tool
+from chatmend.sandbox.memory import Segment, segment
+from chatmend.sandbox.pictures import look
+from chatmend.sandbox.providers.anthropic_turns import blocks, prefix
+from chatmend.sandbox.request import Request, objects
+from chatmend.sandbox.signatures import sign
+from chatmend.sandbox.wires import pieces, sse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+Body = dict[str, Any]
+MEDIA_TYPE = "text/event-stream; charset=utf-8"
+MARKERS = True
+_STOPS = {"stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens"}
+_MOST_IMAGE_TOKENS, _PATCH = 1568, 28
+
+
+def ask(request: Request) -> Ask:
+    """What a Messages request asks for."""
+    body = request.body
+    messages = objects(body.get("messages"))
+    last = blocks(messages[-1].get("content")) if messages else []
+    choice = body.get("tool_choice") or {}
+    named = {"tool": choice.get("name"), "any": "required"}.get(str(choice.get("type")), choice.get("type", "auto"))
+    config, thinking = body.get("output_config"), body.get("thinking")
+    form = body.get("output_format") or (config.get("format") if isinstance(config, dict) else None)
+    return Ask(
+        said=_said(messages),
+        tools=tuple(
+            Tool(str(t.get("name")), t.get("input_schema") or {})
+            for t in objects(body.get("tools"))
+            if t.get("type", "custom") == "custom"
+        ),
+        choice=str(named),
+        results=any(block.get("type") == "tool_result" for block in last),
+        schema=form.get("schema") if isinstance(form, dict) else None,
+        thinks=isinstance(thinking, dict) and thinking.get("type") in ("enabled", "adaptive"),
+        most=body.get("max_tokens"),
+    )
+
+
+def _said(messages: list[Body]) -> str:
+    for message in reversed(messages):
+        if message.get("role") == "user":
+            return " ".join(_text(block) for block in blocks(message.get("content")))
+    return ""
+
+
+def _text(block: Body) -> str:
+    content = block.get("content")
+    if isinstance(content, list):
+        return " ".join(str(part.get("text", "")) for part in objects(content))
+    return str(content if isinstance(content, str) else block.get("text", ""))
+
+
+def segments(request: Request) -> list[Segment]:
+    """Tools, then system, then the blocks of each message: the order in which Anthropic caches."""
+    body, found = request.body, []
+    system = body.get("system")
+    system = [{"type": "text", "text": system}] if isinstance(system, str) else objects(system)
+    head = [*objects(body.get("tools")), *system]
+    found += [segment(piece, marked="cache_control" in piece) for piece in head]
+    for message in objects(body.get("messages")):
+        for block in blocks(message.get("content")):
+            said = {"role": message.get("role"), **_without_data(block)}
+            found.append(segment(said, marked="cache_control" in block, extra=_image_tokens(block)))
+    if body.get("cache_control") and found:
+        last = found.pop()
+        found.append(Segment(last.content, last.tokens, marked=True))
+    return found
+
+
+def _without_data(block: Body) -> Body:
+    """A block whose image data is named by a hash: it is no text, and must not be counted as such."""
+    source = block.get("source")
+    if not isinstance(source, dict) or not isinstance(source.get("data"), str):
+        return block
+    return block | {"source": source | {"data": hashlib.sha256(source["data"].encode()).hexdigest()[:16]}}
+
+
+def _image_tokens(block: Body) -> int:
+    source = block.get("source")
+    if block.get("type") != "image" or not isinstance(source, dict) or not isinstance(source.get("data"), str):
+        return 0
+    picture = look(source["data"])
+    return min(_MOST_IMAGE_TOKENS, -(-picture.width // _PATCH) * -(-picture.height // _PATCH))
+
+
+def seal(answer: Answer, request: Request) -> str:
+    """The signature of an answer's thought: over the text, the model, and all that was sent."""
+    return sign(request.model, answer.thought, prefix(request, len(request.messages)))
+
+
+def content_of(answer: Answer, request: Request) -> list[Body]:
+    """The content blocks of an answer."""
+    content: list[Body] = []
+    if answer.thought:
+        content.append({"type": "thinking", "thinking": answer.thought, "signature": seal(answer, request)})
+    if answer.text:
+        content.append({"type": "text", "text": answer.text})
+    content += [{"type": "tool_use", "id": c.id, "name": c.name, "input": dict(c.arguments)} for c in answer.calls]
+    return content
+
+
+def usage_of(answer: Answer) -> Body:
+    """Usage: ``input_tokens`` are those that the cache neither gave nor took."""
+    prompt = answer.prompt
+    written = {"ephemeral_5m_input_tokens": prompt.written, "ephemeral_1h_input_tokens": 0}
+    return {
+        "input_tokens": prompt.total - prompt.read - prompt.written,
+        "cache_creation_input_tokens": prompt.written,
+        "cache_read_input_tokens": prompt.read,
+        "cache_creation": written,
+        "output_tokens": answer.output_tokens,
+        "service_tier": "standard",
+    }
+
+
+def _head(answer: Answer, content: list[Body], stop: str | None, usage: Body) -> Body:
+    return {
+        "id": answer.id,
+        "type": "message",
+        "role": "assistant",
+        "model": answer.model,
+        "content": content,
+        "stop_reason": stop,
+        "stop_sequence": None,
+        "usage": usage,
+    }
+
+
+def whole(answer: Answer, request: Request) -> Body:
+    """A message."""
+    return _head(answer, content_of(answer, request), _STOPS[answer.finish], usage_of(answer))
+
+
+def event_objects(answer: Answer, request: Request) -> Iterator[Body]:
+    """The events of a stream, as objects; each names its type."""
+    usage = usage_of(answer)
+    yield {"type": "message_start", "message": _head(answer, [], None, usage | {"output_tokens": 1})}
+    for at, block in enumerate(content_of(answer, request)):
+        empty, deltas = _streamed(block)
+        yield {"type": "content_block_start", "index": at, "content_block": empty}
+        yield from ({"type": "content_block_delta", "index": at, "delta": delta} for delta in deltas)
+        yield {"type": "content_block_stop", "index": at}
+    final = {key: usage[key] for key in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")}
+    delta = {"stop_reason": _STOPS[answer.finish], "stop_sequence": None}
+    yield {"type": "message_delta", "delta": delta, "usage": final | {"output_tokens": usage["output_tokens"]}}
+    yield {"type": "message_stop"}
+
+
+def _streamed(block: Body) -> tuple[Body, list[Body]]:
+    """A block as a stream begins it, and the deltas that fill it."""
+    if block["type"] == "thinking":
+        deltas = [{"type": "thinking_delta", "thinking": piece} for piece in pieces(block["thinking"])]
+        deltas.append({"type": "signature_delta", "signature": block["signature"]})
+        return {"type": "thinking", "thinking": "", "signature": ""}, deltas
+    if block["type"] == "tool_use":
+        text = json.dumps(block["input"], ensure_ascii=False)
+        return block | {"input": {}}, [{"type": "input_json_delta", "partial_json": p} for p in ["", *pieces(text)]]
+    return {"type": "text", "text": ""}, [{"type": "text_delta", "text": piece} for piece in pieces(block["text"])]
+
+
+def events(answer: Answer, request: Request) -> Iterable[bytes]:
+    """Server-sent events."""
+    for event in event_objects(answer, request):
+        yield sse(event, event["type"])
+        if event["type"] == "message_start":
+            yield sse({"type": "ping"}, "ping")

@@ -1,0 +1,278 @@
+"""``python -m tests.sandbox.fidelity``: how close the sandbox is to what was recorded of the real providers."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import httpx
+
+from chatmend.sandbox import Sandbox
+from tests.corpus import ROOT, rows
+from tests.sandbox.compare import kind_of, same, text_of
+from tests.sandbox.triggers import image, request_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Body = dict[str, Any]
+_FACTS = ROOT.parent / "facts" / "provider_rules.jsonl"
+_ELIDED = re.compile(r"^(data:[^,]*,)?.*<base64 elided.*$", re.DOTALL)
+
+LEFT_OUT = {
+    "openai-chat-image-url-download": "needs a download; the sandbox fetches nothing",
+    "gemini-file-uri": "needs a download; the sandbox fetches nothing",
+    "openai-chat-file-mime": "needs an uploaded file",
+    "openai-chat-audio-previous-id": "needs a stored audio",
+    "openai-chat-bad-role-old": "a wording of 2023; today's is openai-chat-role-unknown",
+    "openai-responses-function-call-without-reasoning": "needs a stored item; tested as a conversation",
+    "anthropic-thinking-first-block": "",
+    "mistral-role-order-tool": "recorded requests show it accepted since 2025-12",
+    "mistral-tool-chunks": "",
+    "moonshot-reasoning-content-required-2": "the same request as moonshot-reasoning-content-required, another wording",
+    "zai-messages-illegal-cn": "the Chinese endpoint's wording of zai-messages-illegal",
+    "cohere-message-empty-turn": "the same request as cohere-message-min-token, another wording",
+    "mistral-reasoning-and-think": "self-hosted servers only; the hosted API forbids the key (mistral-extra-forbidden)",
+    "groq-tool-use-failed-required": "the model's failure, not the request's",
+    "openrouter-gemma-developer": "",
+    "vllm-pydantic-list": "versions up to 0.6; newer ones accept it",
+    "vllm-mistral-tokenizer-500": "versions before the fix; the same fault as vllm-tmpl-mistral-id",
+    "vllm-tools-auto-flag": "a server flag, not the request",
+    "vllm-tmpl-qwen-arguments": "vLLM parses arguments before the template sees them",
+    "vllm-tmpl-llama3-tools-no-user": "",
+    "vllm-tmpl-alternate-ministral": "another template than the one of /strict",
+    "deepseek-prefix-last": "",
+    "azure-foundry-mistral-max-completion": "a Mistral model behind Azure Foundry; no such endpoint",
+    "ollama-responses-item-type": "/v1/responses of Ollama; no such endpoint",
+    "ollama-responses-file": "/v1/responses of Ollama; no such endpoint",
+    "ollama-anthropic-tool-use-id": "/v1/messages of Ollama; no such endpoint",
+    "ollama-anthropic-tool-use-name": "/v1/messages of Ollama; no such endpoint",
+    "ollama-anthropic-image-source": "/v1/messages of Ollama; no such endpoint",
+    "ollama-cloud-tool-result-image": "/v1/messages of Ollama; no such endpoint",
+    "deepseek-anthropic-endpoint-thinking": "/anthropic of DeepSeek; no such endpoint",
+    "deepseek-responses-interleaved": "/responses of DeepSeek; no such endpoint",
+}
+LEFT_OUT = {code: reason for code, reason in LEFT_OUT.items() if reason}
+"""Rules that are not tried, each with its reason."""
+
+_ACCEPTED_PATHS = {
+    ("anthropic", "messages"): "/anthropic/v1/messages",
+    ("openai", "chat"): "/openai/v1/chat/completions",
+    ("openai", "responses"): "/openai/v1/responses",
+    ("azure", "chat"): "/azure/openai/v1/chat/completions",
+    ("azure", "responses"): "/azure/openai/v1/responses",
+    ("google", "generateContent"): "/gemini/v1beta/models/{model}:generateContent",
+    ("vertex", "generateContent"): "/vertex/v1/projects/p/locations/l/publishers/google/models/{model}:generateContent",
+    ("mistral", "chat"): "/mistral/v1/chat/completions",
+    ("bedrock", "invoke"): "/bedrock/model/{model}/invoke",
+    ("bedrock", "converse"): "/bedrock/model/{model}/converse",
+    ("xai", "chat"): "/xai/v1/chat/completions",
+    ("xai", "responses"): "/xai/v1/responses",
+    ("deepseek", "chat"): "/deepseek/chat/completions",
+    ("openrouter", "chat"): "/openrouter/api/v1/chat/completions",
+    ("ollama", "chat"): "/ollama/v1/chat/completions",
+    ("groq", "chat"): "/groq/openai/v1/chat/completions",
+    ("cohere", "chat"): "/cohere/v2/chat",
+    ("perplexity", "chat"): "/perplexity/chat/completions",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one recorded request."""
+
+    id: str
+    provider: str
+    status: int
+    ours: str
+    wanted_status: Any = 200
+    wanted: str = ""
+    status_ok: bool = True
+    kind_ok: bool = True
+    text_ok: bool = True
+    rule: str | None = None
+
+
+def _restored(value: Any) -> Any:
+    """Images whose data was cut out of the recordings become small whole ones."""
+    if isinstance(value, dict):
+        label = str(value.get("media_type") or value.get("mimeType") or value.get("format") or "png")
+        kind = {"jpeg": "JPEG", "jpg": "JPEG", "gif": "GIF", "webp": "WEBP"}.get(
+            label.rsplit("/", maxsplit=1)[-1], "PNG"
+        )
+        return {
+            key: _elided(inner, kind) if isinstance(inner, str) else _restored(inner) for key, inner in value.items()
+        }
+    return [_restored(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _elided(text: str, kind: str) -> str:
+    found = _ELIDED.match(text) if "<base64 elided" in text else None
+    if found and (head := found[1] or ""):
+        kind = "JPEG" if "jpeg" in head else "WEBP" if "webp" in head else "PNG"
+    return (found[1] or "") + image(kind) if found else text
+
+
+def _native_ollama(row: Body) -> bool:
+    calls = [
+        call
+        for message in row["body"].get("messages", [])
+        if isinstance(message, dict)
+        for call in message.get("tool_calls") or []
+    ]
+    objects = any(isinstance(call.get("function", {}).get("arguments"), dict) for call in calls)
+    return row["provider"] == "ollama" and (objects or bool({"options", "keep_alive", "format"} & row["body"].keys()))
+
+
+def path_of(row: Body) -> str | None:
+    """The endpoint of the sandbox for a recorded request."""
+    if _native_ollama(row):
+        return "/ollama/api/chat"
+    if row["format"] == "cohere_v1":
+        return None
+    path = _ACCEPTED_PATHS.get((row["provider"], row["api"]))
+    if row["provider"] == "azure" and "model" not in row["body"] and row["api"] == "chat":
+        path = "/azure/openai/deployments/{model}/chat/completions"
+    return path.format(model=row["model"]) if path else None
+
+
+def _send(client: httpx.Client, path: str, body: Body) -> httpx.Response:
+    data = json.dumps(body, ensure_ascii=True).encode()
+    return client.post(path, content=data, headers={"content-type": "application/json", "authorization": "Bearer k"})
+
+
+def accepted(client: httpx.Client) -> Iterator[Outcome]:
+    """Every recorded request that was accepted."""
+    for row in rows("requests_accepted"):
+        path = path_of(row)
+        if path is None:
+            continue
+        got = _send(client, path, _restored(row["body"]))
+        fine = got.status_code == 200
+        yield Outcome(
+            row["id"],
+            row["provider"],
+            got.status_code,
+            "" if fine else text_of(got.text),
+            status_ok=fine,
+            rule=got.headers.get("x-sandbox-rule"),
+        )
+
+
+def rejected(client: httpx.Client, categories: tuple[str, ...] = ("messages",)) -> Iterator[Outcome]:
+    """Every recorded request that was refused, and whose cause can be seen in the body."""
+    for row in rows("requests_rejected"):
+        wanted = text_of(row["response_body"])
+        path = path_of(row)
+        if row["category"] not in categories or path is None or "download" in wanted:
+            continue
+        got = _send(client, path, row["body"])
+        yield Outcome(
+            row["id"],
+            row["provider"],
+            got.status_code,
+            text_of(got.text),
+            row["status"],
+            wanted,
+            got.status_code == row["status"],
+            kind_of(got.text) == kind_of(row["response_body"]),
+            same(text_of(got.text), wanted),
+            got.headers.get("x-sandbox-rule"),
+        )
+
+
+def facts() -> list[Body]:
+    """The recorded rules; none where they are absent."""
+    if not _FACTS.exists():
+        return []
+    return [json.loads(line) for line in _FACTS.read_text(encoding="utf-8").splitlines()]
+
+
+_OTHERS = frozenset({"qwen", "github-copilot", "llama.cpp", "cerebras", "lmstudio"})
+"""Providers without an endpoint here."""
+
+
+def due() -> list[Body]:
+    """The rules that must be tried: with a trigger, certain, and of a provider with an endpoint."""
+    return [
+        rule
+        for rule in facts()
+        if rule.get("trigger") and rule["provider"] not in _OTHERS and (rule["negative"] or not rule["uncertain"])
+    ]
+
+
+def tried(client: httpx.Client) -> Iterator[Outcome]:
+    """Every due rule that is not left out."""
+    for rule in due():
+        sent = request_of(rule) if rule["id"] not in LEFT_OUT else None
+        if sent is None:
+            continue
+        got = _send(client, *sent)
+        ours = text_of(got.text) if got.status_code != 200 else ""
+        if rule["negative"]:
+            yield Outcome(
+                rule["id"],
+                rule["provider"],
+                got.status_code,
+                ours,
+                200,
+                "",
+                got.status_code == 200,
+                rule=got.headers.get("x-sandbox-rule"),
+            )
+            continue
+        wanted = str(rule.get("error_text") or "")
+        fits = str(got.status_code) in str(rule["http_status"])
+        yield Outcome(
+            rule["id"],
+            rule["provider"],
+            got.status_code,
+            ours,
+            rule["http_status"],
+            wanted,
+            fits,
+            text_ok=not wanted or same(ours, wanted, sent[1]),
+            rule=got.headers.get("x-sandbox-rule"),
+        )
+
+
+def _table(title: str, outcomes: list[Outcome]) -> None:
+    print(f"\n{title}")
+    groups: dict[str, list[Outcome]] = defaultdict(list)
+    for outcome in outcomes:
+        groups[outcome.provider].append(outcome)
+    for provider, members in sorted(groups.items()):
+        right = sum(o.status_ok and o.text_ok and o.kind_ok for o in members)
+        print(
+            f"  {provider:<14} {len(members):>5} sent  {sum(o.status_ok for o in members):>5} status right"
+            f"  {right:>5} all right"
+        )
+    for outcome in outcomes:
+        if not (outcome.status_ok and outcome.text_ok and outcome.kind_ok):
+            print(
+                f"  ! {outcome.id} [{outcome.rule}] {outcome.status} (wanted {outcome.wanted_status})\n"
+                f"      ours:   {outcome.ours[:200]}\n      theirs: {outcome.wanted[:200]}"
+            )
+
+
+def main() -> None:
+    """Print the tables."""
+    with Sandbox(bodies=False) as sandbox, httpx.Client(base_url=sandbox.url(), timeout=60) as client:
+        taken, refused, rules = list(accepted(client)), list(rejected(client)), list(tried(client))
+        more = list(rejected(client, ("params", "tools_schema")))
+    _table(f"Recorded as accepted: {len(taken)} of {len(rows('requests_accepted'))} have an endpoint", taken)
+    _table("Recorded as refused, category messages", refused)
+    _table("Recorded as refused, categories params and tools_schema", more)
+    _table("Rules with a trigger", rules)
+    missed = [rule for rule in due() if rule["id"] not in {outcome.id for outcome in rules}]
+    print(f"\nLeft out: {len(missed)} of {len(due())}")
+    for rule in missed:
+        print(f"  {rule['id']:<48} {LEFT_OUT.get(rule['id'], 'no endpoint for ' + rule['api'])}")
+    print("\n", Counter(outcome.status_ok and outcome.text_ok for outcome in rules))
+
+
+if __name__ == "__main__":
+    main()

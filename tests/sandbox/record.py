@@ -1,0 +1,224 @@
+"""``python -m tests.sandbox.record``: record the proof pairs with vcrpy, through the official SDKs and LiteLLM.
+
+Against the sandbox, unless ``LIVE=1``: then against the real providers whose keys are in the environment. Each file
+says what it was recorded against. Credentials are never written.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import vcr
+from vcr.serializers import yamlserializer
+
+from chatmend.sandbox import Sandbox
+from tests.sandbox.proof_pairs import MODELS, PAIRS, Body
+
+LIVE = os.environ.get("LIVE") == "1"
+FOLDER = Path(__file__).resolve().parents[2] / "cassettes"
+_HIDDEN = ["authorization", "x-api-key", "x-goog-api-key", "api-key", "x-amz-security-token", "cookie", "user-agent"]
+_KEYS = {
+    "openai": "OPENAI_API_KEY",
+    "azure": "AZURE_OPENAI_API_KEY",
+    "mistral": "MISTRAL_API_KEY",
+    "deepseek": "DEEPSEEK_API_KEY",
+    "xai": "XAI_API_KEY",
+    "groq": "GROQ_API_KEY",
+    "moonshot": "MOONSHOT_API_KEY",
+    "zai": "ZAI_API_KEY",
+    "minimax": "MINIMAX_API_KEY",
+    "perplexity": "PERPLEXITYAI_API_KEY",
+    "cohere": "CO_API_KEY",
+    "anthropic": "ANTHROPIC_API_KEY",
+    "gemini": "GEMINI_API_KEY",
+    "bedrock": "AWS_SECRET_ACCESS_KEY",
+}
+_HERE = {
+    "openai": "openai/v1",
+    "deepseek": "deepseek",
+    "xai": "xai/v1",
+    "moonshot": "moonshot/v1",
+    "zai": "zai/api/paas/v4",
+    "minimax": "minimax/v1",
+    "perplexity": "perplexity",
+    "ollama": "ollama/v1",
+    "strict": "strict/v1",
+}
+_THERE = {
+    "openai": "https://api.openai.com/v1",
+    "deepseek": "https://api.deepseek.com",
+    "xai": "https://api.x.ai/v1",
+    "moonshot": "https://api.moonshot.ai/v1",
+    "zai": "https://api.z.ai/api/paas/v4",
+    "minimax": "https://api.minimax.io/v1",
+    "perplexity": "https://api.perplexity.ai",
+}
+_LITELLM = {
+    "openai": ("openai/gpt-4o", "openai/v1"),
+    "mistral": ("mistral/mistral-large-2411", "mistral/v1"),
+    "deepseek": ("deepseek/deepseek-chat", "deepseek"),
+}
+Send = Callable[[Body], Any]
+
+
+def _key(provider: str) -> str:
+    return os.environ.get(_KEYS.get(provider, ""), "") if LIVE else "sandbox"
+
+
+def sender(provider: str, root: str | None) -> Send:
+    """Something that sends a body through the provider's official SDK; ``root``: the sandbox, or None."""
+    model, key = MODELS[provider], _key(provider)
+    special = {"anthropic": _anthropic, "gemini": _gemini, "mistral": _mistral, "bedrock": _bedrock}
+    special |= {"cohere": _cohere, "groq": _groq, "azure": _azure}
+    if provider in special:
+        return special[provider](model, key, root)
+    import openai  # noqa: PLC0415 - each SDK only where it is used
+
+    base = f"{root}/{_HERE[provider]}" if root else _THERE[provider]
+    client = openai.OpenAI(base_url=base, api_key=key, max_retries=0)
+    return lambda body: client.chat.completions.create(model=model, **body)
+
+
+def _azure(model: str, key: str, root: str | None) -> Send:
+    import openai  # noqa: PLC0415
+
+    endpoint = f"{root}/azure" if root else os.environ["AZURE_OPENAI_ENDPOINT"]
+    client = openai.AzureOpenAI(azure_endpoint=endpoint, api_key=key, api_version="2024-10-21", max_retries=0)
+    return lambda body: client.chat.completions.create(model=model, **body)
+
+
+def _anthropic(model: str, key: str, root: str | None) -> Send:
+    import anthropic  # noqa: PLC0415
+
+    client = anthropic.Anthropic(base_url=f"{root}/anthropic" if root else None, api_key=key, max_retries=0)
+    return lambda body: client.messages.create(model=model, **body)
+
+
+def _gemini(model: str, key: str, root: str | None) -> Send:
+    from google import genai  # noqa: PLC0415
+
+    options = {"base_url": f"{root}/gemini"} if root else None
+    client = genai.Client(api_key=key, http_options=options)
+    return lambda body: client.models.generate_content(model=model, **body)
+
+
+def _mistral(model: str, key: str, root: str | None) -> Send:
+    from mistralai.client import Mistral  # noqa: PLC0415
+
+    client = Mistral(api_key=key, server_url=f"{root}/mistral" if root else None)
+    return lambda body: client.chat.complete(model=model, **body)
+
+
+def _bedrock(model: str, _key: str, root: str | None) -> Send:
+    import boto3  # noqa: PLC0415
+
+    fake = {"aws_access_key_id": "sandbox", "aws_secret_access_key": "sandbox", "region_name": "us-east-1"}
+    more = {"endpoint_url": f"{root}/bedrock", **fake} if root else {}
+    client = boto3.client("bedrock-runtime", **more)
+    return lambda body: client.converse(modelId=model, **body)
+
+
+def _cohere(model: str, key: str, root: str | None) -> Send:
+    import cohere  # noqa: PLC0415
+
+    client = cohere.ClientV2(api_key=key, base_url=f"{root}/cohere" if root else None)
+    return lambda body: client.chat(model=model, **body)
+
+
+def _groq(model: str, key: str, root: str | None) -> Send:
+    import groq  # noqa: PLC0415
+
+    client = groq.Groq(base_url=f"{root}/groq" if root else None, api_key=key, max_retries=0)
+    return lambda body: client.chat.completions.create(model=model, **body)
+
+
+def through_litellm(provider: str, root: str | None) -> Send:
+    """Something that sends a body through LiteLLM."""
+    import litellm  # noqa: PLC0415
+
+    model, path = _LITELLM[provider]
+    base = f"{root}/{path}" if root else None
+    return lambda body: litellm.completion(model=model, api_base=base, api_key=_key(provider), num_retries=0, **body)
+
+
+class _Told:
+    """Writes YAML with a first line that says what it was recorded against."""
+
+    @staticmethod
+    def serialize(cassette: Any) -> str:
+        against = "the real provider" if LIVE else "chatmend's sandbox, not the real provider"
+        text: str = yamlserializer.serialize(cassette)
+        return f"# Recorded against {against}.\n{text}"
+
+    deserialize = staticmethod(yamlserializer.deserialize)
+
+
+def _anonymous(root: str | None) -> Callable[[Any], Any]:
+    def hide(request: Any) -> Any:
+        if root:
+            request.uri = request.uri.replace(root, "http://sandbox")
+        request.headers = {name: value for name, value in request.headers.items() if name.lower() in _SHOWN}
+        return request
+
+    return hide
+
+
+_SHOWN = frozenset({"content-type", "accept"})
+
+
+def _plain(response: Any) -> Any:
+    response["headers"] = {name: value for name, value in response["headers"].items() if name.lower() != "date"}
+    return response
+
+
+@contextmanager
+def _cassette(path: Path, root: str | None) -> Iterator[None]:
+    path.unlink(missing_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    recorder = vcr.VCR(record_mode="all", filter_headers=_HIDDEN, decode_compressed_response=True)
+    recorder.register_serializer("told", _Told)
+    with recorder.use_cassette(
+        str(path), serializer="told", before_record_request=_anonymous(root), before_record_response=_plain
+    ):
+        yield
+
+
+def record(send: Send, path: Path, pair: tuple[Body, Body], root: str | None) -> None:
+    """Record one pair.
+
+    Raises:
+        AssertionError: if the first is accepted, or the second refused.
+    """
+    refused, accepted = pair
+    with _cassette(path, root):
+        try:
+            send(refused)
+        except Exception as error:  # noqa: BLE001 - each SDK has its own
+            print(f"  {path.relative_to(FOLDER)}: {str(error)[:100]!r}")
+        else:
+            raise AssertionError(f"{path.name}: what must be refused was accepted")
+        send(accepted)
+
+
+def main() -> None:
+    """Record every pair of every provider that has a key, or of all against the sandbox."""
+    with Sandbox() as sandbox:
+        root = None if LIVE else sandbox.url()
+        for provider, faults in PAIRS.items():
+            if LIVE and not _key(provider):
+                print(f"  {provider}: no key, nothing recorded")
+                continue
+            send = sender(provider, root)
+            for name, pair in faults.items():
+                record(send, FOLDER / provider / f"{name}.yaml", pair, root)
+                if provider in _LITELLM:
+                    path = FOLDER / "litellm" / provider / f"{name}.yaml"
+                    record(through_litellm(provider, root), path, pair, root)
+
+
+if __name__ == "__main__":
+    main()
