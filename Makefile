@@ -6,7 +6,7 @@ COUNT ?= 20000
 PY := $(VENV)/bin/python
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check bench harm fuzz fidelity cassettes judge clean
+.PHONY: demo test check bench harm fuzz fidelity cassettes judge usage-report clean
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py
@@ -23,6 +23,7 @@ check: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(PY) benchmarks/bench_repair.py
+	$(PY) benchmarks/bench_usage.py
 
 harm: $(VENV)/.dev
 	$(PY) -m tests.harm
@@ -40,6 +41,10 @@ cassettes: $(VENV)/.dev
 judge: $(VENV)/.dev
 	LITELLM_LOCAL_MODEL_COST_MAP=True $(PY) -m tests.sandbox.judge
 
+# Exactness on recorded usage, beside LiteLLM, LangChain and genai-prices.
+usage-report: $(VENV)/.report
+	PYTHONPATH=. $(PY) benchmarks/usage_report.py
+
 clean:
 	rm -rf $(VENV)
 
@@ -49,6 +54,10 @@ $(PY):
 # The small install: what the demo needs, and no test tools.
 $(VENV)/.demo: pyproject.toml constraints.txt | $(PY)
 	$(INSTALL) -e ".[demo]"
+	touch $@
+
+$(VENV)/.report: $(VENV)/.dev
+	$(INSTALL) -e ".[report]"
 	touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(PY)

@@ -1,10 +1,16 @@
 """chatmend repairs LLM chat transcripts so that strict providers accept them, and says what it changed."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from chatmend.changes import Change, Effect
 from chatmend.errors import ChatmendError, PolicyError, ReplayError, TargetError, TranscriptError
 from chatmend.policy import Policy
 from chatmend.repair import Repaired, RepairedRequest, check, repair, repair_request, replay
 from chatmend.targets import Limits, Target, resolve
+
+if TYPE_CHECKING:
+    from chatmend.usage import Usage, UsageLedger, UsageStream, normalize_usage
 
 __all__ = [
     "Change",
@@ -19,9 +25,28 @@ __all__ = [
     "Target",
     "TargetError",
     "TranscriptError",
+    "Usage",
+    "UsageLedger",
+    "UsageStream",
     "check",
+    "normalize_usage",
     "repair",
     "repair_request",
     "replay",
     "resolve",
 ]
+
+# Loaded when first asked for: `import chatmend` stays fast.
+_LATER = dict.fromkeys(("Usage", "UsageLedger", "UsageStream", "normalize_usage"), "chatmend.usage")
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LATER:
+        raise AttributeError(f"module 'chatmend' has no attribute {name!r}")
+    value: object = getattr(import_module(_LATER[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,112 @@
+"""Recorded files: whatever they hold, each call is counted once."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from chatmend.usage import draw, render, summarise, usages_in
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def chat(prompt: int, completion: int, **more: Any) -> dict[str, Any]:
+    usage = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
+    return {"object": "chat.completion", "model": "gpt-4o-mini", "choices": [{"index": 0}], "usage": usage, **more}
+
+
+def tokens(text: str) -> list[tuple[int | None, int | None]]:
+    return [(usage.input_tokens, usage.output_tokens) for usage in usages_in(text)]
+
+
+def lines(*rows: object) -> str:
+    return "\n".join(row if isinstance(row, str) else json.dumps(row) for row in rows)
+
+
+def test_an_empty_text_holds_no_call() -> None:
+    assert tokens("") == tokens("\n\n") == tokens("no json") == tokens("[]") == []
+
+
+def test_a_response_body() -> None:
+    assert tokens(json.dumps(chat(10, 5), indent=2)) == [(10, 5)]
+
+
+def test_a_list_of_bodies_and_lines_of_bodies() -> None:
+    assert tokens(json.dumps([chat(10, 5), chat(1, 2)])) == [(10, 5), (1, 2)]
+    assert tokens(lines(chat(10, 5), "", "no json", chat(1, 2))) == [(10, 5), (1, 2)]
+
+
+def test_the_lines_of_a_batch() -> None:
+    batch = {"custom_id": "1", "response": {"status_code": 200, "body": chat(10, 5)}}
+    assert tokens(lines(batch, batch)) == [(10, 5), (10, 5)]
+
+
+def test_a_dump_of_several_streams() -> None:
+    first = {"id": "1", "object": "chat.completion.chunk", "choices": [{"delta": {}, "finish_reason": "stop"}]}
+    last = {"id": "1", "object": "chat.completion.chunk", "choices": [], "usage": chat(10, 5)["usage"]}
+    start = {"type": "message_start", "message": {"id": "m", "usage": {"input_tokens": 7, "output_tokens": 1}}}
+    delta = {"type": "message_delta", "usage": {"output_tokens": 9}}
+    openai = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in (first, last)) + "data: [DONE]\n\n"
+    anthropic = "".join(f"event: {chunk['type']}\ndata: {json.dumps(chunk)}\n\n" for chunk in (start, delta))
+    assert tokens(openai + anthropic + anthropic) == [(10, 5), (7, 9), (7, 9)]
+    assert tokens(openai + openai.replace('"1"', '"2"')) == [(10, 5), (10, 5)]
+
+
+def test_a_dump_of_an_ollama_stream() -> None:
+    talk = {"model": "llama3", "message": {"content": "hi"}, "done": False}
+    end = {"model": "llama3", "done": True, "prompt_eval_count": 26, "eval_count": 290, "total_duration": 5}
+    assert tokens(lines(talk, talk, end)) == [(26, 290)]
+
+
+def test_a_log_that_repeats_an_answer_for_each_of_its_blocks() -> None:
+    usage = {"input_tokens": 3, "cache_read_input_tokens": 7, "output_tokens": 5}
+    block = {"type": "assistant", "requestId": "r", "message": {"id": "m", "model": "claude-opus-4-8", "usage": usage}}
+    other = {**block, "requestId": "s"}
+    assert tokens(lines({"type": "user", "message": {"content": "hi"}}, block, block, other)) == [(10, 5), (10, 5)]
+
+
+def test_litellms_spend_log() -> None:
+    kept = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120, "cache_read_input_tokens": 90}
+    row = {
+        "call_type": "acompletion",
+        "spend": 0.0125,
+        "prompt_tokens": 100,
+        "completion_tokens": 20,
+        "total_tokens": 120,
+        "model": "claude-sonnet-4-5",
+        "custom_llm_provider": "anthropic",
+        "metadata": json.dumps({"usage_object": kept}),
+    }
+    whole, bare = usages_in(lines(row, {**row, "metadata": "{}"}))
+    assert (whole.cache_read_tokens, bare.cache_read_tokens) == (90, None)
+    for usage in (whole, bare):
+        assert (usage.input_tokens, usage.model, usage.provider) == (100, "claude-sonnet-4-5", "anthropic")
+        assert (str(usage.cost), usage.cost_source) == ("0.0125", "litellm")
+
+
+def test_the_table_names_what_nobody_reported_and_who_told_the_cost() -> None:
+    text = lines(chat(300, 5), chat(100, 2, model="mystery"))
+    rows = summarise(usages_in(text))
+    table = render(rows).splitlines()
+    assert [line.split()[0] for line in table] == ["model", "gpt-4o-mini", "mystery", "total"]
+    assert "unpriced 1" in table[2]
+    assert "400" in table[-1]
+    assert " - " in table[1]
+
+
+def test_a_name_out_of_a_file_does_not_steer_the_terminal() -> None:
+    rows = summarise(usages_in(lines(chat(1, 1, model="evil\x1b[2J" + "x" * 500))))
+    table = render(rows)
+    assert "\x1b" not in table
+    assert max(map(len, table.splitlines())) < 200
+
+
+def test_the_picture_is_a_picture(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    image = pytest.importorskip("PIL.Image")
+    draw(summarise(usages_in(lines(chat(300, 5), chat(100, 2, model="other")))), tmp_path / "out.png")
+    with image.open(tmp_path / "out.png") as picture:
+        assert (picture.format, picture.width > 500) == ("PNG", True)
