@@ -6,7 +6,7 @@ COUNT ?= 20000
 PY := $(VENV)/bin/python
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check bench harm fuzz fidelity cassettes judge usage-report clean
+.PHONY: demo test check docs-rules bench harm fuzz kill fidelity cassettes judge usage-report clean
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py
@@ -19,7 +19,12 @@ check: $(VENV)/.dev
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
 	$(VENV)/bin/lint-imports
+	$(PY) docs/generate.py --check
 	$(PY) -m pytest
+
+# Writes docs/rules and docs/errors.md from the docstrings and tables.
+docs-rules: $(VENV)/.dev
+	$(PY) docs/generate.py
 
 bench: $(VENV)/.dev
 	$(PY) benchmarks/bench_repair.py
@@ -44,6 +49,9 @@ judge: $(VENV)/.dev
 # Exactness on recorded usage, beside LiteLLM, LangChain and genai-prices.
 usage-report: $(VENV)/.report
 	PYTHONPATH=. $(PY) benchmarks/usage_report.py
+
+kill: $(VENV)/.dev
+	$(PY) -m tests.kill
 
 clean:
 	rm -rf $(VENV)

@@ -63,7 +63,10 @@ def test_the_sound_and_empty_lines_of_a_jsonl_file_are_written_byte_for_byte(tmp
 def test_a_finding_names_its_place_and_code_but_nothing_of_the_content(tmp_path: Path) -> None:
     done = run("check", stored(tmp_path / "chat.json", ORPHAN), "--target", "openai/gpt-4o")
     assert done.exit_code == 1
-    assert "  messages[1]: TOOL005 orphan-tool-result degrades: its call is not in the transcript\n" in done.stdout
+    assert (
+        "  messages[1]: TOOL005 orphan-tool-result (degrades): its call is not in the transcript; "
+        "would turn the tool message into a user message\n"
+    ) in done.stdout
     assert "     1  TOOL005 orphan-tool-result\n1 finding in 1 of 1 conversation\n" in done.stdout
     assert "Secret" not in done.output
 
@@ -135,7 +138,7 @@ def test_two_files_of_one_name_do_not_overwrite_each_other(tmp_path: Path) -> No
     [
         (b'[{"role": "user",\n "content": }]', "line 2, column 13: could not be read: Expecting value"),
         (b'[\n"\xc3\xa9\xff"]', "line 2, column 3: could not be read: not UTF-8"),
-        (b'{"role": "user"}', "line 1, column 1: could not be read: neither a list of messages nor a request body"),
+        (b'{"role": "user"}', "line 1, column 1: could not be read: neither a list of messages nor an object"),
         (b"[" * 100_000, "line 1, column 1: could not be read: nested too deep"),
         (b"[1" + b"0" * 5000 + b"]", "line 1, column 1: could not be read: Exceeds the limit"),
         (

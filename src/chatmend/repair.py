@@ -9,7 +9,7 @@ from chatmend.changes import Change, Effect
 from chatmend.dialects import DIALECTS, Dialect, Scan, recognise
 from chatmend.errors import ReplayError, TranscriptError
 from chatmend.policy import Policy
-from chatmend.report import report
+from chatmend.report import Reported
 from chatmend.request import first_pass, last_pass
 from chatmend.rules import RULES, Context, Request
 from chatmend.targets import Limits, Target, resolve
@@ -28,7 +28,7 @@ _ALWAYS = frozenset({"emptied-window", "leading-assistant"})
 
 
 @dataclass(frozen=True, slots=True)
-class Repaired:
+class Repaired(Reported):
     """A transcript ready to send, with the account of what was done to it."""
 
     messages: Messages
@@ -40,21 +40,13 @@ class Repaired:
     tools: object = None
     """The declared tools: the caller's own, or the minimal declaration that the history needs."""
 
-    def report(self) -> str:
-        """The account for people: one line a change."""
-        return report(self.changes)
-
 
 @dataclass(frozen=True, slots=True)
-class RepairedRequest:
+class RepairedRequest(Reported):
     """A request body ready to send, with the account of what was done to it."""
 
     body: dict[str, Any]
     changes: tuple[Change, ...] = ()
-
-    def report(self) -> str:
-        """The account for people: one line a change."""
-        return report(self.changes)
 
 
 def repair(  # noqa: PLR0913 - what stands beside the messages counts

@@ -1,4 +1,4 @@
-"""Neighbours of the same role, for a target that wants user and assistant in turn.
+r"""Neighbours of the same role, for a target that wants user and assistant in turn.
 
 Why: ``Conversation roles must alternate user/assistant/user/assistant/...`` (chat templates); ``After the (optional) system
 message(s), user or tool message(s) should alternate with assistant message(s).`` (Perplexity).
@@ -6,8 +6,11 @@ message(s), user or tool message(s) should alternate with assistant message(s).`
 Repair: they become one message, part by part, in order. ``Policy(turns="insert")`` puts ``[continued]`` of the other role
 between them instead. Where no user message may follow a tool result, ``[continued]`` of the assistant stands between.
 
-Before: user ``a``, user ``b``
-After: user ``a`` and ``b`` in one message
+Before (strict):
+    [{"role": "user", "content": "a"},
+     {"role": "user", "content": "b"}]
+After:
+    [{"role": "user", "content": "a\n\nb"}]
 """
 
 from __future__ import annotations

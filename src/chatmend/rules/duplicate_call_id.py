@@ -6,8 +6,22 @@ message`` (Mistral). Some servers say ``call_0`` on every turn.
 Repair: the first keeps its id; a later one gets the id with a hash behind it, and its result with it. Results answer
 calls of one id in their order. Targets that take repeated ids keep them.
 
-Before: ``call_0`` ... ``call_0``
-After: ``call_0`` ... ``call_0_5rT2aB9x``
+Before (anthropic/claude-sonnet-4-5):
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": null, "tool_calls": [
+         {"id": "call_0", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+     {"role": "tool", "tool_call_id": "call_0", "content": "one"},
+     {"role": "assistant", "content": null, "tool_calls": [
+         {"id": "call_0", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+     {"role": "tool", "tool_call_id": "call_0", "content": "two"}]
+After:
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": null, "tool_calls": [
+         {"id": "call_0", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+     {"role": "tool", "tool_call_id": "call_0", "content": "one"},
+     {"role": "assistant", "content": null, "tool_calls": [
+         {"id": "call_0_GFXE8n8C", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+     {"role": "tool", "tool_call_id": "call_0_GFXE8n8C", "content": "two"}]
 """
 
 from __future__ import annotations

@@ -5,8 +5,16 @@ was sent changes.
 
 Repair: ``[continued]`` in the user's name.
 
-Before: assistant ``a``, (a dropped message), assistant ``b``
-After: assistant ``a``, user ``[continued]``, assistant ``b``
+Before (openai/gpt-4o, Policy.drop_instead_of_note()):
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": "a"},
+     {"role": "tool", "tool_call_id": "call_gone", "content": "r"},
+     {"role": "assistant", "content": "b"}]
+After:
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": "a"},
+     {"role": "user", "content": "[continued]"},
+     {"role": "assistant", "content": "b"}]
 """
 
 from __future__ import annotations

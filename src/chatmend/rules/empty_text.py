@@ -7,8 +7,19 @@ Repair: an empty part goes, its cache marker moves to the part before. A message
 the only one of its kind in its window: then ``[continued]`` keeps the turn. A blank text between other parts of an
 assistant message stays, because providers write those themselves.
 
-Before: ``[{"type": "text", "text": "  "}, {"type": "image_url", ...}]``
-After: ``[{"type": "image_url", ...}]``
+Before (anthropic/claude-sonnet-4-5):
+    [{"role": "user", "content": [{"type": "text", "text": "  "}, {"type": "text", "text": "hi"}]}]
+After:
+    [{"role": "user", "content": [{"type": "text", "text": "hi"}]}]
+
+Before (bedrock/us.amazon.nova-pro-v1:0):
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": ""},
+     {"role": "user", "content": "on"}]
+After:
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": "[continued]"},
+     {"role": "user", "content": "on"}]
 """
 
 from __future__ import annotations

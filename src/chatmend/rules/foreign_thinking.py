@@ -6,8 +6,16 @@ Why: ``messages.2.content.0.thinking.signature: Field required`` and ``Invalid `
 Repair: the block is left out and reported. It is never turned into words of the assistant. Signed thinking of the same
 provider is never touched, with or without text.
 
-Before: ``[{"type": "thinking", "thinking": "t", "signature": ""}, {"type": "text", "text": "answer"}]``
-After: ``[{"type": "text", "text": "answer"}]``
+Before (anthropic/claude-sonnet-4-5):
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": [
+         {"type": "thinking", "thinking": "t", "signature": ""},
+         {"type": "text", "text": "answer"}]},
+     {"role": "user", "content": "on"}]
+After:
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": [{"type": "text", "text": "answer"}]},
+     {"role": "user", "content": "on"}]
 """
 
 from __future__ import annotations

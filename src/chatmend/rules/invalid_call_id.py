@@ -7,8 +7,27 @@ of 9.`` (Mistral).
 Repair: an id made of the legal characters of the old one and a hash of it, so that two ids never become one; the results
 are renamed along. It depends on this id and on earlier ones, never on later ones. Legal ids stay.
 
-Before: ``functions.bash:0``
-After: ``functions_bash_0_nDq0zP5d``
+Before (anthropic/claude-sonnet-4-5):
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": null, "tool_calls": [
+         {"id": "functions.bash:0", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+     {"role": "tool", "tool_call_id": "functions.bash:0", "content": "done"}]
+After:
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": null, "tool_calls": [
+         {"id": "functions_bash_0_0CskT9pA", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+     {"role": "tool", "tool_call_id": "functions_bash_0_0CskT9pA", "content": "done"}]
+
+Before (openai/gpt-4o):
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": null, "tool_calls": [
+         {"id": "call_0123456789012345678901234567890123456789", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+     {"role": "tool", "tool_call_id": "call_0123456789012345678901234567890123456789", "content": "done"}]
+After:
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": null, "tool_calls": [
+         {"id": "call_01234567890123456789012345_u1U3ZjOV", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+     {"role": "tool", "tool_call_id": "call_01234567890123456789012345_u1U3ZjOV", "content": "done"}]
 """
 
 from __future__ import annotations

@@ -6,8 +6,16 @@ happens after a turn of another model, and with OpenRouter, which puts ids in th
 Repair: a signature that cannot be one is left out. On a model that requires signatures, the first call of a message gets
 the value that Google documents for calls that another model made: ``skip_thought_signature_validator``.
 
-Before: ``"extra_content": {"google": {"thought_signature": "msg_not_base64!"}}``
-After: the key is gone
+Before (gemini/gemini-2.5-flash):
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": null, "tool_calls": [
+         {"id": "call_a", "type": "function", "function": {"name": "f", "arguments": "{}"}, "extra_content": {"google": {"thought_signature": "msg_not_base64!"}}}]},
+     {"role": "tool", "tool_call_id": "call_a", "content": "done"}]
+After:
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": null, "tool_calls": [
+         {"id": "call_a", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+     {"role": "tool", "tool_call_id": "call_a", "content": "done"}]
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tool arguments that are not what the target can read: no JSON, no object, no text.
+r"""Tool arguments that are not what the target can read: no JSON, no object, no text.
 
 Why: ``tool_use.input: Input should be a valid dictionary`` (Anthropic); ``expected a string, but got an object instead``
 (OpenAI). A stream was cut off in the middle of a call.
@@ -6,8 +6,16 @@ Why: ``tool_use.input: Input should be a valid dictionary`` (Anthropic); ``expec
 Repair: what is no JSON object is kept whole under one constant key; nothing at all becomes ``{}``; an object becomes its
 JSON text where a text is wanted.
 
-Before: ``{"path": "a.txt", "content": "hel``
-After: ``{"_raw_arguments": "{\\"path\\": \\"a.txt\\", \\"content\\": \\"hel"}``
+Before (anthropic/claude-sonnet-4-5):
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": null, "tool_calls": [
+         {"id": "call_a", "type": "function", "function": {"name": "write", "arguments": "{\"path\": \"a.txt\", \"content\": \"hel"}}]},
+     {"role": "tool", "tool_call_id": "call_a", "content": "cut off"}]
+After:
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": null, "tool_calls": [
+         {"id": "call_a", "type": "function", "function": {"name": "write", "arguments": "{\"_raw_arguments\": \"{\\\"path\\\": \\\"a.txt\\\", \\\"content\\\": \\\"hel\"}"}}]},
+     {"role": "tool", "tool_call_id": "call_a", "content": "cut off"}]
 """
 
 from __future__ import annotations

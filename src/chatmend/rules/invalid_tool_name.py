@@ -4,8 +4,16 @@ Why: ``Invalid 'messages[1].tool_calls[0].function.name': string does not match 
 
 Repair: characters outside the pattern become ``_``, what is too long ends in a hash of the whole name.
 
-Before: ``web.search``
-After: ``web_search``
+Before (openai/gpt-4o):
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": null, "tool_calls": [
+         {"id": "call_a", "type": "function", "function": {"name": "web.search", "arguments": "{}"}}]},
+     {"role": "tool", "tool_call_id": "call_a", "content": "found"}]
+After:
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": null, "tool_calls": [
+         {"id": "call_a", "type": "function", "function": {"name": "web_search", "arguments": "{}"}}]},
+     {"role": "tool", "tool_call_id": "call_a", "content": "found"}]
 """
 
 from __future__ import annotations

@@ -5,8 +5,13 @@ Why: ``A conversation must start with a user message.`` (Bedrock); ``No user que
 
 Repair: ``[continued]`` in the user's name at the front, or behind the first window where any user message will do.
 
-Before: assistant ``I'll search``
-After: user ``[continued]``, assistant ``I'll search``
+Before (bedrock/us.amazon.nova-pro-v1:0):
+    [{"role": "assistant", "content": "I'll search"},
+     {"role": "user", "content": "do"}]
+After:
+    [{"role": "user", "content": "[continued]"},
+     {"role": "assistant", "content": "I'll search"},
+     {"role": "user", "content": "do"}]
 """
 
 from __future__ import annotations

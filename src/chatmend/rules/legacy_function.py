@@ -6,8 +6,15 @@ its answer becomes an orphan.
 Repair: the call becomes a tool call with an id made from what it says, the answer the result of the nearest call of
 that name before it.
 
-Before: ``{"role": "assistant", "content": null, "function_call": {"name": "now", "arguments": "{}"}}``
-After: ``{"role": "assistant", "content": null, "tool_calls": [{"id": "...", "type": "function", ...}]}``
+Before (mistral/mistral-large-latest):
+    [{"role": "user", "content": "time?"},
+     {"role": "assistant", "content": null, "function_call": {"name": "now", "arguments": "{}"}},
+     {"role": "function", "name": "now", "content": "noon"}]
+After:
+    [{"role": "user", "content": "time?"},
+     {"role": "assistant", "content": null, "tool_calls": [
+         {"id": "Baazr3hUM", "type": "function", "function": {"name": "now", "arguments": "{}"}}]},
+     {"role": "tool", "content": "noon", "tool_call_id": "Baazr3hUM"}]
 """
 
 from __future__ import annotations

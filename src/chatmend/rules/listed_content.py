@@ -1,12 +1,22 @@
-"""A list of parts where the target takes plain text only.
+r"""A list of parts where the target takes plain text only.
 
 Why: ``'messages.3' : for 'role:tool' the following must be satisfied[('messages.3.content' : value must be a string)]``
 (Groq); chat templates that join strings.
 
 Repair: texts are joined with a blank line between; a list with anything else than text in it is left.
 
-Before: ``[{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]``
-After: ``"a\\\\n\\\\nb"``
+Before (groq/llama-3.3-70b-versatile):
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": null, "tool_calls": [
+         {"id": "call_a", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+     {"role": "tool", "tool_call_id": "call_a", "content": [
+         {"type": "text", "text": "a"},
+         {"type": "text", "text": "b"}]}]
+After:
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": null, "tool_calls": [
+         {"id": "call_a", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+     {"role": "tool", "tool_call_id": "call_a", "content": "a\n\nb"}]
 """
 
 from __future__ import annotations

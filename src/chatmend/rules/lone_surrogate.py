@@ -1,13 +1,15 @@
-"""Half of a character: a UTF-16 surrogate without its other half, anywhere in a message.
+r"""Half of a character: a UTF-16 surrogate without its other half, anywhere in a message.
 
 Why: the request cannot be encoded at all, or is refused: ``The request body is not valid JSON: no low surrogate in
 string`` (Anthropic). Truncation by UTF-16 length cuts emoji in two.
 
-Repair: U+FFFD in its place, in text, results, names, parsed arguments (their ``\\\\ud83d`` escapes too), unknown keys. Two
+Repair: U+FFFD in its place, in text, results, names, parsed arguments (their ``\ud83d`` escapes too), unknown keys. Two
 halves that stand together become their character.
 
-Before: ``go \\\\ud83d``
-After: ``go \\\\ufffd``
+Before (openai/gpt-4o):
+    [{"role": "user", "content": "go \ud83d"}]
+After:
+    [{"role": "user", "content": "go \ufffd"}]
 """
 
 from __future__ import annotations

@@ -6,8 +6,14 @@ Why: ``Invalid type for 'messages[1].tool_calls[0]'`` (OpenAI); ``tool_use block
 Repair: a missing type or name is filled in (``unknown_tool``); what is no call at all, or stands where no call may be,
 is told as text. An empty ``tool_calls`` list is left out.
 
-Before: ``{"role": "assistant", "content": "x", "tool_calls": []}``
-After: ``{"role": "assistant", "content": "x"}``
+Before (openai/gpt-4o):
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": "x", "tool_calls": []},
+     {"role": "user", "content": "on"}]
+After:
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": "x"},
+     {"role": "user", "content": "on"}]
 """
 
 from __future__ import annotations

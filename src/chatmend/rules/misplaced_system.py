@@ -7,8 +7,16 @@ Repair: in mid-conversation it is told in place, as a user message under a const
 first bytes of the prompt at every turn. A model that takes it there gets it behind the user's turn. Several at the front
 become one where only one is taken. ``Policy(system="hoist")`` moves all to the front.
 
-Before: ``..., {"role": "system", "content": "new rule"}, ...``
-After: ``..., {"role": "user", "content": "System message at this point of the conversation: new rule"}, ...``
+Before (mistral/mistral-large-latest):
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": "yes"},
+     {"role": "system", "content": "new rule"},
+     {"role": "user", "content": "on"}]
+After:
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": "yes"},
+     {"role": "user", "content": "System message at this point of the conversation: new rule"},
+     {"role": "user", "content": "on"}]
 """
 
 from __future__ import annotations

@@ -5,8 +5,16 @@ Why: ``Missing required parameter: 'messages[2].tool_call_id'.`` (OpenAI); witho
 Repair: the call gets an id that is a hash of its name, its arguments and how often the same was called before; results
 without an id answer the calls without an id in their order.
 
-Before: ``{"tool_calls": [{"type": "function", "function": {"name": "f", "arguments": "{}"}}]}``
-After: ``{"tool_calls": [{"id": "f_...", "type": "function", "function": {"name": "f", "arguments": "{}"}}]}``
+Before (openai/gpt-4o):
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": null, "tool_calls": [
+         {"type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+     {"role": "tool", "content": "done"}]
+After:
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": null, "tool_calls": [
+         {"id": "f_QbizrKTv", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+     {"role": "tool", "content": "done", "tool_call_id": "f_QbizrKTv"}]
 """
 
 from __future__ import annotations

@@ -5,8 +5,16 @@ reasoning_content is missing in assistant tool call message at index 1`` (Kimi).
 
 Repair: a blank one. What was really thought is gone; nothing is invented in its place.
 
-Before: ``{"role": "assistant", "tool_calls": [...]}``
-After: ``{"role": "assistant", "reasoning_content": " ", "tool_calls": [...]}``
+Before (moonshot/kimi-k2-thinking):
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": null, "reasoning_content": "", "tool_calls": [
+         {"id": "call_a", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+     {"role": "tool", "tool_call_id": "call_a", "content": "done"}]
+After:
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": null, "reasoning_content": " ", "tool_calls": [
+         {"id": "call_a", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+     {"role": "tool", "tool_call_id": "call_a", "content": "done"}]
 """
 
 from __future__ import annotations

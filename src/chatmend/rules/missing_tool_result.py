@@ -7,8 +7,17 @@ user interrupted, the history was cut.
 Repair: a constant, neutral result: ``No result was recorded for this tool call.`` It claims nothing about why. Where the
 target takes open calls at the very end, they stay open.
 
-Before: call ``call_a``, user ``mid``
-After: call ``call_a``, result ``No result was recorded for this tool call.``, user ``mid``
+Before (openai/gpt-4o):
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": null, "tool_calls": [
+         {"id": "call_a", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+     {"role": "user", "content": "mid"}]
+After:
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": null, "tool_calls": [
+         {"id": "call_a", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+     {"role": "tool", "tool_call_id": "call_a", "content": "No result was recorded for this tool call."},
+     {"role": "user", "content": "mid"}]
 """
 
 from __future__ import annotations

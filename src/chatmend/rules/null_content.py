@@ -5,8 +5,10 @@ Why: ``Invalid value for 'content': expected a string, got null.`` (OpenAI); ``T
 
 Repair: the empty string, which the next rules fill where that is refused too.
 
-Before: ``{"role": "user", "content": null}``
-After: ``{"role": "user", "content": ""}``
+Before (openai/gpt-4o):
+    [{"role": "user", "content": null}]
+After:
+    [{"role": "user", "content": ""}]
 """
 
 from __future__ import annotations

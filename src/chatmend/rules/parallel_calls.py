@@ -4,8 +4,21 @@ Why: ``This model only supports single tool-calls at once!`` (Llama 3.x chat tem
 
 Repair: one message for each call, each followed by its result.
 
-Before: assistant ``tool_calls: [a, b]``, results of ``a`` and ``b``
-After: assistant ``tool_calls: [a]``, result of ``a``, assistant ``tool_calls: [b]``, result of ``b``
+Before (hosted_vllm/meta-llama/Llama-3.1-8B-Instruct):
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": null, "tool_calls": [
+         {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}},
+         {"id": "b", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+     {"role": "tool", "tool_call_id": "a", "content": "one"},
+     {"role": "tool", "tool_call_id": "b", "content": "two"}]
+After:
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": null, "tool_calls": [
+         {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+     {"role": "tool", "tool_call_id": "a", "content": "one"},
+     {"role": "assistant", "content": "", "tool_calls": [
+         {"id": "b", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+     {"role": "tool", "tool_call_id": "b", "content": "two"}]
 """
 
 from __future__ import annotations

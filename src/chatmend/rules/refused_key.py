@@ -6,8 +6,10 @@ Why: ``Unknown parameter: 'messages[1].reasoning'`` (OpenAI); ``property 'reason
 Repair: the key is left out. The name of a user is said in front of the text, where it carries meaning. Keys that begin
 with an underscore are private notes of the application, and are never sent to a target that is known.
 
-Before: ``{"role": "user", "name": "alice@x", "content": "hi"}``
-After: ``{"role": "user", "content": "alice@x: hi"}``
+Before (openai/gpt-4o):
+    [{"role": "user", "name": "alice@x y", "content": "hi"}]
+After:
+    [{"role": "user", "content": "alice@x y: hi"}]
 """
 
 from __future__ import annotations

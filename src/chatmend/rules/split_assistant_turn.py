@@ -6,8 +6,21 @@ Why: results must follow the message that holds their calls; a second assistant 
 Repair: the messages become one: all content in order, then all calls. A target that folds such messages itself is left
 to do so, unless words follow the calls.
 
-Before: assistant ``tool_calls: [a]``, assistant ``tool_calls: [b]``, results of ``a`` and ``b``
-After: assistant ``tool_calls: [a, b]``, results of ``a`` and ``b``
+Before (openai/gpt-4o):
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": null, "tool_calls": [
+         {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+     {"role": "assistant", "content": null, "tool_calls": [
+         {"id": "b", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+     {"role": "tool", "tool_call_id": "a", "content": "one"},
+     {"role": "tool", "tool_call_id": "b", "content": "two"}]
+After:
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": null, "tool_calls": [
+         {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}},
+         {"id": "b", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+     {"role": "tool", "tool_call_id": "a", "content": "one"},
+     {"role": "tool", "tool_call_id": "b", "content": "two"}]
 """
 
 from __future__ import annotations

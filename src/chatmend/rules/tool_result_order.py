@@ -4,8 +4,20 @@ Why: Gemini matches results to calls by name and position; LiteLLM's conversion 
 
 Repair: the results right behind the calls are sorted into the order of the calls.
 
-Before: calls ``a b c``, results ``c a b``
-After: calls ``a b c``, results ``a b c``
+Before (gemini/gemini-2.5-flash):
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": null, "tool_calls": [
+         {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}},
+         {"id": "b", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+     {"role": "tool", "tool_call_id": "b", "content": "two"},
+     {"role": "tool", "tool_call_id": "a", "content": "one"}]
+After:
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": null, "tool_calls": [
+         {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}},
+         {"id": "b", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+     {"role": "tool", "tool_call_id": "a", "content": "one"},
+     {"role": "tool", "tool_call_id": "b", "content": "two"}]
 """
 
 from __future__ import annotations

@@ -6,8 +6,13 @@ end with trailing whitespace`` (older Claude).
 
 Repair: ``[continued]`` in the user's name behind it; where only white space at the end is refused, that goes.
 
-Before: user ``go``, assistant ``partial answer``
-After: user ``go``, assistant ``partial answer``, user ``[continued]``
+Before (mistral/mistral-large-latest):
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": "partial answer"}]
+After:
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": "partial answer"},
+     {"role": "user", "content": "[continued]"}]
 """
 
 from __future__ import annotations

@@ -6,8 +6,10 @@ does not match any of the expected tags`` (Anthropic).
 Repair: a string becomes a text part, an image of another provider's dialect is written in this one's; anything else that
 has no readable type is told as text, as JSON. A part of a known type is never touched.
 
-Before: ``["look", {"text": "here"}]``
-After: ``[{"type": "text", "text": "look"}, {"type": "text", "text": "here"}]``
+Before (openai/gpt-4o):
+    [{"role": "user", "content": ["look", {"text": "here"}]}]
+After:
+    [{"role": "user", "content": ["look", {"text": "here", "type": "text"}]}]
 """
 
 from __future__ import annotations

@@ -6,8 +6,14 @@ Why: ``Invalid value: 'bogus'. Supported values are: 'system', 'assistant', 'use
 Repair: other spellings of a role (``model``, ``bot``, ``ai``, ``human``; ``developer`` where only ``system`` is known)
 get the target's word. A role with a meaning that nobody knows becomes a user message that starts with it.
 
-Before: ``{"role": "model", "content": "Hello"}``
-After: ``{"role": "assistant", "content": "Hello"}``
+Before (openai/gpt-4o):
+    [{"role": "user", "content": "hi"},
+     {"role": "model", "content": "Hello"},
+     {"role": "user", "content": "on"}]
+After:
+    [{"role": "user", "content": "hi"},
+     {"role": "assistant", "content": "Hello"},
+     {"role": "user", "content": "on"}]
 """
 
 from __future__ import annotations

@@ -1,12 +1,14 @@
-"""A message that is no object, or whose content is neither text nor a list of parts.
+r"""A message that is no object, or whose content is neither text nor a list of parts.
 
 Why: every provider refuses it: ``messages.0: Input does not match the expected shape.`` (Anthropic), ``Invalid type for
 'messages[0].content': expected one of a string or array of objects, but got an object instead.`` (OpenAI).
 
 Repair: what stands there becomes the text of the message (a user message where there is none), as JSON.
 
-Before: ``{"role": "user", "content": {"wrong": "format"}}``
-After: ``{"role": "user", "content": "{\\"wrong\\": \\"format\\"}"}``
+Before (openai/gpt-4o):
+    [{"role": "user", "content": {"wrong": "format"}}]
+After:
+    [{"role": "user", "content": "{\"wrong\": \"format\"}"}]
 """
 
 from __future__ import annotations

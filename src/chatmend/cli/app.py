@@ -1,0 +1,24 @@
+"""The Typer app: which commands there are. A new command is one file and one line here."""
+
+from __future__ import annotations
+
+import typer
+
+from chatmend.cli import check, explain, repair, rules
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_show_locals=False,  # locals are transcripts
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Repair LLM chat transcripts so that strict providers accept them, and say what was changed.",
+    epilog="Example: chatmend check chat.json --target anthropic/claude-sonnet-4-5",
+)
+
+app.command(epilog="Example: chatmend check chat.json sessions/ --target mistral/mistral-large-latest")(check.check)
+app.command(epilog="Example: chatmend repair sessions/ --target anthropic/claude-sonnet-4-5 --write")(repair.repair)
+app.command(epilog="Example: chatmend explain 'messages: text content blocks must be non-empty' --file chat.json")(
+    explain.explain
+)
+app.command(epilog="Example: chatmend rules")(rules.rules)

@@ -1,0 +1,39 @@
+"""``chatmend check``."""
+
+from __future__ import annotations
+
+import typer
+from rich.console import Console
+
+from chatmend.cli.account import Account
+from chatmend.cli.conversation import Order
+from chatmend.cli.options import Files, Quiet, TargetName, target_named
+from chatmend.cli.sources import Source, discover
+from chatmend.cli.walk import walk
+
+
+def check(*, files: Files, target: TargetName, quiet: Quiet = False) -> None:
+    """Say what a target would refuse and what a repair would do. No file is changed.
+
+    Exit status: 0 nothing found, 1 something found, 2 a file could not be read or the target is unknown.
+    """
+    order = Order(target_named(target))
+    with Account(Console(), quiet=quiet) as account:
+        discovery = discover(files, account.fault)
+        account.begin(discovery)
+        for source in discovery.sources:
+            _check(source, order, account)
+    account.summarise()
+    raise typer.Exit(account.status(found=bool(account.codes)))
+
+
+def _check(source: Source, order: Order, account: Account) -> None:
+    try:
+        with source.path.open("rb") as file:
+            first = 1
+            for block, seen in walk(source, file, order):
+                account.tell(source, seen, first)
+                account.advance(block.size)
+                first += seen.lines
+    except OSError as error:
+        account.fault(f"{source.path}: could not be read: {error.strerror}")

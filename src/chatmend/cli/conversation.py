@@ -1,0 +1,153 @@
+"""One stored conversation: its bytes, what a target would refuse in it, and the bytes that should stand there."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from chatmend import Target, TranscriptError, repair, repair_request
+from chatmend.cli.difference import difference
+from chatmend.cli.json_text import Conversation, spliced
+from chatmend.jsontext import parse
+from chatmend.report import is_left, line
+
+if TYPE_CHECKING:
+    from chatmend import Change
+
+
+class UnreadableError(Exception):
+    """No JSON, nothing that could be a conversation, or one that cannot be written; the text says where and why."""
+
+
+class NoConversationError(UnreadableError):
+    """JSON, but neither a list of messages nor an object with one under ``messages``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What a command wants to know of each conversation."""
+
+    target: Target
+    repairs: bool = False
+    """Whether the repaired text is wanted, not only the findings."""
+    differs: bool = False
+    """Whether the differences are wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A finding as the account tells it: it holds no word of the conversation, and travels between processes."""
+
+    code: str
+    rule: str
+    effect: str
+    text: str
+    left: bool
+    """Whether a repair leaves it as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """What was found in one conversation."""
+
+    findings: tuple[Finding, ...] = ()
+    written: bytes | None = None
+    """The repaired text; ``None`` where it would be the same."""
+    difference: str = ""
+
+
+def visit(raw: bytes, order: Order) -> Visit:
+    """Judge one conversation for a target.
+
+    Raises:
+        UnreadableError: the text cannot be read; ``line 2, column 3: ...``, counted inside ``raw``.
+    """
+    value = parsed(raw)
+    try:
+        becomes, changes = mended(value, order.target)
+        if becomes is value or not order.repairs:
+            return Visit(_findings(changes, order))
+        if order.differs:
+            return Visit(_findings(changes, order), difference=difference(value, becomes))
+        if isinstance(value, list) and not isinstance(becomes, list):
+            raise UnreadableError(
+                "line 1, column 1: cannot be repaired: the system prompt must stand beside the messages, for which a "
+                'bare list has no place; store it as {"messages": [...]}'
+            )
+        return Visit(_findings(changes, order), spliced(raw.decode(), value, becomes).encode())
+    except TranscriptError as error:
+        raise NoConversationError(f"line 1, column 1: could not be read: {error}") from error
+    except RecursionError as error:
+        raise UnreadableError("line 1, column 1: could not be read: nested too deep") from error
+
+
+def _findings(changes: tuple[Change, ...], order: Order) -> tuple[Finding, ...]:
+    told = sorted(changes, key=lambda change: (change.index is None, change.index or 0))
+    if not order.repairs or order.differs:
+        told = [replace(change, applied=False) for change in told]
+    return tuple(Finding(c.code, c.rule, c.effect.name.lower(), line(c), is_left(c)) for c in told)
+
+
+def parsed(raw: bytes) -> Conversation:
+    """The list of messages, or the object that holds one, that a JSON text says.
+
+    Raises:
+        UnreadableError: it says nothing of the kind.
+    """
+    row, column = 1, 1
+    try:
+        return _conversation(parse(raw.decode("utf-8-sig")))
+    except UnicodeDecodeError as error:
+        before = error.object[: error.start].decode("utf-8", "replace")
+        row, column, fault = before.count("\n") + 1, len(before) - before.rfind("\n"), "not UTF-8"
+    except json.JSONDecodeError as error:
+        row, column, fault = error.lineno, error.colno, error.msg
+        if fault == "Extra data":
+            fault += "; a file with one conversation per line is named .jsonl"
+    except ValueError as error:
+        fault = str(error)
+    raise UnreadableError(f"line {row}, column {column}: could not be read: {fault}")
+
+
+def _conversation(value: object) -> Conversation:
+    fault = "neither a list of messages nor an object with a list under 'messages'"
+    if isinstance(value, list):
+        if not value or not all(_is_conversation(item) for item in value):
+            return value
+        fault = "a list of conversations; write one per line into a .jsonl file"
+    elif isinstance(value, dict):
+        if isinstance(value.get("messages"), list):
+            return value
+        if foreign := [key for key in ("contents", "input") if isinstance(value.get(key), list)]:
+            fault = f"a request with {foreign[0]!r}; only requests with 'messages' can be read yet"
+    raise NoConversationError(f"line 1, column 1: could not be read: {fault}")
+
+
+def _is_conversation(item: object) -> bool:
+    return isinstance(item, list) or (isinstance(item, dict) and "messages" in item and "role" not in item)
+
+
+def mended(value: Conversation, target: Target) -> tuple[Conversation, tuple[Change, ...]]:
+    """A conversation as it should be sent, and what was changed.
+
+    An object that names its ``model`` or its ``tools`` is a request body: what it does not declare is not there. Any
+    other object, and a bare list, is a stored conversation: which tools were declared is not known, so not judged.
+    Of a list whose system prompt must stand beside the messages, an object comes back.
+    """
+    if isinstance(value, list):
+        done = repair(value, target)
+        if done.system is not None:
+            return {"system": done.system, "messages": done.messages}, done.changes
+        return done.messages, done.changes
+    if "model" in value or "tools" in value:
+        request = repair_request(value, target)
+        return request.body, request.changes
+    messages, system = value["messages"], value.get("system")
+    dialect = "anthropic_messages" if "system" in value else None
+    if not isinstance(messages, list):
+        raise TranscriptError("no list under 'messages'")
+    done = repair(messages, target, system=system, thinking=value.get("thinking"), dialect=dialect)
+    new: dict[str, object] = {"messages": done.messages} if done.messages is not messages else {}
+    new |= {"system": done.system} if done.system is not system else {}
+    return {**value, **new} if new else value, done.changes

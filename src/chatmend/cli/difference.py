@@ -1,0 +1,54 @@
+"""The differences between a conversation and its repaired form, message by message, for people to read."""
+
+from __future__ import annotations
+
+import json
+from difflib import SequenceMatcher, unified_diff
+from typing import TYPE_CHECKING
+
+from chatmend.jsontext import dumps
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from chatmend.cli.json_text import Conversation
+
+
+def difference(old: Conversation, new: Conversation) -> str:
+    """What changed, as hunks in the manner of ``diff -u``, each under the name of the message it begins at."""
+    old = {"messages": old} if isinstance(old, list) else old
+    new = {"messages": new} if isinstance(new, list) else new
+    return "".join(
+        hunk
+        for key, value in new.items()
+        if value is not (before := old.get(key))
+        for hunk in _hunks(key, before, value)
+    )
+
+
+def _hunks(name: str, old: object, new: object) -> Iterator[str]:
+    if not isinstance(old, list) or not isinstance(new, list):
+        yield _hunk(name, [] if old is None else [old], [new])
+        return
+    # Messages that were not changed are the same objects, so identities are all that needs comparing.
+    matcher = SequenceMatcher(None, [id(item) for item in old], [id(item) for item in new], autojunk=False)
+    for tag, start, stop, to_start, to_stop in matcher.get_opcodes():
+        if tag != "equal":
+            yield _hunk(f"{name}[{start}]", old[start:stop], new[to_start:to_stop])
+
+
+def _hunk(name: str, old: list[object], new: list[object]) -> str:
+    lines = unified_diff(_lines(old), _lines(new), lineterm="", n=3)
+    body = [line for line in list(lines)[2:] if not line.startswith("@@")]
+    return "".join(f"{line}\n" for line in [f"@@ {name} @@", *body])
+
+
+def _lines(values: list[object]) -> list[str]:
+    return [line for value in values for line in _pretty(value).split("\n")]
+
+
+def _pretty(value: object) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False, indent=2)
+    except (RecursionError, TypeError, ValueError):
+        return dumps(value)

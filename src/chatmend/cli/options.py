@@ -1,0 +1,63 @@
+"""What several commands take: files and a target."""
+
+from __future__ import annotations
+
+from difflib import SequenceMatcher, get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from chatmend import TargetError, resolve
+from chatmend.cli.terminal import say, stop
+from chatmend.targets import known_providers
+
+if TYPE_CHECKING:
+    from chatmend import Target
+
+_SURELY_MEANT = 0.85
+"""Likeness from which an unknown provider's name is taken for a misspelt one, and not for a provider without table."""
+
+Files = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="FILE",
+        help="JSON: a list of messages, or an object with 'messages' (a request body). JSONL (.jsonl, .ndjson): one "
+        "conversation per line. A directory: every such file in it.",
+        show_default=False,
+    ),
+]
+TargetName = Annotated[
+    str,
+    typer.Option(
+        "--target",
+        "-t",
+        metavar="TARGET",
+        help="Where it will be sent: provider/model as LiteLLM writes it, or a provider alone. "
+        "'chatmend rules --targets' lists the providers.",
+        show_default=False,
+    ),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the summary and faults only.")]
+
+
+def target_named(name: str) -> Target:
+    """The target that a name means; a name without a table is said to be one, on standard error.
+
+    Raises:
+        typer.Exit: there is no such target, or its provider is misspelt.
+    """
+    try:
+        target = resolve(name)
+    except TargetError as error:
+        raise stop(f"{error} ('chatmend rules --targets' lists the providers)") from error
+    provider = name.strip().partition("/")[0].lower()
+    if target.provider == "other" and provider != "other":
+        near = get_close_matches(provider, known_providers(), 1)
+        hint = f"; did you mean {near[0]!r}?" if near else "."
+        if near and SequenceMatcher(None, provider, near[0]).ratio() >= _SURELY_MEANT:
+            raise stop(f"no table for {provider!r}{hint} ('--target other' judges no more than any provider refuses)")
+        text = f"no table for {provider!r}{hint} Read as 'other', for which nearly nothing is judged."
+        say(Console(stderr=True), text, "yellow")
+    return target

@@ -1,0 +1,192 @@
+"""``chatmend repair``."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from chatmend.cli.account import Account
+from chatmend.cli.conversation import Order
+from chatmend.cli.options import Files, Quiet, TargetName, target_named
+from chatmend.cli.rewrite import NotWrittenError, opened_without_links, refuse_read_only, rewriting
+from chatmend.cli.sources import Source, discover
+from chatmend.cli.terminal import say, stop
+from chatmend.cli.walk import walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from chatmend.cli.conversation import Visit
+
+
+class _UnreadError(Exception):
+    """Some of a file could not be read, so it is not written."""
+
+
+_COLOURS = {"-": "red", "+": "green", "@": "cyan"}
+
+
+def repair(  # noqa: PLR0913 - a command's options
+    *,
+    files: Files,
+    target: TargetName,
+    write: Annotated[bool, typer.Option("--write", "-w", help="Replace each file by its repaired form.")] = False,
+    backup: Annotated[bool, typer.Option("--backup", help="With --write: keep the old file as FILE.bak.")] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Write the files into this directory, each under its own name; the originals stay.",
+            show_default=False,
+        ),
+    ] = None,
+    diff: Annotated[bool, typer.Option("--diff", "-d", help="Show what would change; write nothing.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Repair transcripts for a target, and say what was changed.
+
+    Without --write, --out or --diff one file goes to standard output. What is sound keeps its bytes; a file that needs
+    no change is not touched; a file that cannot be read to its end is not written.
+
+    Exit status: 0 all repaired, 1 something was found and left as it is, 2 a file could not be read or written or the
+    target is unknown.
+    """
+    if [write, out is not None, diff].count(True) > 1:
+        raise stop("take one of --write, --out and --diff")
+    if backup and not write:
+        raise stop("--backup goes with --write")
+    order, goal = Order(target_named(target), repairs=True, differs=diff), _Goal(out, write=write, backup=backup)
+    with Account(Console(stderr=not write and out is None), quiet=quiet) as account:
+        for source in _sources(files, out, account, alone=not (write or diff or out)):
+            _repair(source, order, account, goal)
+    account.summarise(wrote="written" if write or out else "")
+    raise typer.Exit(account.status(found=bool(account.left)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Goal:
+    """Where a repaired text goes: in place of the old one, into a directory, or to standard output."""
+
+    out: Path | None
+    write: bool
+    backup: bool
+
+
+def _repair(source: Source, order: Order, account: Account, goal: _Goal) -> None:
+    """Repair one file; a fault is named, and leaves it unwritten."""
+    try:
+        if order.differs:
+            _show(source, order, account)
+        elif goal.write:
+            account.written += _replace(source, order, account, backup=goal.backup)
+        elif goal.out:
+            account.written += _place(source, goal.out / source.inside, order, account)
+        else:
+            _print(source, order, account)
+    except _UnreadError:
+        if source.has_lines:
+            account.fault(f"{source.path}: not written; mend or take out what could not be read")
+    except NotWrittenError as error:
+        account.fault(f"{source.path}: {error}")
+    except OSError as error:
+        account.fault(f"{source.path}: could not be read or written: {error.strerror}{_elsewhere(source, error)}")
+
+
+def _elsewhere(source: Source, error: OSError) -> str:
+    """The directory that a fault is about, where it is not about the file itself."""
+    about = Path(error.filename) if isinstance(error.filename, str) else source.path
+    return "" if about == source.path else f" ({about.parent})"
+
+
+def _sources(files: list[Path], out: Path | None, account: Account, *, alone: bool) -> list[Source]:
+    """The files that the command is about.
+
+    Raises:
+        typer.Exit: there are several, and they do not fit where they should go.
+    """
+    if alone and (len(files) > 1 or files[0].is_dir()):
+        raise stop(
+            "several files do not fit on standard output; replace them with --write, or name a directory for the "
+            "repaired ones: --out repaired/ (--diff shows what would change)"
+        )
+    discovery = discover(files, account.fault, without=out)
+    for inside, number in Counter(source.inside for source in discovery.sources if out).items():
+        if number > 1:
+            raise stop(
+                f"two files are named {str(inside)!r} and would overwrite each other in {out}; repair them one at a "
+                "time"
+            )
+    account.begin(discovery)
+    return discovery.sources
+
+
+def _pieces(source: Source, file: IO[bytes], order: Order, account: Account) -> Iterator[tuple[bytes, Visit | None]]:
+    """The text of a file line by line, or in one piece, and what was found in each, if anything was.
+
+    Raises:
+        _UnreadError: at the end, if some of it could not be read, which was told.
+    """
+    faults, first = account.faults, 1
+    for block, seen in walk(source, file, order):
+        account.tell(source, seen, first)
+        for number, raw in enumerate(block.pieces(file, lines=source.has_lines)):
+            yield raw, seen.visits.get(number)
+        account.advance(block.size)
+        first += seen.lines
+    if account.faults > faults:
+        raise _UnreadError
+
+
+def _replace(source: Source, order: Order, account: Account, *, backup: bool) -> bool:
+    """Put the repaired file in the place of the old one; whether there was anything to repair."""
+    with opened_without_links(source.path) as file, rewriting(file, source.path, in_place=True) as new:
+        for raw, visit in _pieces(source, file, order, account):
+            if visit is None or visit.written is None:
+                new.keep(raw)
+            else:
+                refuse_read_only(source.path)
+                new.put(visit.written)
+        return new.finish(backup=backup)
+
+
+def _place(source: Source, path: Path, order: Order, account: Account) -> bool:
+    """Put the repaired file elsewhere; whether it holds a conversation at all."""
+    conversations = account.conversations
+    with source.path.open("rb") as file:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with rewriting(file, path, in_place=False) as new:
+            for raw, visit in _pieces(source, file, order, account):
+                if visit is None or visit.written is None:
+                    new.keep(raw)
+                else:
+                    new.put(visit.written)
+            return (not source.found or account.conversations > conversations) and new.finish()
+
+
+def _show(source: Source, order: Order, account: Account) -> None:
+    """Print what would change, without what a terminal would obey."""
+    console = Console()
+    with source.path.open("rb") as file:
+        for number, (_, visit) in enumerate(_pieces(source, file, order, account), 1):
+            if visit and visit.difference:
+                name = source.title(number)
+                for text in (f"--- {name}", f"+++ {name} (repaired)", *visit.difference.splitlines()):
+                    say(console, text, _COLOURS.get(text[:1], ""))
+
+
+def _print(source: Source, order: Order, account: Account) -> None:
+    """Print one file repaired, when all of it is."""
+    with source.path.open("rb") as file, tempfile.TemporaryFile() as new:
+        for raw, visit in _pieces(source, file, order, account):
+            new.write(raw if visit is None or visit.written is None else visit.written)
+        new.seek(0)
+        shutil.copyfileobj(new, sys.stdout.buffer)
+        sys.stdout.buffer.flush()

@@ -1,0 +1,128 @@
+"""The files that a command is about: those named, and all conversations in the directories named."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+_LINES = frozenset({".jsonl", ".ndjson"})
+_KNOWN = _LINES | {".json"}
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file with conversations."""
+
+    path: Path
+    inside: Path
+    """Where it lies inside the directory that was named; of a file that was named itself its name."""
+    found: bool
+    """Whether it was found in a directory. What holds no conversation is passed over there, and a fault if named."""
+    size: int = 0
+    """Bytes."""
+
+    @property
+    def has_lines(self) -> bool:
+        """Whether it holds one conversation a line."""
+        return self.path.suffix.lower() in _LINES
+
+    def title(self, line: int) -> str:
+        """How the conversation that begins in a line is called."""
+        return f"{self.path}: line {line}" if self.has_lines else str(self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """What was found under the names that a command was given."""
+
+    sources: list[Source]
+    links: int = 0
+    """Symbolic links in directories, which are not followed."""
+
+
+def discover(names: Iterable[Path], fault: Callable[[str], None], *, without: Path | None = None) -> Discovery:
+    """Every file that is named, and every ``.json``, ``.jsonl`` and ``.ndjson`` file below a directory that is named.
+
+    Hidden files and directories, symbolic links in directories, and the directory ``without`` are passed over.
+    """
+    sources: list[Source] = []
+    links = 0
+    for name in names:
+        if not name.is_dir():
+            sources.append(Source(name, Path(name.name), found=False, size=_size(name)))
+            continue
+        for path in _below(name, fault, without):
+            if path.is_symlink():
+                links += 1
+            else:
+                sources.append(Source(path, path.relative_to(name), found=True, size=_size(path)))
+    return Discovery(sources, links)
+
+
+def _below(root: Path, fault: Callable[[str], None], without: Path | None) -> Iterator[Path]:
+    def name_it(error: OSError) -> None:
+        fault(f"{error.filename}: could not be read: {error.strerror}")
+
+    apart = without.resolve() if without else None
+    for folder, folders, files in os.walk(root, onerror=name_it):
+        here = Path(folder)
+        folders[:] = sorted(name for name in folders if name[0] != "." and (here / name).resolve() != apart)
+        for name in sorted(files):
+            path = here / name
+            if name[0] != "." and path.suffix.lower() in _KNOWN:
+                yield path
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A part of a file that begins and ends with whole lines."""
+
+    start: int
+    stop: int
+    """Offsets in bytes."""
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return self.stop - self.start
+
+    def pieces(self, file: IO[bytes], *, lines: bool) -> list[bytes]:
+        """The lines of the block, each with its end; or else all of it."""
+        file.seek(self.start)
+        text = file.read(self.size)
+        return BytesIO(text).readlines() if lines else [text]  # a carriage return alone ends no line
+
+
+def blocks(source: Source, file: IO[bytes]) -> Iterator[Block]:
+    """The blocks of a file: some lines of JSONL at a time, or else all of it.
+
+    Raises:
+        OSError: it is a pipe or a device, in which one cannot go back.
+    """
+    state = os.fstat(file.fileno())
+    if not stat.S_ISREG(state.st_mode):
+        raise OSError(errno.EINVAL, "not a regular file; redirect it into one first")
+    at, size = 0, state.st_size
+    if not source.has_lines:
+        yield Block(0, size)
+        return
+    while at < size:
+        file.seek(min(at + _BLOCK, size))
+        file.readline()
+        yield Block(at, at := file.tell())

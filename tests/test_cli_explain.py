@@ -1,0 +1,169 @@
+"""``chatmend explain``: from what a provider answered to the page, and to the place in a file."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from typer.testing import CliRunner
+
+from chatmend.cli import app
+from chatmend.manuals import manuals
+from chatmend.refusals import search, topics
+from tests import corpus
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from typer.testing import Result
+
+CALL = {"id": "toolu_01", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+OPEN = [
+    {"role": "user", "content": "go"},
+    {"role": "assistant", "content": "", "tool_calls": [CALL]},
+    {"role": "user", "content": "hurry"},
+]
+UNANSWERED = "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_01. Each ..."
+REFUSED = [row for row in corpus.rows("requests_rejected") if row["category"] == "messages"]
+
+
+def run(*words: object, stdin: str = "") -> Result:
+    return CliRunner().invoke(app, ["explain", *map(str, words)], input=stdin)
+
+
+def stored(path: Path, *values: object) -> Path:
+    path.write_text("\n".join(map(json.dumps, values)), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "page"),
+    [
+        (UNANSWERED, "TOOL007"),
+        ("messages.1:  ids were found without  blocks immediately after: toolu_01", "TOOL007"),
+        ("Tool call id was call_abc but must be a-z, A-Z, 0-9, with a length of 9.", "TOOL010"),
+        ("Invalid parameter: messages with role 'tool' must be a response to a preceeding message with", "TOOL005"),
+        (
+            "user or tool message(s) should alternate with assistant message(s).",
+            "TURN004",
+        ),
+        ("jinja2.exceptions.TemplateError: Conversation roles must alternate user/assistant/...", "TURN004"),
+        ("Unexpected role 'system' after role 'assistant'", "SYS001"),
+        ("A maximum of 4 blocks with cache_control may be provided. Found 5.", "CACHE001"),
+        ("litellm.BadRequestError: AnthropicException - messages: text content blocks must be non-empty", "TEXT004"),
+        ("prompt is too long: 214513 tokens > 200000 maximum", "too-long"),
+        ("Incorrect API key provided: sk-...", "access"),
+        ("Rate limit reached for gpt-4o", "rate"),
+        ("Invalid schema for function 'f': schema must be a JSON Schema of 'type: \"object\"'", "tools"),
+    ],
+)
+def test_what_a_provider_says_leads_to_its_page(text: str, page: str) -> None:
+    body = json.dumps({"error": {"message": text, "type": "invalid_request_error"}})
+    wrapped = json.dumps({"error": {"message": "Provider returned error", "metadata": {"raw": body}}})
+    for pasted in (text, text.upper(), body, wrapped, f"Traceback ...\n  {text}\n"):
+        found = search(pasted)
+        assert found, pasted
+        assert found.pages[0] == page, pasted
+
+
+@pytest.mark.skipif(not REFUSED, reason="the recorded requests are not at hand")
+@pytest.mark.parametrize("row", REFUSED, ids=lambda row: row["id"])
+def test_every_recorded_refusal_of_messages_finds_its_page(row: dict[str, Any]) -> None:
+    body = row["response_body"]
+    done = run("-", stdin=body if isinstance(body, str) else json.dumps(body))
+    found = search(body if isinstance(body, str) else json.dumps(body))
+    assert found
+    page = manuals()[found.pages[0]] if found.pages[0] in manuals() else topics()[found.pages[0]]
+    assert done.exit_code == 0
+    assert "Why: " in done.stdout
+    assert (page.name if found.pages[0] in manuals() else page.title) in done.stdout  # type: ignore[union-attr]
+
+
+@pytest.mark.skipif(not REFUSED, reason="the recorded requests are not at hand")
+@pytest.mark.parametrize("row", [row for row in REFUSED if row["format"] in corpus.DIALECTS], ids=lambda row: row["id"])
+def test_the_page_of_a_recorded_refusal_is_that_of_what_is_found_in_the_request(
+    row: dict[str, Any], tmp_path: Path
+) -> None:
+    body = row["response_body"]
+    text = body if isinstance(body, str) else json.dumps(body)
+    file = stored(tmp_path / "body.json", row["body"])
+    told = run("-", "--file", file, "--target", corpus.target_of(row), stdin=text).stdout
+    found = search(text)
+    assert found
+    if found.pages[0] in manuals():
+        assert "In this file nothing of the kind" not in told
+        assert any(f": {code} " in told for code in found.pages)
+    else:
+        assert "nor anything else that is refused there" in told
+
+
+def test_the_text_may_be_given_in_quotes_without_and_on_standard_input() -> None:
+    told = {run(UNANSWERED).stdout, run(*UNANSWERED.split()).stdout, run("-", stdin=UNANSWERED).stdout}
+    assert len(told) == 1
+    (text,) = told
+    assert text.startswith("TOOL007 missing-tool-result\n\nA tool call that nobody answered.\n\nWhy: ")
+    assert "Or: TOOL006 late-tool-result: A tool result that does not stand right behind its call." in text
+
+
+def test_what_is_not_about_messages_is_told_as_such() -> None:
+    told = run("rate_limit_error: This request would exceed your organization's rate limit").stdout
+    assert told.startswith("Not about the transcript: too many requests")
+    assert "Repair: Nothing" in told
+
+
+def test_a_text_that_nobody_knows_is_told_the_next_step() -> None:
+    done = run("the quick brown fox")
+    assert done.exit_code == 2
+    assert "chatmend check FILE --target" in done.stderr
+
+
+def test_with_a_file_the_place_is_told_and_the_messages_that_hold_the_id(tmp_path: Path) -> None:
+    file = stored(tmp_path / "chat.json", OPEN)
+    told = run(UNANSWERED, "--file", file).stdout
+    assert f"{file}\n  messages[2]: TOOL007 missing-tool-result (adds)" in told
+    assert "the id toolu_01, which the text names, stands in messages[1]" in told
+
+
+def test_with_a_file_of_lines_the_line_is_told(tmp_path: Path) -> None:
+    file = stored(tmp_path / "many.jsonl", OPEN[:1], OPEN, OPEN[:1])
+    told = run("TOOL007", "--file", file, "--target", "anthropic").stdout
+    assert f"{file}: line 2\n  messages[2]: TOOL007" in told
+    assert "line 1" not in told
+
+
+def test_where_nothing_of_the_kind_is_found_the_others_are_told(tmp_path: Path) -> None:
+    file = stored(tmp_path / "chat.json", OPEN)
+    told = run("messages: text content blocks must be non-empty", "--file", file).stdout
+    assert "In this file nothing of the kind is found for anthropic, but something else is" in told
+    assert "messages[2]: TOOL007" in told
+    sound = stored(tmp_path / "sound.json", OPEN[:1])
+    told = run("TEXT004", "--file", sound, "--target", "anthropic").stdout
+    assert "nor anything else that is refused there; what was sent may have been put together in another way" in told
+
+
+def test_a_code_with_a_file_needs_to_know_who_refused_it(tmp_path: Path) -> None:
+    done = run("TOOL007", "--file", stored(tmp_path / "chat.json", OPEN))
+    assert done.exit_code == 2
+    assert "--target anthropic/claude-sonnet-4-5" in done.stderr
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    (tmp_path / "broken.json").write_text("[", encoding="utf-8")
+    broken = run(UNANSWERED, "--file", tmp_path / "broken.json")
+    assert (broken.exit_code, "line 1, column 2: could not be read" in broken.stderr) == (2, True)
+    absent = run(UNANSWERED, "--file", tmp_path / "none.json")
+    assert (absent.exit_code, "could not be read: No such file" in absent.stderr) == (2, True)
+
+
+def test_rules_and_explain_show_the_text_of_the_pages() -> None:
+    listed = CliRunner().invoke(app, ["rules"]).stdout
+    for manual in manuals().values():
+        assert f"{manual.code:<9} {manual.name:<26} {manual.summary}\n" in listed
+        told = run(manual.code).stdout.splitlines()
+        assert told[2:] == ["".join(c for c in row if c.isprintable()) for row in manual.text.splitlines()]
+
+
+def test_rules_can_list_the_targets() -> None:
+    listed = CliRunner().invoke(app, ["rules", "--targets"]).stdout.split()
+    assert {"anthropic", "openai", "mistral"} <= set(listed)

@@ -1,0 +1,103 @@
+"""The pages say what the code does: examples are run, generated pages are fresh, CONTRIBUTING.md works."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from chatmend.manuals import Example, Manual, manuals
+from chatmend.refusals import refusals, topics
+from chatmend.rules import RULES
+from chatmend.targets import resolve
+
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLES = [(manual, example) for manual in manuals().values() for example in manual.examples]
+FOUND_BY_ANOTHER = {"TOOL008": "TOOL006"}
+"""Results in another order than their calls are put in order by the rule that moves results, which runs first."""
+BLOCK = re.compile(r"^(?:<!-- (file|line): (.+?) -->\n)?```(?:toml|python|diff)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize(("manual", "example"), EXAMPLES, ids=[f"{m.name}-{e.target}" for m, e in EXAMPLES])
+def test_the_example_of_a_manual_is_what_a_repair_does(manual: Manual, example: Example) -> None:
+    after, codes = example.run()
+    assert after == example.after
+    assert FOUND_BY_ANOTHER.get(manual.code, manual.code) in codes
+
+
+@pytest.mark.parametrize("example", [e for _, e in EXAMPLES], ids=[f"{m.name}-{e.target}" for m, e in EXAMPLES])
+def test_what_an_example_shows_afterwards_is_found_sound(example: Example) -> None:
+    again = Example(example.target, example.policy, example.after, example.after, example.shown)
+    assert again.run() == (example.after, [])
+
+
+@pytest.mark.parametrize("manual", manuals().values(), ids=lambda manual: manual.name)
+def test_a_manual_says_what_why_and_how_and_shows_it(manual: Manual) -> None:
+    assert manual.summary.endswith(".")
+    assert manual.paragraph("Why")
+    assert manual.paragraph("Repair")
+    assert manual.examples
+    assert manual.text.count("Before") == len(manual.examples), "an example that is not read"
+
+
+def test_every_rule_has_a_manual_of_its_own() -> None:
+    assert {rule.code for rule in RULES} <= set(manuals())
+    names = [manual.name for manual in manuals().values()]
+    assert len(names) == len(set(names))
+
+
+def test_every_known_refusal_leads_to_pages_and_targets_that_exist() -> None:
+    for refusal in refusals():
+        assert refusal.pages, refusal.says
+        assert set(refusal.pages) <= {*manuals(), *topics()}, refusal.says
+        assert all(resolve(name).provider != "other" for name in refusal.by), refusal.says
+        assert refusal.says == refusal.says.lower(), "it is searched in text in lower case"
+
+
+def test_the_generated_pages_are_fresh() -> None:
+    words = [sys.executable, "docs/generate.py", "--check"]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)  # noqa: S603 - our own script
+    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
+
+
+def test_what_contributing_says_works(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    ran = 0
+    for kind, place, text in BLOCK.findall((ROOT / "CONTRIBUTING.md").read_text("utf-8")):
+        if kind == "file":
+            assert not (tmp_path / place).exists()
+            (tmp_path / place).write_text(text, "utf-8")
+        elif kind == "line":
+            name, before = place.split(", before ")
+            insert(tmp_path / name, before, text.removeprefix("+"))
+        else:
+            words = [sys.executable, "-c", text]
+            environment = {"PYTHONPATH": str(tmp_path / "src")}
+            done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)  # noqa: S603
+            assert (done.stderr, done.returncode) == ("", 0)
+            ran += 1
+    assert ran == 2, "a provider and a rule"
+
+
+def insert(path: Path, before: str, line: str) -> None:
+    """Put a line in front of the one that begins with ``before``."""
+    lines = path.read_text("utf-8").splitlines(keepends=True)
+    at = next(i for i, text in enumerate(lines) if text.strip().startswith(before))
+    path.write_text("".join([*lines[:at], line, *lines[at:]]), "utf-8")
+
+
+def test_a_page_that_is_stale_or_belongs_to_no_rule_is_named(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    shutil.copytree(ROOT / "docs", docs)
+    (docs / "rules" / "null-content.md").write_text("edited by hand", "utf-8")
+    (docs / "rules" / "retired.md").write_text("", "utf-8")
+    words = [sys.executable, str(docs / "generate.py"), "--check"]
+    environment = {"PYTHONPATH": str(ROOT / "src")}
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)  # noqa: S603
+    assert done.returncode == 1
+    assert "stale: docs/rules/null-content.md" in done.stdout
+    assert "stale: docs/rules/retired.md" in done.stdout
