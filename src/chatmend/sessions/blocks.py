@@ -18,7 +18,7 @@ from json import encoder
 from typing import TYPE_CHECKING, Any
 
 from chatmend.errors import TranscriptError
-from chatmend.sessions.escaping import escape, escape_surrogates, unescape
+from chatmend.sessions.escaping import escape, escape_surrogates
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,8 +27,10 @@ TEXTS = frozenset(
     {"content", "data", "output", "parts", "reasoning_content", "refusal", "system", "text", "thinking", "toolResult"}
 )
 """Keys whose text a person reads: in messages, in their parts, in parts of their parts."""
-_ROLE = re.compile(r"[A-Za-z][\w-]*\Z", re.ASCII)
-_PLACE = re.compile(r"<([0-9]+)>")
+WORD = re.compile(r"[A-Za-z][\w-]*\Z", re.ASCII)
+"""A role that stands as it is."""
+OPENING, JSON, NEXT, CLOSING = '<!--MSG role="', "<!--JSON ", "\n<!--NEXT-->\n", "\n<!--/MSG-->\n"
+"""The delimiters of a block. ``CLOSING`` ends it, and stands nowhere else."""
 _NUL = "\\u0000"
 """How JSON writes the sign that stands before the number of a text that was taken out."""
 _FIRST = f'"{_NUL}1"'
@@ -36,7 +38,6 @@ _NUMBER = re.compile(r'"\\u0000([0-9]+)"')
 
 _JSON = json.JSONEncoder(ensure_ascii=False)
 _ASCII_JSON = json.JSONEncoder()
-_scan: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 quoted: Callable[[str], str] = encoder.encode_basestring  # type: ignore[attr-defined]
 """A text as a JSON string."""
 
@@ -54,7 +55,7 @@ _encode = _fast_encoder()
 
 
 def block(message: object, tag: str = "MSG") -> bytes:
-    """The block of a message, which ends in a line break. Nothing of the message is in no block but its own.
+    """The block of a message, without its closing.
 
     Raises:
         TranscriptError: it holds something that JSON cannot say, or is nested too deep.
@@ -76,18 +77,18 @@ def _without_content(error: Exception) -> str:
 def _block(message: object, tag: str, encode: Callable[[object], str]) -> str:
     if tag == "MSG" and type(message) is dict and len(message) == 2 and tuple(message) == ("role", "content"):  # noqa: PLR2004
         role, text = message["role"], message["content"]
-        if type(text) is str and type(role) is str and _ROLE.match(role):
-            return f'<!--MSG role="{role}"-->\n{escape(text)}\n<!--/MSG-->\n'
+        if type(text) is str and type(role) is str and WORD.match(role):
+            return f'{OPENING}{role}"-->\n{escape(text)}'
     skeleton, texts = _taken_apart(message, encode)
-    inner = "\n<!--NEXT-->\n".join(map(escape, texts)) + "\n" if texts else ""
+    below = "\n" + NEXT.join(map(escape, texts)) if texts else ""
     opening = f'MSG role="{_label(message)}"' if tag == "MSG" else tag
-    return f"<!--{opening}-->\n<!--JSON {skeleton}-->\n{inner}<!--/{tag}-->\n"
+    return f"<!--{opening}-->\n{JSON}{skeleton}-->{below}"
 
 
 def _label(message: object) -> str:
     """The role for people; ``?`` where it is no word."""
     role = message.get("role", message.get("type")) if isinstance(message, dict) else None
-    return role if isinstance(role, str) and _ROLE.match(role) else "?"
+    return role if isinstance(role, str) and WORD.match(role) else "?"
 
 
 def _taken_apart(message: object, encode: Callable[[object], str]) -> tuple[str, list[str]]:
@@ -110,8 +111,9 @@ def _taken_apart(message: object, encode: Callable[[object], str]) -> tuple[str,
 def _lift(value: dict[Any, Any], texts: list[str]) -> dict[Any, Any]:
     """A copy in which the texts are replaced by their numbers."""
     out = value.copy()
-    for key in [key for key in value if key in TEXTS]:
-        inner = value[key]
+    for key, inner in value.items():
+        if key not in TEXTS:
+            continue
         if type(inner) is str:
             texts.append(inner)
             out[key] = f"\0{len(texts)}"
@@ -120,35 +122,3 @@ def _lift(value: dict[Any, Any], texts: list[str]) -> dict[Any, Any]:
         elif type(inner) is dict:
             out[key] = _lift(inner, texts)
     return out
-
-
-def message_of(role: str, skeleton: str | None, texts: list[str]) -> Any:  # noqa: ANN401 - whatever was stored
-    """The message that a block was made of.
-
-    Raises:
-        ValueError: the JSON is broken, or has not just as many places as there are texts.
-    """
-    if skeleton is None:
-        if not _ROLE.match(role):
-            raise ValueError("a role that is a word, or a line of JSON")
-        return {"role": role, "content": unescape(texts[0])}
-    if not texts:
-        return _parsed(skeleton)
-    pieces = _PLACE.split(skeleton)
-    if pieces[1::2] != [str(number) for number in range(1, len(texts) + 1)]:
-        raise ValueError(f"JSON with {len(texts)} places for texts, in order")
-    for at, text in enumerate(texts):
-        pieces[2 * at + 1] = quoted(unescape(text))
-    return _parsed("".join(pieces))
-
-
-def _parsed(text: str) -> Any:  # noqa: ANN401 - whatever was stored
-    try:
-        value, end = _scan(text, 0)
-    except StopIteration:
-        raise ValueError("JSON") from None
-    except RecursionError:
-        raise ValueError("JSON that is not nested too deep") from None
-    if end != len(text):
-        raise ValueError("one JSON value")
-    return value

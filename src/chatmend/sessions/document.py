@@ -17,11 +17,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import sha256
-from json import JSONDecodeError
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from chatmend.errors import SessionFormatError
-from chatmend.sessions.blocks import block, message_of
+from chatmend.sessions.block_reader import BlockError, read_blocks
+from chatmend.sessions.blocks import CLOSING, block
+from chatmend.sessions.blocks import OPENING as BLOCK
 from chatmend.sessions.header import Header
 from chatmend.sessions.markers import with_markers
 
@@ -31,11 +32,10 @@ if TYPE_CHECKING:
 OPENING = b"<!-- session_transcript\n"
 _DIGEST = b"digest: sha256:"
 _END = b"\n-->\n"
-_CLOSING = b"\n<!--/MSG-->\n"
-"""Ends every block of a message, and stands nowhere else."""
+_CLOSING = CLOSING.encode()
+_BETWEEN = _CLOSING + b"\n"
 _OPENING_BESIDE, _CLOSING_BESIDE = b"\n<!--BESIDE-->\n", b"\n<!--/BESIDE-->\n"
-_OPENING_MSG = '<!--MSG role="'
-_ANY = '\n<!--MSG role="?"-->\n'
+_ANY = f'{BLOCK}?"-->\n'
 """The opening of a message, for a block that is read like one."""
 
 
@@ -51,18 +51,22 @@ class Document:
     def render(self) -> bytes:
         """The whole file."""
         head = "\n".join(self.header.lines()).encode() + _END
-        beside = [self.beside] if self.beside else []
-        below = b"\n".join([head, *beside, *self.blocks])
+        beside = b"\n%s%s" % (self.beside, _CLOSING_BESIDE) if self.beside else b""
+        messages = b"\n%s%s" % (_BETWEEN.join(self.blocks), _CLOSING) if self.blocks else b""
+        below = b"%s%s%s" % (head, beside, messages)
         return b"%s%s%s\n%s" % (OPENING, _DIGEST, sha256(below).hexdigest().encode(), below)
 
     def messages(self) -> list[Any]:
         """The messages, made anew from their blocks."""
-        return [_value(made[: -len(_CLOSING)].decode()) for made in self.blocks]
+        return read_blocks([made.decode() for made in self.blocks])
 
     def request(self) -> dict[str, Any]:
         """What the request has beside its messages, made anew."""
-        made = self.beside[len(_OPENING_BESIDE) - 1 : -len(_CLOSING_BESIDE)]
-        return cast("dict[str, Any]", _value(_ANY[1:] + made.decode())) if self.beside else {}
+        if not self.beside:
+            return {}
+        inner = self.beside[len(_OPENING_BESIDE) - 1 :]
+        beside: dict[str, Any] = read_blocks([_ANY + inner.decode()])[0]
+        return beside
 
 
 def beside_block(beside: Mapping[str, Any]) -> bytes:
@@ -111,7 +115,7 @@ class _Reader:
         if sha256(below).hexdigest() != digest:
             fault = "expected a file with this digest; it was edited or damaged after it was written"
             raise self._fault(len(OPENING), fault)
-        return Document(header, tuple(blocks), self._data[start + 1 : end]), messages
+        return Document(header, tuple(blocks), self._data[start + 1 : end - len(_CLOSING_BESIDE)]), messages
 
     def _header(self) -> tuple[Header, str, int]:
         data = self._data
@@ -138,65 +142,34 @@ class _Reader:
         end = self._data.find(_CLOSING_BESIDE, start)
         if end < 0:
             raise self._fault(len(self._data), "expected '<!--/BESIDE-->'")
-        value = self._message(_ANY.encode() + self._data[start + len(_OPENING_BESIDE) : end], start)
+        inner = self._decoded(self._data[start + len(_OPENING_BESIDE) : end], start + len(_OPENING_BESIDE))
+        try:
+            (value,) = read_blocks([_ANY + inner])
+        except BlockError as error:
+            raise self._fault(start + 1, f"expected {error}") from None
         if not isinstance(value, dict):
             raise self._fault(start + 1, "expected an object in the BESIDE block")
         return end + len(_CLOSING_BESIDE)
 
     def _messages(self, start: int) -> tuple[list[bytes], list[Any]]:
-        chunks = self._data[start:].split(_CLOSING)
-        rest = chunks.pop()
-        messages: list[Any] = []
-        for chunk in chunks:
-            messages.append(self._message(chunk, start))
-            start += len(chunk) + len(_CLOSING)
-        if rest:
+        if start == len(self._data):
+            return [], []
+        if not self._data.endswith(_CLOSING):
             raise self._fault(len(self._data), "expected '<!--/MSG-->' and the end of a line")
-        return [chunk[1:] + _CLOSING for chunk in chunks], messages
-
-    def _message(self, chunk: bytes, start: int) -> Any:  # noqa: ANN401 - whatever was stored
-        """The message of a block, from the empty line before it to its last text."""
+        if not self._data.startswith(b"\n", start):
+            raise self._fault(start, "expected an empty line")
+        data = self._data[start + 1 : -len(_CLOSING)]
+        blocks = self._decoded(data, start + 1).split(_BETWEEN.decode())
         try:
-            if not chunk.startswith(b"\n"):
-                raise ValueError("an empty line between two blocks")  # noqa: TRY301 - every fault gets its place here
-            return _value(chunk[1:].decode())
+            messages = read_blocks(blocks)
+        except BlockError as error:
+            before = sum(len(made.encode()) + len(_BETWEEN) for made in blocks[: error.at])
+            raise self._fault(start + 1 + before, f"expected {error}") from None
+        return data.split(_BETWEEN), messages
+
+    def _decoded(self, data: bytes, start: int) -> str:
+        try:
+            return data.decode()
         except UnicodeDecodeError as error:
-            raise self._fault(start + 1 + error.start, "expected UTF-8") from None
-        except ValueError as error:
-            raise self._fault(start + 1, f"expected {_expected(error)}") from None
+            raise self._fault(start + error.start, "expected UTF-8") from None
 
-
-def _value(text: str) -> Any:  # noqa: ANN401 - whatever was stored
-    """The message of a block without its closing.
-
-    Raises:
-        ValueError: it is no such block; the text says what was expected.
-    """
-    role = text.find('"-->\n')
-    if not text.startswith(_OPENING_MSG) or role < 0:
-        raise ValueError("'<!--MSG role=\"...\"-->'")
-    skeleton, texts = _split(text[role + 5 :])
-    return message_of(text[len(_OPENING_MSG) : role], skeleton, texts)
-
-
-def _expected(error: ValueError) -> str:
-    """What was expected; the text of JSON's own errors holds nothing of the content."""
-    return f"JSON: {error.msg}" if isinstance(error, JSONDecodeError) else str(error)
-
-
-def _split(inner: str) -> tuple[str | None, list[str]]:
-    """The JSON of a block, if it has any, and its texts.
-
-    Raises:
-        ValueError: a delimiter stands where none may.
-    """
-    skeleton, texts = None, [inner]
-    if inner.startswith("<!--JSON "):
-        end = inner.find("-->")
-        skeleton, below = inner[9:end], inner[end + 3 :]
-        if end < 0 or (below and below[0] != "\n"):
-            raise ValueError("'-->' at the end of a line of JSON")
-        texts = below[1:].split("\n<!--NEXT-->\n") if below else []
-    if any("<!--" in text for text in texts):
-        raise ValueError("'<!--/MSG-->' before the next '<!--'")
-    return skeleton, texts

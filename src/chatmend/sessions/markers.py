@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 KEY, PART = "cache_control", "cachePoint"
-HINTS = (KEY.encode(), PART.encode())
+KEY_HINT, PART_HINT = KEY.encode(), PART.encode()
 """A block without either of these has no marker."""
 
 Marker = list[Any]

@@ -10,7 +10,9 @@ from chatmend.errors import SessionDivergedError, SessionError
 from chatmend.repair import check, repair
 from chatmend.sessions.blocks import block
 from chatmend.sessions.document import Document, beside_block
-from chatmend.sessions.markers import HINTS, without_markers, with_markers
+from chatmend.sessions.markers import KEY_HINT as KEY
+from chatmend.sessions.markers import PART_HINT as PART
+from chatmend.sessions.markers import with_markers, without_markers
 from chatmend.sessions.header import Header
 from chatmend.usage import Usage, UsageLedger, normalize_usage
 
@@ -206,7 +208,7 @@ def rendered(messages: Sequence[Any]) -> tuple[list[bytes], list[Any]]:
     blocks, markers = [], []
     for at, message in enumerate(messages):
         made = block(message)
-        if any(hint in made for hint in HINTS):
+        if KEY in made or PART in made:
             bare, taken = without_markers(message, at)
             markers += taken
             made = block(bare) if taken else made

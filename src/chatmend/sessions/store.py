@@ -34,6 +34,7 @@ class SessionStore:
         self,
         root: str | os.PathLike[str] | Storage,
         *,
+        durable: bool = True,
         ledger: UsageLedger | None = None,
         clock: Callable[[], datetime] = _clock,
     ) -> None:
@@ -41,10 +42,13 @@ class SessionStore:
 
         Args:
             root: the workspace; made when the first session starts. ``CloudStorage`` keeps them in a bucket.
+            durable: wait until the disk has what was written; see ``LocalStorage``.
             ledger: counts what all sessions use, by ``agent`` and ``session``; one of its own if not given.
             clock: the time with its zone.
         """
-        self.storage: Storage = LocalStorage(root) if isinstance(root, str | os.PathLike) else root
+        self.storage: Storage = (
+            LocalStorage(root, durable=durable) if isinstance(root, str | os.PathLike) else root
+        )
         self.ledger = ledger if ledger is not None else UsageLedger()
         self.now = clock
         self._next: dict[tuple[str, str], int] = {}
