@@ -38,7 +38,7 @@ _NUMBER = re.compile(r'"\\u0000([0-9]+)"')
 
 _JSON = json.JSONEncoder(ensure_ascii=False)
 _ASCII_JSON = json.JSONEncoder()
-quoted: Callable[[str], str] = encoder.encode_basestring  # type: ignore[attr-defined]
+quoted: Callable[[str], str] = encoder.encode_basestring
 """A text as a JSON string."""
 
 

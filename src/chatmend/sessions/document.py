@@ -172,4 +172,3 @@ class _Reader:
             return data.decode()
         except UnicodeDecodeError as error:
             raise self._fault(start + error.start, "expected UTF-8") from None
-

@@ -30,6 +30,7 @@ class Folder:
     """An open directory, and the name in it that one is after. Without ``openat`` (Windows) its path stands for it."""
 
     def __init__(self, root: Path, name: str) -> None:
+        """Open the root."""
         self.name = name
         self._path = root
         self._fd = os.open(root, os.O_RDONLY | _DIRECTORY | getattr(os, "O_CLOEXEC", 0)) if _AT else -1
@@ -38,6 +39,7 @@ class Folder:
         return (name, {"dir_fd": self._fd}) if _AT else (str(self._path / name), {})
 
     def enter(self, step: str, *, make: bool) -> None:
+        """Go into a directory below, which may be made first; a link is not followed."""
         place, at = self._at(step)
         if make:
             with suppress(FileExistsError):
@@ -51,10 +53,12 @@ class Folder:
         self._path /= step
 
     def close(self) -> None:
+        """Let go of the directory."""
         if _AT:
             os.close(self._fd)
 
     def names(self) -> list[str]:
+        """What is in it."""
         return os.listdir(self._fd if _AT else self._path)
 
     def write(self, name: str, data: bytes, *, durable: bool) -> None:
@@ -90,10 +94,12 @@ class Folder:
             self.rename(temporary, name)
 
     def rename(self, old: str, new: str) -> None:
+        """Put a file in the place of another."""
         (source, at), (goal, _) = self._at(old), self._at(new)
         os.replace(source, goal, **({"src_dir_fd": self._fd, "dst_dir_fd": self._fd} if at else {}))
 
     def remove(self, name: str) -> None:
+        """Take a file away, if it is there and if we may."""
         place, at = self._at(name)
         with suppress(OSError):
             os.unlink(place, **at)
@@ -105,6 +111,7 @@ class Folder:
 
     @contextmanager
     def opened(self, name: str) -> Iterator[int]:
+        """A file, open for reading: no link, no device, no pipe."""
         place, at = self._at(name)
         file = os.open(place, os.O_RDONLY | _ONE | getattr(os, "O_NONBLOCK", 0), **at)
         try:

@@ -33,6 +33,8 @@ class Header:
     """What sends the messages: ``litellm``, ``langchain``, or the caller's own word."""
     provider: str = ""
     model: str = ""
+    dialect: str = ""
+    """The wire format of the messages; empty: recognised from what they hold, each time anew."""
     messages: int = 0
     cache_boundary: int = 0
     """How many messages were sent in the last request: the prefix that the provider's cache holds. What stands behind
@@ -57,6 +59,7 @@ class Header:
             ("dispatcher", _quoted(self.dispatcher)),
             ("provider", _quoted(self.provider)),
             ("model", _quoted(self.model)),
+            ("dialect", _quoted(self.dialect)),
             ("created", timestamp(self.created)),
             ("updated", timestamp(self.updated)),
             ("parent", _quoted(self.parent)),
@@ -162,7 +165,7 @@ def _ignored(text: str) -> str:
 
 
 _READERS: dict[str, Any] = {
-    **dict.fromkeys(("agent", "dispatcher", "provider", "model", "parent", "continues"), _text),
+    **dict.fromkeys(("agent", "dispatcher", "provider", "model", "dialect", "parent", "continues"), _text),
     **dict.fromkeys(("messages", "cache_boundary", "turns"), _count),
     **dict.fromkeys(("created", "updated"), _moment),
     "markers": _markers,

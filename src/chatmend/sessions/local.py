@@ -36,7 +36,7 @@ class LocalStorage:
 
     def create(self, path: str, data: bytes) -> str:
         """See ``Storage``: the whole file appears at once, by a hard link that fails where there is one."""
-        with self._folder(path, make=True) as folder, _writing(path):
+        with _writing(path), self._folder(path, make=True) as folder:
             temporary = f".{token_hex(8)}.tmp"
             folder.write(temporary, data, durable=self._durable)
             try:
@@ -54,7 +54,7 @@ class LocalStorage:
 
     def replace(self, path: str, data: bytes, version: str) -> str:
         """See ``Storage``: written beside it, then renamed, under a lock on the old file."""
-        with self._folder(path) as folder, _writing(path), folder.locked(folder.name) as old:
+        with _writing(path), self._folder(path) as folder, folder.locked(folder.name) as old:
             if _version(os.read(old, _VERSION)) != version:
                 raise SessionConflictError(f"{path}: another writer went on with this session; load it again")
             temporary = f".{folder.name}.tmp"  # the lock is ours: nobody else writes here
@@ -74,6 +74,8 @@ class LocalStorage:
                 return opened.names()
         except FileNotFoundError:
             return []
+        except OSError as error:
+            raise SessionError(f"{folder}: could not be read ({error.strerror}); links are not followed") from error
 
     @contextmanager
     def _folder(self, path: str, *, make: bool = False) -> Iterator[Folder]:

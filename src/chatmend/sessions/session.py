@@ -10,10 +10,10 @@ from chatmend.errors import SessionDivergedError, SessionError
 from chatmend.repair import check, repair
 from chatmend.sessions.blocks import block
 from chatmend.sessions.document import Document, beside_block
+from chatmend.sessions.header import Header
 from chatmend.sessions.markers import KEY_HINT as KEY
 from chatmend.sessions.markers import PART_HINT as PART
 from chatmend.sessions.markers import with_markers, without_markers
-from chatmend.sessions.header import Header
 from chatmend.usage import Usage, UsageLedger, normalize_usage
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from chatmend.repair import Repaired
     from chatmend.sessions.store import SessionStore
     from chatmend.usage import Row
+
 
 class Session:
     """One conversation of one agent, in one file. A store makes it: ``start``, ``load`` or ``latest``.
@@ -62,7 +63,7 @@ class Session:
 
     @property
     def messages(self) -> list[Any]:
-        """What was sent in the last request, cache markers included, and what was appended since; made anew each time."""
+        """What was sent in the last request, cache markers included, and what was appended since; made anew."""
         with self._lock:
             messages, self._read = self._read, None
             document = self._document
@@ -86,10 +87,15 @@ class Session:
     def _judged(self) -> dict[str, Any]:
         """What of the rest of the request a repair looks at."""
         beside = self.beside
-        return {key: beside[key] for key in ("system", "tools", "thinking") if key in beside}
+        known: dict[str, Any] = {key: beside[key] for key in ("system", "tools", "thinking") if key in beside}
+        return {"dialect": self.header.dialect or None, **known}
 
     def extend(self, messages: Sequence[Any], *, policy: Policy | None = None) -> Repaired:
-        """The stored messages and these behind them, repaired for the target: what to send next. Nothing is written."""
+        """The stored messages and these behind them, repaired for the target: what to send next. Nothing is written.
+
+        Where the repair moved something beside the messages (``.system``, ``.tools``), send that, too, and tell
+        ``record`` with ``beside=``.
+        """
         return repair([*self.messages, *messages], self.target, policy=policy, **self._judged())
 
     def record(
@@ -173,7 +179,8 @@ class Session:
 
     def _begun(self, agent: str | None, **more: Any) -> Header:  # noqa: ANN401 - fields of the header
         old, now = self.header, self._store.now()
-        return Header(now, now, agent or old.agent, old.dispatcher, old.provider, old.model, **more)
+        agent = agent or old.agent
+        return Header(now, now, agent, old.dispatcher, old.provider, old.model, old.dialect, **more)
 
     def _account(self, usage: object) -> Usage | None:
         if usage is None or isinstance(usage, Usage):

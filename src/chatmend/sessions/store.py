@@ -46,9 +46,7 @@ class SessionStore:
             ledger: counts what all sessions use, by ``agent`` and ``session``; one of its own if not given.
             clock: the time with its zone.
         """
-        self.storage: Storage = (
-            LocalStorage(root, durable=durable) if isinstance(root, str | os.PathLike) else root
-        )
+        self.storage: Storage = LocalStorage(root, durable=durable) if isinstance(root, str | os.PathLike) else root
         self.ledger = ledger if ledger is not None else UsageLedger()
         self.now = clock
         self._next: dict[tuple[str, str], int] = {}
@@ -60,6 +58,7 @@ class SessionStore:
         *,
         target: str = "",
         dispatcher: str = "",
+        dialect: str = "",
         beside: Mapping[str, Any] | None = None,
     ) -> Session:
         """A new session with a file of its own.
@@ -68,6 +67,8 @@ class SessionStore:
             agent: any name; names that no file can have are written as a hash.
             target: provider and model, as LiteLLM names them: ``"anthropic/claude-sonnet-4-5"``.
             dispatcher: what sends the messages.
+            dialect: ``openai_chat`` or ``anthropic_messages``. If it is not given, each repair recognises it from what
+                the messages hold so far, which an early message may leave open.
             beside: what each request has beside its messages: ``{"system": ..., "tools": ..., "thinking": ...}``.
 
         Raises:
@@ -75,7 +76,8 @@ class SessionStore:
         """
         provider, _, model = target.partition("/")
         now = self.now()
-        return self.create(Document(Header(now, now, agent, dispatcher, provider, model), (), beside_block(beside or {})))
+        header = Header(now, now, agent, dispatcher, provider, model, dialect)
+        return self.create(Document(header, beside=beside_block(beside or {})))
 
     def create(self, document: Document) -> Session:
         """A new session that begins with a document; whoever makes the file of a name has it.
@@ -147,4 +149,3 @@ def _day(name: str) -> datetime | None:
     except ValueError:
         return None
     return day if day.strftime(_DAY) == name else None
-
