@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
+
+if TYPE_CHECKING:
+    from random import Random
 
 PIECES = (
     "<!--/MSG-->",

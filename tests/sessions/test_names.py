@@ -18,8 +18,9 @@ def test_a_plain_name_stays_as_it_is(agent: str) -> None:
 
 @pytest.mark.parametrize(
     "agent",
-    ["", ".", "..", "../etc/passwd", "a/b", "a\\b", "a..b", "CON", "con", "con.x", "nul", "com1", "lpt9.txt", "a ", "a.",
-     " a", "Main", "MAIN", "ma\u0131n", "a\0b", "\ud800", "x" * 300, "日本", "a:b", "a*b", "a~b", "-a", ".hidden"],
+    ["", ".", "..", "../etc/passwd", "a/b", "a\\b", "a..b", "CON", "con", "con.x", "nul", "com1", "lpt9.txt", "a ",
+     "a.", " a", "Main", "MAIN", "ma\u0131n", "a\0b", "\ud800", "x" * 300, "日本", "a:b", "a*b", "a~b",
+     "-a", ".hidden"],
 )  # fmt: skip
 def test_a_name_that_no_file_can_have_everywhere_gets_a_hash(agent: str) -> None:
     name = file_name(agent, 1)

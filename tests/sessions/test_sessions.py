@@ -314,7 +314,7 @@ def test_files_are_for_their_owner_only(store: SessionStore, tmp_path: Path) -> 
         0o700,
         0o700,
     ]
-    assert os.listdir(path.parent) == ["main_1.md"]
+    assert [found.name for found in path.parent.iterdir()] == ["main_1.md"]
 
 
 @pytest.mark.parametrize("place", ["sessions", "sessions/21112026"])

@@ -1,8 +1,8 @@
 """Cache markers, which move from turn to turn while the messages stay.
 
-Anthropic's ``cache_control`` is a key of a message or part, Bedrock's ``cachePoint`` a part of its own. They are no part
-of what a provider's cache compares, so they are taken off before messages are compared and stored, and put on
-again where the last request had them.
+Anthropic's ``cache_control`` is a key of a message or part, Bedrock's ``cachePoint`` a part of its own. They are no
+part of what a provider's cache compares: they are taken off before messages are compared and stored, and put on again
+where the last request had them.
 """
 
 from __future__ import annotations
