@@ -19,7 +19,6 @@ from chatmend.errors import SessionWriteError
 from chatmend.sessions import SessionStore
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 KILLS = int(os.environ.get("CHATMEND_KILLS", "40"))
@@ -120,18 +119,6 @@ def test_of_two_processes_that_go_on_with_one_session_none_overwrites_the_other(
     stored = {content for _, kind, content in told if kind == "stored"}
     assert {message["content"] for message in SessionStore(tmp_path).load(path).messages} == stored
     assert stored
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 256 KiB."""
-    place = tmp_path / "small"
-    place.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(place)]
-    if os.geteuid() != 0 or subprocess.run(mount, check=False, capture_output=True).returncode:  # noqa: S603
-        pytest.skip("needs the right to mount a small disk")
-    yield place
-    subprocess.run(["umount", str(place)], check=True)  # noqa: S603, S607
 
 
 def test_a_full_disk_is_a_clear_error_and_leaves_what_was_stored(small_disk: Path) -> None:
