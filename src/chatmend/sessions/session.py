@@ -11,6 +11,7 @@ from chatmend.repair import check, repair
 from chatmend.sessions.blocks import block
 from chatmend.sessions.document import Document, beside_block
 from chatmend.sessions.header import Header
+from chatmend.sessions.langchain_dumps import is_dump, to_native
 from chatmend.sessions.markers import KEY_HINT as KEY
 from chatmend.sessions.markers import PART_HINT as PART
 from chatmend.sessions.markers import with_markers, without_markers
@@ -24,6 +25,11 @@ if TYPE_CHECKING:
     from chatmend.repair import Repaired
     from chatmend.sessions.store import SessionStore
     from chatmend.usage import Row
+
+
+_OPEN = frozenset({"missing-tool-result", "trailing-assistant"})
+"""Rules about the end of a transcript, which another message would satisfy."""
+_REPLY = frozenset({"assistant", "ai"})
 
 
 class Session:
@@ -81,8 +87,14 @@ class Session:
 
     @property
     def findings(self) -> tuple[Change, ...]:
-        """What the target would refuse in the messages as they are stored; nothing is changed."""
-        return check(self.messages, self.target, **self._judged())
+        """What the target would refuse in the messages as they are stored; nothing is changed.
+
+        That a session ends with a reply, or waits for results, is no finding.
+        """
+        messages = self.messages
+        found = check(to_native(messages) if is_dump(messages) else messages, self.target, **self._judged())
+        end = closed(messages)
+        return tuple(c for c in found if c.rule not in _OPEN or c.index is None or c.index < end)
 
     def _judged(self) -> dict[str, Any]:
         """What of the rest of the request a repair looks at."""
@@ -125,7 +137,7 @@ class Session:
             blocks, markers = rendered(messages)
             sent = self._document.blocks[: self.header.cache_boundary]
             if tuple(blocks[: len(sent)]) != sent:
-                raise SessionDivergedError(self.path, _first_difference(blocks, sent))
+                raise SessionDivergedError(self.path, first_difference(blocks, sent))
             account = self._account(usage)
             header = replace(
                 self.header,
@@ -160,7 +172,7 @@ class Session:
         with self._lock:
             blocks, markers = rendered(messages)
             sent = self._document.blocks[: self.header.cache_boundary]
-            header = replace(self.header, cache_boundary=_first_difference(blocks, sent), markers=tuple(markers))
+            header = replace(self.header, cache_boundary=first_difference(blocks, sent), markers=tuple(markers))
             self._save(blocks, header, None)
 
     def child(self, agent: str) -> Session:
@@ -206,6 +218,14 @@ class Session:
         self._document, self._read = document, None
 
 
+def closed(messages: Sequence[Any]) -> int:
+    """How many messages stand before the reply that a transcript ends with."""
+    end = len(messages)
+    while end and isinstance(messages[end - 1], dict) and _REPLY & {messages[end - 1].get(k) for k in ("role", "type")}:
+        end -= 1
+    return end
+
+
 def rendered(messages: Sequence[Any]) -> tuple[list[bytes], list[Any]]:
     """The blocks of messages without their cache markers, and the markers.
 
@@ -223,6 +243,7 @@ def rendered(messages: Sequence[Any]) -> tuple[list[bytes], list[Any]]:
     return blocks, markers
 
 
-def _first_difference(blocks: Sequence[bytes], sent: Sequence[bytes]) -> int:
+def first_difference(blocks: Sequence[bytes], sent: Sequence[bytes]) -> int:
+    """How many messages two transcripts share from the front."""
     pairs = enumerate(zip(blocks, sent, strict=False))
     return next((at for at, (one, other) in pairs if one != other), min(len(blocks), len(sent)))
