@@ -1,6 +1,6 @@
 """A small agent that keeps its session: run as a process of its own, it sends one message and may die right after.
 
-    python -m tests.sessions.agent ROOT URL PROVIDER MESSAGE [--die]
+python -m tests.sessions.agent ROOT URL PROVIDER MESSAGE [--die]
 """
 
 from __future__ import annotations
@@ -17,9 +17,7 @@ from chatmend.usage import normalize_usage
 
 MODELS = {"anthropic": "claude-sonnet-4-5", "openai": "gpt-4o", "mistral": "mistral-large-latest"}
 PATHS = {"anthropic": "anthropic/v1/messages", "openai": "openai/v1/chat/completions"}
-PNG = (
-    "iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAEklEQVR4nGP8z4APMOGVHbHSAEEsAROxCnMTAAAAAElFTkSuQmCC"
-)
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAEklEQVR4nGP8z4APMOGVHbHSAEEsAROxCnMTAAAAAElFTkSuQmCC"
 _SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 _MARK = {"type": "ephemeral"}
 
@@ -85,7 +83,8 @@ def results(provider: str, reply: dict[str, Any]) -> list[dict[str, Any]]:
     """A result for each call of a reply."""
     if provider != "anthropic":
         return [
-            {"role": "tool", "tool_call_id": call["id"], "content": "18 degrees"} for call in reply.get("tool_calls", [])
+            {"role": "tool", "tool_call_id": call["id"], "content": "18 degrees"}
+            for call in reply.get("tool_calls", [])
         ]
     calls = [part for part in reply["content"] if part["type"] == "tool_use"]
     blocks = [{"type": "tool_result", "tool_use_id": call["id"], "content": "18 degrees"} for call in calls]

@@ -39,7 +39,10 @@ def _write_for_ever(root: Path, path: str, acknowledged: int) -> None:
     messages = session.messages
     while True:
         turn = len(messages)
-        messages += [{"role": "user", "content": f"turn {turn} " * 200}, {"role": "assistant", "content": "<!--/MSG-->"}]
+        messages += [
+            {"role": "user", "content": f"turn {turn} " * 200},
+            {"role": "assistant", "content": "<!--/MSG-->"},
+        ]
         session.record(messages[:-1], reply=messages[-1], usage={"input_tokens": 1, "output_tokens": 1})
         os.write(acknowledged, f"{len(messages)}\n".encode())
 

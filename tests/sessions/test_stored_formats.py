@@ -112,7 +112,9 @@ def test_the_request_in_a_log_is_found_and_put_back(log: Any) -> None:
     assert again.put(place.conversation) == log
 
 
-@pytest.mark.parametrize("value", [[HELLO], {"messages": [HELLO]}, {"model": "m", "messages": []}, [], {}, 1, None, "{}"])
+@pytest.mark.parametrize(
+    "value", [[HELLO], {"messages": [HELLO]}, {"model": "m", "messages": []}, [], {}, 1, None, "{}"]
+)
 def test_a_bare_conversation_stands_in_no_other_place(value: Any) -> None:
     assert located(value) is None
 

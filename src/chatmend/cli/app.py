@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from chatmend.cli import check, explain, repair, rules
+from chatmend.cli import check, explain, repair, rules, sessions
 
 app = typer.Typer(
     add_completion=False,
@@ -22,3 +22,4 @@ app.command(epilog="Example: chatmend explain 'messages: text content blocks mus
     explain.explain
 )
 app.command(epilog="Example: chatmend rules")(rules.rules)
+app.add_typer(sessions.app, name="sessions", epilog="Example: chatmend sessions show sessions/21112026/main_1.md")
