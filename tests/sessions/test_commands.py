@@ -40,7 +40,8 @@ def store(tmp_path: Path) -> SessionStore:
     return store
 
 
-def test_ls_lists_every_session_with_what_it_used(store: SessionStore, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("store")
+def test_ls_lists_every_session_with_what_it_used(tmp_path: Path) -> None:
     done = run("sessions", "ls", "--root", tmp_path)
     assert done.exit_code == 0
     first, second = done.stdout.splitlines()[-2:]
@@ -59,13 +60,15 @@ def test_a_damaged_session_is_named_and_the_others_are_listed(store: SessionStor
     assert "search" in done.output
 
 
-def test_usage_sums_by_agent_and_model(store: SessionStore, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("store")
+def test_usage_sums_by_agent_and_model(tmp_path: Path) -> None:
     lines = run("sessions", "usage", "--root", tmp_path).stdout.splitlines()
     assert [line.split()[0] for line in lines[-3:]] == ["main", "search", "total"]
     assert lines[-1].split()[1:5] == ["2", "2", "80", "10"]
 
 
-def test_show_prints_what_was_said_and_nothing_that_a_terminal_obeys(store: SessionStore, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("store")
+def test_show_prints_what_was_said_and_nothing_that_a_terminal_obeys(tmp_path: Path) -> None:
     done = run("sessions", "show", "--root", tmp_path)
     assert done.exit_code == 0
     assert "Hello" in done.stdout

@@ -194,8 +194,11 @@ def test_the_latest_session_is_the_one_with_the_highest_index_of_the_newest_day(
     clock[0] = NOON + timedelta(days=2)
     assert store.latest() is None
     assert (store.latest(days=3) or ten[0]).path == "sessions/21112026/main_10.md"
+    assert (store.latest(days=None) or ten[0]).path == "sessions/21112026/main_10.md"
+    assert store.latest("nobody", days=None) is None
     new = store.start()
     assert (store.latest() or ten[0]).path == new.path == "sessions/23112026/main_1.md"
+    assert list(store.paths())[8:10] == ["sessions/21112026/main_9.md", "sessions/21112026/main_10.md"]
     assert list(store.paths())[-2:] == ["sessions/21112026/other_1.md", "sessions/23112026/main_1.md"]
 
 

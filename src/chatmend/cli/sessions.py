@@ -51,7 +51,8 @@ def ls(*, root: Root = Path(), agent: Agent = None) -> None:
 
     Exit status: 0, or 2 if a file could not be read.
     """
-    console, faults = Console(), []
+    console = Console()
+    faults: list[str] = []
     table = Table("session", "agent", "model", box=None, pad_edge=False)
     for heading in ("messages", "turns", "input", "output", "cached", "charged"):
         table.add_column(heading, justify="right")

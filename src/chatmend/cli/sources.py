@@ -55,7 +55,8 @@ class Discovery:
 def discover(names: Iterable[Path], fault: Callable[[str], None], *, without: Path | None = None) -> Discovery:
     """Every file that is named, and every ``.json``, ``.jsonl`` and ``.ndjson`` file below a directory that is named.
 
-    So is every Markdown file there that is a session. Hidden files and directories, symbolic links in directories, and the directory ``without`` are passed over.
+    So is every Markdown file there that is a session. Hidden files and directories, symbolic links in directories, and
+    the directory ``without`` are passed over.
     """
     sources: list[Source] = []
     links = 0

@@ -1,8 +1,8 @@
 """What LangChain's ``messages_to_dict`` wrote: lists of ``{"type": "human", "data": {...}}``, without LangChain.
 
-A message that a repair leaves alone keeps its entry; of a changed one, everything that no repair touches is kept. A tool
-call stands in several places of an AI message (``tool_calls``, ``additional_kwargs``, blocks of the content). LangChain
-sends the first, so the others go where calls were changed.
+A message that a repair leaves alone keeps its entry; of a changed one, everything that no repair touches is kept. A
+tool call stands in several places of an AI message (``tool_calls``, ``additional_kwargs``, blocks of the content).
+LangChain sends the first, so the others go where calls were changed.
 """
 
 from __future__ import annotations

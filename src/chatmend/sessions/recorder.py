@@ -90,7 +90,7 @@ class Recorder:
         usage: object = None,
         beside: Mapping[str, Any] | None = None,
     ) -> bool:
-        """Take a request that was answered, to be written as ``Session.record`` would; whether there was room for it."""
+        """Take a request to be written as ``Session.record`` would; whether there was room for it."""
         try:
             text = json.dumps([list(messages), reply, None if beside is None else dict(beside)])
             return self._put(_Turn(origin, text, usage))

@@ -122,25 +122,35 @@ class SessionStore:
         document, messages = parse(data, path)
         return Session(self, path, (document, version), messages)
 
-    def latest(self, agent: str = "main", *, days: int = 2) -> Session | None:
-        """The newest session of an agent, by index, of today or else of the days before; ``days=2``: until yesterday.
+    def latest(self, agent: str = "main", *, days: int | None = 2) -> Session | None:
+        """The newest session of an agent, by index, of today or else of the days before.
+
+        ``days=2`` looks at today and yesterday, ``None`` at all days until today.
 
         Raises:
             SessionFormatError: the newest file is malformed: an older one is never taken for it.
         """
-        today = self.now()
-        for back in range(days):
-            folder = self._folder(today - timedelta(days=back))
+        for folder in self._folders(days):
             if newest := self._newest(folder, agent):
                 return self.load(f"{folder}/{file_name(agent, newest)}")
         return None
+
+    def _folders(self, days: int | None) -> Iterator[str]:
+        """The folders of the last days, newest first; of all days only those that are there."""
+        today = self.now()
+        if days is not None:
+            yield from (self._folder(today - timedelta(days=back)) for back in range(days))
+            return
+        stored = sorted(filter(None, map(_day, self.storage.names(_FOLDER))), reverse=True)
+        yield from (self._folder(day) for day in stored if day <= today)
 
     def paths(self) -> Iterator[str]:
         """The paths of all sessions, oldest day first, then by name and index."""
         for day in sorted(filter(None, map(_day, self.storage.names(_FOLDER)))):
             folder = self._folder(day)
-            found = [(name.rpartition("_")[0], index_of(name), name) for name in self.storage.names(folder)]
-            yield from (f"{folder}/{name}" for _, index, name in sorted(found, key=str) if index is not None)
+            known = [(name, index) for name in self.storage.names(folder) if (index := index_of(name)) is not None]
+            known.sort(key=lambda found: (found[0].rpartition("_")[0], found[1]))
+            yield from (f"{folder}/{name}" for name, _ in known)
 
 
 def _day(name: str) -> datetime | None:
