@@ -10,6 +10,7 @@ INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constrain
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py
+	$(PY) examples/resume.py
 
 test: $(VENV)/.dev
 	$(PY) -m pytest
@@ -29,6 +30,7 @@ docs-rules: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(PY) benchmarks/bench_repair.py
 	$(PY) benchmarks/bench_usage.py
+	$(PY) benchmarks/bench_sessions.py
 
 harm: $(VENV)/.dev
 	$(PY) -m tests.harm

@@ -1,4 +1,4 @@
-"""An agent's session is written, the agent is killed, another process resumes it, and the provider's cache still knows it.
+"""A session is written, its process is killed, another one resumes it, and the provider's cache still knows it.
 
 Everything runs on this machine: the provider is chatmend's sandbox, which counts what it reads from its prompt cache as
 the real ones do. No keys needed.
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from chatmend import Session, SessionStore, normalize_usage
+from chatmend.sandbox import Sandbox
 
 TARGET = "openai/gpt-4o"
 FIRST = {"role": "system", "content": "You are a travel agent who answers briefly and to the point. " * 8}
@@ -47,8 +48,6 @@ def first_process(root: str, url: str) -> None:
 
 def main() -> None:
     """Tell the story."""
-    from chatmend.sandbox import Sandbox
-
     with Sandbox() as sandbox, tempfile.TemporaryDirectory() as root:
         url = sandbox.url("openai/v1/chat/completions")
         print("\nSESSIONS: what was sent is stored, and what is stored is sent again\n")

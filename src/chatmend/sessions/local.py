@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from chatmend.errors import SessionConflictError, SessionError, SessionWriteError
 from chatmend.sessions.folder import Folder
+from chatmend.sessions.storage import steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,22 +81,16 @@ class LocalStorage:
     @contextmanager
     def _folder(self, path: str, *, make: bool = False) -> Iterator[Folder]:
         """The folder of a file, reached step by step from the root."""
-        *steps, name = path.split("/")
-        if not all(_is_name(step) for step in (*steps, name)):
-            raise SessionError(f"{path!r} is no path below the root")
+        *folders, name = steps(path)
         if make:
             self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder = Folder(self.root, name)
         try:
-            for step in steps:
+            for step in folders:
                 folder.enter(step, make=make)
             yield folder
         finally:
             folder.close()
-
-
-def _is_name(step: str) -> bool:
-    return step not in ("", ".", "..") and not set(step) & {"\0", "\\", ":"}
 
 
 def _version(data: bytes) -> str:

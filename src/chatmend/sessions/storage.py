@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from chatmend.errors import SessionError
+
 
 class Storage(Protocol):
     """Whole files under paths with forward slashes, such as ``sessions/21112026/main_1.md``.
@@ -36,3 +38,15 @@ class Storage(Protocol):
 
     def names(self, folder: str) -> list[str]:
         """The names of the files and folders in a folder, in any order; none where there is no folder."""
+
+
+def steps(path: str) -> list[str]:
+    """The folders of a path and the name at its end.
+
+    Raises:
+        SessionError: it could lead out of the root.
+    """
+    found = path.split("/")
+    if any(step in ("", ".", "..") or set(step) & {"\0", "\\", ":"} for step in found):
+        raise SessionError(f"{path!r} is no path below the root")
+    return found
