@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -12,6 +12,7 @@ pytest.importorskip("langchain_core")
 
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.history import RunnableWithMessageHistory
 
 from chatmend.langchain.history import ChatMendHistory
@@ -73,3 +74,28 @@ def test_a_runnable_with_message_history_remembers_across_processes(tmp_path: Pa
     ask("two")
     stored = ChatMendHistory.of(SessionStore(tmp_path), "ann").messages
     assert [message.content for message in stored] == ["one", "one!", "two", "two!"]
+
+
+def test_the_recipe_for_langgraph_keeps_the_conversation_on_disk(tmp_path: Path) -> None:
+    graphs = pytest.importorskip("langgraph.graph")
+    checkpoints = pytest.importorskip("langgraph.checkpoint.memory")
+    store = SessionStore(tmp_path)
+
+    def model(state: Any) -> Any:
+        return {"messages": [AIMessage(f"{len(state['messages'])} so far")]}
+
+    def remember(state: Any, config: RunnableConfig) -> Any:
+        history = ChatMendHistory.of(store, config["configurable"]["thread_id"])
+        history.add_messages(state["messages"][len(history.messages) :])
+        return {}
+
+    graph = graphs.StateGraph(graphs.MessagesState)
+    graph.add_node("model", model)
+    graph.add_node("remember", remember)
+    graph.add_edge(graphs.START, "model")
+    graph.add_edge("model", "remember")
+    running = graph.compile(checkpointer=checkpoints.InMemorySaver())
+    for text in ("one", "two"):
+        said = running.invoke({"messages": [HumanMessage(text)]}, {"configurable": {"thread_id": "t"}})
+    assert ChatMendHistory.of(SessionStore(tmp_path), "t").messages == said["messages"]
+    assert len(said["messages"]) == 4
