@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from chatmend.sessions import SessionStore
 from chatmend.sessions.document import Document, parse
 from chatmend.sessions.header import Header
-from chatmend.sessions.session import rendered
+from chatmend.sessions.rendering import rendered
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,8 +11,15 @@ from chatmend.sessions import SessionStore
 pytest.importorskip("langchain_core")
 
 from langchain_core.language_models import GenericFakeChatModel
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
-from langchain_core.runnables import RunnableConfig
+from langchain_core.messages import (
+    AIMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+    messages_from_dict,
+    messages_to_dict,
+)
+from langchain_core.runnables import RunnableConfig  # noqa: TC002 - LangGraph reads the annotation
 from langchain_core.runnables.history import RunnableWithMessageHistory
 
 from chatmend.langchain.history import ChatMendHistory
@@ -51,6 +58,16 @@ def test_what_the_target_would_refuse_is_found_in_langchain_messages_too(tmp_pat
     assert history.session.findings == ()
     history.add_messages([HumanMessage("more"), ToolMessage("late", tool_call_id="nobody")])
     assert {finding.rule for finding in history.session.findings} == {"orphan-tool-result"}
+
+
+def test_a_continuation_of_langchain_messages_is_repaired_in_their_form(tmp_path: Path) -> None:
+    history = ChatMendHistory.of(SessionStore(tmp_path), "main", target="anthropic/claude-sonnet-4-5")
+    history.add_messages([HumanMessage("q"), AIMessage("", tool_calls=[CALL], id="run-1")])
+    done = history.session.extend(messages_to_dict([HumanMessage("never mind")]))
+    kinds = [type(message).__name__ for message in messages_from_dict(done.messages)]
+    assert kinds == ["HumanMessage", "AIMessage", "ToolMessage", "HumanMessage"]
+    history.session.record(done.messages)
+    assert history.messages[1].id == "run-1"
 
 
 def test_clearing_begins_a_new_session_and_keeps_the_old_one(tmp_path: Path) -> None:

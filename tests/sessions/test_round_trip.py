@@ -16,7 +16,7 @@ from chatmend.sessions.document import Document, beside_block, parse
 from chatmend.sessions.escaping import escape, escape_surrogates, unescape
 from chatmend.sessions.header import Header
 from chatmend.sessions.markers import with_markers
-from chatmend.sessions.session import rendered
+from chatmend.sessions.rendering import rendered
 from tests.broken.generate import broken, broken_request
 from tests.corpus import rows
 from tests.sessions.hostile import PIECES, as_sent, hostile_everywhere, texts, transcripts, values

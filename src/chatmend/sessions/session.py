@@ -7,14 +7,12 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from chatmend.errors import SessionDivergedError, SessionError
-from chatmend.repair import check, repair
 from chatmend.sessions.blocks import block
 from chatmend.sessions.document import Document, beside_block
 from chatmend.sessions.header import Header
-from chatmend.sessions.langchain_dumps import is_dump, to_native
-from chatmend.sessions.markers import KEY_HINT as KEY
-from chatmend.sessions.markers import PART_HINT as PART
 from chatmend.sessions.markers import with_markers, without_markers
+from chatmend.sessions.rendering import first_difference, rendered
+from chatmend.sessions.repairs import findings, mended
 from chatmend.usage import Usage, UsageLedger, normalize_usage
 
 if TYPE_CHECKING:
@@ -25,11 +23,6 @@ if TYPE_CHECKING:
     from chatmend.repair import Repaired
     from chatmend.sessions.store import SessionStore
     from chatmend.usage import Row
-
-
-_OPEN = frozenset({"missing-tool-result", "trailing-assistant"})
-"""Rules about the end of a transcript, which another message would satisfy."""
-_REPLY = frozenset({"assistant", "ai"})
 
 
 class Session:
@@ -91,10 +84,7 @@ class Session:
 
         That a session ends with a reply, or waits for results, is no finding.
         """
-        messages = self.messages
-        found = check(to_native(messages) if is_dump(messages) else messages, self.target, **self._judged())
-        end = closed(messages)
-        return tuple(c for c in found if c.rule not in _OPEN or c.index is None or c.index < end)
+        return findings(self.messages, self.target, **self._judged())
 
     def _judged(self) -> dict[str, Any]:
         """What of the rest of the request a repair looks at."""
@@ -108,7 +98,7 @@ class Session:
         Where the repair moved something beside the messages (``.system``, ``.tools``), send that, too, and tell
         ``record`` with ``beside=``.
         """
-        return repair([*self.messages, *messages], self.target, policy=policy, **self._judged())
+        return mended([*self.messages, *messages], self.target, policy=policy, **self._judged())
 
     def record(
         self,
@@ -216,34 +206,3 @@ class Session:
         except FileNotFoundError as error:
             raise SessionError(f"{self.path}: the file is gone") from error
         self._document, self._read = document, None
-
-
-def closed(messages: Sequence[Any]) -> int:
-    """How many messages stand before the reply that a transcript ends with."""
-    end = len(messages)
-    while end and isinstance(messages[end - 1], dict) and _REPLY & {messages[end - 1].get(k) for k in ("role", "type")}:
-        end -= 1
-    return end
-
-
-def rendered(messages: Sequence[Any]) -> tuple[list[bytes], list[Any]]:
-    """The blocks of messages without their cache markers, and the markers.
-
-    Raises:
-        TranscriptError: a message cannot be stored.
-    """
-    blocks, markers = [], []
-    for at, message in enumerate(messages):
-        made = block(message)
-        if KEY in made or PART in made:
-            bare, taken = without_markers(message, at)
-            markers += taken
-            made = block(bare) if taken else made
-        blocks.append(made)
-    return blocks, markers
-
-
-def first_difference(blocks: Sequence[bytes], sent: Sequence[bytes]) -> int:
-    """How many messages two transcripts share from the front."""
-    pairs = enumerate(zip(blocks, sent, strict=False))
-    return next((at for at, (one, other) in pairs if one != other), min(len(blocks), len(sent)))
