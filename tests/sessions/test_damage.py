@@ -65,6 +65,8 @@ def test_a_byte_added_anywhere_is_an_error() -> None:
         (b"messages: 4", b"messages: 5", 37, "expected 5 messages, as the header says; there are 4"),
         (b'"c", "content": [', b'"c", "content": {', 27, "JSON"),
         (b'"text": <2>', b'"text": <3>', 27, "2 places"),
+        (b'"text": <2>', b'"text": <1>', 27, "2 places"),
+        (b'"text": <1>', b'"text": 1', 27, "2 places"),
         (b'<!--MSG role="tool"-->', b'<!--MESSAGE role="tool"-->', 27, '<!--MSG role="...'),
         (b'\n\n<!--MSG role="tool"', b'\n<!--MSG role="tool"', 23, "<!--"),
         (b"Gr\xc3\xbc\xc3\x9fe", b"Gr\xfc\xdfe", 17, "UTF-8"),

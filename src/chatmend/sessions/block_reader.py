@@ -49,9 +49,11 @@ def read_blocks(blocks: Iterable[str]) -> list[Any]:
             parts.append((skeleton, text.split(NEXT) if below else []))
         elif role == "?":
             raise BlockError(len(found), "a line of JSON, since the role is no word")
-        if "<!--" in text and (skeleton is None or any("<!--" in one for one in parts[-1][1])):
-            raise BlockError(len(found), "'<!--/MSG-->' before the next '<!--'")
-        found.append({"role": role, "content": unescape(text) if "<!" in text else text} if skeleton is None else None)
+        if "<!" in text:
+            if "<!--" in text and (skeleton is None or any("<!--" in one for one in parts[-1][1])):
+                raise BlockError(len(found), "'<!--/MSG-->' before the next '<!--'")
+            text = unescape(text)
+        found.append({"role": role, "content": text} if skeleton is None else None)
     messages = _together(parts) or [_alone(*part, at) for part, at in zip(parts, places, strict=True)]
     for place, message in zip(places, messages, strict=True):
         found[place] = message
@@ -80,12 +82,18 @@ def _together(parts: list[tuple[str, list[str]]]) -> list[Any] | None:
 
     It is faster, and the keys of a thousand messages are the same few strings.
     """
-    texts = [unescape(text) for _, own in parts for text in own]
-    following = iter(texts)
+    texts = [text for _, own in parts for text in own]
+    joined = f",{_BETWEEN},".join([skeleton for skeleton, _ in parts])
+    if any([skeleton.count("<") != len(own) for skeleton, own in parts]):  # noqa: C419 - a list is twice as fast
+        return None
+    if joined.count(_BETWEEN[1:]) != max(0, len(parts) - 1) or _TEXT in joined:
+        return None  # a message has such words itself
+    if joined.count("<1>") == len(texts) == len([own for _, own in parts if own]):
+        joined = joined.replace("<1>", _TEXT)
+    elif _PLACE.findall(joined) == [str(number) for _, own in parts for number in range(1, len(own) + 1)]:
+        joined = _PLACE.sub(_TEXT, joined)
+    following = iter([unescape(text) if "<!" in text else text for text in texts])
     try:
-        joined = f",{_BETWEEN},".join([_filled(skeleton, [_TEXT] * len(own)) for skeleton, own in parts])
-        if joined.count(_TEXT) != len(texts) or joined.count(_BETWEEN[1:]) != max(0, len(parts) - 1):
-            return None  # a message has such words itself
         values = json.loads(f"[{joined}]", parse_constant=lambda word: next(following) if word == _TEXT else _BORDER)
     except (ValueError, RecursionError):
         return None
