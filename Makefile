@@ -11,6 +11,7 @@ INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constrain
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py
+	$(PY) examples/resume.py
 
 test: $(VENV)/.dev
 	$(PY) -m pytest
@@ -32,6 +33,7 @@ bench: $(VENV)/.dev
 	$(PY) benchmarks/bench_litellm.py
 	$(PY) benchmarks/bench_usage.py
 	$(PY) -m benchmarks.bench_images
+	$(PY) benchmarks/bench_sessions.py
 
 harm: $(VENV)/.dev
 	$(PY) -m tests.harm

@@ -4,13 +4,26 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Change, Effect
-from chatmend.errors import ChatmendError, ImageError, PolicyError, ReplayError, TargetError, TranscriptError
+from chatmend.errors import (
+    ChatmendError,
+    ImageError,
+    PolicyError,
+    ReplayError,
+    SessionConflictError,
+    SessionDivergedError,
+    SessionError,
+    SessionFormatError,
+    SessionWriteError,
+    TargetError,
+    TranscriptError,
+)
 from chatmend.images.once import recompress
 from chatmend.policy import Policy
 from chatmend.repair import Repaired, RepairedRequest, check, repair, repair_request, replay
 from chatmend.targets import Limits, Target, resolve
 
 if TYPE_CHECKING:
+    from chatmend.sessions import Session, SessionStore
     from chatmend.usage import Usage, UsageLedger, UsageStream, normalize_usage
 
 __all__ = [
@@ -24,6 +37,13 @@ __all__ = [
     "Repaired",
     "RepairedRequest",
     "ReplayError",
+    "Session",
+    "SessionConflictError",
+    "SessionDivergedError",
+    "SessionError",
+    "SessionFormatError",
+    "SessionStore",
+    "SessionWriteError",
     "Target",
     "TargetError",
     "TranscriptError",
@@ -40,7 +60,10 @@ __all__ = [
 ]
 
 # Loaded when first asked for: `import chatmend` stays fast.
-_LATER = dict.fromkeys(("Usage", "UsageLedger", "UsageStream", "normalize_usage"), "chatmend.usage")
+_LATER = {
+    **dict.fromkeys(("Session", "SessionStore"), "chatmend.sessions"),
+    **dict.fromkeys(("Usage", "UsageLedger", "UsageStream", "normalize_usage"), "chatmend.usage"),
+}
 
 
 def __getattr__(name: str) -> object:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from chatmend.cli import check, explain, image, repair, rules, sandbox, usage
+from chatmend.cli import check, explain, image, repair, rules, sandbox, sessions, usage
 
 app = typer.Typer(
     add_completion=False,
@@ -25,3 +25,4 @@ app.command(epilog="Example: chatmend rules")(rules.rules)
 app.command(epilog="Example: chatmend image shot.png --target anthropic --out small/")(image.image)
 app.command(epilog="Example: chatmend usage responses.jsonl --by provider,model")(usage.usage)
 app.command(epilog="Example: chatmend sandbox --port 8090")(sandbox.sandbox)
+app.add_typer(sessions.app, name="sessions", epilog="Example: chatmend sessions show sessions/21112026/main_1.md")

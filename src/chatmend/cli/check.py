@@ -7,17 +7,17 @@ from rich.console import Console
 
 from chatmend.cli.account import Account
 from chatmend.cli.conversation import Order
-from chatmend.cli.options import Files, Quiet, TargetName, target_named
+from chatmend.cli.options import Files, Jobs, Quiet, TargetName, target_named
 from chatmend.cli.sources import Source, discover
 from chatmend.cli.walk import walk
 
 
-def check(*, files: Files, target: TargetName, quiet: Quiet = False) -> None:
+def check(*, files: Files, target: TargetName, jobs: Jobs = 0, quiet: Quiet = False) -> None:
     """Say what a target would refuse and what a repair would do. No file is changed.
 
     Exit status: 0 nothing found, 1 something found, 2 a file could not be read or the target is unknown.
     """
-    order = Order(target_named(target))
+    order = Order(target_named(target), jobs=jobs)
     with Account(Console(), quiet=quiet) as account:
         discovery = discover(files, account.fault)
         account.begin(discovery)

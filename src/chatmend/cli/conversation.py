@@ -6,11 +6,13 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from chatmend import Target, TranscriptError, repair, repair_request
-from chatmend.cli.difference import difference
+from chatmend import SessionFormatError, Target, TranscriptError, repair, repair_request
+from chatmend.cli.difference import difference, text_difference
 from chatmend.cli.json_text import Conversation, spliced
 from chatmend.jsontext import parse
 from chatmend.report import is_left, line
+from chatmend.sessions.places import located
+from chatmend.sessions.repairs import is_session, repaired_file
 
 if TYPE_CHECKING:
     from chatmend import Change
@@ -33,6 +35,8 @@ class Order:
     """Whether the repaired text is wanted, not only the findings."""
     differs: bool = False
     """Whether the differences are wanted."""
+    jobs: int = 0
+    """How many processes work on a big file; 0: as many as there are processors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,8 @@ def visit(raw: bytes, order: Order) -> Visit:
     Raises:
         UnreadableError: the text cannot be read; ``line 2, column 3: ...``, counted inside ``raw``.
     """
+    if is_session(raw):
+        return _visit_session(raw, order)
     value = parsed(raw)
     try:
         becomes, changes = mended(value, order.target)
@@ -80,6 +86,24 @@ def visit(raw: bytes, order: Order) -> Visit:
         raise NoConversationError(f"line 1, column 1: could not be read: {error}") from error
     except RecursionError as error:
         raise UnreadableError("line 1, column 1: could not be read: nested too deep") from error
+
+
+def _visit_session(raw: bytes, order: Order) -> Visit:
+    """Judge one of our own sessions.
+
+    Raises:
+        UnreadableError: the file was cut, edited or damaged.
+    """
+    try:
+        written, changes = repaired_file(raw, "", order.target)
+    except SessionFormatError as error:
+        raise UnreadableError(f"line {error.line}, column 1: could not be read: {error.fault}") from error
+    if written is raw or not order.repairs:
+        return Visit(_findings(changes, order))
+    if order.differs:
+        texts = (raw.decode().split("\n"), written.decode().split("\n"))
+        return Visit(_findings(changes, order), difference=text_difference(*texts))
+    return Visit(_findings(changes, order), written)
 
 
 def _findings(changes: tuple[Change, ...], order: Order) -> tuple[Finding, ...]:
@@ -111,6 +135,8 @@ def parsed(raw: bytes) -> Conversation:
 
 
 def _conversation(value: object) -> Conversation:
+    if located(value) is not None and isinstance(value, list | dict):
+        return value
     fault = "neither a list of messages nor an object with a list under 'messages'"
     if isinstance(value, list):
         if not value or not all(_is_conversation(item) for item in value):
@@ -135,6 +161,9 @@ def mended(value: Conversation, target: Target) -> tuple[Conversation, tuple[Cha
     other object, and a bare list, is a stored conversation: which tools were declared is not known, so not judged.
     Of a list whose system prompt must stand beside the messages, an object comes back.
     """
+    if (place := located(value)) is not None:
+        inner, changes = mended(place.conversation, target)
+        return (value if inner is place.conversation else place.put(inner)), changes
     if isinstance(value, list):
         done = repair(value, target)
         if done.system is not None:

@@ -26,6 +26,11 @@ def difference(old: Conversation, new: Conversation) -> str:
     )
 
 
+def text_difference(old: list[str], new: list[str]) -> str:
+    """What changed between the lines of two texts."""
+    return "".join(f"{line}\n" for line in list(unified_diff(old, new, lineterm="", n=3))[2:])
+
+
 def _hunks(name: str, old: object, new: object) -> Iterator[str]:
     if not isinstance(old, list) or not isinstance(new, list):
         yield _hunk(name, [] if old is None else [old], [new])

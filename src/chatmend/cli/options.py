@@ -39,6 +39,16 @@ TargetName = Annotated[
         show_default=False,
     ),
 ]
+Jobs = Annotated[
+    int,
+    typer.Option(
+        "--jobs",
+        "-j",
+        metavar="N",
+        min=0,
+        help="Processes for a big file with one conversation per line; 0: as many as there are processors.",
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the summary and faults only.")]
 
 

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from chatmend.cli.account import Account
 from chatmend.cli.conversation import Order
-from chatmend.cli.options import Files, Quiet, TargetName, target_named
+from chatmend.cli.options import Files, Jobs, Quiet, TargetName, target_named
 from chatmend.cli.rewrite import NotWrittenError, opened_without_links, refuse_read_only, rewriting
 from chatmend.cli.sources import Source, discover
 from chatmend.cli.terminal import say, stop
@@ -49,6 +49,7 @@ def repair(  # noqa: PLR0913 - a command's options
         ),
     ] = None,
     diff: Annotated[bool, typer.Option("--diff", "-d", help="Show what would change; write nothing.")] = False,
+    jobs: Jobs = 0,
     quiet: Quiet = False,
 ) -> None:
     """Repair transcripts for a target, and say what was changed.
@@ -63,7 +64,8 @@ def repair(  # noqa: PLR0913 - a command's options
         raise stop("take one of --write, --out and --diff")
     if backup and not write:
         raise stop("--backup goes with --write")
-    order, goal = Order(target_named(target), repairs=True, differs=diff), _Goal(out, write=write, backup=backup)
+    order = Order(target_named(target), repairs=True, differs=diff, jobs=jobs)
+    goal = _Goal(out, write=write, backup=backup)
     with Account(Console(stderr=not write and out is None), quiet=quiet) as account:
         for source in _sources(files, out, account, alone=not (write or diff or out)):
             _repair(source, order, account, goal)

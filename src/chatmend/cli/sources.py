@@ -10,11 +10,14 @@ from io import BytesIO
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from chatmend.sessions.repairs import is_session
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 _LINES = frozenset({".jsonl", ".ndjson"})
 _KNOWN = _LINES | {".json"}
+_SESSION = ".md"
 _BLOCK = 1 << 20
 
 
@@ -52,7 +55,8 @@ class Discovery:
 def discover(names: Iterable[Path], fault: Callable[[str], None], *, without: Path | None = None) -> Discovery:
     """Every file that is named, and every ``.json``, ``.jsonl`` and ``.ndjson`` file below a directory that is named.
 
-    Hidden files and directories, symbolic links in directories, and the directory ``without`` are passed over.
+    So is every Markdown file there that is a session. Hidden files and directories, symbolic links in directories, and
+    the directory ``without`` are passed over.
     """
     sources: list[Source] = []
     links = 0
@@ -78,8 +82,19 @@ def _below(root: Path, fault: Callable[[str], None], without: Path | None) -> It
         folders[:] = sorted(name for name in folders if name[0] != "." and (here / name).resolve() != apart)
         for name in sorted(files):
             path = here / name
-            if name[0] != "." and path.suffix.lower() in _KNOWN:
+            if name[0] != "." and (path.suffix.lower() in _KNOWN or _holds_session(path)):
                 yield path
+
+
+def _holds_session(path: Path) -> bool:
+    """Whether a Markdown file is a session of ours; others are not about us."""
+    if path.suffix != _SESSION or path.is_symlink():
+        return False
+    try:
+        with path.open("rb") as file:
+            return is_session(file.read(64))
+    except OSError:
+        return False
 
 
 def _size(path: Path) -> int:

@@ -37,7 +37,9 @@ class Seen:
 def walk(source: Source, file: IO[bytes], order: Order) -> Iterator[tuple[Block, Seen]]:
     """Each block of a file with what was seen in it, in order."""
     size = os.fstat(file.fileno()).st_size
-    processes = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    processes = order.jobs or (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
     if not source.has_lines or size < _BIG or processes == 1:
         for block in blocks(source, file):
             yield block, see(block.pieces(file, lines=source.has_lines), order, source)

@@ -1,0 +1,34 @@
+"""Messages as they are stored, and how far two transcripts are the same."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from chatmend.sessions.blocks import block
+from chatmend.sessions.markers import KEY_HINT, PART_HINT, without_markers
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def rendered(messages: Sequence[Any]) -> tuple[list[bytes], list[Any]]:
+    """The blocks of messages without their cache markers, and the markers.
+
+    Raises:
+        TranscriptError: a message cannot be stored.
+    """
+    blocks, markers = [], []
+    for at, message in enumerate(messages):
+        made = block(message)
+        if KEY_HINT in made or PART_HINT in made:
+            bare, taken = without_markers(message, at)
+            markers += taken
+            made = block(bare) if taken else made
+        blocks.append(made)
+    return blocks, markers
+
+
+def first_difference(blocks: Sequence[bytes], sent: Sequence[bytes]) -> int:
+    """How many messages two transcripts share from the front."""
+    pairs = enumerate(zip(blocks, sent, strict=False))
+    return next((at for at, (one, other) in pairs if one != other), min(len(blocks), len(sent)))

@@ -1,0 +1,158 @@
+"""What is stored is what was sent, byte for byte, whatever was said."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+
+from chatmend.errors import TranscriptError
+from chatmend.sessions.blocks import block
+from chatmend.sessions.document import Document, beside_block, parse
+from chatmend.sessions.escaping import escape, escape_surrogates, unescape
+from chatmend.sessions.header import Header
+from chatmend.sessions.markers import with_markers
+from chatmend.sessions.rendering import rendered
+from tests.broken.generate import broken, broken_request
+from tests.corpus import rows
+from tests.sessions.hostile import PIECES, as_sent, hostile_everywhere, texts, transcripts, values
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+SEEDS = int(os.environ.get("CHATMEND_SEEDS", "1000"))
+
+
+def written(messages: list[Any], beside: dict[str, Any] | None = None) -> bytes:
+    blocks, markers = rendered(messages)
+    header = Header(NOW, NOW, "main", messages=len(blocks), markers=tuple(markers))
+    return Document(header, tuple(blocks), beside_block(beside or {})).render()
+
+
+def read(data: bytes) -> tuple[list[Any], dict[str, Any]]:
+    document, messages = parse(data, "main_1.md")
+    assert as_sent(document.messages()) == as_sent(messages)
+    assert document.render() == data
+    return with_markers(messages, document.header.markers), document.request()
+
+
+def test_a_text_is_readable_as_it_is() -> None:
+    data = written([{"role": "user", "content": "Hello\n\n  world\r\n"}])
+    assert b'<!--MSG role="user"-->\nHello\n\n  world\r\n\n<!--/MSG-->\n' in data
+
+
+def test_the_texts_of_parts_are_readable_and_the_rest_is_json() -> None:
+    call = {"id": "call_1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    data = written([{"role": "assistant", "content": [{"type": "text", "text": "I look."}], "tool_calls": [call]}])
+    assert b"\nI look.\n<!--/MSG-->" in data
+    assert b'<!--JSON {"role": "assistant", "content": [{"type": "text", "text": <1>}], "tool_calls": ' in data
+
+
+@pytest.mark.parametrize("piece", PIECES)
+def test_what_looks_like_a_delimiter_comes_back_as_text(piece: str) -> None:
+    messages = [{"role": "user", "content": piece}, {"role": "user", "content": [{"type": "text", "text": piece * 2}]}]
+    assert as_sent(read(written(messages))[0]) == as_sent(messages)
+
+
+@given(texts, texts)
+@example("<!--", "<!\\--")
+@example("\ud83d", "<!\\ud83d>")
+@settings(max_examples=500, deadline=None)
+def test_each_text_has_one_escaped_form_and_each_escaped_form_one_text(one: str, other: str) -> None:
+    escaped = [escape_surrogates(escape(text)) for text in (one, other)]
+    assert [unescape(text) for text in escaped] == [one, other]
+    assert (escaped[0] == escaped[1]) == (one == other)
+    assert "<!--" not in escaped[0]
+    escaped[0].encode()
+
+
+@given(transcripts)
+@settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+def test_any_json_comes_back_byte_for_byte(messages: list[Any]) -> None:
+    assert as_sent(read(written(messages))[0]) == as_sent(messages)
+
+
+@given(values)
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_what_stands_beside_the_messages_comes_back_byte_for_byte(value: Any) -> None:
+    beside = {"system": value, "tools": [value], "other": "<!--/BESIDE-->"}
+    messages, found = read(written([{"role": "user", "content": "x"}], beside))
+    assert (as_sent(found), len(messages)) == (as_sent(beside), 1)
+
+
+def test_generated_transcripts_of_all_dialects_come_back_byte_for_byte() -> None:
+    for seed in range(SEEDS // 2):
+        rng = Random(seed)
+        for dialect in ("openai_chat", "anthropic_messages"):
+            messages = [m for m in broken(seed, dialect) if _fits(m)]
+            messages = hostile_everywhere(messages, rng)
+            assert as_sent(read(written(messages))[0]) == as_sent(messages), (seed, dialect)
+
+
+def test_whole_requests_come_back_byte_for_byte() -> None:
+    for seed in range(SEEDS // 10):
+        body = broken_request(seed, "anthropic_messages")
+        if not _fits(body):
+            continue
+        messages = body.pop("messages")
+        assert tuple(map(as_sent, read(written(messages, body)))) == (as_sent(messages), as_sent(body))
+
+
+def _fits(value: Any) -> bool:
+    """Whether it can be sent at all: no JSON is nested ten thousand deep."""
+    try:
+        block(value)
+    except TranscriptError:
+        return False
+    return True
+
+
+def test_recorded_requests_come_back_byte_for_byte() -> None:
+    recorded = rows("requests_accepted")
+    if not recorded:
+        pytest.skip("no recorded requests at hand")
+    for row in recorded:
+        body = dict(row["body"])
+        listed = body.pop(
+            next((key for key in ("messages", "contents", "input") if isinstance(body.get(key), list)), ""), []
+        )
+        assert tuple(map(as_sent, read(written(listed, body)))) == (as_sent(listed), as_sent(body))
+
+
+def test_cache_markers_are_stored_beside_the_messages_and_come_back_in_their_places() -> None:
+    marker = {"type": "ephemeral"}
+    plain = {"role": "user", "content": [{"type": "text", "text": "a"}, {"text": "b"}]}
+    marked = {
+        "role": "user",
+        "content": [
+            {"cachePoint": {"type": "default"}},
+            {"type": "text", "cache_control": marker, "text": "a"},
+            {"text": "b"},
+            {"cachePoint": {"type": "default"}},
+        ],
+    }
+    assert rendered([marked])[0] == rendered([plain])[0]
+    assert as_sent(read(written([plain, marked]))[0]) == as_sent([plain, marked])
+
+
+def test_an_argument_that_is_named_like_a_marker_is_none() -> None:
+    call = {"type": "tool_use", "id": "1", "name": "f", "input": {"type": "x", "cache_control": "no-store"}}
+    blocks, markers = rendered([{"role": "assistant", "content": [call]}])
+    assert markers == []
+    assert b"no-store" in blocks[0]
+
+
+@pytest.mark.parametrize("value", [{1, 2}, object(), b"x"])
+def test_what_json_cannot_say_is_refused_by_its_type_and_not_by_its_content(value: object) -> None:
+    with pytest.raises(TranscriptError, match=type(value).__name__):
+        block({"role": "user", "content": value})
+
+
+def test_what_is_nested_too_deep_is_refused() -> None:
+    deep: list[Any] = []
+    for _ in range(10_000):
+        deep = [deep]
+    with pytest.raises(TranscriptError, match="nested too deep"):
+        block({"role": "user", "content": deep})
