@@ -109,6 +109,14 @@ def identity(value: object) -> str:
         return " ".join(strings(value))
 
 
+def is_same(one: object, other: object) -> bool:
+    """Whether two values say the same; what is too deep to be compared is another, unless it is the very same."""
+    try:
+        return one is other or bool(one == other)
+    except RecursionError:
+        return False
+
+
 DEEPEST = 100
 """How deep a value may be nested. Parsers of servers give up soon above: serde_json at 128, Python at 1,000."""
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from chatmend.changes import Change, Effect
 from chatmend.dialects import DIALECTS, Dialect, Scan, recognise
 from chatmend.errors import ReplayError, TranscriptError
+from chatmend.jsontext import is_same
 from chatmend.policy import Policy
 from chatmend.report import Reported
 from chatmend.request import first_pass, last_pass
@@ -332,17 +333,10 @@ def replay(messages: Messages, changes: tuple[Change, ...] | list[Change]) -> Me
 def _splice(messages: Messages, change: Change) -> None:
     stop = change.at + len(change.before)
     found = messages[change.at : stop]
-    if len(found) != len(change.before) or not all(map(_is_same, found, change.before)):
+    if len(found) != len(change.before) or not all(map(is_same, found, change.before)):
         text = f"{change.code} at message {change.index}: the transcript is not the one the change was recorded on"
         raise ReplayError(text)
     messages[change.at : stop] = change.after
-
-
-def _is_same(one: object, other: object) -> bool:
-    try:
-        return one is other or one == other
-    except RecursionError:
-        return False
 
 
 __all__ = [

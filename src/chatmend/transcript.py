@@ -138,6 +138,11 @@ def is_blank(parts: tuple[Part, ...], *, whitespace: bool = True) -> bool:
     return all(isinstance(part, Text) and not (part.text.strip() if whitespace else part.text) for part in parts)
 
 
+def place_of(part: Part) -> str:
+    """Where the dialect keeps a part: in the ``content``, or for some thinking under a key of the message."""
+    return part.place if isinstance(part, Thinking) else "content"
+
+
 def is_unchanged(old: Sequence[object], new: Sequence[object]) -> bool:
     """Whether two sequences hold the very same objects."""
     return len(old) == len(new) and all(map(is_, old, new))

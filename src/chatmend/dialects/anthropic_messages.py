@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from chatmend.dialects.content import is_same, read_content, read_part, write_content, write_part
+from chatmend.dialects.content import read_content, read_part, same_or, write_content, write_part
 from chatmend.dialects.image_scan import image_holders
+from chatmend.dialects.openai_scan import call_scanner
 from chatmend.dialects.part_scan import part_scanner
 from chatmend.dialects.roles import role_of
 from chatmend.jsontext import is_sound, is_too_deep
@@ -71,12 +72,7 @@ def _read_block(native: Native) -> Part:
 
 def write(message: Message) -> Native:
     """Write one message: its native object itself when nothing in it changed."""
-    native, out = message.native, _written(message)
-    if not isinstance(native, dict):
-        return out
-    if is_same(out, native) or (out.keys() != native.keys() and is_same(read(native), message)):
-        return native
-    return out
+    return same_or(_written(message), message, read)
 
 
 def _written(message: Message) -> dict[str, object]:
@@ -158,8 +154,6 @@ def scanner(limits: Limits) -> Scan:
 
 
 def _message_scanner(limits: Limits) -> Any:  # noqa: ANN401 - a closure
-    from chatmend.dialects.openai_scan import call_scanner
-
     scan_parts, scan_calls = part_scanner(limits, limits.block_types or _BLOCKS), call_scanner(limits)
     holders = image_holders(limits)
 

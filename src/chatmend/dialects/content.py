@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chatmend.dialects.pictures import picture
+from chatmend.jsontext import is_same
 from chatmend.transcript import Media, Opaque, Text, Thinking, is_unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from chatmend.transcript import Native, Part
+    from chatmend.transcript import Message, Native, Part
 
 MEDIA = {
     "image_url": "image",
@@ -53,12 +54,14 @@ def _thinking(native: dict[str, object]) -> Thinking:
     return Thinking(str(native["thinking"]), signature, native=native)
 
 
-def is_same(one: object, other: object) -> bool:
-    """Whether two values say the same, however deep; what is too deep to compare is another unless it is the same."""
-    try:
-        return one == other
-    except RecursionError:
-        return False
+def same_or(out: dict[str, object], message: Message, read: Callable[[Native], Message]) -> Native:
+    """What a message is written as: the native object that it was read from, where ``out`` says nothing else."""
+    native = message.native
+    if not isinstance(native, dict):
+        return out
+    if is_same(out, native) or (out.keys() != native.keys() and is_same(read(native), message)):
+        return native
+    return out
 
 
 def read_content(native: Native, read: Callable[[Native], Part] = read_part) -> tuple[Part, ...]:

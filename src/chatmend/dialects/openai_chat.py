@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chatmend.dialects.content import is_same, read_content, write_content
+from chatmend.dialects.content import read_content, same_or, write_content
 from chatmend.dialects.openai_scan import scanner
 from chatmend.dialects.roles import role_of
-from chatmend.transcript import Message, Opaque, Role, Text, Thinking, ToolCall, ToolResult, is_unchanged
+from chatmend.transcript import Message, Opaque, Role, Text, Thinking, ToolCall, ToolResult, is_unchanged, place_of
 
 if TYPE_CHECKING:
     from chatmend.transcript import Native, Part
@@ -83,12 +83,7 @@ def signature_of(call: dict[str, object]) -> object:
 
 def write(message: Message) -> Native:
     """Write one message: its native object itself when nothing in it changed."""
-    native, out = message.native, _written(message)
-    if not isinstance(native, dict):
-        return out
-    if is_same(out, native) or (out.keys() != native.keys() and is_same(read(native), message)):
-        return native
-    return out
+    return same_or(_written(message), message, read)
 
 
 def _written(message: Message) -> dict[str, object]:
@@ -101,9 +96,7 @@ def _written(message: Message) -> dict[str, object]:
     if message.role is Role.TOOL:
         _write_result(out, message)
         return out
-    content = tuple(
-        p for p in message.parts if not isinstance(p, ToolCall) and getattr(p, "place", "content") == "content"
-    )
+    content = tuple(p for p in message.parts if not isinstance(p, ToolCall) and place_of(p) == "content")
     out["content"] = write_content(content, out.get("content"))
     if message.is_assistant:
         _write_thinking(out, message)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from chatmend.dialects.image_scan import image_holders
 from chatmend.dialects.part_scan import part_scanner
+from chatmend.dialects.roles import role_of
 from chatmend.jsontext import is_object, is_sound, is_sound_json, is_sound_value
 from chatmend.windows import Memory, Symptom
 
@@ -25,7 +26,6 @@ _PLAIN = {
     "assistant": frozenset({"role", "content", "tool_calls"}),
     "tool": frozenset({"role", "content", "tool_call_id"}),
 }
-_HARMLESS = frozenset({"role", "content", "tool_calls", "tool_call_id"})
 _THINKING = frozenset({"thinking_blocks", "reasoning_content"})
 
 
@@ -134,14 +134,11 @@ def scanner(limits: Limits) -> Scan:
                 mask |= Symptom.UNREADABLE | Symptom.ROLE
                 role = ""
             if role == "":
-                from_reading = _role_of(native)
+                role = _role_of(native)
                 mask |= Symptom.SURROGATE | Symptom.PAIRING | Symptom.TURNS | Symptom.SYSTEM | Symptom.EMPTY
-                role = from_reading
             if role == "assistant":
                 if followed or (at > start and start == 0 and last != "assistant"):
                     break
-                if at == start == 0:
-                    pass
                 mask |= scan_message(native, role) if native.__class__ is dict else Symptom.UNREADABLE
                 if last == "assistant" and at > start:
                     mask |= Symptom.TURNS | (Symptom.PAIRING if open_ids else 0)
@@ -193,7 +190,5 @@ def scanner(limits: Limits) -> Scan:
 
 
 def _role_of(native: object) -> str:
-    from chatmend.dialects.roles import role_of
-
     role = role_of(native) if isinstance(native, dict) else "user"
     return "system" if role == "developer" else str(role)

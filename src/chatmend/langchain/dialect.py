@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.messages import BaseMessage, ChatMessage
 
 from chatmend.dialects import anthropic_messages, openai_chat
-from chatmend.dialects.content import is_same
 from chatmend.dialects.openai_scan import scanner as openai_scanner
+from chatmend.jsontext import is_same
 from chatmend.langchain.fields import KNOWN_ROLES, PROVENANCE, SOURCE, fields, is_result_block, sketcher
 from chatmend.langchain.writing import Source, build
 from chatmend.transcript import Message, Opaque, Part, Role, Thinking, ToolCall, ToolResult

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect
+from chatmend.jsontext import is_same
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,15 +88,8 @@ def _rewritten(before: Sequence[Native], after: Sequence[Native]) -> str:
 def _keys(one: Native, other: Native) -> list[str]:
     if not isinstance(one, dict) or not isinstance(other, dict):
         return []
-    changed = [key for key in {**one, **other} if not _is_same(one.get(key), other.get(key))]
+    changed = [key for key in {**one, **other} if not is_same(one.get(key), other.get(key))]
     return [key if isinstance(key, str) and key in _KEYS else "other keys" for key in changed]
-
-
-def _is_same(one: object, other: object) -> bool:
-    try:
-        return one is other or bool(one == other)
-    except RecursionError:
-        return False
 
 
 def _role(native: Native) -> str:

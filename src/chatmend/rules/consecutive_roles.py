@@ -43,8 +43,6 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         behind_tool = at > 0 and role is Role.USER and messages[at - 1].role is Role.TOOL
         if behind_tool and not limits.user_after_tool and stop - at == 1:
             yield Fix(at, at, (continued(Role.ASSISTANT),), "no user may follow a tool directly", Effect.ADDS)
-        elif behind_tool and not limits.user_after_tool:
-            pass
         at = stop
 
 

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING
 from chatmend.changes import Effect, Fix
 from chatmend.placeholders import CONTINUED
 from chatmend.rules.rule import Context, Rule
-from chatmend.transcript import Message, Part, Role, Text, Thinking, ToolResult, is_blank, is_unchanged
+from chatmend.transcript import Message, Part, Role, Text, Thinking, ToolResult, is_blank, is_unchanged, place_of
 from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             if message is not old:
                 yield Fix(at, at + 1, (message,), "an empty text says nothing")
             continue
-        peers = speaks[:run] if at < run else _peers(message, left[run:], speaks[run:])
-        alone = not any(peers) and at == (run - 1 if at < run else _last_of_kind(message, left))
+        kin = range(run) if at < run else _kin(message, left, run)
+        alone = at == kin[-1] and not any(speaks[place] for place in kin)
         if message.results or alone:
             yield Fix(at, at + 1, (_filled(message),), "an empty message is refused", Effect.ADDS)
         else:
@@ -61,14 +61,9 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             yield Fix(at, at + 1, (), "an empty message says nothing", effect)
 
 
-def _peers(message: Message, left: list[Message], speaks: list[bool]) -> list[bool]:
-    """Who else speaks; a system message cannot stand for a user's turn."""
-    return [speaks[at] for at, other in enumerate(left) if message.is_system or not other.is_system]
-
-
-def _last_of_kind(message: Message, left: list[Message]) -> int:
-    """Where the last message stands that could take this one's place in the conversation."""
-    return max(at for at, other in enumerate(left) if message.is_system or not other.is_system)
+def _kin(message: Message, left: list[Message], run: int) -> list[int]:
+    """Who could take this message's place behind the assistant's turn; a system message cannot stand for a user's."""
+    return [at for at in range(run, len(left)) if message.is_system or not left[at].is_system]
 
 
 def _filled(message: Message) -> Message:
@@ -85,7 +80,7 @@ def _is_empty(message: Message, context: Context) -> bool:
     limits = context.limits
     if message.calls or message.role not in limits.empty_roles:
         return False
-    spoken = tuple(part for part in message.parts if getattr(part, "place", "content") == "content")
+    spoken = tuple(part for part in message.parts if place_of(part) == "content")
     if message.role is Role.TOOL:
         return all(is_blank(result.content, whitespace=limits.blank_is_empty) for result in message.results)
     return is_blank(spoken, whitespace=limits.blank_is_empty)

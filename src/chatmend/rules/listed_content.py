@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 
 from chatmend.changes import Fix
 from chatmend.rules.rule import Context, Rule
-from chatmend.transcript import Message, Part, Text
+from chatmend.transcript import Message, Part, Text, place_of
 from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
@@ -55,9 +55,7 @@ def _plain(message: Message) -> Message:
         return (
             message if content is None else replace(message, parts=(replace(result, content=content),), native=native)
         )
-    spoken = tuple(
-        part for part in message.parts if getattr(part, "place", "content") == "content" and part not in message.calls
-    )
+    spoken = tuple(part for part in message.parts if place_of(part) == "content" and part not in message.calls)
     content = _joined(spoken)
     if content is None:
         return message

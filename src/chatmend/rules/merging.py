@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from chatmend.transcript import Message, Part, Text, Thinking, ToolCall
+from chatmend.transcript import Message, Part, Text, Thinking, ToolCall, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +26,7 @@ def merge(messages: Sequence[Message]) -> Message:
 def join_texts(parts: Sequence[Part]) -> list[Part]:
     """Plain strings that meet become one, with a blank line between; parts of lists stay parts."""
     plain = all(not isinstance(part, Text) or not isinstance(part.native, dict) for part in parts)
-    kinds = {type(part) for part in parts if getattr(part, "place", "content") == "content"}
+    kinds = {type(part) for part in parts if place_of(part) == "content"}
     if not plain or kinds != {Text}:
         return list(parts)
     words = [part.text for part in parts if isinstance(part, Text) and part.text]

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from chatmend.changes import Effect, Fix
 from chatmend.jsontext import strings
 from chatmend.rules.rule import Context, Rule
-from chatmend.transcript import Message, Role, Text
+from chatmend.transcript import Message, Role, Text, place_of
 from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             keys |= {"name"}
             parts = _introduced(message)
         thinking = frozenset(k for k in keys if k in ("reasoning_content", "thinking_blocks"))
-        parts = tuple(part for part in parts if getattr(part, "place", "content") not in thinking)
+        parts = tuple(part for part in parts if place_of(part) not in thinking)
         if message.role is Role.TOOL and named and len(message.results) == 1:
             parts = (replace(message.results[0], name=None),)
         effect = Effect.DROPS if said else Effect.RESHAPES

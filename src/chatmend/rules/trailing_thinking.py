@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 from chatmend.changes import Effect, Fix
 from chatmend.placeholders import CONTINUED
 from chatmend.rules.rule import Context, Rule
-from chatmend.transcript import Text, Thinking
+from chatmend.transcript import Text, Thinking, place_of
 from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         return
     at = window.run - 1
     last = window.messages[at]
-    spoken = [part for part in last.parts if getattr(part, "place", "content") != "reasoning_content"]
+    spoken = [part for part in last.parts if place_of(part) != "reasoning_content"]
     if spoken and isinstance(spoken[-1], Thinking):
         becomes = replace(last, parts=(*last.parts, Text(CONTINUED)))
         yield Fix(at, at + 1, (becomes,), "the turn ends with thinking", Effect.ADDS)
