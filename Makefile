@@ -54,6 +54,7 @@ cassettes: $(VENV)/.dev
 
 judge: $(VENV)/.dev
 	LITELLM_LOCAL_MODEL_COST_MAP=True $(PY) -m tests.sandbox.judge
+	$(PY) -m tests.images.sandboxed
 
 # Exactness on recorded usage, beside LiteLLM, LangChain and genai-prices.
 usage-report: $(VENV)/.report
@@ -77,7 +78,8 @@ test-langchain: $(LANGCHAIN)/.ready
 test-langchain-standard: $(LANGCHAIN)/.ready
 	cd tests/langchain/standard && PYTHONPATH=../../.. ../../../$(LANGCHAIN)/bin/python -m pytest -c pytest.ini --rootdir=. test_standard.py
 
-notebooks: $(LANGCHAIN)/.ready
+notebooks: $(LANGCHAIN)/.ready $(VENV)/.dev
+	$(PY) notebooks/build_images.py
 	$(LANGCHAIN)/bin/python -m jupyter execute --inplace notebooks/langchain.ipynb
 
 bench-langchain: $(LANGCHAIN)/.ready
