@@ -69,7 +69,6 @@ ROUTES = {
     "cohere/command-a-vision-07-2025": Route("cohere_chat/command-a-vision-07-2025", "cohere/v2/chat", calls=False),
     "zai/glm-4.6v": Route("zai/glm-4.6v", "zai/api/paas/v4"),
     "openrouter/google/gemini-2.5-pro": Route("openrouter/google/gemini-2.5-pro", "openrouter/api/v1"),
-    "ollama/llava": Route("ollama_chat/llava", "ollama", calls=False),
     "strict": Route("hosted_vllm/strict", "strict/v1"),
 }
 """Every endpoint of the sandbox that looks at images, by the target of the repair."""

@@ -21,10 +21,12 @@ NAMES = (
     "large screenshot", "large on its side", "tall page", "small alpha", "cmyk photo", "bmp", "still gif",
     "animated gif", "png called jpeg", "jpeg of no type", "truncated jpeg", "empty", "html",
 )  # fmt: skip
+REFUSED = ("truncated jpeg", "empty", "bmp")
 
 
 @pytest.mark.parametrize("target", ROUTES)
 def test_what_was_refused_is_accepted_once_repaired(sandbox: Sandbox, target: str) -> None:
     logging.getLogger("LiteLLM").setLevel(logging.CRITICAL)
-    assert refused(sandbox, target, ("truncated jpeg", "empty", "bmp"), repair=False), "the server does not look"
+    wrong = ("flat bomb",) if target.startswith("mistral/") else REFUSED  # sides are all that is recorded of Mistral
+    assert refused(sandbox, target, wrong, repair=False), "the server does not look"
     assert refused(sandbox, target, NAMES, repair=True) == {}
