@@ -140,11 +140,11 @@ def test_what_the_scan_calls_clean_no_rule_would_change(
 
 
 @pytest.mark.skipif(not corpus.ROOT.exists(), reason="the recorded requests are not at hand")
-@pytest.mark.parametrize("dialect", ["openai_chat", "anthropic_messages"])
+@pytest.mark.parametrize("dialect", sorted(DIALECTS))
 @pytest.mark.parametrize("name", ["requests_accepted", "requests_rejected"])
 def test_in_recorded_requests_too(name: str, dialect: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [row for row in corpus.spoken(name) if corpus.DIALECTS[row["format"]] == dialect]
-    same_as_with_every_rule([(row["body"]["messages"], corpus.target_of(row)) for row in rows], dialect, monkeypatch)
+    same_as_with_every_rule([(corpus.messages_of(row), corpus.target_of(row)) for row in rows], dialect, monkeypatch)
 
 
 def words(path: Path) -> Iterator[str]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from chatmend.dialects.content import image_block as image
 from chatmend.dialects.content import is_same, read_content, read_part, write_content, write_part
 from chatmend.dialects.part_scan import part_scanner
 from chatmend.dialects.roles import role_of
+from chatmend.dialects.traits import Traits, filled, kind_of, remember, translated, with_system
 from chatmend.jsontext import is_sound, is_too_deep
 from chatmend.transcript import Message, Opaque, Role, Text, ToolCall, ToolResult
 from chatmend.windows import Memory, Symptom
@@ -19,6 +21,11 @@ if TYPE_CHECKING:
     from chatmend.transcript import Native, Part
 
 NAME = "anthropic_messages"
+TRAITS = Traits(system_beside=True, results_inside=True, object_arguments=True, types_by_role=True)
+__all__ = [
+    "NAME", "TRAITS", "filled", "image", "kind_of", "read", "remember", "scanner", "speaks", "translated",
+    "with_system", "write",
+]  # fmt: skip
 _BLOCKS = frozenset(
     {"tool_use", "tool_result", "redacted_thinking", "thinking", "server_tool_use", "web_search_tool_result"}
 )

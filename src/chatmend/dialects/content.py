@@ -1,9 +1,10 @@
-"""The ``content`` of a message in the two dialects that share its shape: a string, or a list of typed parts."""
+"""The ``content`` of a message in the dialects that share its shape: a string, or a list of typed parts."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from chatmend.jsontext import is_base64
 from chatmend.transcript import Media, Opaque, Text, Thinking, is_unchanged
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ MEDIA = {
     "image_url": "image",
     "image": "image",
     "input_image": "image",
+    "input_file": "file",
     "document": "document",
     "file": "file",
     "document_url": "document",
@@ -23,6 +25,8 @@ MEDIA = {
 }
 SIGNATURES = ("signature", "thinkingSignature", "thoughtSignature", "thought_signature")
 """Where a thinking block has its signature: Anthropic's key first, then those of other routes to the same model."""
+_FOREIGN = ("msg_", "rs_", "fc_", "resp_", "call_", "toolu_", "gen-", "chatcmpl", "gAAAA")
+"""How ids and proofs of other providers begin, which some routes put in a signature's place."""
 TEXTS = frozenset({"text", "input_text", "output_text"})
 
 
@@ -44,6 +48,11 @@ def read_part(native: Native) -> Part:
     if isinstance(kind, str) and kind in MEDIA:
         return Media(native, MEDIA[kind])
     return Opaque(native)
+
+
+def is_thought_signature(value: object) -> bool:
+    """Whether a value can be one of Gemini's thought signatures: base64, and no other provider's id."""
+    return isinstance(value, str) and not value.startswith(_FOREIGN) and is_base64(value)
 
 
 def _thinking(native: dict[str, object]) -> Thinking:
@@ -80,11 +89,14 @@ def image_block(native: Native) -> dict[str, object] | None:
     return {"type": "image", "source": {"type": "base64", "media_type": media_type, "data": data}}
 
 
+_HOLDERS = ("image_url", "source", "inlineData", "inline_data")
+
+
 def _url_of(native: Native) -> str | None:
     """Where an image part of any dialect has its bytes, as a URL."""
     if not isinstance(native, dict):
         return None
-    held = native.get("image_url", native.get("source", native))
+    held = next((native[key] for key in _HOLDERS if key in native), native)
     if isinstance(held, str):
         return held
     if not isinstance(held, dict):
@@ -92,7 +104,7 @@ def _url_of(native: Native) -> str | None:
     url, media_type, data = (held.get(key) for key in ("url", "media_type", "data"))
     if isinstance(url, str):
         return url
-    media_type, data = media_type or held.get("mime_type"), data or held.get("base64")
+    media_type, data = media_type or held.get("mime_type") or held.get("mimeType"), data or held.get("base64")
     return f"data:{media_type};base64,{data}" if isinstance(media_type, str) and isinstance(data, str) else None
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Runs of one role, and users behind tools."""
     limits = context.limits
-    if not limits.alternation and limits.user_after_tool:
+    if (not limits.alternation and limits.user_after_tool) or context.traits.items:
         return
     at, messages = 0, window.messages
     while at < len(messages):

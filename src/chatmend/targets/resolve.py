@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chatmend.errors import TargetError
 from chatmend.targets.limits import Limits
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 _OTHER = "other"
+_HOMES = {"openai_responses": "openai", "gemini_contents": "gemini"}
+"""Whose table holds for a dialect where a provider's own says nothing about it: who else speaks it copies its maker."""
 _FIELDS = {field.name: field.type for field in fields(Limits)}
 
 
@@ -24,6 +29,13 @@ class Target:
     limits: Limits
     hygiene: Limits
     """What agent gateways keep to on this target, and no more."""
+    spoken: Mapping[str, tuple[Limits, Limits]] = field(default_factory=dict, hash=False)
+    """Both of these, for a dialect in which they differ."""
+
+    def limits_in(self, dialect: str, *, hygiene: bool = False) -> Limits:
+        """The limits that hold in a dialect."""
+        limits, clean = self.spoken.get(dialect, (self.limits, self.hygiene))
+        return clean if hygiene else limits
 
 
 @lru_cache(maxsize=256)
@@ -49,7 +61,8 @@ def resolve(name: str) -> Target:
         raise TargetError(message)
     table = table or _table(_OTHER)
     limits, hygiene = _limits(table, rest)
-    return Target(name, str(table["provider"]), rest, limits, hygiene)
+    spoken = {} if table["provider"] == _OTHER else {known: _in_dialect(table, rest, known) for known in _HOMES}
+    return Target(name, str(table["provider"]), rest, limits, hygiene, spoken)
 
 
 def known_providers() -> tuple[str, ...]:
@@ -89,16 +102,33 @@ def _by_model(name: str) -> dict[str, Any] | None:
     return next((t for t in _tables() if any(fnmatchcase(model, p) for p in t.get("models", ()))), None)
 
 
-def _limits(table: dict[str, Any], model: str) -> tuple[Limits, Limits]:
+def _in_dialect(table: dict[str, Any], model: str, dialect: str) -> tuple[Limits, Limits]:
+    """The limits of a model in a dialect: the table's own where it describes the dialect, those of its maker else."""
+    described = any(_describes(family, model, dialect) for family in table.get("family", ()))
+    return _limits(table if described else _table(_HOMES[dialect]), model, dialect)
+
+
+def _describes(family: dict[str, Any], model: str, dialect: str) -> bool:
+    if not _matches(family, model, dialect):
+        return False
+    like = _table(family["like"]).get("family", ()) if "like" in family else ()
+    return family.get("dialect") == dialect or any(_describes(inner, model, dialect) for inner in like)
+
+
+def _matches(family: dict[str, Any], model: str, dialect: str) -> bool:
+    spoken: str = family.get("dialect", dialect)
+    return spoken == dialect and any(fnmatchcase(model.lower(), pattern) for pattern in family["match"])
+
+
+def _limits(table: dict[str, Any], model: str, dialect: str = "") -> tuple[Limits, Limits]:
     """The limits of a model, and its hygiene: the table's own, then each family that the model belongs to."""
     limits = _with(Limits(), table.get("limits", {}))
     hygiene = _with(Limits(), table.get("hygiene", {}))
     for family in table.get("family", ()):
-        found = next((p for p in family["match"] if fnmatchcase(model.lower(), p)), None)
-        if found is None:
+        if not _matches(family, model, dialect):
             continue
         if "like" in family:
-            limits, hygiene = _limits(_table(family["like"]), model.rsplit("/", 1)[-1])
+            limits, hygiene = _limits(_table(family["like"]), model.rsplit("/", 1)[-1], dialect)
         limits = _with(limits, family.get("limits", {}))
         hygiene = _with(hygiene, family.get("hygiene", {}))
     return limits, hygiene

@@ -1,0 +1,167 @@
+"""The scan of a window of Gemini contents: what is plainly clean is passed, anything else every rule looks at."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from chatmend.dialects.content import is_thought_signature
+from chatmend.jsontext import is_sound, is_sound_value, is_too_deep
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from chatmend.dialects import Scan
+    from chatmend.targets.limits import Limits
+    from chatmend.windows import Memory
+
+DIRTY = ~0
+DATA = {
+    "text": "text",
+    "inlineData": "inlineData",
+    "inline_data": "inlineData",
+    "fileData": "fileData",
+    "file_data": "fileData",
+    "functionCall": "functionCall",
+    "function_call": "functionCall",
+    "functionResponse": "functionResponse",
+    "function_response": "functionResponse",
+    "executableCode": "executableCode",
+    "executable_code": "executableCode",
+    "codeExecutionResult": "codeExecutionResult",
+    "code_execution_result": "codeExecutionResult",
+    "toolCall": "toolCall",
+    "tool_call": "toolCall",
+    "toolResponse": "toolResponse",
+    "tool_response": "toolResponse",
+}
+"""The keys of a part that hold its data, and what they mean."""
+_OBJECTS = frozenset(DATA.values()) - {"text"}
+
+
+def data_key(native: dict[str, Any]) -> str | None:
+    """Under which key a part has its data; None where it has none, or several."""
+    keys = [key for key in native if key.__class__ is str and key in DATA]
+    return keys[0] if len(keys) == 1 else None
+
+
+def kind_of(native: object) -> str | None:
+    """What a part is: the camelCase name of its data; ``thought`` without any; None for what the API cannot read."""
+    if not isinstance(native, dict):
+        return None
+    if (key := data_key(native)) is None:
+        signed = native.get("thoughtSignature") or native.get("thought_signature")
+        bare = not any(isinstance(name, str) and name in DATA for name in native)
+        return "thought" if bare and signed else None
+    kind, value = DATA[key], native[key]
+    fits = isinstance(value, dict) if kind in _OBJECTS else isinstance(value, str)
+    return kind if fits else None
+
+
+def scanner(limits: Limits) -> Scan:
+    """A scan for windows under these limits."""
+    is_clean_part = _part_check(limits)
+    required = limits.thought_signatures == "required"
+    strict = limits.alternation or not limits.pairing or limits.trailing_assistant != "accepted"
+
+    def scan(natives: Sequence[Any], start: int, memory: Memory) -> tuple[int, int, list[str]]:
+        mask, at, run, followed, over = 0, start, 0, False, False
+        calls, ids = list[tuple[object, object]](), list[str]()
+        answers = list[tuple[object, object]]()
+        signed = True
+        while at < len(natives):
+            native = natives[at]
+            role = native.get("role") if native.__class__ is dict and len(native) == 2 else None  # noqa: PLR2004
+            if role not in ("model", "user", "function"):  # noqa: PLR6201 - may not be hashable
+                mask, role = DIRTY, _role_of(native)
+            parts = native.get("parts") if native.__class__ is dict else None
+            parts = [parts] if parts.__class__ is dict else parts
+            if role == "model" and parts.__class__ is list and parts and "functionResponse" in _kinds(parts[:1]):
+                mask, role = DIRTY, _role_of(native)
+            if role == "model":
+                if followed:
+                    break
+                run += 1
+            else:
+                followed = True
+                memory.has_user |= role != "system"
+            if parts.__class__ is not list or not parts:
+                mask, parts = DIRTY, []
+            for part in parts:
+                kind = is_clean_part(part)
+                if not kind:
+                    mask = DIRTY
+                    continue
+                if kind == "functionCall":
+                    call = part.get("functionCall") or part["function_call"]
+                    signed = signed and (bool(calls) or "thoughtSignature" in part or "thought_signature" in part)
+                    calls.append((call.get("id"), call["name"]))
+                    mask |= 0 if role == "model" else DIRTY
+                    if call.get("id"):
+                        ids.append(call["id"])
+                elif kind == "functionResponse":
+                    held = part.get("functionResponse") or part["function_response"]
+                    answers.append((held.get("id"), held["name"]))
+                    mask |= DIRTY if over or role == "model" else 0
+                else:
+                    over = over or followed
+                    mask |= DIRTY if role == "function" else 0
+            at += 1
+        if calls != answers or (strict and (run > 1 or not followed or at - start - run > 1)):
+            mask = DIRTY
+        if required and calls and not signed:
+            mask = DIRTY
+        if limits.unique_call_ids != "no" and (len(set(ids)) < len(ids) or not memory.call_ids.isdisjoint(ids)):
+            mask = DIRTY
+        return at, mask, ids
+
+    return scan
+
+
+def _kinds(parts: list[Any]) -> list[str | None]:
+    return [kind_of(part) for part in parts]
+
+
+def _role_of(native: object) -> str:
+    from chatmend.dialects.gemini_contents import read
+
+    message = read(native)
+    return "model" if message.is_assistant else "system" if message.is_system else "user"
+
+
+def _part_check(limits: Limits) -> Callable[[Any], str | None]:
+    """A function that says what a clean part is, and None of one to be looked at."""
+    known, named = limits.part_keys, re.compile(limits.tool_name_pattern or ".*").fullmatch
+    strict_base64 = limits.thought_signatures != "any"
+    kinds = limits.block_types
+    empty = limits.empty_parts
+
+    def is_clean(part: Any) -> str | None:  # noqa: ANN401 - anything may stand here
+        kind = kind_of(part)
+        if kind is None or (known is not None and not known.issuperset(part)) or not (kinds is None or kind in kinds):
+            return None
+        if len(part) > 1 and strict_base64:
+            signature = part.get("thoughtSignature", part.get("thought_signature", ""))
+            if signature != "" and not is_thought_signature(signature):  # noqa: PLC1901 - null is no signature either
+                return None
+        if kind == "functionCall":
+            call = part.get("functionCall") or part.get("function_call")
+            if not _is_clean_name(call, named) or not isinstance(call.get("args", {}), dict) or is_too_deep(call):
+                return None
+        elif kind == "functionResponse":
+            held = part.get("functionResponse") or part.get("function_response")
+            if not _is_clean_name(held, named) or not isinstance(held.get("response"), dict) or is_too_deep(held):
+                return None
+        elif kind == "text" and len(part) == 1:
+            return kind if is_sound(part["text"]) and (empty or part["text"].strip()) else None
+        return kind if is_sound_value(part) else None
+
+    return is_clean
+
+
+def _is_clean_name(held: Any, named: Any) -> bool:  # noqa: ANN401
+    if not isinstance(held, dict) or not isinstance(held.get("name"), str) or not held["name"]:
+        return False
+    if "id" in held and not (isinstance(held["id"], str) and held["id"]):
+        return False
+    return bool(named(held["name"]))
