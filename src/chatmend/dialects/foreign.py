@@ -15,14 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _Exchanged = TypeVar("_Exchanged", ToolCall, ToolResult)
-_KEYS = frozenset(
-    {
-        "tool_calls", "function_call", "tool_call_id", "thinking_blocks", "reasoning_content", "content", "role",
-        "name", "type",
-    }
-)  # fmt: skip
-"""The keys of a chat message that are read; any other stays with its words."""
-
 __all__ = ["has_blocks", "is_chat", "is_same", "is_same_message", "items", "read", "rest", "told"]
 
 
@@ -53,9 +45,17 @@ def is_same_message(one: Message, other: Message) -> bool:
     return all(is_same(part, twin) for part, twin in zip(one.parts, other.parts, strict=True))
 
 
-def rest(native: object) -> dict[str, object]:
-    """The keys of a foreign message that we do not know."""
-    return {k: v for k, v in native.items() if k not in _KEYS} if isinstance(native, dict) else {}
+def rest(message: Message) -> dict[str, object]:
+    """The keys of a foreign message that its parts do not hold."""
+    native = message.native if isinstance(message.native, dict) else {}
+    held = {"role", "content", "type"}
+    held |= {"name", "tool_call_id"} if message.role is Role.TOOL else set()
+    held |= {"tool_calls"} if isinstance(native.get("tool_calls"), list) and message.calls else set()
+    held |= {"function_call"} if isinstance(native.get("function_call"), dict) else set()
+    if message.is_assistant:
+        held |= {"thinking_blocks"} if isinstance(native.get("thinking_blocks"), list) else set()
+        held |= {"reasoning_content"} if isinstance(native.get("reasoning_content"), str) else set()
+    return {key: value for key, value in native.items() if key not in held}
 
 
 def told(part: ToolCall | ToolResult) -> dict[str, object]:
@@ -75,7 +75,7 @@ def items(message: Message) -> Iterator[Message]:
     Keys that we do not know go with the first entry.
     """
     said: list[Part] = []
-    keys = rest(message.native)
+    keys = rest(message)
     for part in message.parts:
         own = isinstance(part, ToolResult) or (isinstance(part, ToolCall) and message.is_assistant)
         if own and said:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from chatmend import jsontext
 from chatmend.dialects import foreign
-from chatmend.dialects.content import image_block
+from chatmend.dialects.content import image_block, read_part
 from chatmend.dialects.gemini_scan import data_key, kind_of, scanner
 from chatmend.dialects.roles import ALIASES
 from chatmend.dialects.traits import Traits, remember
@@ -83,7 +83,8 @@ def _read_part(native: Native) -> Part:
         return Text(native, native)
     kind = kind_of(native)
     if not isinstance(native, dict) or kind is None:
-        return Opaque(native)
+        typed = read_part(native)
+        return typed if isinstance(typed, Thinking | Media) else Opaque(native)
     value = native.get(data_key(native) or "")
     signature = next((native[key] for key in _SIGNATURES if key in native), None)
     if kind == "functionCall" and isinstance(value, dict):
@@ -234,7 +235,7 @@ def translated(message: Message) -> tuple[Message, ...]:
     parts = tuple(_adopted(part) for part in message.parts)
     spelling = native.get("role")
     named = isinstance(spelling, str) and spelling not in ALIASES
-    return (replace(message, role=role, parts=parts, native=foreign.rest(native), spelling=spelling if named else None),)
+    return (replace(message, role=role, parts=parts, native=foreign.rest(message), spelling=spelling if named else None),)
 
 
 def _adopted(part: Part) -> Part:

@@ -141,8 +141,8 @@ def _part_check(limits: Limits) -> Callable[[Any], str | None]:
         if kind is None or (known is not None and not known.issuperset(part)) or not (kinds is None or kind in kinds):
             return None
         if len(part) > 1 and strict_base64:
-            signature = part.get("thoughtSignature", part.get("thought_signature", ""))
-            if signature != "" and not is_thought_signature(signature):  # noqa: PLC1901 - null is no signature either
+            signed = (part[key] for key in ("thoughtSignature", "thought_signature") if key in part)
+            if not all(map(is_thought_signature, signed)):
                 return None
         if kind == "functionCall":
             call = part.get("functionCall") or part.get("function_call")

@@ -89,10 +89,11 @@ def read(native: Native) -> Message:
         return _read_item(native, kind)
     if foreign.is_chat(native) or foreign.has_blocks(native):
         return foreign.read(native)
-    if isinstance(kind, str) and kind != "message" and not ("role" in native and "content" in native):
+    if native and "role" not in native and "content" not in native:
         return Message(Role.USER, (Opaque(native),), native, Role.USER)
     spelling = native.get("role")
     own = isinstance(spelling, str) and (spelling not in ALIASES or ALIASES[spelling] == spelling)
+    own = own and native.get("type", "message") == "message"
     return Message(role_of(native), read_content(native.get("content")), native, spelling if own else None)
 
 
@@ -176,7 +177,8 @@ def _write_part(part: Part, kind: str) -> Native:
         case Text(text):
             if not isinstance(native, dict):
                 return {"type": kind, "text": text}
-            return native if native.get("text") == text else {**native, "type": kind, "text": text}
+            same = native.get("text") == text and native.get("type") in ("input_text", "output_text")
+            return native if same else {**native, "type": kind, "text": text}
         case Thinking(text, signature):
             return native if native is not None else {"type": "thinking", "thinking": text, "signature": signature}
         case Media() if isinstance(native, dict) and native.get("type") == "computer_screenshot":

@@ -139,6 +139,8 @@ def _message_check(limits: Limits) -> Callable[[dict[str, Any]], bool]:
     def is_clean(native: dict[str, Any]) -> bool:
         key = "output" if "output" in native else "content"
         content = native.get(key)
+        if native.get("status", "") is None:
+            return False
         if key == "output" and (not _OUTPUT.issuperset(native) or native.get("call_id").__class__ is not str):
             return False
         if content.__class__ is str:
@@ -161,7 +163,7 @@ def _call_check(limits: Limits) -> Callable[[dict[str, Any]], bool]:
         call_id, name, text = native.get("call_id"), native.get("name"), native.get("arguments")
         if call_id.__class__ is not str or name.__class__ is not str or text.__class__ is not str:
             return False
-        if not _CALL.issuperset(native) or not call_id or len(call_id) > longest or not call_id.isascii():
+        if not _CALL.issuperset(native) or native.get("status", "") is None or not call_id or len(call_id) > longest or not call_id.isascii():
             return False
         if not name or (named and not named(name)) or (shaped and not shaped(call_id)):
             return False
@@ -174,7 +176,7 @@ def _is_clean_reasoning(native: dict[str, Any], limits: Limits) -> bool:
     if not limits.empty_reasoning and not native.get("summary") and not native.get("encrypted_content"):
         return False
     keys = ("type", "id", "summary", "content", "encrypted_content", "status")
-    if any(key not in keys for key in native) or not isinstance(native.get("summary"), list):
+    if any(key not in keys for key in native) or native.get("status", "") is None or not isinstance(native.get("summary"), list):
         return False
     return is_sound_value(native)
 

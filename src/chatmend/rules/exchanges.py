@@ -40,7 +40,9 @@ def _matched(window: Window) -> Exchanges:
     for at, message in enumerate(window.messages):
         for part_at, part in enumerate(message.parts):
             if isinstance(part, ToolResult) and not part.legacy:
-                if part.call_id is None or part.call_id == "" or _by_name(part, found, numbers):
+                if part.is_hosted:
+                    _place(part, (at, part_at), found, numbers, heads, window)
+                elif part.call_id is None or part.call_id == "" or _by_name(part, found, numbers):
                     nameless.append((at, part_at))
                 else:
                     _place(part, (at, part_at), found, numbers, heads, window)
@@ -62,19 +64,26 @@ def _by_name(part: ToolResult, found: Exchanges, numbers: dict[str, list[int]]) 
 
 
 def _place_nameless(nameless: list[Place], found: Exchanges, window: Window) -> None:
-    """Results without an id answer the open calls of their name in order, then any open call."""
-    waiting = [number for number in range(len(found.calls)) if number not in found.answers]
+    """Results without an id answer the open call of their place, if that has their name; then those of their name in
+    order; then any."""
+    waiting = [n for n, call in enumerate(found.calls) if n not in found.answers and not call.is_hosted]
+    names = [getattr(window.messages[at].parts[part_at], "name", None) for at, part_at in nameless]
+    for number, place, name in zip(waiting, nameless, names, strict=False):
+        if name and name == found.calls[number].name:
+            found.answers[number] = place
     open_calls: dict[str, deque[int]] = {}
     for number in waiting:
-        open_calls.setdefault(identity(found.calls[number].name), deque()).append(number)
+        if number not in found.answers:
+            open_calls.setdefault(identity(found.calls[number].name), deque()).append(number)
+    placed = set(found.answers.values())
     rest: list[Place] = []
-    for at, part_at in nameless:
-        part = window.messages[at].parts[part_at]
-        named = open_calls.get(identity(part.name)) if isinstance(part, ToolResult) and part.name else None
-        if named:
-            found.answers[named.popleft()] = (at, part_at)
+    for place, name in zip(nameless, names, strict=True):
+        if place in placed:
+            continue
+        if name and (named := open_calls.get(identity(name))):
+            found.answers[named.popleft()] = place
         else:
-            rest.append((at, part_at))
+            rest.append(place)
     left = [number for number in waiting if number not in found.answers]
     found.answers |= dict(zip(left, rest, strict=False))
     found.strays += rest[len(left) :]

@@ -38,7 +38,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     tail = run
     while tail and _is_reasoning(window.messages[tail - 1]):
         tail -= 1
-    thinks = memory.has_reasoning or memory.elsewhere or any(map(_is_reasoning, window.messages[:run]))
+    thinks = memory.has_reasoning or memory.elsewhere or any(map(_is_reasoning, window.messages[:tail]))
     for at, message in enumerate(window.messages[:run]):
         if _is_reasoning(message):
             ends = at >= tail and limits.reasoning_items != "any" and _has_id(message)
