@@ -34,4 +34,3 @@ def last_pass(request: Request, hoisted: list[str], context: Context) -> tuple[R
         request, more = rule.apply(request, context)
         changes += more
     return request, changes
-

@@ -66,7 +66,8 @@ class _Responses:
     def _call(self, call: Native) -> Native:
         function = call.get("function")
         held = function if isinstance(function, dict) else {}
-        item: Native = {"type": "function_call" if call.get("type") == "function" else call.get("type")}
+        odd = call.get("type") not in ("function", "web_search_call")  # an item of the provider is no matter of ours
+        item: Native = {"type": call.get("type") if odd else "function_call"}
         item |= {"call_id": call["id"]} if "id" in call else {}
         item |= {key: held[key] for key in ("name", "arguments") if key in held}
         if call.get("type") == "custom":
@@ -142,20 +143,22 @@ class _Gemini:
 
     def _part(self, part: Any) -> Any:
         kind = part.get("type") if isinstance(part, dict) else None
-        if kind == "tool_use":
-            return self._call(part)
-        if kind == "tool_result":
-            return self._response(part)
-        if kind == "image":
-            return _image(part)
-        if kind == "thinking" and self._rng.random() < 0.9:
-            made = {"thought": True, "text": part.get("thinking")}
-            return made | ({"thoughtSignature": part["signature"]} if "signature" in part else {})
-        if kind == "redacted_thinking":
-            return {"thought": True, "thoughtSignature": part.get("data")}
-        if kind == "document" and isinstance(part.get("source"), dict):
-            return {"fileData": {"fileUri": f"gs://files/{part['source'].get('data')}", "mimeType": "text/plain"}}
-        return {k: v for k, v in part.items() if k != "type"} if kind == "text" else part
+        writers = {
+            "tool_use": self._call,
+            "tool_result": self._response,
+            "image": _image,
+            "thinking": self._thought,
+            "redacted_thinking": lambda block: {"thought": True, "thoughtSignature": block.get("data")},
+            "document": _document,
+            "text": lambda block: {key: value for key, value in block.items() if key != "type"},
+        }
+        return writers[kind](part) if isinstance(kind, str) and kind in writers else part
+
+    def _thought(self, part: Native) -> Native:
+        if self._rng.random() < 0.1:
+            return part
+        made = {"thought": True, "text": part.get("thinking")}
+        return made | ({"thoughtSignature": part["signature"]} if "signature" in part else {})
 
     def _call(self, part: Native) -> Native:
         self._names.append((part.get("id"), part.get("name")))
@@ -185,6 +188,13 @@ class _Gemini:
 
 def _is_image(part: Any) -> bool:
     return isinstance(part, dict) and part.get("type") == "image"
+
+
+def _document(part: Native) -> Native:
+    source = part.get("source")
+    if not isinstance(source, dict):
+        return part
+    return {"fileData": {"fileUri": f"gs://files/{source.get('data')}", "mimeType": "text/plain"}}
 
 
 def _image(part: Native) -> Native:

@@ -38,6 +38,8 @@ def _faults(item: Json, where: str) -> list[str]:
     if known is None:
         return [f"{where}.type: missing or unknown"]
     lent = {"id": "lent", **item} if kind in _NO_ID else item
+    if kind == "web_search_call" and isinstance(item.get("action"), dict):
+        lent["action"] = {key: value for key, value in item["action"].items() if value is not None}
     return faults(known, lent, where)
 
 

@@ -42,12 +42,21 @@ def read_part(native: Native) -> Part:
         return Text(text, native)
     if kind == "thinking" and isinstance(native.get("thinking"), str):
         return _thinking(native)
+    if kind == "reasoning":
+        return Thinking(reasoning_text(native), native=native)
     if kind == "redacted_thinking":
         data = native.get("data")
         return Thinking("", data if isinstance(data, str) else None, redacted=True, native=native)
     if isinstance(kind, str) and kind in MEDIA:
         return Media(native, MEDIA[kind])
     return Opaque(native)
+
+
+def reasoning_text(native: dict[str, object]) -> str:
+    """What an entry of OpenAI's reasoning says in clear."""
+    listed = [native.get(key) for key in ("summary", "content")]
+    parts = [part for value in listed if isinstance(value, list) for part in value]
+    return "\n\n".join(str(part.get("text")) for part in parts if isinstance(part, dict))
 
 
 def is_thought_signature(value: object) -> bool:

@@ -14,12 +14,10 @@ from chatmend.dialects.content import image_block, read_part
 from chatmend.dialects.gemini_scan import data_key, kind_of, scanner
 from chatmend.dialects.roles import ALIASES
 from chatmend.dialects.traits import Traits, remember
-from chatmend.transcript import (
-    Media, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult, is_unchanged,
-)  # fmt: skip
+from chatmend.transcript import Media, Message, Opaque, Role, Text, Thinking, ToolCall, ToolResult, is_unchanged
 
 if TYPE_CHECKING:
-    from chatmend.transcript import Native
+    from chatmend.transcript import Native, Part
 
 NAME = "gemini_contents"
 TRAITS = Traits(
@@ -85,22 +83,26 @@ def _read_part(native: Native) -> Part:
     if not isinstance(native, dict) or kind is None:
         typed = read_part(native)
         return typed if isinstance(typed, Thinking | Media) else Opaque(native)
-    value = native.get(data_key(native) or "")
-    signature = next((native[key] for key in _SIGNATURES if key in native), None)
-    if kind == "functionCall" and isinstance(value, dict):
-        arguments = value.get("args", {}) if "args" in value or not value.get("partialArgs") else value["partialArgs"]
-        return ToolCall(value.get("id"), value.get("name"), arguments, signature, native=native)
-    if kind == "functionResponse" and isinstance(value, dict):
-        return ToolResult(value.get("id"), _read_response(value), value.get("name"), native=native)
+    value, signature = native.get(data_key(native) or ""), _signature_of(native)
+    if isinstance(value, dict):
+        return _read_object(native, kind, value, signature)
     if native.get("thought") is True:
-        text = native.get("text")
         proof = signature if isinstance(signature, str) else None
-        return Thinking(text if isinstance(text, str) else "", proof, place="own", native=native)
-    if kind == "text" and isinstance(value, str):
-        return Text(value, native)
-    if kind in ("inlineData", "fileData") and isinstance(value, dict):
-        return Media(native, _medium(value))
-    return Opaque(native)
+        return Thinking(value if isinstance(value, str) else "", proof, place="own", native=native)
+    return Text(value, native) if isinstance(value, str) else Opaque(native)
+
+
+def _signature_of(native: dict[str, object]) -> object:
+    return next((native[key] for key in _SIGNATURES if key in native), None)
+
+
+def _read_object(native: dict[str, object], kind: str, value: dict[str, object], signature: object) -> Part:
+    if kind == "functionCall":
+        arguments = value["args"] if "args" in value else value.get("partialArgs", {})
+        return ToolCall(value.get("id"), value.get("name"), arguments, signature, native=native)
+    if kind == "functionResponse":
+        return ToolResult(value.get("id"), _read_response(value), value.get("name"), native=native)
+    return Media(native, _medium(value)) if kind in ("inlineData", "fileData") else Opaque(native)
 
 
 def _medium(held: dict[str, object]) -> str:
@@ -182,17 +184,19 @@ def _said(call: ToolCall) -> tuple[object, ...]:
 def _write_result(result: ToolResult) -> Native:
     native = result.native if isinstance(result.native, dict) and kind_of(result.native) == "functionResponse" else {}
     old = _read_part(native)
-    same = isinstance(old, ToolResult) and is_unchanged([p.native for p in old.content], [p.native for p in result.content])
-    texts = [part.text for part in result.content if isinstance(part, Text)]
-    if same and isinstance(old, ToolResult) and texts == [part.text for part in old.content if isinstance(part, Text)]:
-        if (old.call_id, old.name) == (result.call_id, result.name):
-            return native
+    if isinstance(old, ToolResult) and _answered(old) == _answered(result):
+        return native
     key = data_key(native) or "functionResponse"
     held = native.get(key)
     inner = {k: v for k, v in held.items() if k not in ("id", "parts")} if isinstance(held, dict) else {}
     inner |= {"name": result.name} | _response(result.content)
     inner |= {"id": result.call_id} if result.call_id is not None else {}
     return {**native, key: inner}
+
+
+def _answered(result: ToolResult) -> tuple[object, ...]:
+    said = [(getattr(part, "text", None), id(part.native)) for part in result.content]
+    return result.call_id, result.name, said
 
 
 def _response(content: tuple[Part, ...]) -> dict[str, object]:
@@ -235,7 +239,9 @@ def translated(message: Message) -> tuple[Message, ...]:
     parts = tuple(_adopted(part) for part in message.parts)
     spelling = native.get("role")
     named = isinstance(spelling, str) and spelling not in ALIASES
-    return (replace(message, role=role, parts=parts, native=foreign.rest(message), spelling=spelling if named else None),)
+    return (
+        replace(message, role=role, parts=parts, native=foreign.rest(message), spelling=spelling if named else None),
+    )
 
 
 def _adopted(part: Part) -> Part:
@@ -259,5 +265,3 @@ def with_system(system: object, texts: list[str]) -> object:
     listed = own if isinstance(own, list) else [own] if isinstance(own, dict) else []
     rest = {k: v for k, v in system.items() if k != "parts"} if isinstance(system, dict) else {}
     return {**rest, "parts": [*listed, *({"text": text} for text in texts)]}
-
-

@@ -72,7 +72,7 @@ def scanner(limits: Limits) -> Scan:
         while at < len(natives):
             native = natives[at]
             role = native.get("role") if native.__class__ is dict and len(native) == 2 else None  # noqa: PLR2004
-            if role not in ("model", "user", "function"):  # noqa: PLR6201 - may not be hashable
+            if role not in ("model", "user", "function"):
                 mask, role = DIRTY, _role_of(native)
             parts = native.get("parts") if native.__class__ is dict else None
             parts = [parts] if parts.__class__ is dict else parts

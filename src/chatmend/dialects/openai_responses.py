@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from chatmend.dialects import foreign
-from chatmend.dialects.content import image_url, read_content, write_content
+from chatmend.dialects.content import image_url, read_content, reasoning_text, write_content
 from chatmend.dialects.responses_scan import scanner
 from chatmend.dialects.roles import ALIASES, role_of
 from chatmend.dialects.traits import Traits, kind_of, with_system
@@ -108,7 +108,9 @@ def _read_item(native: dict[str, object], kind: str) -> Message:
         return Message(Role.TOOL, (result,), native, Role.TOOL)
     if kind == "reasoning":
         proof = native.get("encrypted_content")
-        thought = Thinking(_summary(native), proof if isinstance(proof, str) else None, place="own", native=native)
+        thought = Thinking(
+            reasoning_text(native), proof if isinstance(proof, str) else None, place="own", native=native
+        )
         return Message(Role.ASSISTANT, (thought,), native, Role.ASSISTANT)
     role = Role.USER if kind in _OTHERS else Role.ASSISTANT
     return Message(role, (Opaque(native),), native, role)
@@ -121,12 +123,6 @@ def _read_output(native: dict[str, object], pair: Pair) -> tuple[Part, ...]:
     if isinstance(output, dict) and "image_url" in output:
         return (Media(output),)
     return () if output is None else (Opaque(output),)
-
-
-def _summary(native: dict[str, object]) -> str:
-    listed = [native.get(key) for key in ("summary", "content")]
-    parts = [part for value in listed if isinstance(value, list) for part in value]
-    return "\n\n".join(str(part.get("text")) for part in parts if isinstance(part, dict))
 
 
 def write(message: Message) -> Native:
@@ -246,5 +242,3 @@ def remember(natives: Sequence[Native], memory: Memory) -> None:
                 memory.item_ids.add(item_id)
             memory.has_reasoning |= kind == "reasoning"
             memory.elsewhere |= kind == "item_reference"
-
-

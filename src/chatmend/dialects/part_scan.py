@@ -40,7 +40,7 @@ def part_scanner(limits: Limits) -> Callable[[list[Any]], int]:
                     mask |= Symptom.PART
                 continue
             mask |= Symptom.MARKERS if "cache_control" in part else 0
-            if kind in ("thinking", "redacted_thinking"):
+            if kind in ("thinking", "redacted_thinking", "reasoning"):
                 mask |= Symptom.THINKING
             if not anywhere or not isinstance(kind, str) or kind in _TEXTS:
                 mask |= Symptom.PART

@@ -1,4 +1,4 @@
-"""The scan of a window of Responses items: what is plainly clean is passed, anything else is looked at by every rule."""
+"""The scan of a window of Responses items: what is plainly clean is passed, anything else every rule looks at."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _side(native: Any) -> tuple[str, str]:  # noqa: ANN401 - anything may stand 
     """Whose an entry is (``assistant``, ``tool``, ``user``, ``system``), and its type; "" for one to be looked at."""
     if native.__class__ is dict:
         kind = native.get("type", "message")
-        if kind in ("function_call", "reasoning"):  # noqa: PLR6201 - may not be hashable
+        if kind in ("function_call", "reasoning"):
             return "assistant", kind
         if kind == "function_call_output":
             return "tool", kind
@@ -163,7 +163,13 @@ def _call_check(limits: Limits) -> Callable[[dict[str, Any]], bool]:
         call_id, name, text = native.get("call_id"), native.get("name"), native.get("arguments")
         if call_id.__class__ is not str or name.__class__ is not str or text.__class__ is not str:
             return False
-        if not _CALL.issuperset(native) or native.get("status", "") is None or not call_id or len(call_id) > longest or not call_id.isascii():
+        if (
+            not _CALL.issuperset(native)
+            or native.get("status", "") is None
+            or not call_id
+            or len(call_id) > longest
+            or not call_id.isascii()
+        ):
             return False
         if not name or (named and not named(name)) or (shaped and not shaped(call_id)):
             return False
@@ -176,7 +182,11 @@ def _is_clean_reasoning(native: dict[str, Any], limits: Limits) -> bool:
     if not limits.empty_reasoning and not native.get("summary") and not native.get("encrypted_content"):
         return False
     keys = ("type", "id", "summary", "content", "encrypted_content", "status")
-    if any(key not in keys for key in native) or native.get("status", "") is None or not isinstance(native.get("summary"), list):
+    if (
+        any(key not in keys for key in native)
+        or native.get("status", "") is None
+        or not isinstance(native.get("summary"), list)
+    ):
         return False
     return is_sound_value(native)
 

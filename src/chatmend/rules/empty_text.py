@@ -69,7 +69,9 @@ def _filled(message: Message) -> Message:
         return replace(message, parts=parts)
     role = Role.USER if message.is_system else message.role
     rest = tuple(part for part in message.parts if not isinstance(part, Text))
-    native = {k: v for k, v in message.native.items() if k not in _CONTENT} if isinstance(message.native, dict) else None
+    native = (
+        {k: v for k, v in message.native.items() if k not in _CONTENT} if isinstance(message.native, dict) else None
+    )
     return replace(message, role=role, spelling=role, parts=(Text(CONTINUED), *rest), native=native)
 
 

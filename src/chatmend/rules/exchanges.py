@@ -37,12 +37,13 @@ def _matched(window: Window) -> Exchanges:
                 numbers.setdefault(_key(call), []).append(len(found.calls))
                 found.calls.append(call)
     heads = dict.fromkeys(numbers, 0)
+    idless = {identity(call.name) for call in found.calls if call.id is None}
     for at, message in enumerate(window.messages):
         for part_at, part in enumerate(message.parts):
             if isinstance(part, ToolResult) and not part.legacy:
                 if part.is_hosted:
                     _place(part, (at, part_at), found, numbers, heads, window)
-                elif part.call_id is None or part.call_id == "" or _by_name(part, found, numbers):
+                elif part.call_id is None or part.call_id == "" or _by_name(part, idless, numbers):
                     nameless.append((at, part_at))
                 else:
                     _place(part, (at, part_at), found, numbers, heads, window)
@@ -53,19 +54,20 @@ def _matched(window: Window) -> Exchanges:
 
 def _key(part: ToolCall | ToolResult) -> str:
     """What a call and its result share: the id, and the kind where the provider defines the tool."""
-    return f"{part.kind} {identity(part.call_id if isinstance(part, ToolResult) else part.id)}" if part.is_hosted else (
-        identity(part.call_id if isinstance(part, ToolResult) else part.id)
-    )
+    key = identity(part.call_id if isinstance(part, ToolResult) else part.id)
+    return f"{part.kind} {key}" if part.is_hosted else key
 
 
-def _by_name(part: ToolResult, found: Exchanges, numbers: dict[str, list[int]]) -> bool:
+def _by_name(part: ToolResult, idless: set[str], numbers: dict[str, list[int]]) -> bool:
     """Whether a result has an id that no call has, while a call of its name has none."""
-    return _key(part) not in numbers and any(call.id is None and call.name == part.name for call in found.calls)
+    return bool(idless) and _key(part) not in numbers and identity(part.name) in idless
 
 
 def _place_nameless(nameless: list[Place], found: Exchanges, window: Window) -> None:
-    """Results without an id answer the open call of their place, if that has their name; then those of their name in
-    order; then any."""
+    """Results without an id answer the open call of their place, if that has their name.
+
+    What is left answers the open calls of its name in order, then any.
+    """
     waiting = [n for n, call in enumerate(found.calls) if n not in found.answers and not call.is_hosted]
     names = [getattr(window.messages[at].parts[part_at], "name", None) for at, part_at in nameless]
     for number, place, name in zip(waiting, nameless, names, strict=False):

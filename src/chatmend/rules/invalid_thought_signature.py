@@ -48,11 +48,10 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
 def _is_wrong(part: Part) -> bool:
     if isinstance(part, ToolCall):
         return part.signature is not None and not is_thought_signature(part.signature)
-    return any(key in part.native and not is_thought_signature(part.native[key]) for key in _KEYS) if _has_keys(part) else False
-
-
-def _has_keys(part: Part) -> bool:
-    return isinstance(part.native, dict) and "type" not in part.native and not isinstance(part, ToolResult)
+    native = part.native
+    if not isinstance(native, dict) or "type" in native or isinstance(part, ToolResult):
+        return False
+    return any(key in native and not is_thought_signature(native[key]) for key in _KEYS)
 
 
 def _signed(part: Part, first: ToolCall | None) -> Part | None:

@@ -68,11 +68,7 @@ def _mended(part: Part, message: Message, context: Context) -> Part:
     native = part.native
     if not message.is_assistant or not isinstance(native, dict):
         return Text(CALL_NOTE + jsontext.dumps(native))
-    if (
-        context.traits.typed_calls
-        and "custom" not in native
-        and not isinstance(native.get("function"), dict)
-    ):
+    if context.traits.typed_calls and "custom" not in native and not isinstance(native.get("function"), dict):
         name, arguments = native.get("name"), native.get("arguments", native.get("input"))
         return replace(part, name=name if isinstance(name, str) and name else UNKNOWN, arguments=arguments)
     if not isinstance(part.name, str) or not part.name:

@@ -18,7 +18,7 @@ from chatmend.changes import Effect
 from chatmend.rules.exchanges import match
 from chatmend.rules.rule import Context, Rule
 from chatmend.rules.stray_notes import tell
-from chatmend.transcript import ToolResult
+from chatmend.transcript import Message, ToolResult
 from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
@@ -36,9 +36,14 @@ def was_called(window: Window, place: Place, memory: Memory) -> bool:
 
 def strays(window: Window, memory: Memory, *, called: bool) -> list[Place]:
     """Results of no call of this window; none where their calls may be stored at the provider."""
-    if memory.elsewhere:
+    if memory.elsewhere or any(map(_refers, window.messages)):
         return []
     return [place for place in match(window).strays if was_called(window, place, memory) is called]
+
+
+def _refers(message: Message) -> bool:
+    """Whether an entry only names one that the provider stores: it may be a call."""
+    return isinstance(message.native, dict) and message.native.get("type") == "item_reference"
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:

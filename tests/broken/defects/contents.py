@@ -76,7 +76,9 @@ def part_with_unknown_key(messages: list[Any], rng: Random) -> None:
 
 @OWN.defect
 def part_of_nothing(messages: list[Any], rng: Random) -> None:
-    odd = rng.choice(({}, {"thought": True}, {"data": fresh(rng)}, {"functionCall": 3}, {"text": 5}, {"inlineData": None}))
+    odd = rng.choice(
+        ({}, {"thought": True}, {"data": fresh(rng)}, {"functionCall": 3}, {"text": 5}, {"inlineData": None})
+    )
     _insert(messages, rng, {"role": rng.choice(("user", "model")), "parts": [{"text": fresh(rng)}, odd]})
 
 

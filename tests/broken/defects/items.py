@@ -26,7 +26,9 @@ def _insert(messages: list[Any], rng: Random, *items: Any) -> None:
 
 @OWN.defect
 def reasoning_orphan(messages: list[Any], rng: Random) -> None:
-    _insert(messages, rng, {"type": "reasoning", "id": f"rs_{_number(rng)}", "summary": [], "encrypted_content": "gAAAAx"})
+    _insert(
+        messages, rng, {"type": "reasoning", "id": f"rs_{_number(rng)}", "summary": [], "encrypted_content": "gAAAAx"}
+    )
 
 
 @OWN.defect
@@ -39,7 +41,9 @@ def reasoning_last(messages: list[Any], rng: Random) -> None:
 def reasoning_filtered(messages: list[Any], rng: Random) -> None:
     messages[:] = [item for item in messages if not (isinstance(item, dict) and item.get("type") == "reasoning")]
     said = [{"type": "output_text", "text": f"Found {fresh(rng)}.", "annotations": []}]
-    messages.append({"type": "message", "role": "assistant", "id": f"msg_{_number(rng)}", "status": "completed", "content": said})
+    messages.append(
+        {"type": "message", "role": "assistant", "id": f"msg_{_number(rng)}", "status": "completed", "content": said}
+    )
     messages.append({"role": "user", "content": f"And {fresh(rng)}?"})
 
 
@@ -82,24 +86,39 @@ def item_of_unknown_type(messages: list[Any], rng: Random) -> None:
 @OWN.defect
 def output_an_object(messages: list[Any], rng: Random) -> None:
     call = {"type": "function_call", "call_id": f"call_{_number(rng)}", "name": "now", "arguments": "{}"}
-    _insert(messages, rng, call, {"type": "function_call_output", "call_id": call["call_id"], "output": {"t": fresh(rng)}})
+    _insert(
+        messages, rng, call, {"type": "function_call_output", "call_id": call["call_id"], "output": {"t": fresh(rng)}}
+    )
 
 
 @OWN.defect
 def custom_call_answered_as_function(messages: list[Any], rng: Random) -> None:
-    call = {"type": "custom_tool_call", "call_id": f"call_{_number(rng)}", "name": "sql", "input": f"SELECT {fresh(rng)}"}
+    call = {
+        "type": "custom_tool_call",
+        "call_id": f"call_{_number(rng)}",
+        "name": "sql",
+        "input": f"SELECT {fresh(rng)}",
+    }
     _insert(messages, rng, call, {"type": "function_call_output", "call_id": call["call_id"], "output": fresh(rng)})
 
 
 @OWN.defect
 def custom_call_unanswered(messages: list[Any], rng: Random) -> None:
-    _insert(messages, rng, {"type": "custom_tool_call", "call_id": "call_c", "name": "sql", "input": f"DROP {fresh(rng)}"})
+    _insert(
+        messages, rng, {"type": "custom_tool_call", "call_id": "call_c", "name": "sql", "input": f"DROP {fresh(rng)}"}
+    )
 
 
 @OWN.defect
 def provider_tool_unanswered(messages: list[Any], rng: Random) -> None:
     action = {"type": "exec", "command": ["ls", fresh(rng)], "env": {}}
-    call = {"type": "local_shell_call", "id": f"lsh_{_number(rng)}", "call_id": "call_l", "action": action, "status": "completed"}
+    call = {
+        "type": "local_shell_call",
+        "id": f"lsh_{_number(rng)}",
+        "call_id": "call_l",
+        "action": action,
+        "status": "completed",
+    }
     _insert(messages, rng, call)
 
 
@@ -114,12 +133,16 @@ def provider_tool_answered_late(messages: list[Any], rng: Random) -> None:
 @OWN.defect
 def provider_tool_used(messages: list[Any], rng: Random) -> None:
     action = {"type": "search", "query": fresh(rng), "sources": []}
-    _insert(messages, rng, {"type": "web_search_call", "id": f"ws_{_number(rng)}", "status": "completed", "action": action})
+    _insert(
+        messages, rng, {"type": "web_search_call", "id": f"ws_{_number(rng)}", "status": "completed", "action": action}
+    )
 
 
 @OWN.defect
 def text_of_the_other_side(messages: list[Any], rng: Random) -> None:
-    kind, role = rng.choice((("output_text", "user"), ("input_text", "assistant"), ("text", "user"), ("text", "assistant")))
+    kind, role = rng.choice(
+        (("output_text", "user"), ("input_text", "assistant"), ("text", "user"), ("text", "assistant"))
+    )
     _insert(messages, rng, {"role": role, "content": [{"type": kind, "text": f"Said {fresh(rng)}."}]})
 
 
