@@ -175,13 +175,16 @@ def test_gemini_3_gets_the_documented_value_on_the_first_call_of_a_step() -> Non
 
 
 def test_words_from_chat_and_anthropic_become_contents() -> None:
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    function = {"name": "weather", "arguments": '{"city": "Oslo"}'}
+    thought = {"type": "thinking", "thinking": "t", "signature": "EqQB"}
     contents = [
-        {"role": "user", "content": [{"type": "text", "text": "q"}, {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}]},
-        {"role": "assistant", "content": None, "tool_calls": [{"id": "c", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Oslo"}'}}]},
+        {"role": "user", "content": [{"type": "text", "text": "q"}, image]},
+        {"role": "assistant", "content": None, "tool_calls": [{"id": "c", "type": "function", "function": function}]},
         {"role": "tool", "tool_call_id": "c", "content": "21"},
-        {"role": "assistant", "content": [{"type": "thinking", "thinking": "t", "signature": "EqQB"}, {"type": "text", "text": "a"}]},
+        {"role": "assistant", "content": [thought, {"type": "text", "text": "a"}]},
         user("thanks"),
-    ]  # fmt: skip
+    ]
     sent = repaired(contents)
     assert sent[0] == user("q", {"inlineData": {"mimeType": "image/png", "data": "AAAA"}})
     assert sent[1]["parts"][0]["functionCall"] == {"name": "weather", "args": {"city": "Oslo"}, "id": "c"}

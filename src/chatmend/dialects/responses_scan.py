@@ -33,64 +33,60 @@ def scanner(limits: Limits) -> Scan:
     """A scan for windows under these limits."""
     is_clean_message, is_clean_call = _message_check(limits), _call_check(limits)
     pairing, ordered = limits.pairing, limits.results_in_order
-    instructs = limits.system == "anywhere"
+    calls_last, unique = limits.calls_last, limits.unique_call_ids == "request"
+    instructs, trailing = limits.system == "anywhere", limits.trailing_assistant == "accepted"
 
     def scan(natives: Sequence[Any], start: int, memory: Memory) -> tuple[int, int, list[str]]:
-        mask, ids, answered, at = 0, list[str](), list[object](), start
-        waiting = list[str]()
-        followed, run, item_ids, rest, thought = False, list[str](), list[object](), False, False
+        at, dirty, followed, rest, last, thought = start, False, False, False, "", False
+        ids, answered, item_ids = list[str](), list[str](), list[object]()
+        waiting: dict[str, int] = {}
         while at < len(natives):
             native = natives[at]
             role, kind = _side(native)
-            if role == "assistant" and followed:
-                break
             if role == "assistant":
-                run.append(kind)
-                thought = thought or kind == "reasoning"
-                if kind == "function_call":
-                    mask |= 0 if is_clean_call(native) else DIRTY
-                    if native.get("call_id").__class__ is str:
-                        ids.append(native["call_id"])
-                        waiting.append(native["call_id"])
-                elif kind == "message":
-                    mask |= 0 if is_clean_message(native) else DIRTY
-                    mask |= DIRTY if waiting and limits.calls_last else 0
-                elif kind == "reasoning":
-                    mask |= 0 if _is_clean_reasoning(native, limits) else DIRTY
+                if followed:
+                    break
+                last, thought = kind, thought or kind == "reasoning"
+                if kind == "function_call" and is_clean_call(native):
+                    ids.append(call_id := native["call_id"])
+                    waiting[call_id] = waiting.get(call_id, 0) + 1
+                elif kind == "message" and is_clean_message(native):
+                    dirty = dirty or (calls_last and bool(ids))
                 else:
-                    mask = DIRTY
+                    dirty = dirty or kind != "reasoning" or not _is_clean_reasoning(native, limits)
+            elif kind == "function_call_output":
+                followed, call_id = True, native.get("call_id")
+                if rest or not is_clean_message(native) or not waiting.get(call_id):
+                    dirty = True
+                else:
+                    waiting[call_id] -= 1
+                    answered.append(call_id)
             else:
-                followed = True
+                followed = rest = True
                 memory.has_user |= role == "user"
-                if kind == "function_call_output":
-                    call_id = native.get("call_id")
-                    mask |= 0 if call_id in waiting and not rest and is_clean_message(native) else DIRTY
-                    mask |= DIRTY if ordered and waiting[:1] != [call_id] else 0
-                    if call_id in waiting:
-                        waiting.remove(call_id)
-                        answered.append(call_id)
-                else:
-                    rest = True
-                    mask |= 0 if kind == "message" and is_clean_message(native) and role != "assistant" else DIRTY
-                    mask |= 0 if instructs or role == "user" else DIRTY
+                dirty = dirty or kind != "message" or not is_clean_message(native) or not (role == "user" or instructs)
             if native.__class__ is dict and "id" in native:
                 item_ids.append(native["id"])
             at += 1
-        if (waiting and pairing) or run[-1:] == ["reasoning"]:
-            mask = DIRTY
-        if not followed and limits.trailing_assistant != "accepted":
-            mask = DIRTY
-        if item_ids and not mask and limits.item_ids:
-            mask |= 0 if _are_clean_ids(natives[start:at], item_ids, memory) else DIRTY
-        if item_ids and not thought and limits.reasoning_items == "required" and not memory.has_reasoning:
-            mask = DIRTY
-        if ids and len(set(ids)) < len(ids):
-            mask = DIRTY
-        if limits.unique_call_ids == "request" and not memory.call_ids.isdisjoint(ids):
-            mask = DIRTY
-        return at, mask, ids
+        open_calls = pairing and len(answered) != len(ids)
+        if dirty or open_calls or last == "reasoning" or (ordered and answered != ids) or not (followed or trailing):
+            return at, DIRTY, [*ids, *_other_ids(natives[start:at], ids)]
+        if len(set(ids)) < len(ids) or (unique and not memory.call_ids.isdisjoint(ids)):
+            return at, DIRTY, ids
+        if item_ids and not (thought or memory.has_reasoning) and limits.reasoning_items == "required":
+            return at, DIRTY, ids
+        if item_ids and limits.item_ids and not _are_clean_ids(natives[start:at], item_ids, memory):
+            return at, DIRTY, ids
+        return at, 0, ids
 
     return scan
+
+
+def _other_ids(natives: Sequence[Any], ids: list[str]) -> list[str]:
+    """The ids of calls that are not clean: a result of a later window may name them all the same."""
+    calls = (n for n in natives if n.__class__ is dict and str(n.get("type", "")).endswith("_call"))
+    known = set(ids)
+    return [call_id for n in calls if isinstance(call_id := n.get("call_id"), str) and call_id not in known]
 
 
 def _side(native: Any) -> tuple[str, str]:  # noqa: ANN401 - anything may stand here
