@@ -36,7 +36,8 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         return
     found = match(window)
     missing = [number for number in range(len(found.calls)) if number not in found.answers]
-    if not missing or (context.limits.trailing_calls and window.run == len(window.messages)):
+    last = window.run == len(window.messages) and not window.followed
+    if not missing or (context.limits.trailing_calls and last):
         return
     answers = {at for at, _ in found.answers.values()}
     at = next((at for at in range(window.run, len(window.messages)) if at not in answers), len(window.messages))
