@@ -36,6 +36,8 @@ DATA = {
     "tool_response": "toolResponse",
 }
 """The keys of a part that hold its data, and what they mean."""
+_Named = tuple[object, object]
+"""The id and the name of a call, or of a response."""
 _OBJECTS = frozenset(DATA.values()) - {"text"}
 
 
@@ -62,22 +64,14 @@ def scanner(limits: Limits) -> Scan:
     """A scan for windows under these limits."""
     is_clean_part = _part_check(limits)
     required = limits.thought_signatures == "required"
+    unique = limits.unique_call_ids != "no"
     strict = limits.alternation or not limits.pairing or limits.trailing_assistant != "accepted"
 
     def scan(natives: Sequence[Any], start: int, memory: Memory) -> tuple[int, int, list[str]]:
-        mask, at, run, followed, over = 0, start, 0, False, False
-        calls, ids = list[tuple[object, object]](), list[str]()
-        answers = list[tuple[object, object]]()
-        signed = True
+        at, run, dirty, followed, over, signed = start, 0, False, False, False, True
+        calls, answers, ids = list[_Named](), list[_Named](), list[str]()
         while at < len(natives):
-            native = natives[at]
-            role = native.get("role") if native.__class__ is dict and len(native) == 2 else None  # noqa: PLR2004
-            if role not in ("model", "user", "function"):
-                mask, role = DIRTY, _role_of(native)
-            parts = native.get("parts") if native.__class__ is dict else None
-            parts = [parts] if parts.__class__ is dict else parts
-            if role == "model" and parts.__class__ is list and parts and "functionResponse" in _kinds(parts[:1]):
-                mask, role = DIRTY, _role_of(native)
+            role, parts = _side(natives[at])
             if role == "model":
                 if followed:
                     break
@@ -85,41 +79,43 @@ def scanner(limits: Limits) -> Scan:
             else:
                 followed = True
                 memory.has_user |= role != "system"
-            if parts.__class__ is not list or not parts:
-                mask, parts = DIRTY, []
+                dirty = dirty or role == "system"
+            dirty = dirty or not parts
             for part in parts:
                 kind = is_clean_part(part)
-                if not kind:
-                    mask = DIRTY
-                    continue
                 if kind == "functionCall":
                     call = part.get("functionCall") or part["function_call"]
                     signed = signed and (bool(calls) or "thoughtSignature" in part or "thought_signature" in part)
                     calls.append((call.get("id"), call["name"]))
-                    mask |= 0 if role == "model" else DIRTY
-                    if call.get("id"):
-                        ids.append(call["id"])
+                    ids += [call["id"]] if "id" in call else []
+                    dirty = dirty or role != "model"
                 elif kind == "functionResponse":
                     held = part.get("functionResponse") or part["function_response"]
                     answers.append((held.get("id"), held["name"]))
-                    mask |= DIRTY if over or role == "model" else 0
+                    dirty = dirty or over or role == "model"
                 else:
                     over = over or followed
-                    mask |= DIRTY if role == "function" else 0
+                    dirty = dirty or kind is None or role == "function"
             at += 1
-        if calls != answers or (strict and (run > 1 or not followed or at - start - run > 1)):
-            mask = DIRTY
-        if required and calls and not signed:
-            mask = DIRTY
-        if limits.unique_call_ids != "no" and (len(set(ids)) < len(ids) or not memory.call_ids.isdisjoint(ids)):
-            mask = DIRTY
-        return at, mask, ids
+        paired = calls == answers and (signed or not required or not calls)
+        turns = not strict or (run <= 1 and followed and at - start - run <= 1)
+        known = unique and (len(set(ids)) < len(ids) or not memory.call_ids.isdisjoint(ids))
+        return at, DIRTY if dirty or known or not (paired and turns) else 0, ids
 
     return scan
 
 
-def _kinds(parts: list[Any]) -> list[str | None]:
-    return [kind_of(part) for part in parts]
+def _side(native: Any) -> tuple[str, list[Any]]:  # noqa: ANN401 - anything may stand here
+    """Whose a content is, and its parts: none of one that is to be looked at."""
+    plain = native.__class__ is dict and len(native) == 2 and "parts" in native  # noqa: PLR2004 - role and parts
+    role = native.get("role") if plain else None
+    parts = native["parts"] if plain else []
+    parts = [parts] if parts.__class__ is dict else parts
+    if role not in ("model", "user", "function") or parts.__class__ is not list:
+        return _role_of(native), []
+    if role == "model" and parts and kind_of(parts[0]) == "functionResponse":
+        return _role_of(native), []
+    return role, parts
 
 
 def _role_of(native: object) -> str:
