@@ -214,3 +214,18 @@ def test_no_named_policy_merges_items(name: str) -> None:
     items = [{"role": "system", "content": "s"}, ASK, LATER, THOUGHT, CALL, SAID, OUTPUT, OUTPUT, ASK]
     sent = repaired(items, policy=policy)
     assert [item for item in items if not any(item is kept for kept in sent)] in ([], [OUTPUT])
+
+
+def test_limits_depend_on_the_dialect_too() -> None:
+    place = chatmend.resolve(GPT)
+    assert (place.limits.max_call_id_length, place.limits_in("openai_responses").max_call_id_length) == (40, 64)
+    assert place.limits_in("openai_chat") is place.limits
+
+
+def test_who_speaks_a_dialect_without_a_table_of_it_copies_its_maker() -> None:
+    maker = chatmend.resolve(PLAIN).limits_in("openai_responses")
+    assert chatmend.resolve("groq/gpt-4o").limits_in("openai_responses") == maker
+    assert chatmend.resolve("azure/gpt-4o").limits_in("openai_responses") == maker
+    assert chatmend.resolve("other").limits_in("openai_responses") == chatmend.Limits()
+    gemini, vertex = (chatmend.resolve(name) for name in ("gemini/gemini-2.5-pro", "vertex_ai/gemini-2.5-pro"))
+    assert vertex.limits_in("gemini_contents") == gemini.limits_in("gemini_contents")
