@@ -142,14 +142,13 @@ def _conversation(value: object) -> Conversation:
         if not value or not all(_is_conversation(item) for item in value):
             return value
         fault = "a list of conversations; write one per line into a .jsonl file"
-    elif isinstance(value, dict):
-        if messages_of(value) is not None:
-            return value
+    elif isinstance(value, dict) and messages_of(value) is not None:
+        return value
     raise NoConversationError(f"line 1, column 1: could not be read: {fault}")
 
 
 def messages_of(value: Conversation) -> list[object] | None:
-    """The messages of a conversation: of the Responses API they stand under ``input``, of Gemini's under ``contents``."""
+    """The messages of a conversation: those of a Responses request are its ``input``, of Gemini's its ``contents``."""
     if isinstance(value, list):
         return value
     if isinstance(messages := value.get("messages"), list):
