@@ -100,7 +100,18 @@ def mend_json(text: str) -> str:
 
 def is_sound_value(value: object) -> bool:
     """Whether every string in a nested value can be encoded as UTF-8."""
-    return all(text.isascii() or not _SURROGATE.search(text) for text in strings(value))
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, str):
+            if not item.isascii() and _SURROGATE.search(item):
+                return False
+        elif isinstance(item, dict):
+            stack += item
+            stack += item.values()
+        elif isinstance(item, list | tuple):
+            stack += item
+    return True
 
 
 def identity(value: object) -> str:

@@ -47,14 +47,16 @@ def _matched(window: Window) -> Exchanges:
                     nameless.append((at, part_at))
                 else:
                     _place(part, (at, part_at), found, numbers, heads, window)
-    _place_nameless(nameless, found, window)
-    found.strays.sort()
+    if nameless:
+        _place_nameless(nameless, found, window)
+        found.strays.sort()
     return found
 
 
 def _key(part: ToolCall | ToolResult) -> str:
     """What a call and its result share: the id, and the kind where the provider defines the tool."""
-    key = identity(part.call_id if isinstance(part, ToolResult) else part.id)
+    known = part.call_id if isinstance(part, ToolResult) else part.id
+    key = known if isinstance(known, str) else f"\0{identity(known)}"
     return f"{part.kind} {key}" if part.is_hosted else key
 
 
