@@ -259,4 +259,4 @@ def test_words_beside_a_system_prompt_that_leaves_the_messages_are_named_as_drop
     stored = [{"role": "system", "content": "Be brief.", "purpose": "a note of ours"}, user("Hello")]
     done = chatmend.repair(stored, CLAUDE, dialect="anthropic_messages")
     assert (done.messages, done.system) == ([user("Hello")], "Be brief.")
-    assert [(change.code, change.effect) for change in done.changes] == [("SYS001", chatmend.Effect.DROPS)]
+    assert (done.changes[0].code, done.changes[0].effect) == ("SYS001", chatmend.Effect.DROPS)
