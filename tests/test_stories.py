@@ -250,7 +250,8 @@ def test_half_a_character_beside_a_key_that_is_no_text_leaves_the_message_what_i
 
 
 def test_two_keys_that_only_half_characters_tell_apart_are_both_kept() -> None:
-    broken = [{"role": "user", "content": "Hello", "x_\ud83d": "one", "x_\ud83e": "two"}]
+    keys = {f"x_{chr(0xD83D + number)}": text for number, text in enumerate(("one", "two"))}
+    broken = [{"role": "user", "content": "Hello", **keys}]
     sent = chatmend.repair(broken, OPENAI).messages[0]
     assert sorted(value for key, value in sent.items() if key.startswith("x_")) == ["one", "two"]
 
