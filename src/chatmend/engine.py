@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from chatmend.changes import Change
 from chatmend.request import first_pass, last_pass
 from chatmend.rules import Context, Request, rules_for
-from chatmend.targets import Limits
 from chatmend.transcript import Thinking, is_unchanged
 from chatmend.windows import Memory, Symptom, Window
 
@@ -181,7 +180,7 @@ class Run:
         behind = [replace(change, invalidates_thinking=change.applied) for change in self.changes[: self.signed]]
         changes = [*behind, *self.changes[self.signed :]]
         request = Request(messages, system, tools)
-        if self.context.limits != Limits():
+        if self.rules:
             request, more = last_pass(request, self.hoisted, self.context)
             changes += more
         return request, tuple(changes)
