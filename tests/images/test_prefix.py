@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import struct
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -162,6 +163,19 @@ def test_the_oldest_go_in_every_wire_format_also_from_tool_results(
     assert all(f"Image {at}'" in said for at in range(most // 2 + 1))
     assert chatmend.repair(done.messages, target, dialect=dialect).messages is done.messages
     assert chatmend.replay(messages, done.changes) == done.messages
+
+
+def test_raw_bytes_count_as_the_base64_that_they_are_sent_as() -> None:
+    target = resolve("gemini/gemini-3-pro-preview")
+    images = replace(target.limits.images, max_request_bytes=1_000_000)
+    target = replace(target, limits=replace(target.limits, images=images), spoken={})
+    data = samples()["screenshot"].data
+    part_of = {"inlineData": {"mimeType": "image/png", "data": data}}
+    messages = [{"role": "user", "parts": [part_of]} for _ in range(12 * 100_000 // len(data))]
+    sent = chatmend.repair(messages, target, dialect="gemini_contents").messages
+    kept = sum("inlineData" in item for message in sent for item in message["parts"])
+    assert 0 < kept * len(data) * 4 / 3 <= 1_000_000
+    assert kept < len(messages)
 
 
 def test_so_they_do_from_langchains_messages() -> None:

@@ -29,6 +29,7 @@ from chatmend.transcript import Text, Thinking
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from chatmend.dialects.pictures import Picture
     from chatmend.transcript import Media
 
 CODE, NAME = "IMG012", "too-many-images"
@@ -74,15 +75,15 @@ def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
     keys = context.dialect.TRAITS.content_keys
     shown: list[Any] = [_shown(native, context) for native in messages]
     listed = [at for at, m in enumerate(shown) if m.__class__ is dict and m.get(keys[0]).__class__ is not str]
-    found = {at: sizes for at in listed if (sizes := list(_pictures(shown[at], keys)))}
+    found = {at: images for at in listed if (images := list(_pictures(shown[at], keys)))}
     if not found:
         return request, []
     tally = _Tally(limits.max_images, limits.max_request_bytes)
     tally.size = _weight(request.system) + _weight(request.tools)
     for at, native in enumerate(shown):
-        sizes = found.get(at, [])
-        tally.size += _weight(native)
-        tally.images.extend((at, size) for size in sizes)
+        payloads = [image.payload for image in found.get(at, ())]
+        tally.size += _weight(native) + sum(p.text_size for p in payloads if p and isinstance(p.data, bytes))
+        tally.images.extend((at, payload.text_size if payload else 0) for payload in payloads)
         tally.settle()
     out, changes = _told(messages, tally.gone, context)
     return (request if out is messages else replace(request, messages=out)), changes
@@ -93,8 +94,8 @@ def _shown(native: object, context: Context) -> object:
     return native if native.__class__ is dict else context.dialect.read(native).native
 
 
-def _pictures(holder: Any, keys: tuple[str, ...]) -> Iterator[int]:  # noqa: ANN401 - anything may stand here
-    """The bytes of each image in a message, or in a tool result, in order."""
+def _pictures(holder: Any, keys: tuple[str, ...]) -> Iterator[Picture]:  # noqa: ANN401 - anything may stand here
+    """The images in a message, or in a tool result, in order."""
     if not isinstance(holder, dict):
         return
     for key in keys:
@@ -103,14 +104,14 @@ def _pictures(holder: Any, keys: tuple[str, ...]) -> Iterator[int]:  # noqa: ANN
             if not isinstance(part, dict) or isinstance(part.get("text"), str):
                 continue
             if (image := picture(part)) is not None:
-                yield image.payload.text_size if image.payload is not None else 0
+                yield image
                 continue
             for name, inside in _INSIDE.items():
                 yield from _pictures(part if part.get("type") == name else part.get(name), (inside,))
 
 
 def _weight(value: object) -> int:
-    """About how many bytes a value takes in the request; a text is measured, not read."""
+    """About how many bytes a value takes in the request, but for raw bytes; a text is measured, not read."""
     if isinstance(value, dict) and isinstance(value.get("content"), str) and len(value) == 2:  # noqa: PLR2004
         return len(value["content"]) + 32
     return sum((len(text) if text.isascii() else len(text) * 3) + 6 for text in jsontext.strings(value))
