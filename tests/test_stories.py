@@ -272,3 +272,12 @@ def test_two_calls_of_the_old_form_in_one_turn_are_both_kept(policy: chatmend.Po
     sent = json.dumps(chatmend.repair(messages, OPENAI, policy=policy).messages)
     assert "Oslo" in sent
     assert "Rome" in sent
+
+
+@pytest.mark.parametrize("value", ["look", 7, ["look"], {"arguments": "Oslo"}])
+def test_what_stands_in_the_place_of_a_call_of_the_old_form_is_told(value: Any) -> None:
+    sent = chatmend.repair(
+        [user("Look!"), {"role": "assistant", "content": None, "function_call": value}], OPENAI
+    ).messages
+    assert "function_call" not in sent[1]
+    assert sent[1]["content"].endswith(json.dumps(value))
