@@ -13,7 +13,7 @@ from chatmend.policy import Policy
 from chatmend.report import Reported
 from chatmend.request import first_pass, last_pass
 from chatmend.rules import Context, Request, rules_for
-from chatmend.targets import Limits, Target, resolve
+from chatmend.targets import Target, resolve
 from chatmend.transcript import Thinking, is_unchanged
 from chatmend.windows import Memory, Symptom, Window
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 Messages = list[Any]
 _EARLIER = {"role": "user", "content": "earlier"}
 """Stands for all that came before a window when it is scanned again."""
+_DEFAULT = Policy()
 _ALWAYS = frozenset({"emptied-window", "leading-assistant"})
 
 
@@ -82,7 +83,7 @@ def repair(  # noqa: PLR0913 - what stands beside the messages counts
     if not _is_list(messages):
         text = f"messages must be a list, not {type(messages).__name__}; a request body goes to repair_request"
         raise TranscriptError(text)
-    chosen = policy or Policy()
+    chosen = policy or _DEFAULT
     place = resolve(target) if isinstance(target, str) else target
     limits = chosen.apply(place.hygiene if chosen.rules == "hygiene" else place.limits)
     spoken = DIALECTS[dialect] if isinstance(dialect, str) else dialect or recognise(messages)
@@ -256,7 +257,7 @@ class _Run:
         messages = self.native if self.out is None else self.out
         behind = [replace(change, invalidates_thinking=change.applied) for change in self.changes[: self.signed]]
         changes = [*behind, *self.changes[self.signed :]]
-        if self.context.limits != Limits():
+        if self.rules:
             request, more = last_pass(Request(messages, system, tools), self.hoisted, self.context)
             return Repaired(request.messages, (*changes, *more), request.system, request.tools)
         return Repaired(messages, tuple(changes), system, tools)

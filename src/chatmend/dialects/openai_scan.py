@@ -6,6 +6,7 @@ It may see a symptom where no rule finds a defect; the other way round is a bug 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from chatmend.dialects.image_scan import image_holders
@@ -27,6 +28,10 @@ _PLAIN = {
     "tool": frozenset({"role", "content", "tool_call_id"}),
 }
 _THINKING = frozenset({"thinking_blocks", "reasoning_content"})
+_LED_BY = {"never": (), "first": ("",), **dict.fromkeys(("leading", "after-user", "not-after-reply"), ("", "system"))}
+"""What may stand before a system message at the front: nothing, or another one."""
+_NAMES = 1_000
+"""How many legal names of tools a scan remembers: it is kept as long as the process."""
 
 
 def call_scanner(limits: Limits) -> Callable[[list[Any], list[str]], int]:
@@ -57,6 +62,8 @@ def call_scanner(limits: Limits) -> Callable[[list[Any], list[str]], int]:
             if (named and not named(name)) or not is_sound(name):
                 mask |= Symptom.NAMES | Symptom.SURROGATE
             else:
+                if len(names) == _NAMES:
+                    names.clear()
                 names.add(name)
         if text.__class__ is not str:
             mask |= Symptom.ARGUMENTS | Symptom.SURROGATE
@@ -82,12 +89,13 @@ def call_scanner(limits: Limits) -> Callable[[list[Any], list[str]], int]:
     return scan_calls
 
 
+@lru_cache(maxsize=64)
 def scanner(limits: Limits) -> Scan:
-    """A scan for windows under these limits."""
+    """A scan for windows under these limits, built once: that costs as much as the scan of a short transcript."""
     scan_calls, scan_parts = call_scanner(limits), part_scanner(limits, limits.part_types)
     roles, holders = limits.roles, image_holders(limits)
     spelled = frozenset(_PLAIN) if roles is None else frozenset(_PLAIN) & roles
-    system_anywhere = limits.system == "anywhere"
+    system_anywhere, led_by = limits.system == "anywhere", _LED_BY.get(limits.system, ())
     strict = limits.alternation or not limits.user_after_tool
     unique = limits.unique_call_ids
     pairing, ordered = limits.pairing, limits.results_in_order
@@ -171,7 +179,7 @@ def scanner(limits: Limits) -> Scan:
                     if strict and last in ("user", "tool"):
                         mask |= Symptom.TURNS
                 elif role == "system":
-                    if not system_anywhere:
+                    if not system_anywhere and (start or last not in led_by):
                         mask |= Symptom.SYSTEM
             last = role
             at += 1

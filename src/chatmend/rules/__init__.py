@@ -1,6 +1,7 @@
 """The rules in the order in which they run on a window; each line says why it stands there."""
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from chatmend.rules import (
@@ -123,11 +124,18 @@ LAST: tuple[RequestRule, ...] = (
 
 def rules_for(limits: Limits, messages: list[Any]) -> tuple[Rule, ...]:
     """The rules that a target's limits call for: where it has none but about images, those, if images there may be."""
+    rules = _rules_under(limits)
+    if rules is not IMAGE_RULES:
+        return rules
+    return rules if any(m.__class__ is dict and m.get("content").__class__ is list for m in messages) else ()
+
+
+@lru_cache(maxsize=64)
+def _rules_under(limits: Limits) -> tuple[Rule, ...]:
+    """The rules for limits, once for all transcripts: the comparison costs more than the scan of a short one."""
     if limits == Limits():
         return ()
-    if replace(limits, images=ImageLimits()) != Limits():
-        return RULES
-    return IMAGE_RULES if any(m.__class__ is dict and m.get("content").__class__ is list for m in messages) else ()
+    return RULES if replace(limits, images=ImageLimits()) != Limits() else IMAGE_RULES
 
 
 __all__ = ["FIRST", "IMAGE_RULES", "LAST", "RULES", "Context", "Request", "RequestRule", "Rule", "rules_for"]
