@@ -7,7 +7,6 @@ import unicodedata
 from difflib import SequenceMatcher
 from html import escape
 from itertools import chain, repeat
-from os.path import commonprefix
 from typing import TYPE_CHECKING
 
 from chatmend import jsontext
@@ -119,10 +118,15 @@ def _line(line: str, mark: str, other: str) -> str:
 
 def _differing(line: str, other: str) -> tuple[int, int]:
     """From where to where a line differs from another; nowhere, if they have less in common than not."""
-    start = len(commonprefix((line, other)))
-    rest, others = line[start:][::-1], other[start:][::-1]
-    stop = len(line) - len(commonprefix((rest, others)))
+    start = _shared(line, other)
+    stop = len(line) - _shared(line[start:][::-1], other[start:][::-1])
     return (start, stop) if 2 * (stop - start) <= len(line) else (0, 0)
+
+
+def _shared(one: str, other: str) -> int:
+    """How many characters two texts have in common at the front."""
+    shortest = min(len(one), len(other))
+    return next((at for at in range(shortest) if one[at] != other[at]), shortest)
 
 
 def _shortened(lines: Iterator[str]) -> list[str]:
