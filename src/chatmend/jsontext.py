@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import json
 import re
 from typing import TYPE_CHECKING
@@ -98,7 +100,18 @@ def mend_json(text: str) -> str:
 
 def is_sound_value(value: object) -> bool:
     """Whether every string in a nested value can be encoded as UTF-8."""
-    return all(text.isascii() or not _SURROGATE.search(text) for text in strings(value))
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, str):
+            if not item.isascii() and _SURROGATE.search(item):
+                return False
+        elif isinstance(item, dict):
+            stack += item
+            stack += item.values()
+        elif isinstance(item, list | tuple):
+            stack += item
+    return True
 
 
 def identity(value: object) -> str:
@@ -115,6 +128,18 @@ def is_same(one: object, other: object) -> bool:
         return one is other or bool(one == other)
     except RecursionError:
         return False
+
+
+def is_base64(text: object) -> bool:
+    """Whether a value is a non-empty base64 text, of the standard alphabet or of the one for URLs."""
+    if not isinstance(text, str) or not text:
+        return False
+    standard = text.replace("-", "+").replace("_", "/")
+    try:
+        base64.b64decode(standard + "=" * (-len(text) % 4 if text[-1] != "=" else 0), validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    return True
 
 
 DEEPEST = 100
