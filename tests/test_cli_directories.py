@@ -57,7 +57,7 @@ def test_hidden_files_other_files_and_links_in_a_directory_are_passed_over(tmp_p
 def test_what_holds_no_conversation_is_a_fault_when_it_is_named(tmp_path: Path) -> None:
     done = run("check", stored(tmp_path / "package.json", {"name": "no conversation"}))
     assert done.exit_code == 2
-    assert "neither a list of messages nor an object with a list under 'messages'" in done.stderr
+    assert "neither a list of messages nor an object with one under 'messages'" in done.stderr
 
 
 def test_a_directory_is_repaired_although_one_file_is_broken_and_one_is_read_only(tmp_path: Path) -> None:
