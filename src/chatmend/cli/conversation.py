@@ -64,6 +64,9 @@ class Visit:
     difference: str = ""
 
 
+_SOUND = Visit()
+
+
 def visit(raw: bytes, order: Order) -> Visit:
     """Judge one conversation for a target.
 
@@ -75,6 +78,8 @@ def visit(raw: bytes, order: Order) -> Visit:
     value = parsed(raw, exact=order.repairs)
     try:
         becomes, changes = mended(value, order.target)
+        if not changes:
+            return _SOUND
         if becomes is value or not order.repairs:
             return Visit(_findings(changes, order))
         if order.differs:

@@ -38,11 +38,13 @@ def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
     if limit is None:
         return request, []
     messages = request.messages
-    marked = [
-        (at, count)
+    # Most messages are a text without a marker, which is told first and fast.
+    beyond = [
+        (at, native)
         for at, native in enumerate(messages)
-        if not _is_plain(native) and (count := _of_message(_shown(native, context)))
+        if native.__class__ is not dict or native.get("content").__class__ is not str or "cache_control" in native
     ]
+    marked = [(at, count) for at, native in beyond if (count := _of_message(_shown(native, context)))]
     over = sum(count for _, count in marked) + markers(request.system) + markers(request.tools) - limit
     changes: list[Change] = []
     out = messages
@@ -65,11 +67,6 @@ def markers(value: object) -> int:
         return 0
     blocks = [block for block in value if isinstance(block, dict)]
     return sum((block.get("cache_control") is not None) + markers(block.get("content")) for block in blocks)
-
-
-def _is_plain(native: Any) -> bool:  # noqa: ANN401 - anything may stand in a transcript
-    """Whether a message is a text without a marker: what most are, told fast."""
-    return native.__class__ is dict and native.get("content").__class__ is str and "cache_control" not in native
 
 
 def _shown(native: object, context: Context) -> Any:  # noqa: ANN401 - anything may stand in a transcript
