@@ -6,6 +6,7 @@ result, and the rest belongs to whom its role names.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from chatmend.dialects import foreign
@@ -215,6 +216,7 @@ def _write_result(result: ToolResult, without: frozenset[str]) -> dict[str, obje
     return out
 
 
+@lru_cache(maxsize=64)
 def scanner(limits: Limits) -> Scan:
     """A scan for windows under these limits."""
     return items_scanner(limits, read)

@@ -27,11 +27,9 @@ _PLAIN = {
     "assistant": frozenset({"role", "content", "tool_calls"}),
     "tool": frozenset({"role", "content", "tool_call_id"}),
 }
+_KNOWN_NAMES = 1_000
+"""How many legal names are known again without a look; a server's tools are few."""
 _THINKING = frozenset({"thinking_blocks", "reasoning_content"})
-_LED_BY = {"never": (), "first": ("",), **dict.fromkeys(("leading", "after-user", "not-after-reply"), ("", "system"))}
-"""What may stand before a system message at the front: nothing, or another one."""
-_NAMES = 1_000
-"""How many legal names of tools a scan remembers: it is kept as long as the process."""
 
 
 def call_scanner(limits: Limits) -> Callable[[list[Any], list[str]], int]:
@@ -61,9 +59,7 @@ def call_scanner(limits: Limits) -> Callable[[list[Any], list[str]], int]:
         elif name not in names:
             if (named and not named(name)) or not is_sound(name):
                 mask |= Symptom.NAMES | Symptom.SURROGATE
-            else:
-                if len(names) == _NAMES:
-                    names.clear()
+            elif len(names) < _KNOWN_NAMES:
                 names.add(name)
         if text.__class__ is not str:
             mask |= Symptom.ARGUMENTS | Symptom.SURROGATE
@@ -91,11 +87,11 @@ def call_scanner(limits: Limits) -> Callable[[list[Any], list[str]], int]:
 
 @lru_cache(maxsize=64)
 def scanner(limits: Limits) -> Scan:
-    """A scan for windows under these limits, built once: that costs as much as the scan of a short transcript."""
+    """A scan for windows under these limits. It keeps nothing of what it sees but names of tools that are legal."""
     scan_calls, scan_parts = call_scanner(limits), part_scanner(limits, limits.part_types)
     roles, holders = limits.roles, image_holders(limits)
     spelled = frozenset(_PLAIN) if roles is None else frozenset(_PLAIN) & roles
-    system_anywhere, led_by = limits.system == "anywhere", _LED_BY.get(limits.system, ())
+    system_anywhere, leading_system = limits.system == "anywhere", limits.system != "never"
     strict = limits.alternation or not limits.user_after_tool
     unique = limits.unique_call_ids
     pairing, ordered = limits.pairing, limits.results_in_order
@@ -179,7 +175,7 @@ def scanner(limits: Limits) -> Scan:
                     if strict and last in ("user", "tool"):
                         mask |= Symptom.TURNS
                 elif role == "system":
-                    if not system_anywhere and (start or last not in led_by):
+                    if not system_anywhere and (at or not leading_system):
                         mask |= Symptom.SYSTEM
             last = role
             at += 1

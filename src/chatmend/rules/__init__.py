@@ -85,15 +85,21 @@ LAST: tuple[RequestRule, ...] = _named(
 
 def rules_for(limits: Limits, messages: list[Any]) -> tuple[Rule, ...]:
     """The rules that a target's limits call for: where it has none but about images, those, if images there may be."""
-    rules = _rules_under(limits)
-    if rules is not IMAGE_RULES:
-        return rules
-    return rules if any(m.__class__ is dict and m.get("content").__class__ is list for m in messages) else ()
+    asked = _asked(limits)
+    if asked is not IMAGE_RULES:
+        return asked
+    return asked if any(map(_has_parts, messages)) else ()
+
+
+def _has_parts(message: object) -> bool:
+    """Whether a message has a list of parts, where alone an image can be."""
+    if isinstance(message, dict):
+        return any(message.get(key).__class__ is list for key in ("content", "parts", "output"))
+    return getattr(message, "content", None).__class__ is list
 
 
 @lru_cache(maxsize=64)
-def _rules_under(limits: Limits) -> tuple[Rule, ...]:
-    """The rules for limits, once for all transcripts: the comparison costs more than the scan of a short one."""
+def _asked(limits: Limits) -> tuple[Rule, ...]:
     if limits == Limits():
         return ()
     return RULES if replace(limits, images=ImageLimits()) != Limits() else IMAGE_RULES

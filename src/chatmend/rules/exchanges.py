@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 from chatmend.jsontext import identity
 from chatmend.placeholders import is_placeholder
-from chatmend.transcript import ToolResult, is_blank
+from chatmend.transcript import ToolCall, ToolResult, is_blank
 from chatmend.windows import Exchanges, Place
 
 if TYPE_CHECKING:
-    from chatmend.transcript import ToolCall
     from chatmend.windows import Window
 
 
@@ -32,8 +31,8 @@ def _matched(window: Window) -> Exchanges:
     numbers: dict[str, list[int]] = {}
     nameless: list[Place] = []
     for message in window.messages:
-        for call in message.calls if message.is_assistant else ():
-            if not call.legacy:
+        for call in message.parts if message.is_assistant else ():
+            if isinstance(call, ToolCall) and not call.legacy:
                 numbers.setdefault(_key(call), []).append(len(found.calls))
                 found.calls.append(call)
     heads = dict.fromkeys(numbers, 0)
