@@ -34,6 +34,7 @@ bench: $(VENV)/.dev
 	$(PY) benchmarks/bench_usage.py
 	$(PY) -m benchmarks.bench_images
 	$(PY) benchmarks/bench_sessions.py
+	$(PY) benchmarks/bench_cli.py
 
 harm: $(VENV)/.dev
 	$(PY) -m tests.harm
