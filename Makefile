@@ -55,6 +55,7 @@ cassettes: $(VENV)/.dev
 
 judge: $(VENV)/.dev
 	LITELLM_LOCAL_MODEL_COST_MAP=True $(PY) -m tests.sandbox.judge
+	$(PY) -m tests.images.sandboxed
 
 # Exactness on recorded usage, beside LiteLLM, LangChain and genai-prices.
 usage-report: $(VENV)/.report
@@ -78,7 +79,8 @@ test-langchain: $(LANGCHAIN)/.ready
 test-langchain-standard: $(LANGCHAIN)/.ready
 	cd tests/langchain/standard && PYTHONPATH=../../.. ../../../$(LANGCHAIN)/bin/python -m pytest -c pytest.ini --rootdir=. test_standard.py
 
-notebooks: $(LANGCHAIN)/.ready
+notebooks: $(LANGCHAIN)/.ready $(VENV)/.dev
+	$(PY) notebooks/build_images.py
 	$(LANGCHAIN)/bin/python -m jupyter execute --inplace notebooks/langchain.ipynb
 
 bench-langchain: $(LANGCHAIN)/.ready
