@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from chatmend.errors import TargetError
-from chatmend.langchain.shaping import Carries
+from chatmend.langchain.carries import Carries
 from chatmend.targets import Target, resolve
 from chatmend.targets.resolve import lay_over
 
