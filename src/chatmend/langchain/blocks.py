@@ -51,7 +51,7 @@ class Writer:
 
     def _block(self, block: dict[str, Any], place: Place) -> dict[str, Any] | None:
         carries = self.carries
-        if block.get("type") == "tool_result" and "tool_use_id" in block:
+        if block.get("type") == "tool_result" and place != "result":
             return self._result(block)
         if not carries.cache_markers and "cache_control" in block:
             block = {key: value for key, value in block.items() if key != "cache_control"}
@@ -75,13 +75,20 @@ class Writer:
         inside = self.blocks(inner, "result")
         return block if is_unchanged(inside, inner) else {**block, "content": inside}
 
+    def without_tail(self, blocks: list[Any], *, calls: bool) -> list[Any]:
+        """The blocks of an answer without the reasoning at their end that led to nothing, as a broken-off stream has."""
+        end = len(blocks)
+        if calls or self.carries.trailing_reasoning:
+            return blocks
+        while end and isinstance(last := blocks[end - 1], dict) and last.get("type") == "reasoning" and last.get("id"):
+            end -= 1
+        return blocks[:end] if end < len(blocks) and self._may(Effect.DROPS) else blocks
+
     def _told(self, block: dict[str, Any]) -> dict[str, Any]:
-        text = _words(block)
-        if text is not None:
-            return {"type": "text", "text": text}
-        bare = _without_bytes(block)
-        effect = Effect.DEGRADES if bare == block else Effect.DROPS
-        return {"type": "text", "text": jsontext.dumps(bare)} if self._may(effect) else block
+        if _words(block) is not None:
+            return told(block)
+        effect = Effect.DEGRADES if _without_bytes(block) == block else Effect.DROPS
+        return told(block) if self._may(effect) else block
 
     def _may(self, effect: Effect) -> bool:
         if effect > self.allow:
@@ -89,6 +96,12 @@ class Writer:
             return False
         self.effect = max(self.effect, effect)
         return True
+
+
+def told(block: dict[str, Any]) -> dict[str, Any]:
+    """A block as text: its words where it is words, or JSON without bytes."""
+    words = _words(block)
+    return {"type": "text", "text": jsontext.dumps(_without_bytes(block)) if words is None else words}
 
 
 def is_dropped(block: dict[str, Any], carries: Carries) -> bool:
@@ -108,7 +121,7 @@ def is_sent(block: dict[str, Any], place: Place, carries: Carries) -> bool:
         return False
     if kind == "text" and not isinstance(block.get("text"), str):
         return False
-    if (kind == "image" and not _has_image(block, carries)) or (kind == "text-plain" and not _has_bytes(block, carries)):
+    if (kind == "image" and not _has_image(block, carries)) or (kind == "text-plain" and not _has_text(block, carries)):
         return False
     taken = carries.taken(place)
     return taken is None or kind in taken
@@ -122,8 +135,9 @@ def _has_image(block: dict[str, Any], carries: Carries) -> bool:
     return carries.image_files
 
 
-def _has_bytes(block: dict[str, Any], carries: Carries) -> bool:
-    return carries.plain_texts or any(key in block for key in ("base64", "data", "url"))
+def _has_text(block: dict[str, Any], carries: Carries) -> bool:
+    said = "text" in block and not any(key in block for key in ("base64", "data", "url"))
+    return carries.plain_text == "any" or said == (carries.plain_text == "text")
 
 
 def _words(block: dict[str, Any]) -> str | None:

@@ -23,14 +23,16 @@ class Carries:
     """``image_url`` that is a string instead of an object."""
     image_files: bool = True
     """Images that are nothing but the id of an uploaded file."""
-    plain_texts: bool = True
-    """``text-plain`` blocks with a text in them, not bytes or a link."""
+    plain_text: str = "any"
+    """What ``text-plain`` blocks may hold: ``any``; ``text`` (a text, not bytes or a link); ``bytes`` (the opposite)."""
     cache_markers: bool = True
     """``cache_control`` on content blocks."""
     drops: frozenset[str] = _NONE
     """Types of blocks that other providers wrote and that would be refused."""
     foreign_reasoning: bool = True
     """Blocks of reasoning that another provider wrote: without the id that this one gives its own."""
+    trailing_reasoning: bool = True
+    """Reasoning with an id of its own as the last block of an answer without calls: nothing that it led to."""
     typed: frozenset[str] = _NONE
     """Places (``user``, ``answer``, ``result``) where every block needs a type."""
     user_takes: frozenset[str] | None = None

@@ -64,16 +64,25 @@ def _shaped(message: BaseMessage, writer: Writer) -> Sequence[BaseMessage]:
     content: list[Any] = message.content  # type: ignore[assignment]
     carries = writer.carries
     blocks = writer.blocks(content, _place(message))
-    if isinstance(message, AIMessage) and any(map(is_call, blocks)):
-        if carries.calls_inside is not None:
-            message, blocks = _called(message, blocks, carries.calls_inside)
-        if carries.refused_mirrors and not _is_standard(message):
-            blocks = [block for block in blocks if not (is_call(block) and block["type"] in carries.refused_mirrors)]
+    if isinstance(message, AIMessage):
+        if any(map(is_call, blocks)):
+            message, blocks = _mirrored(message, blocks, carries)
+        blocks = writer.without_tail(blocks, calls=bool(message.tool_calls or message.invalid_tool_calls))
     if not is_unchanged(content, blocks):
         message = message.model_copy(update={"content": blocks or ""})
     if isinstance(message, HumanMessage) and not carries.results_inside and any(map(is_result_block, blocks)):
         return _split(message, blocks)
     return (message,)
+
+
+def _mirrored(message: AIMessage, blocks: list[Any], carries: Carries) -> tuple[AIMessage, list[Any]]:
+    """The message with every call where it is sent from, and nowhere else that would be refused."""
+    if carries.calls_inside is not None:
+        message, blocks = _called(message, blocks, carries.calls_inside)
+    refused = carries.refused_mirrors
+    if not refused or _is_standard(message):
+        return message, blocks
+    return message, [block for block in blocks if not (is_call(block) and block["type"] in refused)]
 
 
 def _place(message: BaseMessage) -> Place:

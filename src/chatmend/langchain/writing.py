@@ -178,8 +178,7 @@ def _kept_kwargs(shown: dict[str, Any], source: Source, mirrors: Mirrors) -> dic
     if isinstance(legacy := shown.get("function_call"), dict):
         changed["function_call"] = legacy
     gone = {"tool_calls"} if changed.get("tool_calls") == [] else set()
-    if "function_call" in source.fields and "function_call" not in changed:
-        gone.add("function_call")
+    gone |= {key for key in ("function_call", "prefix") if key in source.fields and key not in shown}
     kept = {key: value for key, value in {**kwargs, **changed}.items() if key not in gone}
     return kwargs if kept == kwargs else kept
 
