@@ -62,7 +62,7 @@ class Writer:
         if place == "answer" and is_call(block):
             return block
         if is_dropped(block, carries):
-            return None if self._may(Effect.DROPS) else block
+            return None if self.may(Effect.DROPS) else block
         return block if is_sent(block, place, carries) else self._told(block)
 
     def _result(self, block: dict[str, Any]) -> dict[str, Any]:
@@ -82,15 +82,16 @@ class Writer:
             return blocks
         while end and isinstance(last := blocks[end - 1], dict) and last.get("type") == "reasoning" and last.get("id"):
             end -= 1
-        return blocks[:end] if end < len(blocks) and self._may(Effect.DROPS) else blocks
+        return blocks[:end] if end < len(blocks) and self.may(Effect.DROPS) else blocks
 
     def _told(self, block: dict[str, Any]) -> dict[str, Any]:
         if _words(block) is not None:
             return told(block)
         effect = Effect.DEGRADES if _without_bytes(block) == block else Effect.DROPS
-        return told(block) if self._may(effect) else block
+        return told(block) if self.may(effect) else block
 
-    def _may(self, effect: Effect) -> bool:
+    def may(self, effect: Effect) -> bool:
+        """Whether the caller permits an effect; it counts as had."""
         if effect > self.allow:
             self.left = True
             return False

@@ -152,7 +152,8 @@ def _is_plain(args: dict[str, Any]) -> bool:
         text = repr(args)
     except Exception:  # noqa: BLE001 - too deep, or an object of somebody else's
         return False
-    return "\\ud" not in text and text.count("[") + text.count("{") < jsontext.DEEPEST
+    finite = "nan" not in text and "inf" not in text
+    return finite and "\\ud" not in text and text.count("[") + text.count("{") < jsontext.DEEPEST
 
 
 def is_result_block(block: Any) -> bool:

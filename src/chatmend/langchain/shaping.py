@@ -36,12 +36,13 @@ def shaped(
         kept = [message for message in messages if not isinstance(message, RemoveMessage)]
         why = "an order to a reducer is no message"
         changes.append(_change(messages, kept, ("ROLE001", "unknown-role"), why, Effect.RESHAPES))
-    if not any(message.content.__class__ is list for message in kept):
+    if not any(message.content.__class__ is list or message.additional_kwargs for message in kept):
         return kept, tuple(changes)
     writer = Writer(carries, allow)
     out: list[BaseMessage] = []
     for message in kept:
-        out += _shaped(message, writer) if isinstance(message.content, list) else (message,)
+        whole = _whole(message, writer) if message.additional_kwargs else message
+        out += _shaped(whole, writer) if isinstance(message.content, list) else (whole,)
     rule = ("PART001", "unknown-part")
     if writer.left:
         changes.append(Change(*rule, Effect.DROPS, None, _WHY, (), (), applied=False))
@@ -58,6 +59,15 @@ def _change(
     pairs = enumerate(zip(before, after, strict=False))
     first = next((at for at, (old, new) in pairs if old is not new), min(len(before), len(after)))
     return Change(*rule, effect, first, why, tuple(before), tuple(after), None, -1)
+
+
+def _whole(message: BaseMessage, writer: Writer) -> BaseMessage:
+    """The message without keys of another provider at which the converter raises."""
+    kwargs = message.additional_kwargs
+    bad = [key for key in writer.carries.object_kwargs if key in kwargs and not isinstance(kwargs[key], dict)]
+    if not bad or not writer.may(Effect.DROPS if any(kwargs[key] for key in bad) else Effect.RESHAPES):
+        return message
+    return message.model_copy(update={"additional_kwargs": {key: kwargs[key] for key in kwargs if key not in bad}})
 
 
 def _shaped(message: BaseMessage, writer: Writer) -> Sequence[BaseMessage]:
