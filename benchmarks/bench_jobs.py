@@ -100,9 +100,7 @@ def main(megabytes: int) -> None:
         path, began = Path(name) / "conversations.jsonl", time.perf_counter()
         with path.open("wb") as file:
             file.writelines(conversations(megabytes * 1_000_000))
-        print(
-            f"{path.stat().st_size:,} bytes written in {time.perf_counter() - began:.0f} s; load {os.getloadavg()[0]:.1f}"
-        )
+        print(f"{path.stat().st_size:,} bytes written in {time.perf_counter() - began:.0f} s")
         runs = {jobs: repaired(path, jobs) for jobs in (1, 2)}
     for jobs, run in runs.items():
         print(
