@@ -1,6 +1,7 @@
 """The rules in the order in which they run on a window; each line says why it stands there."""
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from chatmend.rules import (
@@ -11,10 +12,12 @@ from chatmend.rules import (
     emptied_window,
     empty_text,
     foreign_image_part,
+    foreign_message,
     foreign_thinking,
     heavy_image,
     invalid_cache_marker,
     invalid_call_id,
+    invalid_item_id,
     invalid_thought_signature,
     invalid_tool_arguments,
     invalid_tool_name,
@@ -33,6 +36,7 @@ from chatmend.rules import (
     misspelt_signature,
     null_content,
     offline_order,
+    orphan_reasoning,
     orphan_tool_result,
     oversized_image,
     parallel_calls,
@@ -48,6 +52,7 @@ from chatmend.rules import (
     undeclared_tools,
     unknown_part,
     unknown_role,
+    unnamed_result,
     unreadable_image,
     unreadable_message,
     unseen_image,
@@ -60,9 +65,11 @@ from chatmend.targets.limits import Limits
 
 RULES: tuple[Rule, ...] = (
     unreadable_message.RULE,  # first of all every message must be one
+    foreign_message.RULE,  # then every message must be of this format
     lone_surrogate.RULE,  # ids and names are compared below, so their characters come first
     foreign_thinking.RULE,  # needs the provenance that refused_key takes away
     misspelt_signature.RULE,  # what is left is signed
+    orphan_reasoning.RULE,  # what is left leads to something
     unknown_role.RULE,  # every rule below asks for roles
     legacy_function.RULE,  # its calls and results take part in the pairing
     unseen_image.RULE,  # images before unknown parts: an image in a foreign form must not be told as text
@@ -85,12 +92,14 @@ RULES: tuple[Rule, ...] = (
     late_tool_result.RULE,  # then those of closed calls
     late_tool_result.DISPLACED,  # then those in the wrong place, notes no longer among them
     missing_tool_result.RULE,  # only now is it known which are missing
+    unnamed_result.RULE,  # only now is it known whose result each is
     split_assistant_turn.RULE,  # results stand behind the run, so the run can be one
     tool_result_order.RULE,  # the calls have their final order
     parallel_calls.RULE,  # splits what is paired
     misplaced_image.RULE,  # results stand where they will be sent
     duplicate_call_id.RULE,  # ids are given to calls that stay
     invalid_call_id.RULE,  # after duplicates, whose new ids are legal
+    invalid_item_id.RULE,
     invalid_tool_name.RULE,
     invalid_tool_arguments.RULE,
     invalid_thought_signature.RULE,
@@ -123,11 +132,24 @@ LAST: tuple[RequestRule, ...] = (
 
 def rules_for(limits: Limits, messages: list[Any]) -> tuple[Rule, ...]:
     """The rules that a target's limits call for: where it has none but about images, those, if images there may be."""
+    asked = _asked(limits)
+    if asked is not IMAGE_RULES:
+        return asked
+    return asked if any(map(_has_parts, messages)) else ()
+
+
+def _has_parts(message: object) -> bool:
+    """Whether a message has a list of parts, where alone an image can be."""
+    if isinstance(message, dict):
+        return any(message.get(key).__class__ is list for key in ("content", "parts", "output"))
+    return getattr(message, "content", None).__class__ is list
+
+
+@lru_cache(maxsize=64)
+def _asked(limits: Limits) -> tuple[Rule, ...]:
     if limits == Limits():
         return ()
-    if replace(limits, images=ImageLimits()) != Limits():
-        return RULES
-    return IMAGE_RULES if any(m.__class__ is dict and m.get("content").__class__ is list for m in messages) else ()
+    return RULES if replace(limits, images=ImageLimits()) != Limits() else IMAGE_RULES
 
 
 __all__ = ["FIRST", "IMAGE_RULES", "LAST", "RULES", "Context", "Request", "RequestRule", "Rule", "rules_for"]
