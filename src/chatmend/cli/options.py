@@ -46,7 +46,8 @@ Jobs = Annotated[
         "-j",
         metavar="N",
         min=0,
-        help="Processes for a big file with one conversation per line; 0: as many as there are processors.",
+        help="Processes for a big file with one conversation per line, and for many small files; 0: as many as there "
+        "are processors.",
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the summary and faults only.")]
