@@ -7,7 +7,7 @@ COUNT ?= 20000
 PY := $(VENV)/bin/python
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check docs-rules bench harm fuzz kill usage-report fidelity cassettes judge litellm-matrix litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean
+.PHONY: demo test check docs-rules bench harm fuzz kill usage-report fidelity bench-sandbox cassettes judge litellm-matrix litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py
@@ -34,6 +34,7 @@ bench: $(VENV)/.dev
 	$(PY) benchmarks/bench_usage.py
 	$(PY) -m benchmarks.bench_images
 	$(PY) benchmarks/bench_sessions.py
+	$(PY) benchmarks/bench_cli.py
 
 harm: $(VENV)/.dev
 	$(PY) -m tests.harm
@@ -47,6 +48,10 @@ kill: $(VENV)/.dev
 
 fidelity: $(VENV)/.dev
 	$(PY) -m tests.sandbox.fidelity
+
+# 200 clients for a minute, and a body of 40 MB.
+bench-sandbox: $(VENV)/.dev
+	$(PY) benchmarks/bench_sandbox.py
 
 # LIVE=1 records against the real providers whose keys are in the environment.
 cassettes: $(VENV)/.dev

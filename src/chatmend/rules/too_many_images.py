@@ -90,8 +90,13 @@ def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
 
 
 def _shown(native: object, context: Context) -> object:
-    """A message as a dict, where it can be one."""
-    return native if native.__class__ is dict else context.dialect.read(native).native
+    """A message as a dict; one that is an object is read only where it may hold an image."""
+    if native.__class__ is dict:
+        return native
+    content = getattr(native, "content", None)
+    if content.__class__ is list:
+        return context.dialect.read(native).native
+    return {"content": content, "tool_calls": getattr(native, "tool_calls", None)}
 
 
 def _pictures(holder: Any, keys: tuple[str, ...]) -> Iterator[Picture]:  # noqa: ANN401 - anything may stand here
