@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import json
 import re
+from operator import is_
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -43,10 +46,27 @@ def is_object(text: str) -> bool:
         value, end = _scan(text, 0)
     except (StopIteration, ValueError, RecursionError):
         try:
-            return isinstance(parse(text), dict)
+            return isinstance(parse(text), dict) and not _has_no_number(text)
         except ValueError:
             return False
-    return isinstance(value, dict) and (end == len(text) or not text[end:].strip(" \t\r\n"))
+    whole = isinstance(value, dict) and (end == len(text) or not text[end:].strip(" \t\r\n"))
+    return whole and not _has_no_number(text)
+
+
+def _has_no_number(text: str) -> bool:
+    """Whether a text holds NaN or an infinity, which Python reads as numbers and JSON does not know."""
+    if "NaN" not in text and "Infinity" not in text:
+        return False
+    try:
+        json.loads(text, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return True
+    return False
+
+
+def _refuse(name: str) -> float:
+    message = f"{name} is no number"
+    raise ValueError(message)
 
 
 def dumps(value: object) -> str:
@@ -98,7 +118,18 @@ def mend_json(text: str) -> str:
 
 def is_sound_value(value: object) -> bool:
     """Whether every string in a nested value can be encoded as UTF-8."""
-    return all(text.isascii() or not _SURROGATE.search(text) for text in strings(value))
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, str):
+            if not item.isascii() and _SURROGATE.search(item):
+                return False
+        elif isinstance(item, dict):
+            stack += item
+            stack += item.values()
+        elif isinstance(item, list | tuple):
+            stack += item
+    return True
 
 
 def identity(value: object) -> str:
@@ -115,6 +146,18 @@ def is_same(one: object, other: object) -> bool:
         return one is other or bool(one == other)
     except RecursionError:
         return False
+
+
+def is_base64(text: object) -> bool:
+    """Whether a value is a non-empty base64 text, of the standard alphabet or of the one for URLs."""
+    if not isinstance(text, str) or not text:
+        return False
+    standard = text.replace("-", "+").replace("_", "/")
+    try:
+        base64.b64decode(standard + "=" * (-len(text) % 4 if text[-1] != "=" else 0), validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    return True
 
 
 DEEPEST = 100
@@ -138,11 +181,27 @@ def is_too_deep(value: object) -> bool:
 
 def mend_value(value: object) -> object:
     """A nested value with every lone surrogate replaced; containers that need no change are the same objects."""
-    if isinstance(value, str):
-        return value if is_sound(value) else mend(value)
     if is_sound_value(value):
         return value
     try:
-        return parse(mend_json(json.dumps(value)))
-    except (RecursionError, ValueError, TypeError):
+        return _mended(value)
+    except RecursionError:
         return mend(dumps(value))
+
+
+def _mended(value: object) -> object:
+    if isinstance(value, str):
+        return value if is_sound(value) else mend(value)
+    if isinstance(value, dict):
+        out: dict[object, object] = {}
+        for key, inner in value.items():
+            name = _mended(key) if isinstance(key, str) else key
+            while name in out:  # two keys that differ in what cannot be encoded alone
+                name = f"{name}_"
+            out[name] = _mended(inner)
+        same = all(old is new for old, new in zip(value, out, strict=True))
+        return value if same and all(map(is_, value.values(), out.values())) else out
+    if isinstance(value, list | tuple):
+        items = [_mended(item) for item in value]
+        return value if all(map(is_, value, items)) else items
+    return value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from chatmend.dialects.content import read_content, read_part, same_or, write_content, write_part
@@ -9,6 +10,7 @@ from chatmend.dialects.image_scan import image_holders
 from chatmend.dialects.openai_scan import call_scanner
 from chatmend.dialects.part_scan import part_scanner
 from chatmend.dialects.roles import role_of
+from chatmend.dialects.traits import Traits, filled, kind_of, remember, translated, with_system
 from chatmend.jsontext import is_sound, is_too_deep
 from chatmend.transcript import Message, Opaque, Role, Text, ToolCall, ToolResult
 from chatmend.windows import Memory, Symptom
@@ -21,9 +23,15 @@ if TYPE_CHECKING:
     from chatmend.transcript import Native, Part
 
 NAME = "anthropic_messages"
-OWN_KEYS: frozenset[str] = frozenset()
 _BLOCKS = frozenset({"text", "image", "document", "thinking", "redacted_thinking"})
 """Blocks that stand in a message on their own, where a target has no list of its own."""
+TRAITS = Traits(
+    system_beside=True, results_inside=True, object_arguments=True, types_by_role=True, image_shapes=("source",)
+)
+__all__ = [
+    "NAME", "TRAITS", "filled", "kind_of", "read", "remember", "scanner", "speaks", "translated",
+    "with_system", "write",
+]  # fmt: skip
 
 
 def speaks(native: dict[str, object]) -> bool:
@@ -109,6 +117,7 @@ def _write_block(part: Part) -> Native:
     return write_part(part)
 
 
+@lru_cache(maxsize=64)
 def scanner(limits: Limits) -> Scan:
     """A scan for windows under these limits."""
     message_symptoms = _message_scanner(limits)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from chatmend import images
 from chatmend.dialects.pictures import picture
-from chatmend.images.plan import diagnose, is_mislabelled
 from chatmend.targets.image_limits import ImageLimits
 from chatmend.windows import Symptom
 
@@ -30,13 +30,26 @@ def image_scanner(limits: Limits) -> Callable[[dict[str, Any]], int]:
             return mask | Symptom.IMAGES
         if found.payload is not None:
             probe = found.payload.probe()
-            if is_mislabelled(probe, facts, found.payload.label) or diagnose(
+            if images.is_mislabelled(probe, facts, found.payload.label) or images.diagnose(
                 probe, facts, found.payload.text_size, found.detail
             ):
                 mask |= Symptom.IMAGES
         return mask
 
     return scan_image
+
+
+def image_check(limits: Limits, shapes: tuple[str, ...]) -> Callable[[dict[str, Any], str], bool]:
+    """A function that says of a part in a message of some role whether no rule would change an image in it."""
+    scan_image, holders = image_scanner(limits), image_holders(limits)
+
+    def is_clean(part: dict[str, Any], role: str) -> bool:
+        found = picture(part)
+        if found is None:
+            return True
+        return role in holders and found.shape in shapes and not scan_image(part) & Symptom.IMAGES
+
+    return is_clean
 
 
 def image_holders(limits: Limits) -> frozenset[str]:

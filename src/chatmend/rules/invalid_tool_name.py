@@ -18,7 +18,6 @@ After:
 
 from __future__ import annotations
 
-import hashlib
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -43,7 +42,9 @@ def legal_name(name: str, pattern: str) -> str:
     for candidate in (re.sub(r"[^A-Za-z0-9_-]", "_", name), clean, f"tool_{clean}"):
         if re.fullmatch(pattern, candidate):
             return candidate
-    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH]
+    from hashlib import sha256  # noqa: PLC0415 - `import chatmend` stays fast
+
+    digest = sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH]
     return f"tool_{clean[: _LONGEST - _HASH - 6]}_{digest}"
 
 
@@ -52,14 +53,25 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     pattern = context.limits.tool_name_pattern
     if pattern is None:
         return
+    called = {call.name for m in window.messages for call in m.calls if isinstance(call.name, str)}
     for at, message in enumerate(window.messages):
-        parts = tuple(_renamed(part, pattern) for part in message.parts)
+        parts = tuple(
+            part if context.limits.result_names and _is_anothers(part, called) else _renamed(part, pattern)
+            for part in message.parts
+        )
         if not is_unchanged(message.parts, parts):
             yield Fix(at, at + 1, (replace(message, parts=parts),), "the target refuses the tool's name")
 
 
+def _is_anothers(part: Part, called: set[str]) -> bool:
+    """Whether a result has a name of its own, which a target that goes by positions takes."""
+    return isinstance(part, ToolResult) and isinstance(part.name, str) and part.name not in called
+
+
 def _renamed(part: Part, pattern: str) -> Part:
-    if isinstance(part, ToolCall | ToolResult) and isinstance(part.name, str) and part.name:
+    if not isinstance(part, ToolCall | ToolResult) or part.is_hosted:
+        return part
+    if isinstance(part.name, str) and part.name:
         name = legal_name(part.name, pattern)
         return part if name == part.name else replace(part, name=name)
     return part

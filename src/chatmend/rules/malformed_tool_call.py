@@ -42,7 +42,12 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     for at, message in enumerate(window.messages):
         native = message.native if isinstance(message.native, dict) else {}
         listed = native.get("tool_calls")
-        if "tool_calls" in native and all(call.legacy for call in message.calls):
+        if native.get("function_call") is not None and not _is_function_call(native["function_call"]):
+            words = CALL_NOTE + jsontext.dumps(native["function_call"])
+            kept = replace(message, parts=tuple(part for part in message.parts if not _is_old(part)))
+            becomes = replace(kept, parts=_with_note(kept, words), without=frozenset({"function_call"}))
+            yield Fix(at, at + 1, (becomes,), "function_call holds no call", Effect.DEGRADES)
+        elif "tool_calls" in native and all(call.legacy for call in message.calls):
             parts = _with_note(message, CALL_NOTE + jsontext.dumps(listed)) if listed else message.parts
             becomes = replace(message, parts=parts, without=frozenset({"tool_calls"}))
             yield Fix(
@@ -60,6 +65,15 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
                 yield Fix(at, at + 1, (replace(message, parts=parts),), "an entry is no complete tool call", effect)
 
 
+def _is_function_call(value: object) -> bool:
+    """Whether a value is a call of the old form; its arguments are for another rule."""
+    return isinstance(value, dict) and isinstance(value.get("name"), str)
+
+
+def _is_old(part: Part) -> bool:
+    return isinstance(part, ToolCall) and part.legacy
+
+
 def _with_note(message: Message, words: str) -> tuple[Part, ...]:
     """The parts with words behind the last text: inside the result, where the message is one."""
     if message.role is Role.TOOL and len(message.results) == 1:
@@ -69,22 +83,18 @@ def _with_note(message: Message, words: str) -> tuple[Part, ...]:
 
 
 def _mended(part: Part, message: Message, context: Context) -> Part:
-    if not isinstance(part, ToolCall) or (part.legacy and message.is_assistant):
+    if not isinstance(part, ToolCall) or (message.is_assistant and (part.legacy or part.is_hosted)):
         return part
     native = part.native
     if not message.is_assistant or not isinstance(native, dict):
         return Text(CALL_NOTE + jsontext.dumps(native))
-    if (
-        context.dialect.NAME == "openai_chat"
-        and "custom" not in native
-        and not isinstance(native.get("function"), dict)
-    ):
+    if context.traits.typed_calls and "custom" not in native and not isinstance(native.get("function"), dict):
         name, arguments = native.get("name"), native.get("arguments", native.get("input"))
         return replace(part, name=name if isinstance(name, str) and name else UNKNOWN, arguments=arguments)
     if not isinstance(part.name, str) or not part.name:
         return replace(part, name=UNKNOWN if part.name in (None, "") else jsontext.dumps(part.name))
     kind = "custom" if "custom" in native else "function"
-    if context.dialect.NAME == "openai_chat" and native.get("type") != kind:
+    if context.traits.typed_calls and native.get("type") != kind:
         return replace(part, native={**native, "type": kind, "id": None})
     return part
 

@@ -24,7 +24,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from chatmend.changes import Fix
+from chatmend.changes import Effect, Fix
+from chatmend.jsontext import strings
 from chatmend.placeholders import SYSTEM_NOTE
 from chatmend.rules.late_tool_result import trimmed
 from chatmend.rules.merging import merge
@@ -41,12 +42,15 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     mode = context.limits.system
     if mode == "anywhere" or not any(message.is_system for message in window.messages):
         return
-    lead = _lead(window, words_only=context.top_level_system) if window.opening else 0
-    if context.top_level_system and lead:
+    beside = context.traits.system_beside and mode != "never"
+    lead = _lead(window, words_only=beside) if window.opening else 0
+    if beside and lead:
         words = tuple(text for message in window.messages[:lead] for text in texts(message.parts) if text.strip())
-        yield Fix(0, lead, (), "the system prompt stands beside the messages", hoists=words)
+        more = any(_says_more(message) for message in window.messages[:lead])
+        effect = Effect.DROPS if more else Effect.RESHAPES
+        yield Fix(0, lead, (), "the system prompt stands beside the messages", effect, hoists=words)
     becomes = list(window.messages)
-    front = [] if context.top_level_system else becomes[:lead]
+    front = [] if beside else becomes[:lead]
     rest = becomes[lead:]
     if mode == "never" and front:
         rest, front = front + rest, []
@@ -58,12 +62,19 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         rest = _behind_a_user(rest)
     else:
         rest = [_told(message) if message.is_system else message for message in rest]
-    if context.top_level_system:
+    if beside:
         shifted = replace(window, messages=window.messages[lead:], origins=window.origins[lead:])
         for fix in trimmed(shifted, tuple(rest), "the target takes no system message here"):
             yield replace(fix, start=fix.start + lead, stop=fix.stop + lead)
     else:
         yield from trimmed(window, (*front, *rest), "the target takes no system message here")
+
+
+def _says_more(message: Message) -> bool:
+    """Whether a message has words under keys that have no place beside the messages."""
+    native = message.native if isinstance(message.native, dict) else {}
+    more = native.keys() - {"role", "content", "parts", "type", "cache_control"}
+    return any(True for key in more for _ in strings(native[key]) if str(key)[:1] != "_")
 
 
 def _lead(window: Window, *, words_only: bool) -> int:
