@@ -1,6 +1,8 @@
 """``normalize_usage``: one true account of whatever a provider, an SDK or a framework reports."""
 
+import re
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 from chatmend.usage.account import Usage, build
@@ -65,7 +67,8 @@ def normalize_usage(
 
 
 def fill(values: dict[str, Any], others: Mapping[str, Any]) -> None:
-    """Take from another account of the same call what the first says nothing of."""
+    """Take from another account of the same call what the first says nothing of; what both say stays told."""
+    _tell_twice(values, others)
     for name, value in others.items():
         known = values.get(name)
         if known is None:
@@ -74,6 +77,25 @@ def fill(values: dict[str, Any], others: Mapping[str, Any]) -> None:
             values[name] = {**value, **known}
         elif value and type(known) is tuple:
             values[name] = tuple(dict.fromkeys(known + value))
+
+
+def _tell_twice(values: dict[str, Any], others: Mapping[str, Any]) -> None:
+    """A count that both accounts have: one more source where they agree, else a number that is not read."""
+    sources, unread = values["sources"], []
+    for name, path in others.get("sources", {}).items():
+        known, value = values.get(name), others.get(name)
+        if known is None or type(value) not in _EXACT or name == "total_tokens" or path in sources.get(name, ""):
+            continue
+        if value == known:
+            sources[name] = f"{sources[name]} | {path}" if name in sources else path
+        else:
+            unread += _PATHS.split(path)
+    if unread:
+        values["unread"] = (*values.get("unread", ()), *unread)
+
+
+_EXACT = frozenset({int, Decimal})
+_PATHS = re.compile(r" [+|] ")
 
 
 def finish(values: dict[str, Any], faults: Sequence[str], provider: str | None, model: str | None) -> Usage:

@@ -157,7 +157,7 @@ def drop_stale(old: Reading, new: Reading) -> None:
         if sum(old.values.get(part) or 0 for part in parts) != later:
             for part in parts:
                 old.values.pop(part, None)
-                old.sources.pop(part, None)
+                old.leave(*filter(None, [old.sources.pop(part, None)]))
 
 
 def keep_words(old: Reading, new: Reading) -> None:
