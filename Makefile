@@ -85,6 +85,7 @@ test-langchain-standard: $(LANGCHAIN)/.ready
 
 notebooks: $(LANGCHAIN)/.ready $(VENV)/.dev
 	$(PY) notebooks/build_images.py
+	$(PY) notebooks/build_usage.py
 	$(LANGCHAIN)/bin/python -m jupyter execute --inplace notebooks/langchain.ipynb
 
 bench-langchain: $(LANGCHAIN)/.ready
