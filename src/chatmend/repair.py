@@ -12,8 +12,8 @@ from chatmend.jsontext import is_same
 from chatmend.policy import Policy
 from chatmend.report import Reported
 from chatmend.request import first_pass, last_pass
-from chatmend.rules import Context, Request, rules_for
-from chatmend.targets import Limits, Target, resolve
+from chatmend.rules import NO_LIMITS, Context, Request, rules_for
+from chatmend.targets import Target, resolve
 from chatmend.transcript import Thinking, is_unchanged
 from chatmend.windows import Memory, Symptom, Window
 
@@ -262,7 +262,7 @@ class _Run:
         messages = self.native if self.out is None else self.out
         behind = [replace(change, invalidates_thinking=change.applied) for change in self.changes[: self.signed]]
         changes = [*behind, *self.changes[self.signed :]]
-        if self.context.limits != Limits():
+        if self.context.limits != NO_LIMITS:
             request, more = last_pass(Request(messages, system, tools), self.hoisted, self.context)
             return Repaired(request.messages, (*changes, *more), request.system, request.tools)
         return Repaired(messages, tuple(changes), system, tools)

@@ -1,6 +1,6 @@
 """The rules in the order in which they run on a window; each line says why it stands there."""
 
-from dataclasses import replace
+from dataclasses import fields
 from typing import Any
 
 from chatmend.rules import (
@@ -59,7 +59,6 @@ from chatmend.rules import (
     unusual_pixels,
 )
 from chatmend.rules.rule import Context, Request, RequestRule, Rule
-from chatmend.targets.image_limits import ImageLimits
 from chatmend.targets.limits import Limits
 
 RULES: tuple[Rule, ...] = (
@@ -129,13 +128,23 @@ LAST: tuple[RequestRule, ...] = (
 """What runs on the whole request behind the last window."""
 
 
+NO_LIMITS = Limits()
+"""The limits of a target that takes anything; made once, as it is compared with at every repair."""
+_OTHERS = tuple(field.name for field in fields(Limits) if field.name != "images")
+
+
 def rules_for(limits: Limits, messages: list[Any]) -> tuple[Rule, ...]:
     """The rules that a target's limits call for: where it has none but about images, those, if images there may be."""
-    if limits == Limits():
-        return ()
-    if replace(limits, images=ImageLimits()) != Limits():
+    if any(getattr(limits, name) != getattr(NO_LIMITS, name) for name in _OTHERS):
         return RULES
-    return IMAGE_RULES if any(m.__class__ is dict and m.get("content").__class__ is list for m in messages) else ()
+    if limits.images == NO_LIMITS.images:
+        return ()
+    return IMAGE_RULES if any(_is_listed(message) for message in messages) else ()
+
+
+def _is_listed(message: Any) -> bool:  # noqa: ANN401 - a dict, or an object of a dialect of objects
+    content = message.get("content") if message.__class__ is dict else getattr(message, "content", None)
+    return content.__class__ is list
 
 
 __all__ = ["FIRST", "IMAGE_RULES", "LAST", "RULES", "Context", "Request", "RequestRule", "Rule", "rules_for"]

@@ -38,7 +38,7 @@ def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
     if limit is None:
         return request, []
     messages = request.messages
-    marked = [(at, count) for at, native in enumerate(messages) if (count := _of_message(_shown(native, context)))]
+    marked = [(at, n) for at, one in enumerate(messages) if _may_hold(one) and (n := _of_message(_shown(one, context)))]
     over = sum(count for _, count in marked) + markers(request.system) + markers(request.tools) - limit
     changes: list[Change] = []
     out = messages
@@ -61,6 +61,11 @@ def markers(value: object) -> int:
         return 0
     blocks = [block for block in value if isinstance(block, dict)]
     return sum((block.get("cache_control") is not None) + markers(block.get("content")) for block in blocks)
+
+
+def _may_hold(native: object) -> bool:
+    """Whether a message can hold markers at all: reading an object costs more than looking at it."""
+    return isinstance(native, dict) or getattr(native, "content", None).__class__ is list
 
 
 def _shown(native: object, context: Context) -> Any:  # noqa: ANN401 - anything may stand in a transcript
