@@ -56,7 +56,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         if message.role is Role.TOOL and named and len(message.results) == 1:
             parts = (replace(message.results[0], name=None),)
         effect = Effect.DROPS if said else Effect.RESHAPES
-        told = limits.refused_keys | {"name", limits.prefill_key}
+        told = limits.refused_keys | {"name", limits.prefill_key or "name"}
         listed = ", ".join(sorted({k if k in told else "an unknown key" for k in keys}))
         listed = listed or "a key of a part"
         yield Fix(at, at + 1, (replace(message, parts=parts, without=keys),), f"the target refuses: {listed}", effect)
