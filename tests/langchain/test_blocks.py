@@ -129,5 +129,5 @@ def test_calls_stand_behind_the_thinking_that_led_to_them() -> None:
 
 def test_a_call_that_is_no_object_is_salvaged() -> None:
     given = [{"role": "assistant", "content": "x", "tool_calls": ["look at it"]}, {"role": "user", "content": "q"}]
-    (_, said, *_) = repair_messages(given, target="anthropic/claude-haiku-4-5", on_error="raise")
+    (said, *_) = repair_messages(given, target="anthropic/claude-haiku-4-5", on_error="raise")
     assert "look at it" in str(said.model_dump())
