@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -69,6 +70,20 @@ def test_a_finding_names_its_place_and_code_but_nothing_of_the_content(tmp_path:
     ) in done.stdout
     assert "     1  TOOL005 orphan-tool-result\n1 finding in 1 of 1 conversation\n" in done.stdout
     assert "Secret" not in done.output
+
+
+def test_requests_of_the_responses_api_and_of_gemini_are_read_and_repaired(tmp_path: Path) -> None:
+    item = {"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"}
+    question = {"role": "user", "content": "How warm is it?"}
+    output = {"type": "function_call_output", "call_id": "c1", "output": "done"}
+    items = stored(tmp_path / "items.json", {"model": "gpt-4.1", "input": [question, item]})
+    asked = {"role": "user", "parts": [{"text": "How warm is it?"}]}
+    contents = stored(tmp_path / "contents.json", {"contents": [asked, {"role": "critic", "parts": [{"text": "No."}]}]})
+    assert "TOOL007" in run("check", items, "--target", "openai/gpt-4.1").stdout
+    assert "ROLE001" in run("check", contents, "--target", "gemini/gemini-2.5-flash").stdout
+    run("repair", items, "--target", "openai/gpt-4.1", "--write")
+    sent = json.loads(items.read_text())
+    assert sent["input"] == [question, item, {**output, "output": sent["input"][2]["output"]}]
 
 
 def test_a_finding_in_jsonl_names_its_line(tmp_path: Path) -> None:
@@ -230,6 +245,10 @@ def test_rules_lists_what_the_last_pass_finds_too() -> None:
     listed = run("rules").stdout
     assert "TOOL005   orphan-tool-result         A tool result whose call is nowhere before it." in listed
     assert "TOOL014   undeclared-tools" in listed
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    assert run("--version").stdout == f"chatmend {version('chatmend')}\n"
 
 
 def test_python_m_chatmend_is_the_command_line(tmp_path: Path) -> None:

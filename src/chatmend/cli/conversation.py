@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+import orjson
 
 from chatmend import SessionFormatError, Target, TranscriptError, repair, repair_request
 from chatmend.cli.difference import difference, text_difference
@@ -23,7 +26,7 @@ class UnreadableError(Exception):
 
 
 class NoConversationError(UnreadableError):
-    """JSON, but neither a list of messages nor an object with one under ``messages``."""
+    """JSON, but neither a list of messages nor an object that holds one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,9 @@ class Visit:
     difference: str = ""
 
 
+_SOUND = Visit()
+
+
 def visit(raw: bytes, order: Order) -> Visit:
     """Judge one conversation for a target.
 
@@ -69,9 +75,11 @@ def visit(raw: bytes, order: Order) -> Visit:
     """
     if is_session(raw):
         return _visit_session(raw, order)
-    value = parsed(raw)
+    value = parsed(raw, exact=order.repairs)
     try:
         becomes, changes = mended(value, order.target)
+        if not changes:
+            return _SOUND
         if becomes is value or not order.repairs:
             return Visit(_findings(changes, order))
         if order.differs:
@@ -113,12 +121,23 @@ def _findings(changes: tuple[Change, ...], order: Order) -> tuple[Finding, ...]:
     return tuple(Finding(c.code, c.rule, c.effect.name.lower(), line(c), is_left(c)) for c in told)
 
 
-def parsed(raw: bytes) -> Conversation:
+def parsed(raw: bytes, *, exact: bool = False) -> Conversation:
     """The list of messages, or the object that holds one, that a JSON text says.
+
+    Args:
+        raw: the text.
+        exact: whether integers beyond 64 bits are kept, because it will be written again; without, they are rounded.
 
     Raises:
         UnreadableError: it says nothing of the kind.
     """
+    if not exact:
+        with suppress(orjson.JSONDecodeError):  # stricter than the parser below, which also says where and why
+            return _conversation(orjson.loads(raw))
+    return _parsed_exactly(raw)
+
+
+def _parsed_exactly(raw: bytes) -> Conversation:
     row, column = 1, 1
     try:
         return _conversation(parse(raw.decode("utf-8-sig")))
@@ -137,17 +156,26 @@ def parsed(raw: bytes) -> Conversation:
 def _conversation(value: object) -> Conversation:
     if located(value) is not None and isinstance(value, list | dict):
         return value
-    fault = "neither a list of messages nor an object with a list under 'messages'"
+    fault = "neither a list of messages nor an object with one under 'messages', 'input' or 'contents'"
     if isinstance(value, list):
         if not value or not all(_is_conversation(item) for item in value):
             return value
         fault = "a list of conversations; write one per line into a .jsonl file"
-    elif isinstance(value, dict):
-        if isinstance(value.get("messages"), list):
-            return value
-        if foreign := [key for key in ("contents", "input") if isinstance(value.get(key), list)]:
-            fault = f"a request with {foreign[0]!r}; only requests with 'messages' can be read yet"
+    elif isinstance(value, dict) and messages_of(value) is not None:
+        return value
     raise NoConversationError(f"line 1, column 1: could not be read: {fault}")
+
+
+def messages_of(value: Conversation) -> list[object] | None:
+    """The messages of a conversation: those of a Responses request are its ``input``, of Gemini's its ``contents``."""
+    if isinstance(value, list):
+        return value
+    if isinstance(messages := value.get("messages"), list):
+        return messages
+    listed = (value.get(key) for key in ("input", "contents"))
+    return next(
+        (found for found in listed if isinstance(found, list) and all(isinstance(m, dict) for m in found)), None
+    )
 
 
 def _is_conversation(item: object) -> bool:
@@ -169,7 +197,7 @@ def mended(value: Conversation, target: Target) -> tuple[Conversation, tuple[Cha
         if done.system is not None:
             return {"system": done.system, "messages": done.messages}, done.changes
         return done.messages, done.changes
-    if "model" in value or "tools" in value:
+    if "model" in value or "tools" in value or "messages" not in value:
         request = repair_request(value, target)
         return request.body, request.changes
     messages, system = value["messages"], value.get("system")

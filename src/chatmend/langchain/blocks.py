@@ -76,7 +76,7 @@ class Writer:
         return block if is_unchanged(inside, inner) else {**block, "content": inside}
 
     def without_tail(self, blocks: list[Any], *, calls: bool) -> list[Any]:
-        """The blocks of an answer without the reasoning at their end that led to nothing, as a broken-off stream has."""
+        """The blocks of an answer without reasoning at their end that led to nothing, as a broken-off stream has."""
         end = len(blocks)
         if calls or self.carries.trailing_reasoning:
             return blocks

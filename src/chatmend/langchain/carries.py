@@ -24,7 +24,7 @@ class Carries:
     image_files: bool = True
     """Images that are nothing but the id of an uploaded file."""
     plain_text: str = "any"
-    """What ``text-plain`` blocks may hold: ``any``; ``text`` (a text, not bytes or a link); ``bytes`` (the opposite)."""
+    """What ``text-plain`` blocks may hold: ``any``; ``text`` (no bytes, no link); ``bytes`` (the opposite)."""
     cache_markers: bool = True
     """``cache_control`` on content blocks."""
     drops: frozenset[str] = _NONE

@@ -38,7 +38,8 @@ def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
     if limit is None:
         return request, []
     messages = request.messages
-    marked = [(at, n) for at, one in enumerate(messages) if _may_hold(one) and (n := _of_message(_shown(one, context)))]
+    beyond = [(at, native) for at, native in enumerate(messages) if _may_hold(native)]
+    marked = [(at, count) for at, native in beyond if (count := _of_message(_shown(native, context)))]
     over = sum(count for _, count in marked) + markers(request.system) + markers(request.tools) - limit
     changes: list[Change] = []
     out = messages
@@ -64,8 +65,10 @@ def markers(value: object) -> int:
 
 
 def _may_hold(native: object) -> bool:
-    """Whether a message can hold markers at all: reading an object costs more than looking at it."""
-    return isinstance(native, dict) or getattr(native, "content", None).__class__ is list
+    """Whether a message can hold markers; most are a text without one, which is told first and fast."""
+    if native.__class__ is dict and isinstance(native, dict):
+        return native.get("content").__class__ is not str or "cache_control" in native
+    return getattr(native, "content", None).__class__ is list
 
 
 def _shown(native: object, context: Context) -> Any:  # noqa: ANN401 - anything may stand in a transcript
@@ -75,6 +78,8 @@ def _shown(native: object, context: Context) -> Any:  # noqa: ANN401 - anything 
 
 def _of_message(native: object) -> int:
     if not isinstance(native, dict):
+        return 0
+    if native.get("content").__class__ is str and "cache_control" not in native:
         return 0
     return markers(native.get("content")) + (native.get("cache_control") is not None)
 
