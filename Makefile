@@ -4,10 +4,11 @@ PYTHON ?= python3
 VENV := .venv
 LANGCHAIN := .venv-langchain
 COUNT ?= 20000
+SEEDS ?= 40
 PY := $(VENV)/bin/python
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check docs-rules bench harm fuzz kill usage-report fidelity bench-sandbox cassettes judge litellm-matrix litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean
+.PHONY: demo test check docs-rules bench harm fuzz kill usage-report fidelity bench-sandbox cassettes judge litellm-matrix litellm-lower test-langchain test-langchain-standard fuzz-langchain notebooks bench-langchain clean
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py
@@ -23,6 +24,7 @@ check: $(VENV)/.dev
 	$(VENV)/bin/lint-imports
 	$(PY) docs/generate.py --check
 	$(PY) -m pytest
+	$(MAKE) test-langchain-standard
 
 # Writes docs/rules and docs/errors.md from the docstrings and tables.
 docs-rules: $(VENV)/.dev
@@ -82,6 +84,10 @@ test-langchain: $(LANGCHAIN)/.ready
 
 test-langchain-standard: $(LANGCHAIN)/.ready
 	cd tests/langchain/standard && PYTHONPATH=../../.. ../../../$(LANGCHAIN)/bin/python -m pytest -c pytest.ini --rootdir=. test_standard.py
+
+# Broken transcripts through real partner classes: what the sandbox still refuses, with the seed.
+fuzz-langchain: $(LANGCHAIN)/.ready
+	$(LANGCHAIN)/bin/python -m tests.langchain.fuzz $(SEEDS)
 
 notebooks: $(LANGCHAIN)/.ready $(VENV)/.dev
 	$(PY) notebooks/build_images.py
