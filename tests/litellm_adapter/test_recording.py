@@ -17,7 +17,7 @@ from chatmend.litellm.exchange import Exchange
 from chatmend.litellm.recording import origin
 from chatmend.sandbox import Reply
 from chatmend.sessions import LocalStorage, SessionStore
-from tests.litellm_adapter.transcripts import CHAT_TOOLS, MESSAGES_TOOLS, RESPONSES_TOOLS, chat
+from tests.litellm_adapter.transcripts import CHAT_TOOLS, MESSAGES_TOOLS, RESPONSES_TOOLS, chat, responses
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -182,6 +182,23 @@ def test_items_of_the_responses_api_are_stored_one_by_one(callback: ChatMend, sa
     again = [*session.messages, {"type": "function_call_output", "call_id": called, "output": "18"}]
     asyncio.run(_logged(callback, litellm.aresponses(input=again, **session.beside, **given)))
     assert [session.messages[: len(again)] for session in recorded(callback)] == [again]
+
+
+def test_repaired_items_are_stored_as_they_were_sent(callback: ChatMend, sandbox: Any) -> None:
+    given = {"model": OPENAI, "api_key": "any", "api_base": sandbox.url("openai/v1"), "litellm_session_id": "s1"}
+    asyncio.run(_logged(callback, litellm.aresponses(input=responses(), tools=RESPONSES_TOOLS, **given)))
+    (session,) = recorded(callback)
+    sent = sandbox.requests[-1].body["input"]
+    assert [item["type"] for item in sent if "type" in item][:2] == ["function_call", "function_call_output"]
+    assert session.messages[: len(sent)] == sent
+
+
+def test_a_bridged_call_is_stored_in_the_dialect_of_its_caller(callback: ChatMend, sandbox: Any) -> None:
+    given = {"model": CLAUDE, "api_key": "any", "api_base": sandbox.url("anthropic"), "litellm_session_id": "s1"}
+    asyncio.run(_logged(callback, litellm.aresponses(input=[HELLO], tools=RESPONSES_TOOLS, **given)))
+    (session,) = recorded(callback)
+    assert (session.messages, session.beside) == ([HELLO], {"tools": RESPONSES_TOOLS})
+    assert (session.header.dialect, session.target) == ("openai_responses", CLAUDE)
 
 
 def test_gemini_s_contents_are_stored_as_they_were_sent(callback: ChatMend, sandbox: Any) -> None:
