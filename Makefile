@@ -12,7 +12,7 @@ MEGABYTES ?= 100
 PY := $(VENV)/bin/python
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check docs-rules bench bench-jobs harm fuzz kill sessions usage-report fidelity cassettes judge litellm-matrix litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean
+.PHONY: demo test check docs-rules bench bench-jobs harm fuzz kill sessions usage-report fidelity bench-sandbox cassettes judge litellm-matrix litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py
@@ -39,6 +39,7 @@ bench: $(VENV)/.dev
 	$(PY) benchmarks/bench_usage.py
 	$(PY) -m benchmarks.bench_images
 	$(PY) benchmarks/bench_sessions.py
+	$(PY) benchmarks/bench_cli.py
 
 harm: $(VENV)/.dev
 	$(PY) -m tests.harm
@@ -62,12 +63,17 @@ bench-jobs: $(VENV)/.dev
 fidelity: $(VENV)/.dev
 	$(PY) -m tests.sandbox.fidelity
 
+# 200 clients for a minute, and a body of 40 MB.
+bench-sandbox: $(VENV)/.dev
+	$(PY) benchmarks/bench_sandbox.py
+
 # LIVE=1 records against the real providers whose keys are in the environment.
 cassettes: $(VENV)/.dev
 	LIVE=$(LIVE) $(PY) -m tests.sandbox.record
 
 judge: $(VENV)/.dev
 	LITELLM_LOCAL_MODEL_COST_MAP=True $(PY) -m tests.sandbox.judge
+	$(PY) -m tests.images.sandboxed
 
 # Exactness on recorded usage, beside LiteLLM, LangChain and genai-prices.
 usage-report: $(VENV)/.report
@@ -91,7 +97,8 @@ test-langchain: $(LANGCHAIN)/.ready
 test-langchain-standard: $(LANGCHAIN)/.ready
 	cd tests/langchain/standard && PYTHONPATH=../../.. ../../../$(LANGCHAIN)/bin/python -m pytest -c pytest.ini --rootdir=. test_standard.py
 
-notebooks: $(LANGCHAIN)/.ready
+notebooks: $(LANGCHAIN)/.ready $(VENV)/.dev
+	$(PY) notebooks/build_images.py
 	$(LANGCHAIN)/bin/python -m jupyter execute --inplace notebooks/langchain.ipynb
 
 bench-langchain: $(LANGCHAIN)/.ready

@@ -261,3 +261,23 @@ def test_words_beside_a_system_prompt_that_leaves_the_messages_are_named_as_drop
     done = chatmend.repair(stored, CLAUDE, dialect="anthropic_messages")
     assert (done.messages, done.system) == ([user("Hello")], "Be brief.")
     assert (done.changes[0].code, done.changes[0].effect) == ("SYS001", chatmend.Effect.DROPS)
+
+
+@pytest.mark.parametrize("policy", [chatmend.Policy(), chatmend.Policy(alternation="always")])
+def test_two_calls_of_the_old_form_in_one_turn_are_both_kept(policy: chatmend.Policy) -> None:
+    def old(city: str) -> dict[str, Any]:
+        return {"role": "assistant", "content": None, "function_call": {"name": "look", "arguments": city}}
+
+    messages = [user("Look!"), old('{"at": "Oslo"}'), old('{"at": "Rome"}'), user("And?")]
+    sent = json.dumps(chatmend.repair(messages, OPENAI, policy=policy).messages)
+    assert "Oslo" in sent
+    assert "Rome" in sent
+
+
+@pytest.mark.parametrize("value", ["look", 7, ["look"], {"arguments": "Oslo"}])
+def test_what_stands_in_the_place_of_a_call_of_the_old_form_is_told(value: Any) -> None:
+    sent = chatmend.repair(
+        [user("Look!"), {"role": "assistant", "content": None, "function_call": value}], OPENAI
+    ).messages
+    assert "function_call" not in sent[1]
+    assert sent[1]["content"].endswith(json.dumps(value))

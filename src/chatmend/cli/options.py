@@ -16,7 +16,7 @@ from chatmend.targets import known_providers
 if TYPE_CHECKING:
     from chatmend import Target
 
-_SURELY_MEANT = 0.85
+_SURELY_MEANT = 0.8
 """Likeness from which an unknown provider's name is taken for a misspelt one, and not for a provider without table."""
 
 Files = Annotated[

@@ -70,9 +70,9 @@ def _see_part(block: Block, order: Order, source: Source) -> Seen:
 
 def see(lines: list[bytes], order: Order, source: Source) -> Seen:
     """Visit each conversation of a block."""
-    seen = Seen(len(lines))
+    seen, has_lines = Seen(len(lines)), source.has_lines
     for number, raw in enumerate(lines):
-        if source.has_lines and not raw.strip():
+        if has_lines and raw.isspace():
             continue
         try:
             visited = visit(raw, order)
