@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from datetime import UTC, datetime
+from enum import Enum
 from random import Random
 from typing import Any
 
@@ -75,6 +76,16 @@ def test_each_text_has_one_escaped_form_and_each_escaped_form_one_text(one: str,
 @settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 def test_any_json_comes_back_byte_for_byte(messages: list[Any]) -> None:
     assert as_sent(read(written(messages))[0]) == as_sent(messages)
+
+
+class _Role(str, Enum):  # noqa: UP042 - a StrEnum is formatted as what it says; this one as its name
+    USER = "user"
+
+
+@pytest.mark.parametrize("content", ["Hello", [{"type": "text", "text": "Hello"}]])
+def test_a_role_of_an_enum_is_stored_as_what_it_says(content: Any) -> None:
+    messages = [{"role": role, "content": content} for role in (_Role.USER, "user", _Role.USER)]
+    assert as_sent(read(written(messages))[0]) == as_sent([{"role": "user", "content": content}] * 3)
 
 
 @given(transcripts)
