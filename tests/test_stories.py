@@ -305,3 +305,15 @@ def test_what_stands_in_the_place_of_a_call_of_the_old_form_is_told(value: Any) 
     ).messages
     assert "function_call" not in sent[1]
     assert sent[1]["content"].endswith(json.dumps(value))
+
+
+def test_half_a_character_beside_something_nested_too_deep_leaves_the_message_what_it_was() -> None:
+    deep: dict[str, Any] = {}
+    for _ in range(2_000):
+        deep = {"a": deep}
+    said = [{"type": "text", "text": "Half \ud83d"}, {"type": "tool_use", "id": "t1", "name": "look", "input": deep}]
+    answered = user([{"type": "tool_result", "tool_use_id": "t1", "content": "done"}])
+    done = chatmend.repair([user("Look!"), {"role": "assistant", "content": said}, answered], CLAUDE)
+    assert [message["role"] for message in done.messages] == ["user", "assistant", "user"]
+    assert done.messages[1]["content"][0] == {"type": "text", "text": "Half \ufffd"}
+    assert done.messages[2] is answered

@@ -7,7 +7,7 @@ import binascii
 import json
 import re
 from operator import is_
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -186,7 +186,36 @@ def mend_value(value: object) -> object:
     try:
         return _mended(value)
     except RecursionError:
-        return mend(dumps(value))
+        return _mended_deep(value)
+
+
+def _mended_deep(value: object) -> object:
+    """The same without recursion, as a copy of everything."""
+    whole: list[object] = [value]
+    todo: list[tuple[Any, Any]] = [(whole, 0)]
+    while todo:
+        holder, at = todo.pop()
+        item = holder[at]
+        if isinstance(item, str):
+            holder[at] = mend(item)
+        elif isinstance(item, dict):
+            inner: dict[object, object] = {}
+            for key, held in item.items():
+                inner[_free(key, inner)] = held
+            holder[at] = inner
+            todo += ((inner, key) for key in inner)
+        elif isinstance(item, list | tuple):
+            holder[at] = items = list(item)
+            todo += ((items, place) for place in range(len(items)))
+    return whole[0]
+
+
+def _free(key: object, taken: dict[object, object]) -> object:
+    """A sound key; two that differ only in what cannot be encoded stay two."""
+    name = mend(key) if isinstance(key, str) and not is_sound(key) else key
+    while name in taken:
+        name = f"{name}_"
+    return name
 
 
 def _mended(value: object) -> object:
@@ -195,10 +224,7 @@ def _mended(value: object) -> object:
     if isinstance(value, dict):
         out: dict[object, object] = {}
         for key, inner in value.items():
-            name = _mended(key) if isinstance(key, str) else key
-            while name in out:  # two keys that differ in what cannot be encoded alone
-                name = f"{name}_"
-            out[name] = _mended(inner)
+            out[_free(key, out)] = _mended(inner)
         same = all(old is new for old, new in zip(value, out, strict=True))
         return value if same and all(map(is_, value.values(), out.values())) else out
     if isinstance(value, list | tuple):

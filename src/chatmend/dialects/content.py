@@ -28,6 +28,8 @@ SIGNATURES = ("signature", "thinkingSignature", "thoughtSignature", "thought_sig
 """Where a thinking block has its signature: Anthropic's key first, then those of other routes to the same model."""
 _FOREIGN = ("msg_", "rs_", "fc_", "resp_", "call_", "toolu_", "gen-", "chatcmpl", "gAAAA")
 """How ids and proofs of other providers begin, which some routes put in a signature's place."""
+_SHORTEST = 12
+"""Characters of the shortest thought signature; a few bytes are answered with ``Corrupted thought signature``."""
 TEXTS = frozenset({"text", "input_text", "output_text"})
 
 
@@ -62,7 +64,7 @@ def reasoning_text(native: dict[str, object]) -> str:
 
 def is_thought_signature(value: object) -> bool:
     """Whether a value can be one of Gemini's thought signatures: base64, and no other provider's id."""
-    return isinstance(value, str) and not value.startswith(_FOREIGN) and is_base64(value)
+    return isinstance(value, str) and len(value) >= _SHORTEST and not value.startswith(_FOREIGN) and is_base64(value)
 
 
 def _thinking(native: dict[str, object]) -> Thinking:
