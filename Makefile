@@ -5,10 +5,15 @@ VENV := .venv
 LANGCHAIN := .venv-langchain
 COUNT ?= 20000
 SEEDS ?= 40
+KILLS ?= 100
+RESERVATIONS ?= 1600
+PROCESSES ?= 64
+TRANSCRIPTS ?= 2000
+MEGABYTES ?= 100
 PY := $(VENV)/bin/python
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check docs-rules bench harm fuzz kill usage-report fidelity bench-sandbox cassettes judge litellm-matrix litellm-lower test-langchain test-langchain-standard fuzz-langchain notebooks bench-langchain clean
+.PHONY: demo test check docs-rules bench bench-jobs harm fuzz kill sessions usage-report fidelity bench-sandbox cassettes judge litellm-matrix litellm-lower test-langchain test-langchain-standard fuzz-langchain notebooks bench-langchain clean
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py
@@ -47,6 +52,15 @@ fuzz: $(VENV)/.dev
 
 kill: $(VENV)/.dev
 	$(PY) -m tests.kill
+
+# The long runs of the sessions: make sessions KILLS=1000 RESERVATIONS=10000 PROCESSES=64 TRANSCRIPTS=10000
+sessions: $(VENV)/.dev
+	CHATMEND_KILLS=$(KILLS) CHATMEND_RESERVATIONS=$(RESERVATIONS) CHATMEND_PROCESSES=$(PROCESSES) \
+	CHATMEND_SEEDS=$(TRANSCRIPTS) $(PY) -m pytest --durations=5 tests/sessions/test_processes.py tests/sessions/test_round_trip.py
+
+# A JSONL file of so many megabytes, repaired by one process and by two: make bench-jobs MEGABYTES=1000
+bench-jobs: $(VENV)/.dev
+	$(PY) benchmarks/bench_jobs.py $(MEGABYTES)
 
 fidelity: $(VENV)/.dev
 	$(PY) -m tests.sandbox.fidelity
@@ -91,6 +105,7 @@ fuzz-langchain: $(LANGCHAIN)/.ready
 
 notebooks: $(LANGCHAIN)/.ready $(VENV)/.dev
 	$(PY) notebooks/build_images.py
+	$(PY) notebooks/build_usage.py
 	$(LANGCHAIN)/bin/python -m jupyter execute --inplace notebooks/langchain.ipynb
 
 bench-langchain: $(LANGCHAIN)/.ready
