@@ -110,6 +110,9 @@ def is_dropped(block: dict[str, Any], carries: Carries) -> bool:
     kind = block.get("type")
     own = block.get("id") or block.get("encrypted_content")
     foreign = not carries.foreign_reasoning and kind == "reasoning" and not own
+    foreign = foreign or (
+        kind == "thinking" and not carries.listed_thinking and isinstance(block.get("thinking"), list)
+    )
     return foreign or (isinstance(kind, str) and kind in carries.drops)
 
 

@@ -33,6 +33,8 @@ class Carries:
     """Blocks of reasoning that another provider wrote: without the id that this one gives its own."""
     trailing_reasoning: bool = True
     """Reasoning with an id of its own as the last block of an answer without calls: nothing that it led to."""
+    listed_thinking: bool = True
+    """Thinking whose words are a list of blocks, as Mistral writes it."""
     trailing_thinking: bool = True
     """Thinking as the last block of an answer, behind its calls."""
     object_kwargs: frozenset[str] = _NONE

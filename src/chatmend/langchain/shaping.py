@@ -89,7 +89,7 @@ def _mirrored(message: AIMessage, blocks: list[Any], carries: Carries) -> tuple[
     """The message with every call where it is sent from, and nowhere else that would be refused."""
     if carries.calls_inside is not None:
         message, blocks = _called(message, blocks, carries.calls_inside)
-    if not carries.trailing_thinking and _is_thinking(blocks[-1]) and not _is_standard(message):
+    if blocks and not carries.trailing_thinking and _is_thinking(blocks[-1]) and not _is_standard(message):
         blocks = [*(block for block in blocks if not is_call(block)), *filter(is_call, blocks)]
     refused = carries.refused_mirrors
     if not refused or _is_standard(message):
