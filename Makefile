@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 LANGCHAIN := .venv-langchain
+LOWER := .venv-lower
 COUNT ?= 20000
 SEEDS ?= 40
 KILLS ?= 100
@@ -30,6 +31,7 @@ check: $(VENV)/.dev
 	$(PY) docs/generate.py --check
 	$(PY) -m pytest
 	$(MAKE) test-langchain-standard
+	$(MAKE) litellm-lower
 
 # Writes docs/rules and docs/errors.md from the docstrings and tables.
 docs-rules: $(VENV)/.dev
@@ -86,10 +88,8 @@ litellm-matrix: $(VENV)/.dev
 	PYTHONPATH=. $(PY) -m tests.litellm_adapter.matrix
 
 # The adapter's tests with the oldest LiteLLM that is supported.
-litellm-lower:
-	test -d $(VENV)-lower || $(PYTHON) -m venv $(VENV)-lower
-	$(VENV)-lower/bin/python -m pip install --quiet --disable-pip-version-check -e ".[sandbox]" "litellm==1.82.0" wrapt pytest
-	PYTHONPATH=. $(VENV)-lower/bin/python -m pytest tests/litellm_adapter --ignore=tests/litellm_adapter/test_matrix.py --ignore=tests/litellm_adapter/test_proxy.py
+litellm-lower: $(LOWER)/.ready
+	PYTHONPATH=. $(LOWER)/bin/python -m pytest tests/litellm_adapter -p no:cacheprovider --ignore=tests/litellm_adapter/test_matrix.py --ignore=tests/litellm_adapter/test_proxy.py
 
 # LangChain's newest packages and its own standard suites pin what the other environment cannot have.
 test-langchain: $(LANGCHAIN)/.ready
@@ -112,11 +112,16 @@ bench-langchain: $(LANGCHAIN)/.ready
 	$(LANGCHAIN)/bin/python benchmarks/bench_langchain.py
 
 clean:
-	rm -rf $(VENV) $(LANGCHAIN)
+	rm -rf $(VENV) $(LANGCHAIN) $(LOWER)
 
 $(LANGCHAIN)/.ready: pyproject.toml constraints-langchain.txt
 	$(PYTHON) -m venv $(LANGCHAIN)
 	$(LANGCHAIN)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-langchain.txt -e ".[langchain-test]"
+	touch $@
+
+$(LOWER)/.ready: pyproject.toml
+	$(PYTHON) -m venv $(LOWER)
+	$(LOWER)/bin/python -m pip install --quiet --disable-pip-version-check -e ".[sandbox]" "litellm==1.82.0" wrapt pytest
 	touch $@
 
 $(PY):

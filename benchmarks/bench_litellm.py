@@ -104,7 +104,9 @@ def hook_beside_dumps(model: str, base: str) -> tuple[float, float]:
     """The hook on 1,000 messages, and ``json.dumps`` of them."""
     messages = transcript(1_000)
     callback = ChatMend(on_error="raise")
-    kwargs = {"model": model, "messages": messages, "api_base": base}
+    names = {call["function"]["name"] for message in messages for call in message.get("tool_calls") or ()}
+    tools = [{"type": "function", "function": {"name": name, "parameters": {"type": "object"}}} for name in names]
+    kwargs = {"model": model, "messages": messages, "tools": tools, "api_base": base}
     loop = asyncio.new_event_loop()
     hook = best(lambda: loop.run_until_complete(callback.async_pre_call_deployment_hook(kwargs, "acompletion")))
     loop.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import socket
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 from chatmend.litellm import callback
 
 _CALLS = Path(os.environ["CHATMEND_TEST_CALLS"])
+_NEWS = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 logging.getLogger("chatmend.litellm").setLevel(logging.INFO)
 logging.getLogger("chatmend.litellm").addHandler(logging.StreamHandler(sys.stderr))
 
@@ -35,6 +37,7 @@ async def _logged(*args: Any, **kwargs: Any) -> None:
     new = _CALLS.parent / "rows.new"
     new.write_text(json.dumps(rows))
     new.rename(_CALLS.parent / "rows.json")
+    _NEWS.sendto(b"logged", ("127.0.0.1", int(os.environ["CHATMEND_TEST_NEWS"])))
 
 
 _log_success = callback.async_log_success_event

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import litellm
 from langchain_litellm import ChatLiteLLM
 
+from chatmend.litellm.accounts import usage_in
+from chatmend.sandbox import Reply
 from tests.litellm_adapter import transcripts
 
 if TYPE_CHECKING:
@@ -70,9 +72,7 @@ _FIELD = {
 
 def holds_account(answer: Any) -> bool:
     """Whether a response, or LangChain's message, carries our account."""
-    usage = answer.get("usage") if isinstance(answer, dict) else getattr(answer, "usage", None)
-    if usage is None:
-        usage = getattr(answer, "usage_metadata", None)
+    usage = usage_in(answer)
     told = usage.get("chatmend") if isinstance(usage, dict) else getattr(usage, "chatmend", None)
     return bool(told and told["total_tokens"])
 
@@ -156,9 +156,30 @@ def _with_fallbacks(sandbox: Any) -> dict[str, Any]:
     return {"fallbacks": [_at(sandbox, ANTHROPIC)], "tools": transcripts.CHAT_TOOLS, **dead}
 
 
-def _aresponses(model: str, *, wait: bool = True) -> Callable[[Any, Any], Any]:
-    function = litellm.aresponses if wait else litellm.responses
-    return lambda sandbox, items: function(**_at(sandbox, model), input=items, tools=transcripts.RESPONSES_TOOLS)
+def _responses(name: str, model: str) -> Callable[[Any, Any], Any]:
+    # Looked up at the call: a name that is bound before install() is not reached.
+    return lambda sandbox, items: getattr(litellm, name)(
+        **_at(sandbox, model), input=items, tools=transcripts.RESPONSES_TOOLS
+    )
+
+
+async def _followed(sandbox: Any, items: Any) -> Any:
+    """The second call goes on from the first, which the provider stores: its result answers a call there."""
+    given = {**_at(sandbox, OPENAI), "tools": transcripts.RESPONSES_TOOLS}
+    sandbox.script([Reply(calls=(("get_weather", {"city": "Rome"}),))])
+    first = await litellm.aresponses(input="The weather in Rome?", **given)
+    (called,) = [item for item in first.output if item.type == "function_call"]
+    result = {"type": "function_call_output", "call_id": called.call_id, "output": "18 degrees"}
+    answer = await litellm.aresponses(input=[result, *items], previous_response_id=first.id, **given)
+    assert sandbox.requests[-1].body["input"][0] == result
+    return answer
+
+
+async def _responses_streamed(sandbox: Any, items: Any) -> Any:
+    stream = await litellm.aresponses(
+        **_at(sandbox, OPENAI), input=items, tools=transcripts.RESPONSES_TOOLS, stream=True
+    )
+    return [event async for event in stream][-1]
 
 
 def _anthropic_messages(model: str) -> Callable[[Any, Any], Any]:
@@ -168,9 +189,12 @@ def _anthropic_messages(model: str) -> Callable[[Any, Any], Any]:
 
 
 def _generate(sandbox: Any, contents: Any) -> Any:
-    return litellm.google_genai.agenerate_content(
-        model=GEMINI, contents=contents, api_key="any", api_base=sandbox.url("gemini")
-    )
+    return litellm.google_genai.agenerate_content(**_at(sandbox, GEMINI), contents=contents)
+
+
+async def _generate_stream(sandbox: Any, contents: Any) -> Any:
+    stream = await litellm.google_genai.agenerate_content_stream(**_at(sandbox, GEMINI), contents=contents)
+    return [chunk async for chunk in stream][-1]
 
 
 def _text(sandbox: Any, _messages: Any) -> Any:
@@ -276,10 +300,12 @@ SDK: tuple[Entry, ...] = (
     Entry("Router.acompletion, retry", _arouted("a", {"num_retries": 1, "retry_after": 0}), 2, fails=500),
     Entry("batch_completion", _batch),
     Entry("Router.abatch_completion", _abatch, 2, seen="logs", usage="ledger"),
-    Entry("aresponses, openai", _aresponses(OPENAI), 1, "openai_responses"),
-    Entry("aresponses, anthropic", _aresponses(ANTHROPIC), 2, "openai_responses"),
-    Entry("responses, openai", _aresponses(OPENAI, wait=False), 1, "openai_responses", seen="logs", usage="ledger"),
-    Entry("responses, anthropic", _aresponses(ANTHROPIC, wait=False), 0, "openai_responses", seen="logs"),
+    Entry("aresponses, openai", _responses("aresponses", OPENAI), 1, "openai_responses"),
+    Entry("aresponses, stream", _responses_streamed, 1, "openai_responses", seen="logs", usage="ledger"),
+    Entry("aresponses, previous_response_id", _followed, 2, "openai_responses", defect="responses_unanswered"),
+    Entry("aresponses, anthropic", _responses("aresponses", ANTHROPIC), 2, "openai_responses"),
+    Entry("responses, openai", _responses("responses", OPENAI), 1, "openai_responses", seen="logs"),
+    Entry("responses, anthropic", _responses("responses", ANTHROPIC), 0, "openai_responses", seen="logs"),
     Entry("anthropic_messages, anthropic", _anthropic_messages(ANTHROPIC), 1, "anthropic_messages", seen="logs"),
     Entry("anthropic_messages, openai", _anthropic_messages(OPENAI), 2, "anthropic_messages", seen="logs"),
     Entry(
@@ -291,6 +317,7 @@ SDK: tuple[Entry, ...] = (
         defect=f"messages{_BEGUN[4:]}",
     ),
     Entry("agenerate_content", _generate, 1, "gemini_contents"),
+    Entry("agenerate_content_stream", _generate_stream, 1, "gemini_contents", seen="logs", usage="ledger"),
     Entry("text_completion", _text, untouched=True),
     Entry("atext_completion", _atext, 1, untouched=True),
     Entry("ChatLiteLLM.invoke", _invoke, seen="logs", usage="ledger"),
@@ -349,4 +376,11 @@ PROXY: tuple[Entry, ...] = (
         stream=True,
     ),
     _passing("pass-through openai", "/openai/v1/chat/completions", "openai_chat", model="gpt-4o"),
+    _passing("pass-through openai responses", "/openai_passthrough/v1/responses", "openai_responses", model="gpt-4o"),
+    _passing("pass-through gemini", "/gemini/v1beta/models/gemini-2.5-flash:generateContent", "gemini_contents"),
+    _passing(
+        "pass-through gemini, stream",
+        "/gemini/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse",
+        "gemini_contents",
+    ),
 )

@@ -9,11 +9,15 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import httpx
 import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ROOT = Path(__file__).resolve().parents[2]
 GUARDRAIL = "chatmend.litellm.guardrail.Guardrail"
@@ -52,6 +56,8 @@ class Proxy:
         self.log = folder / "log.txt"
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = int(free.getsockname()[1])
+        self._news = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._news.bind(("127.0.0.1", 0))
         self._sandbox = sandbox
         self._config = folder / "config.yaml"
         config: dict[str, Any] = {
@@ -91,6 +97,7 @@ class Proxy:
             "LITELLM_MODE": "PRODUCTION",
             "NO_PROXY": "127.0.0.1",
             "CHATMEND_TEST_CALLS": str(self.calls),
+            "CHATMEND_TEST_NEWS": str(self._news.getsockname()[1]),
             "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]),
         }
         start = "from litellm.proxy.proxy_cli import run_server; run_server()"
@@ -119,11 +126,13 @@ class Proxy:
                 if httpx.get(self.url("/health/liveliness"), timeout=5).status_code == httpx.codes.OK:
                     return
             except httpx.HTTPError:
-                time.sleep(0.5)
+                with suppress(subprocess.TimeoutExpired):
+                    self._process.wait(timeout=0.5)
         raise RuntimeError(f"the proxy does not answer: {self.log.read_text(errors='replace')[-2000:]}")
 
     def __exit__(self, *_: object) -> None:
         """Stop it."""
+        self._news.close()
         self._process.terminate()
         try:
             self._process.wait(timeout=20)
@@ -136,7 +145,9 @@ class Proxy:
 
     def post(self, path: str, body: dict[str, Any], **headers: str) -> httpx.Response:
         """Send a request with the proxy's key."""
-        auth = {"Authorization": f"Bearer {self.key}", **headers}
+        # Gemini's clients show their key in a header of their own.
+        shown = {"x-goog-api-key": self.key} if path.startswith("/gemini/") else {}
+        auth = {"Authorization": f"Bearer {self.key}", **shown, **headers}
         return httpx.post(self.url(path), json=body, headers=auth, timeout=120)
 
     def rows(self) -> list[dict[str, Any]]:
@@ -144,6 +155,17 @@ class Proxy:
         path = self.folder / "rows.json"
         found: list[dict[str, Any]] = json.loads(path.read_text()) if path.exists() else []
         return found
+
+    def until(self, condition: Callable[[], bool]) -> bool:
+        """Wait until it holds; it is asked anew after each call that the proxy has logged."""
+        end = time.monotonic() + PATIENCE
+        while not condition():
+            self._news.settimeout(max(0.01, end - time.monotonic()))
+            try:
+                self._news.recv(16)
+            except TimeoutError:
+                return condition()
+        return True
 
     def hooks(self) -> int:
         """How often a hook that repairs has run since the last time."""

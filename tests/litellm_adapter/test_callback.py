@@ -18,6 +18,7 @@ from chatmend.litellm.accounts import Accounts
 from chatmend.litellm.shapes import shape_of_route
 from chatmend.litellm.target import target_of, target_of_route
 from chatmend.usage import UsageLedger
+from tests.litellm_adapter.heard import Heard
 from tests.litellm_adapter.transcripts import CHAT_TOOLS, chat, valid
 
 OPENAI = "openai/gpt-4o"
@@ -36,8 +37,10 @@ def ask(sandbox: Any, messages: Any, path: str = "openai/v1", **more: Any) -> An
 
 
 async def _ask(**given: Any) -> Any:
+    logger = Heard()
+    litellm.callbacks = [*litellm.callbacks, logger]
     answer = await litellm.acompletion(**given)
-    await asyncio.sleep(0.2)  # LiteLLM logs in the background
+    assert await logger.heard()
     return answer
 
 
@@ -238,6 +241,7 @@ def test_a_target_is_named_as_litellm_resolves_it(kwargs: Any, target: str) -> N
         ("/anthropic/v1/messages", "claude-sonnet-4-5", "anthropic/claude-sonnet-4-5"),
         ("/openai/v1/chat/completions", "gpt-4o", "openai/gpt-4o"),
         ("/gemini/v1beta/models/gemini-2.5-flash:generateContent", None, "gemini/gemini-2.5-flash"),
+        ("/openai_passthrough/v1/responses", "gpt-4o", "openai/gpt-4o"),
         ("/our-own/v1/messages", "claude-sonnet-4-5", "anthropic/claude-sonnet-4-5"),
         ("/our-own/v1/chat/completions", "gpt-4o", "openai/gpt-4o"),
     ],

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import logging
 import sys
 from dataclasses import replace
+from pathlib import Path
+from threading import Event
 from typing import Any
 
 import litellm
@@ -14,6 +15,7 @@ import pytest
 
 from chatmend.litellm import ChatMend, install
 from chatmend.rules import RULES
+from tests.litellm_adapter.heard import Heard
 from tests.litellm_adapter.transcripts import CHAT_TOOLS, chat, valid
 
 OPENAI = "openai/gpt-4o"
@@ -78,15 +80,20 @@ def test_on_error_raise_lets_it_out(sandbox: Any) -> None:
 
 
 def test_a_full_disk_costs_the_recording_not_the_call(sandbox: Any, caplog: pytest.LogCaptureFixture) -> None:
-    def record(_exchange: Any) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("no full disk to be had here")
 
-    litellm.callbacks = [ChatMend(record=record)]
+    def record(_exchange: Any) -> None:
+        full.write_bytes(b"no space is left")
+
+    logger = Heard()
+    litellm.callbacks = [ChatMend(record=record), logger]
 
     async def both() -> Any:
         await litellm.acompletion(**given(sandbox))
         answer = await litellm.acompletion(**given(sandbox, messages=chat(), tools=CHAT_TOOLS))
-        await asyncio.sleep(0.3)  # LiteLLM logs in the background
+        assert await logger.heard(2)
         return answer
 
     assert asyncio.run(both()).usage.chatmend["total_tokens"]
@@ -105,24 +112,34 @@ def test_a_transcript_that_is_no_transcript_goes_out_as_it_is() -> None:
 
 
 def test_a_cancelled_request_is_cancelled(sandbox: Any, caplog: pytest.LogCaptureFixture) -> None:
-    litellm.callbacks = [ChatMend()]
     many = [{"role": "user" if at % 2 == 0 else "assistant", "content": f"{at}"} for at in range(4_001)]
+    begun, cancelled = Event(), Event()
 
-    async def cancelled() -> None:
+    class Slow(ChatMend):
+        def mend(self, *args: Any) -> Any:
+            begun.set()
+            cancelled.wait(60)
+            return super().mend(*args)
+
+    async def cancel() -> None:
         task = asyncio.create_task(litellm.acompletion(**given(sandbox, messages=many)))
-        await asyncio.sleep(0)
+        assert await asyncio.to_thread(begun.wait, 60)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
+        cancelled.set()
 
-    asyncio.run(cancelled())
+    litellm.callbacks = [Slow()]
+    asyncio.run(cancel())
     assert caplog.messages == []
+    assert sandbox.requests == []
+    litellm.callbacks = [ChatMend()]
     assert asyncio.run(litellm.acompletion(**given(sandbox))).choices
 
 
 def test_500_calls_at_once_do_not_mix(sandbox: Any, caplog: pytest.LogCaptureFixture) -> None:
-    callback = ChatMend()
-    litellm.callbacks = [callback]
+    callback, logger = ChatMend(), Heard()
+    litellm.callbacks = [callback, logger]
 
     async def one(number: int) -> tuple[Any, Any]:
         broken = number % 2 == 0
@@ -138,10 +155,7 @@ def test_500_calls_at_once_do_not_mix(sandbox: Any, caplog: pytest.LogCaptureFix
 
     async def all_of_them() -> list[tuple[Any, Any]]:
         found = await asyncio.gather(*(one(number) for number in range(500)))
-        for _ in range(200):
-            if sum(row.calls for row in callback.usage.snapshot()) >= 500:
-                break
-            await asyncio.sleep(0.05)
+        assert await logger.heard(500)
         return list(found)
 
     answers = asyncio.run(all_of_them())

@@ -85,7 +85,7 @@ def test_a_pass_through_call_is_counted(proxy: Proxy, sandbox: Any) -> None:
     before = sum(row["calls"] for row in proxy.rows())
     body = {"model": "claude-sonnet-4-5", "max_tokens": 64, "messages": messages(), "tools": MESSAGES_TOOLS}
     proxy.post("/anthropic/v1/messages", body)
-    assert _until(lambda: sum(row["calls"] for row in proxy.rows()) == before + 1)
+    assert proxy.until(lambda: sum(row["calls"] for row in proxy.rows()) == before + 1)
 
 
 def test_the_section_in_the_proxys_own_configuration_is_read(proxy: Proxy, sandbox: Any) -> None:
@@ -106,16 +106,8 @@ def _rows_with(proxy: Proxy, key: str, value: str) -> list[dict[str, Any]]:
     def found() -> list[dict[str, Any]]:
         return [row for row in proxy.rows() if row["keys"].get(key) == value]
 
-    _until(lambda: bool(found()))
+    proxy.until(lambda: bool(found()))
     return found()
-
-
-def _until(condition: Any) -> bool:
-    """LiteLLM logs in the background."""
-    end = time.monotonic() + 20
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.05)
-    return bool(condition())
 
 
 def test_a_client_s_session_is_kept_under_the_key_that_was_authenticated(proxy: Proxy, sandbox: Any) -> None:

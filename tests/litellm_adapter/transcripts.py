@@ -41,6 +41,12 @@ def responses() -> list[Any]:
     ]
 
 
+def responses_unanswered() -> list[Any]:
+    """What is new in a conversation that the provider stores: a call that nothing answers."""
+    _, called, asked = responses()
+    return [{**called, "call_id": "call_2"}, asked]
+
+
 def contents() -> list[Any]:
     """Two calls, one result: Gemini takes a call without any."""
     call = {"functionCall": {"name": "get_weather", "args": {"city": "Rome"}}}

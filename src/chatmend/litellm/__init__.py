@@ -20,11 +20,12 @@ from chatmend.litellm.exchange import Exchange
 from chatmend.litellm.hooks import ChatMend
 from chatmend.litellm.install import acompletion, completion, install, uninstall
 from chatmend.litellm.settings import from_environment
+from chatmend.litellm.shared_images import SharedImages
 
 if TYPE_CHECKING:
     callback: ChatMend
 
-__all__ = ["ChatMend", "Exchange", "acompletion", "callback", "completion", "install", "uninstall"]
+__all__ = ["ChatMend", "Exchange", "SharedImages", "acompletion", "callback", "completion", "install", "uninstall"]
 
 
 def __getattr__(name: str) -> Any:

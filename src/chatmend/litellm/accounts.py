@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chatmend.litellm.notes import KEY
 from chatmend.usage import Usage, UsageLedger, normalize_usage
+from chatmend.usage.account import build
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 MAX_ROWS = 10_000
 OTHER = "other"
@@ -44,7 +47,7 @@ def usage_in(response: object) -> Any:
 
 
 def _get(holder: object, key: str) -> Any:
-    return holder.get(key) if isinstance(holder, Mapping) else getattr(holder, key, None)
+    return holder.get(key) if isinstance(holder, dict) else getattr(holder, key, None)
 
 
 def _plain(value: Any) -> Any:
@@ -74,7 +77,7 @@ class Told(dict[str, Any]):
         if not all(map(_is_plain, said.values())):
             whole = account.to_dict()
             said = {key: whole[key] for key in said if key in whole}
-        super().__init__(said)
+        self.update(said)
         self.account = account
 
 
@@ -142,7 +145,8 @@ def _priced(account: Usage, kwargs: Mapping[str, Any]) -> Usage:
     """With LiteLLM's own cost, and its name to it, where the provider tells none."""
     cost = kwargs.get("response_cost")
     if isinstance(cost, int | float) and (account.cost is None or kwargs.get("stream")):
-        return replace(account, cost=Decimal(str(cost)), cost_currency="USD", cost_source=_LITELLM)
+        told = {"cost": Decimal(str(cost)), "cost_currency": "USD", "cost_source": _LITELLM}
+        return build({**vars(account), **told})
     return account
 
 

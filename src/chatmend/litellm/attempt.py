@@ -72,27 +72,28 @@ def attempt(
     """
     # A request that declares no tools has none: an empty list, where None would mean that nobody knows.
     tools = kwargs.get("tools") or kwargs.get("functions") or []
-    came = {shape.field: kwargs[shape.field], "tools": tools}
-    if shape.system:
-        came[shape.system] = kwargs.get(shape.system)
+    came = kwargs[shape.field]
+    beside = next((key for key in shape.system if kwargs.get(key)), shape.system[0]) if shape.system else ""
+    system = kwargs.get(beside)
     done = repair(
-        kwargs[shape.field],
+        came,
         target,
-        system=came.get(shape.system or ""),
+        system=system,
         tools=tools,
         thinking=_thinking(kwargs, shape),
         policy=policy,
         dialect=shape.dialect,
-        **({"recompressor": images} if images is not None else {}),
+        recompressor=images,
+        continues=any(map(kwargs.get, shape.stored)),
     )
-    goes = {shape.field: done.messages, "tools": done.tools}
-    if shape.system:
-        goes[shape.system] = done.system
-    new = {key: value for key, value in goes.items() if value is not came[key]}
+    goes = ((shape.field, came, done.messages), ("tools", tools, done.tools), (beside, system, done.system))
+    new = {key: value for key, old, value in goes if key and value is not old}
     return Attempt(target, done.changes, new or None)
 
 
 def _thinking(kwargs: Mapping[str, Any], shape: Shape) -> object:
     told = next((kwargs[key] for key in shape.thinking if kwargs.get(key) is not None), None)
+    if isinstance(told, dict) and "effort" in told:
+        told = told["effort"]
     # LiteLLM's words for no reasoning at all
     return None if told in ("none", "disable") else told

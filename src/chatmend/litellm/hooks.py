@@ -18,6 +18,7 @@ from chatmend.litellm.attempt import Attempt, attempt, carries, is_heavy
 from chatmend.litellm.exchange import Sent, exchange, keep_sent
 from chatmend.litellm.recording import recording
 from chatmend.litellm.shapes import shape_of, shape_of_route
+from chatmend.litellm.shared_images import SharedImages, owner_of
 from chatmend.litellm.streams import ChunkMarker
 from chatmend.litellm.target import target_of, target_of_route
 from chatmend.usage import UsageLedger
@@ -46,7 +47,8 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
         on_error: ``"pass"`` sends the request as it was if chatmend itself fails, with one warning; ``"raise"`` lets
             the exception out, for tests.
         mode: ``"repair"``, or ``"report"`` to tell what would be changed and send the original.
-        images: what recompresses images, a ``chatmend.images.Recompressor``; by default the process's own.
+        images: what recompresses images: a ``chatmend.images.Recompressor`` (by default the process's own), or
+            ``SharedImages``, whose results replicas share through LiteLLM's cache.
         record: a ``SessionStore`` keeps every call that succeeded as a turn of a session on disk; a function is called
             off the event loop with its ``Exchange``.
         allow: patterns of models (``"anthropic/*"``, a deployment, or a model group of the Router); none: all.
@@ -97,16 +99,17 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
             return False
         return not self.allow or _matches(names, self.allow)
 
-    def mend(self, kwargs: Mapping[str, Any], shape: Shape, target: str) -> Attempt:
-        """Repair one request; in report mode, say what would be done."""
-        made = attempt(kwargs, shape, target, self.policy, self.images)
+    def mend(self, kwargs: Mapping[str, Any], shape: Shape, target: str, key: Any = None) -> Attempt:
+        """Repair one request, of the owner of the proxy's key; in report mode, say what would be done."""
+        images = self.images.of(owner_of(kwargs, key)) if isinstance(self.images, SharedImages) else self.images
+        made = attempt(kwargs, shape, target, self.policy, images)
         return made if self.mode == "repair" else Attempt(made.target, made.changes)
 
-    async def mend_async(self, kwargs: Mapping[str, Any], shape: Shape, target: str) -> Attempt:
+    async def mend_async(self, kwargs: Mapping[str, Any], shape: Shape, target: str, key: Any = None) -> Attempt:
         """As `mend`; what may take long runs off the event loop."""
         if is_heavy(kwargs[shape.field]):
-            return await asyncio.to_thread(self.mend, kwargs, shape, target)
-        return self.mend(kwargs, shape, target)
+            return await asyncio.to_thread(self.mend, kwargs, shape, target, key)
+        return self.mend(kwargs, shape, target, key)
 
     async def async_pre_call_deployment_hook(self, kwargs: dict[str, Any], call_type: Any) -> dict[str, Any] | None:
         """Every asynchronous call, once per attempt, when the deployment is known: repair the request."""
@@ -146,7 +149,7 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
             target = target_of_route(path, data.get("model"), shape)
             if not self.concerns(data, target):
                 return None
-            made = await self.mend_async(data, shape, target)
+            made = await self.mend_async(data, shape, target, user_api_key_dict)
             _passed.set(notes.note(target, self.mode, made.changes))
             return made.applied_to(data)
         return None
@@ -164,6 +167,7 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
         hidden = getattr(response, "_hidden_params", None)
         if isinstance(hidden, dict) and (note is not None or account is not None):
             hidden[notes.KEY] = {
+                **(hidden.get(notes.KEY) or {}),  # a bridged call is finished twice
                 **(note.to_dict() if note is not None else {}),
                 **({"usage": account} if account is not None else {}),
             }

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import litellm
@@ -103,10 +104,10 @@ def _registered() -> ChatMend:
 def _wrappers() -> Iterator[tuple[str, Callable[..., Any]]]:
     yield "completion", _completion
     yield "acompletion", _acompletion
-    if not _hooks_sync_responses():
-        yield "responses", _responses
+    yield "responses", _responses
 
 
+@lru_cache(maxsize=1)
 def _hooks_sync_responses() -> bool:
     """Whether this LiteLLM calls the deployment hook on the synchronous ``responses`` (from 1.95 on)."""
     from litellm.llms.custom_httpx import llm_http_handler
@@ -158,6 +159,9 @@ async def _acompletion(callback: ChatMend, wrapped: Any, args: tuple[Any, ...], 
 def _responses(callback: ChatMend, wrapped: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if kwargs.get("aresponses") or is_disabled():
         return wrapped(*args, **kwargs)
+    if _hooks_sync_responses():
+        response = wrapped(*args, **kwargs)
+        return response if _is_stream(response) else _marked(callback, response, None)
     return _marked(callback, *_sent(callback, wrapped, _named(args, kwargs, ("input", "model")), RESPONSES))
 
 

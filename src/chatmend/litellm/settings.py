@@ -14,11 +14,14 @@ from typing import Any
 from chatmend.changes import Effect
 from chatmend.errors import PolicyError
 from chatmend.litellm.hooks import ChatMend
+from chatmend.litellm.shared_images import LIFETIME, SharedImages
 from chatmend.policy import Policy
 from chatmend.sessions import SessionStore
 
-OPTIONS = ("mode", "on_error", "allow", "deny", "policy", "record")
-"""As arguments of `ChatMend`, but for ``record``: a directory, in which calls are kept as sessions."""
+OPTIONS = ("mode", "on_error", "allow", "deny", "policy", "record", "shared_images")
+"""As arguments of `ChatMend`, but for ``record``, a directory in which calls are kept as sessions, and
+``shared_images``, which is true or the seconds that an entry is kept."""
+_SWITCH: dict[str, float] = {"true": LIFETIME, "false": 0, "1": LIFETIME, "0": 0}
 _NAMED = ("strict_alternation", "provider_hygiene", "drop_instead_of_note", "offline")
 
 
@@ -45,7 +48,8 @@ def from_section(section: dict[str, Any]) -> ChatMend:
             told[key] = _patterns(told[key])
     if "record" in told:
         told["record"] = SessionStore(Path(str(told["record"])).expanduser())
-    return ChatMend(_policy(told.pop("policy", None)), **told)
+    shared = _shared_images(told.pop("shared_images", False))
+    return ChatMend(_policy(told.pop("policy", None)), images=shared, **told)
 
 
 def _section() -> dict[str, Any]:
@@ -94,6 +98,24 @@ def _policy(value: Any) -> Policy | None:
         return Policy(**fields)
     except TypeError as error:
         raise PolicyError(f"policy: {str(error).rpartition('got an ')[2]}") from error
+
+
+def _shared_images(value: Any) -> SharedImages | None:
+    """From ``true``, or the lifetime of an entry in seconds; the secret is never in a file."""
+    lifetime = _SWITCH.get(str(value).lower())
+    if lifetime is None:
+        try:
+            lifetime = float(value)
+        except (TypeError, ValueError):
+            lifetime = -1
+        if lifetime <= 0:
+            raise PolicyError(f"shared_images={value!r}: true, false, or a lifetime in seconds")
+    if not lifetime:
+        return None
+    try:
+        return SharedImages(os.environ.get("CHATMEND_SECRET", "").encode(), lifetime=lifetime)
+    except ValueError as error:
+        raise PolicyError(f"shared_images: CHATMEND_SECRET is to hold the secret; {error}") from error
 
 
 def _effect(value: Any) -> Effect:

@@ -16,16 +16,24 @@ class Shape:
     field: str
     """The key of the messages."""
     dialect: str
-    system: str | None = None
-    """The key of the top-level system prompt, where the dialect has one."""
+    system: tuple[str, ...] = ()
+    """The keys under which the system prompt may stand, where the dialect has it beside the messages."""
     thinking: tuple[str, ...] = ()
     """The keys that may switch thinking on; the first that is set counts."""
+    stored: tuple[str, ...] = ()
+    """The keys that say that the provider stores what came before."""
 
 
 CHAT = Shape("messages", "openai_chat", thinking=("thinking", "reasoning_effort"))
-MESSAGES = Shape("messages", "anthropic_messages", "system", ("thinking",))
-RESPONSES = Shape("input", "openai_responses", "instructions", ("reasoning",))
-CONTENTS = Shape("contents", "gemini_contents", "systemInstruction")
+MESSAGES = Shape("messages", "anthropic_messages", ("system",), ("thinking",))
+RESPONSES = Shape(
+    "input",
+    "openai_responses",
+    ("instructions",),
+    ("reasoning",),
+    stored=("previous_response_id", "conversation", "prompt"),
+)
+CONTENTS = Shape("contents", "gemini_contents", ("systemInstruction", "system_instruction"))
 
 SHAPES: dict[str, Shape] = {
     "completion": CHAT,

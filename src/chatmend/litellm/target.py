@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import litellm
@@ -41,18 +42,22 @@ def _named(model: str, kwargs: Mapping[str, Any]) -> str:
     named = f"{provider}/{model}" if provider and not model.startswith(f"{provider}/") else model
     if named.partition("/")[0] in NO_LOOKUP:
         return named
+    base = kwargs.get("api_base") or kwargs.get("base_url")
     try:
-        bare, provider, _, _ = litellm.get_llm_provider(
-            model, custom_llm_provider=provider, api_base=kwargs.get("api_base") or kwargs.get("base_url")
-        )
+        return _looked_up(model, provider, base if isinstance(base, str) else None)
     except Exception:  # noqa: BLE001 - it raises many things for a model that it does not know; that is no failure
         return named
-    return f"{provider}/{bare}"
+
+
+@lru_cache(maxsize=1024)
+def _looked_up(model: str, provider: str | None, base: str | None) -> str:
+    bare, found, _, _ = litellm.get_llm_provider(model, custom_llm_provider=provider, api_base=base)
+    return f"{found}/{bare}"
 
 
 def target_of_route(path: str, model: object, shape: Shape) -> str:
     """Name where a pass-through request goes: ``/anthropic/v1/messages`` names the provider, the body the model."""
-    provider = path.strip("/").partition("/")[0]
+    provider = path.strip("/").partition("/")[0].removesuffix("_passthrough")
     if shape is CONTENTS:
         model = path.rpartition("/")[2].partition(":")[0]
     if provider in known_providers():

@@ -121,6 +121,9 @@ def _grouped(rows: Mapping[tuple[tuple[str, str], ...], Row], by: Iterable[str] 
 
 
 def _add_costs(costs: tuple[Cost, ...]) -> tuple[Cost, ...]:
+    if len(costs) == 2 and costs[0].source == costs[1].source and costs[0].currency == costs[1].currency:  # noqa: PLR2004
+        one, other = costs
+        return (Cost(one.source, one.currency, Decimal(plus(one.amount, other.amount)), one.calls + other.calls),)
     sums: dict[tuple[str, str], Cost] = {}
     for cost in costs:
         key = (cost.source, cost.currency)

@@ -16,14 +16,16 @@ _EXACT = Context(prec=200)
 def add(one: Usage, other: Usage) -> Usage:
     """Both accounts in one. Texts that differ become ``several``; amounts in different currencies are not added."""
     values: dict[str, Any] = {}
+    mine, its = vars(one), vars(other)  # what is not there is not set
     for name in _COUNTS:
-        left, right = getattr(one, name), getattr(other, name)
+        left, right = mine.get(name), its.get(name)
         if left is not None or right is not None:
             values[name] = (left or 0) + (right or 0)
     for name in _TEXTS:
-        values[name] = _agree(getattr(one, name), getattr(other, name))
+        values[name] = _agree(mine.get(name), its.get(name))
     for name in _GROUPS:
-        values[name] = _add_each(getattr(one, name), getattr(other, name))
+        if name in mine or name in its:
+            values[name] = _add_each(mine.get(name, {}), its.get(name, {}))
     values["cost"] = None if values["cost_currency"] == SEVERAL else _add_cost(one.cost, other.cost)
     values["complete"] = one.complete and other.complete
     values["parts"] = by_kind(one.parts + other.parts)
@@ -53,6 +55,8 @@ def _agree(left: str | None, right: str | None) -> str | None:
 
 
 def _agree_each(left: Mapping[str, str], right: Mapping[str, str]) -> dict[str, str]:
+    if left == right:
+        return dict(left)
     both = {**left, **right}
     both.update({key: SEVERAL for key in left.keys() & right.keys() if left[key] != right[key]})
     return both
@@ -77,6 +81,8 @@ def by_kind(parts: tuple[Usage, ...]) -> tuple[Usage, ...]:
 
 def _warnings(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...]:
     """Of each code what both say alike, else the code alone: the texts of a thousand calls would fill a book."""
+    if not left and not right:
+        return ()
     texts, others = _by_code(left), _by_code(right)
     for code, told in others.items():
         texts[code] = told if texts.get(code, told) == told else {code}
