@@ -11,7 +11,6 @@ INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constrain
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py
-	$(PY) examples/resume.py
 
 test: $(VENV)/.dev
 	$(PY) -m pytest
