@@ -7,7 +7,7 @@ COUNT ?= 20000
 PY := $(VENV)/bin/python
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check docs-rules bench harm fuzz kill usage-report fidelity cassettes judge litellm-matrix litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean
+.PHONY: demo test check docs docs-rules bench compare harm fuzz kill usage-report fidelity cassettes judge litellm-matrix litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py
@@ -33,6 +33,10 @@ bench: $(VENV)/.dev
 	$(PY) benchmarks/bench_usage.py
 	$(PY) -m benchmarks.bench_images
 	$(PY) benchmarks/bench_sessions.py
+
+# Others and ours on the same broken transcripts; COUNT=100 for a quick look. WRITE=--write puts the tables into the pages.
+compare: $(VENV)/.dev
+	PYTHONHASHSEED=0 $(PY) -m benchmarks.compare $(if $(filter command line,$(origin COUNT)),$(COUNT),2000) $(WRITE)
 
 harm: $(VENV)/.dev
 	$(PY) -m tests.harm
