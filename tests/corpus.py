@@ -7,8 +7,16 @@ import os
 from pathlib import Path
 from typing import Any
 
+import chatmend.dialects
+
 ROOT = Path(os.environ.get("CHATMEND_CORPUS") or Path(__file__).resolve().parents[2] / "shared" / "corpus")
-DIALECTS = {"openai_chat": "openai_chat", "mistral_chat": "openai_chat", "anthropic": "anthropic_messages"}
+DIALECTS = {
+    "openai_chat": "openai_chat",
+    "mistral_chat": "openai_chat",
+    "anthropic": "anthropic_messages",
+    "openai_responses": "openai_responses",
+    "gemini": "gemini_contents",
+}
 _PROVIDERS = {"google": "gemini", "vertex": "vertex_ai", "together": "together_ai", "bedrock-mantle": "together_ai"}
 
 
@@ -37,7 +45,13 @@ def _whole(value: Any) -> Any:
 
 def spoken(name: str) -> list[dict[str, Any]]:
     """The rows in a format that has a dialect."""
-    return [row for row in rows(name) if row["format"] in DIALECTS and isinstance(row["body"].get("messages"), list)]
+    return [row for row in rows(name) if row["format"] in DIALECTS and isinstance(messages_of(row), list)]
+
+
+def messages_of(row: dict[str, Any]) -> Any:
+    """What stands for the messages in the recorded body."""
+    body: dict[str, Any] = row["body"]
+    return body.get(chatmend.dialects.DIALECTS[DIALECTS[row["format"]]].TRAITS.messages_key)
 
 
 def target_of(row: dict[str, Any]) -> str:

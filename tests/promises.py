@@ -45,6 +45,10 @@ def without_media(messages: list[Any]) -> list[Any]:
 
 
 def _without_media(message: Any) -> Any:
+    if isinstance(message, dict) and isinstance(message.get("parts"), list):
+        return {**message, "parts": [_gemini_word(part) for part in message["parts"]]}
+    if isinstance(message, dict) and isinstance(message.get("output"), list):
+        return {**message, "output": [_word(part, MEDIA) for part in message["output"]]}
     if not isinstance(message, dict) or not isinstance(message.get("content"), list):
         return message
     carried = {*MEDIA, "hologram"} if message.get("role") == "assistant" else MEDIA
@@ -54,8 +58,17 @@ def _without_media(message: Any) -> Any:
 def _word(part: Any, carried: Container[str]) -> Any:
     kind = part.get("type") if isinstance(part, dict) else None
     if isinstance(kind, str) and kind in carried:
-        return {"type": "text", "text": "(media)"}
+        own = kind in ("input_image", "input_file", "input_audio")
+        return {"type": "input_text" if own else "text", "text": "(media)"}
     return _without_media(part)
+
+
+def _gemini_word(part: Any) -> Any:
+    if isinstance(part, dict) and isinstance(part.get("functionResponse"), dict):
+        kept = {key: value for key, value in part["functionResponse"].items() if key != "parts"}
+        return {**part, "functionResponse": kept}
+    media = ("inlineData", "inline_data", "fileData", "file_data")
+    return {"text": "(media)"} if isinstance(part, dict) and any(key in part for key in media) else part
 
 
 def boundaries(messages: list[Any], dialect: str) -> list[int]:

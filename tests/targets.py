@@ -44,6 +44,25 @@ ANTHROPIC_MESSAGES = (
     "vertex_ai/claude-sonnet-4-5",
     "minimax/MiniMax-M2",
 )
-ALL = [("openai_chat", target) for target in OPENAI_CHAT] + [
-    ("anthropic_messages", target) for target in ANTHROPIC_MESSAGES
+OPENAI_RESPONSES = (
+    "openai/gpt-4o",
+    "openai/gpt-5",
+    "azure/gpt-5-mini",
+    "xai/grok-4",
+    "deepseek/deepseek-chat",
+    "openrouter/openai/gpt-5",
+    "other",
+)
+GEMINI_CONTENTS = (
+    "gemini/gemini-2.5-flash",
+    "gemini/gemini-3-pro-preview",
+    "gemini/gemma-3-27b-it",
+    "vertex_ai/gemini-2.5-pro",
+    "other",
+)
+ALL = [
+    *(("openai_chat", target) for target in OPENAI_CHAT),
+    *(("anthropic_messages", target) for target in ANTHROPIC_MESSAGES),
+    *(("openai_responses", target) for target in OPENAI_RESPONSES),
+    *(("gemini_contents", target) for target in GEMINI_CONTENTS),
 ]

@@ -37,7 +37,6 @@ TARGETS = {
     "github-copilot-claude": ("github_copilot/claude-opus-4.6",),
 }
 NOT_HERE = {
-    "THINK-08": "the id of a Responses item inside a chat message: needs the Responses dialect",
     "IMG-02": "about images: tested with the images",
     "IMG-04": "about images: tested with the images",
 }
@@ -283,12 +282,15 @@ def test_a_result_after_the_next_turn_survives_and_leaves_no_call_open(row: Row,
     assert f'{NOTE}"late real"' in text_of(holder(sent, "late real"))
 
 
-@pytest.mark.xfail(strict=True, reason="unknown-part writes a reasoning item, encrypted or not, as plain words")
 @case("PAIR-26")
 def test_a_reasoning_item_stays_before_its_closed_call(row: Row, target: str) -> None:
-    sent = mended(row, target)
-    assert results(sent) == [("call_1", NO_RESULT)]
-    assert sent[1]["content"] == row["messages"][1]["content"]
+    assert results(mended(row, target)) == [("call_1", NO_RESULT)]
+    first, answer, last = row["messages"]
+    (call,), (thought,) = answer["tool_calls"], answer["content"]
+    items = [first, thought, {"type": "function_call", "call_id": call["id"], **call["function"]}, last]
+    sent = chatmend.repair(items, target, dialect="openai_responses").messages
+    assert sent[:3] == items[:3]
+    assert sent[3] == {"type": "function_call_output", "call_id": "call_1", "output": NO_RESULT}
 
 
 @case("ID-02")
@@ -516,12 +518,21 @@ def test_the_thinking_of_another_model_does_not_become_an_answer(row: Row, targe
     assert "secret plan" in whole([c.before for c in done.changes if c.effect is chatmend.Effect.DROPS])
 
 
-@pytest.mark.xfail(strict=True, reason="unknown-part writes a reasoning item, encrypted or not, as plain words")
 @case("THINK-07")
 def test_a_reasoning_item_of_an_aborted_answer_does_not_become_words(row: Row, target: str) -> None:
     sent = mended(row, target)
     assert [words for role, words in said(sent) if role == "user"] == ["1", "2"]
     assert "rs_a" not in whole(sent)
+
+
+@case("THINK-08", "openai/gpt-5.2")
+def test_an_item_whose_reasoning_was_filtered_is_sent_without_its_id(row: Row, target: str) -> None:
+    ((first, answer, last), (part,)) = row["messages"], row["messages"][1]["content"]
+    said = [{"type": "output_text", "text": part["text"]}]
+    item = {"type": "message", "id": part["id"], "role": answer["role"], "status": "completed", "content": said}
+    sent = chatmend.repair([first, item, last], target, dialect="openai_responses").messages
+    assert sent == [first, {"type": "message", "role": "assistant", "content": said}, last]
+    assert judge("openai_responses", target, sent) == []
 
 
 @case("THINK-10")

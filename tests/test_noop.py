@@ -179,7 +179,7 @@ def test_writing_what_was_read_gives_the_very_object() -> None:
         f"{row['id']}[{at}]"
         for row in ACCEPTED
         for dialect in [DIALECTS[corpus.DIALECTS[row["format"]]]]
-        for at, message in enumerate(row["body"]["messages"])
+        for at, message in enumerate(corpus.messages_of(row))
         if dialect.write(dialect.read(message)) is not message
     ]
     assert copied == []

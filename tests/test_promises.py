@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from tests.broken import MUTATIONS, broken
+from tests.broken import all_mutations, broken
 from tests.broken.strategies import transcripts
 from tests.promises import broken_promises
 from tests.targets import ALL
@@ -18,6 +19,16 @@ def test_nothing_is_lost_moved_or_unexplained_whatever_is_broken(dialect: str, t
     for seed in SEEDS:
         found = list(broken_promises(broken(seed, dialect), target, dialect, judged=False))
         assert not found, (seed, found)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "target"), [("openai_responses", "openai/gpt-5"), ("gemini_contents", "gemini/gemini-3")]
+)
+@given(data=st.data())
+@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+def test_the_promises_hold_on_drawn_items_and_contents(dialect: str, target: str, data: st.DataObject) -> None:
+    messages = data.draw(transcripts(dialect))
+    assert not list(broken_promises(messages, target, dialect, judged=False))
 
 
 @pytest.mark.parametrize(
@@ -38,11 +49,13 @@ def test_the_promises_hold_on_drawn_transcripts(target: str, messages: list[obje
         ("openai_chat", "mistral/open-mistral-7b"),
         ("openai_chat", "strict"),
         ("anthropic_messages", "anthropic/claude-sonnet-4-5"),
+        ("openai_responses", "openai/gpt-5"),
+        ("gemini_contents", "gemini/gemini-3-pro-preview"),
     ],
 )
 def test_code_that_is_not_ours_accepts_what_was_broken_in_one_way(dialect: str, target: str) -> None:
     refused = {}
-    for name in MUTATIONS[dialect]:
+    for name in all_mutations(dialect):
         found = list(broken_promises(broken(1, dialect, [name]), target, dialect))
         refused |= {name: found} if found else {}
     assert not refused

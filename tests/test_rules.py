@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 ENGINE = importlib.import_module("chatmend.repair")
 ROOM = Path(chatmend.__file__).parent / "rules"
 OPENAI, CLAUDE, STRICT = "openai/gpt-4o", "anthropic/claude-sonnet-4-5", "strict"
+GPT = "openai/gpt-5"
 GEMMA, LLAMA = "hosted_vllm/google/gemma-2-9b-it", "hosted_vllm/meta-llama/Llama-3.1-8B-Instruct"
 
 NEEDED = {
@@ -57,6 +58,10 @@ NEEDED = {
     "leading-assistant": ("openai_chat", STRICT, "forged-continuation"),
     "consecutive-roles": ("openai_chat", STRICT, "orphan-result"),
     "trailing-assistant": ("openai_chat", "mistral/open-mistral-7b", "no-user"),
+    "foreign-message": ("openai_responses", GPT, "own:chat-messages-left"),
+    "orphan-reasoning": ("openai_responses", GPT, "own:reasoning-orphan"),
+    "invalid-item-id": ("openai_responses", GPT, "own:item-id-of-another-type"),
+    "unnamed-result": ("gemini_contents", "gemini/gemini-2.5-flash", "own:response-not-an-object"),
 }
 """For a rule a transcript, by mutation, that breaks a promise as soon as the rule is taken away."""
 TOLD_ELSEWHERE = {"invalid-thought-signature", "misspelt-signature", "missing-reasoning", "emptied-window"}
@@ -71,7 +76,7 @@ def test_each_rule_has_its_proof() -> None:
 @pytest.mark.parametrize("name", NEEDED)
 def test_without_the_rule_a_promise_is_broken(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     dialect, target, mutation = NEEDED[name]
-    seed = 2 if name == "unreadable-message" else 1
+    seed = 2 if name in ("unreadable-message", "foreign-message") else 1
     messages = broken(seed, dialect, [mutation])
     assert not list(broken_promises(messages, target, dialect))
     others = tuple(rule for rule in RULES if rule.name != name)
@@ -142,11 +147,11 @@ def test_what_the_scan_calls_clean_no_rule_would_change(
 
 
 @pytest.mark.skipif(not corpus.ROOT.exists(), reason="the recorded requests are not at hand")
-@pytest.mark.parametrize("dialect", ["openai_chat", "anthropic_messages"])
+@pytest.mark.parametrize("dialect", sorted(DIALECTS))
 @pytest.mark.parametrize("name", ["requests_accepted", "requests_rejected"])
 def test_in_recorded_requests_too(name: str, dialect: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [row for row in corpus.spoken(name) if corpus.DIALECTS[row["format"]] == dialect]
-    same_as_with_every_rule([(row["body"]["messages"], corpus.target_of(row)) for row in rows], dialect, monkeypatch)
+    same_as_with_every_rule([(corpus.messages_of(row), corpus.target_of(row)) for row in rows], dialect, monkeypatch)
 
 
 def words(path: Path) -> Iterator[str]:

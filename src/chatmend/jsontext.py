@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import json
 import re
 from typing import TYPE_CHECKING
@@ -115,6 +117,18 @@ def is_same(one: object, other: object) -> bool:
         return one is other or bool(one == other)
     except RecursionError:
         return False
+
+
+def is_base64(text: object) -> bool:
+    """Whether a value is a non-empty base64 text, of the standard alphabet or of the one for URLs."""
+    if not isinstance(text, str) or not text:
+        return False
+    standard = text.replace("-", "+").replace("_", "/")
+    try:
+        base64.b64decode(standard + "=" * (-len(text) % 4 if text[-1] != "=" else 0), validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    return True
 
 
 DEEPEST = 100

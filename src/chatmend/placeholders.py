@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chatmend import jsontext
-from chatmend.transcript import Media, Message, Part, Role, Text, ToolResult, texts
+from chatmend.transcript import Media, Message, Part, Role, Text, ToolCall, ToolResult, texts
 
 NO_RESULT = "No result was recorded for this tool call."
 CONTINUED = "[continued]"
@@ -25,9 +25,10 @@ def continued(role: Role) -> Message:
     return Message(role, (Text(CONTINUED),))
 
 
-def no_result(call_id: object) -> Message:
-    """The result of a call that has none."""
-    return Message(Role.TOOL, (ToolResult(call_id, (Text(NO_RESULT),)),))
+def no_result(call: ToolCall, *, named: bool = False) -> Message:
+    """The result of a call that has none; ``named`` where a result says which tool it is of."""
+    name = call.name if named else None
+    return Message(Role.TOOL, (ToolResult(call.id, (Text(NO_RESULT),), name, kind=call.kind),))
 
 
 def note(result: ToolResult) -> tuple[Part, ...]:

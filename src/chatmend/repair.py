@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Change, Effect
-from chatmend.dialects import DIALECTS, Dialect, Scan, recognise
+from chatmend.dialects import DIALECTS, Dialect, Scan, Traits, recognise, recognise_body
 from chatmend.errors import ReplayError, TranscriptError
 from chatmend.jsontext import is_same
 from chatmend.policy import Policy
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 Messages = list[Any]
 _EARLIER = {"role": "user", "content": "earlier"}
 """Stands for all that came before a window when it is scanned again."""
+_STORED = ("previous_response_id", "conversation", "prompt")
+"""What a request names where the conversation so far is stored at the provider."""
 _ALWAYS = frozenset({"emptied-window", "leading-assistant"})
 
 
@@ -61,19 +63,21 @@ def repair(  # noqa: PLR0913 - what stands beside the messages counts
     policy: Policy | None = None,
     dialect: str | Dialect | None = None,
     recompressor: Recompressor | None = None,
+    continues: bool = False,
 ) -> Repaired:
     """Repair a transcript for a target.
 
     Args:
-        messages: OpenAI-style, Anthropic-style or LangChain messages; never changed.
+        messages: the messages of a request in any dialect, or LangChain's; never changed.
         target: a name as LiteLLM writes it (``"anthropic/claude-sonnet-4-5"``), or a provider alone.
         system: the top-level system prompt, text or blocks, where the request has one.
         tools: the tools that the request declares; ``[]``: none; ``None``: not known, so not judged.
         thinking: the request's thinking setting; a true value or ``{"type": "enabled"}`` counts as on.
         policy: the choices that only the caller can make.
-        dialect: ``openai_chat`` or ``anthropic_messages``, or an object that speaks another one; recognised when not
-            given.
+        dialect: ``openai_chat``, ``anthropic_messages``, ``openai_responses`` or ``gemini_contents``, or an object that
+            speaks another one; recognised when not given.
         recompressor: what recompresses images, with its cache; by default one that the whole process shares.
+        continues: the provider stores what came before (``previous_response_id``): a result may answer a call there.
 
     Raises:
         TranscriptError: ``messages`` is no list.
@@ -84,10 +88,10 @@ def repair(  # noqa: PLR0913 - what stands beside the messages counts
         raise TranscriptError(text)
     chosen = policy or Policy()
     place = resolve(target) if isinstance(target, str) else target
-    limits = chosen.apply(place.hygiene if chosen.rules == "hygiene" else place.limits)
     spoken = DIALECTS[dialect] if isinstance(dialect, str) else dialect or recognise(messages)
+    limits = chosen.apply(place.limits_in(spoken.NAME, hygiene=chosen.rules == "hygiene"))
     context = Context(limits, spoken, chosen, recompressor, thinking=_is_on(thinking), tools=bool(tools))
-    run = _Run(messages, context)
+    run = _Run(messages, context, memory=Memory(elsewhere=continues))
     run.start()
     return run.finish(system, tools)
 
@@ -128,8 +132,9 @@ class _Run:
         scan = self.scan = self.context.dialect.scanner(self.context.limits)
         memory, end, start = self.memory, len(messages), 0
         out: Messages | None = None
+        becomes: Messages | None
         while start < end:
-            had_user = memory.has_user
+            had_user, becomes = memory.has_user, None
             stop, mask, ids = scan(messages, start, memory)
             if self._is_clean(messages, mask, (start, stop)):
                 if out is not None:
@@ -143,6 +148,7 @@ class _Run:
                     out.extend(messages[start:stop] if becomes is None else becomes)
             memory.has_turns = memory.has_turns or memory.has_user or stop > 1 or mask == 0
             memory.call_ids.update(ids)
+            self.context.dialect.remember(messages[start:stop] if becomes is None else becomes, memory)
             start = stop
         self.out = out if out is not None else (messages if messages is not self.native else None)
 
@@ -269,27 +275,34 @@ def _is_signed(part: Part) -> bool:
 def repair_request(
     body: dict[str, Any], target: str | Target, *, policy: Policy | None = None, dialect: str | None = None
 ) -> RepairedRequest:
-    """Repair a whole request body: ``messages`` with the ``system``, ``tools`` and ``thinking`` beside them.
+    """Repair a whole request body, in any dialect, with the system prompt, tools and thinking beside the messages.
+
+    The messages stand under ``messages``, ``input`` (Responses; a text instead of a list is left) or ``contents``
+    (Gemini).
 
     Raises:
-        TranscriptError: ``body`` is no dict with a list under ``messages``.
+        TranscriptError: ``body`` is no dict with a list of messages.
         TargetError: no table describes ``target``.
     """
-    if not isinstance(body, dict) or not isinstance(body.get("messages"), list):
-        text = "a request body is a dict with a list under 'messages'; a bare list of messages goes to repair"
+    spoken = dialect or (recognise_body(body) if isinstance(body, dict) else None)
+    traits = DIALECTS[spoken].TRAITS if spoken else Traits()
+    key = traits.messages_key
+    if isinstance(body, dict) and spoken == "openai_responses" and not isinstance(body.get(key), list):
+        return RepairedRequest(body)
+    if not isinstance(body, dict) or not isinstance(body.get(key), list):
+        text = f"a request body is a dict with a list under {key!r}; a bare list of messages goes to repair"
         raise TranscriptError(text)
-    if dialect is None and "system" in body:
-        dialect = "anthropic_messages"
     tools = body.get("tools") or []
+    beside = next((name for name in traits.system_keys if name in body), traits.system_keys[0])
     done = repair(
-        body["messages"], target, system=body.get("system"), tools=tools, thinking=body.get("thinking"),
-        policy=policy, dialect=dialect,
+        body[key], target, system=body.get(beside), tools=tools, thinking=body.get("thinking"), policy=policy,
+        dialect=spoken, continues=any(body.get(name) for name in _STORED),
     )  # fmt: skip
     changed = {
-        key: value
-        for key, old, value in (
-            ("messages", body["messages"], done.messages),
-            ("system", body.get("system"), done.system),
+        name: value
+        for name, old, value in (
+            (key, body[key], done.messages),
+            (beside, body.get(beside), done.system),
             ("tools", tools, done.tools),
         )
         if value is not old

@@ -25,7 +25,7 @@ def last_pass(request: Request, hoisted: list[str], context: Context) -> tuple[R
     """Messages, system and tools as they are sent, and what was changed in them."""
     changes: list[Change] = []
     if hoisted:
-        joined = _joined(request.system, hoisted)
+        joined = context.dialect.with_system(request.system, hoisted)
         why = "moved up from the messages"
         before, after = (request.system,), (joined,)
         change = Change("SYS001", "misplaced-system", Effect.RESHAPES, None, why, before, after, where="system")
@@ -34,11 +34,3 @@ def last_pass(request: Request, hoisted: list[str], context: Context) -> tuple[R
         request, more = rule.apply(request, context)
         changes += more
     return request, changes
-
-
-def _joined(system: object, hoisted: list[str]) -> object:
-    """The caller's own system first, then what the messages held, a blank line between."""
-    if isinstance(system, list):
-        return [*system, *({"type": "text", "text": text} for text in hoisted)]
-    own = [system] if isinstance(system, str) and system else []
-    return "\n\n".join([*own, *hoisted])

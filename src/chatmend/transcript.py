@@ -50,8 +50,13 @@ class Thinking:
     """The provider's proof of origin; for a redacted block its opaque data."""
     redacted: bool = False
     place: str = "content"
-    """Where the dialect keeps it: ``content``, or the name of the message's key."""
+    """Where the dialect keeps it: ``content``, the name of the message's key, or ``own``: in an entry of the dialect's
+    own, which the API that made it takes back."""
     native: Native = None
+
+
+OURS = frozenset({"function", "custom"})
+"""The kinds of tools that the caller defines: whose results are text, and can be told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +72,13 @@ class ToolCall:
     legacy: bool = False
     """True for the ``function_call`` of 2023, which has no id."""
     native: Native = None
+    kind: str = "function"
+    """``function``; ``custom`` (free text for arguments); or the name of a tool that the provider defines itself."""
+
+    @property
+    def is_hosted(self) -> bool:
+        """Whether the provider defines the tool: name and arguments are its own affair."""
+        return self.kind not in OURS
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +91,13 @@ class ToolResult:
     legacy: bool = False
     """True for a message of role ``function``, which names its tool instead of its call."""
     native: Native = None
+    kind: str = "function"
+    """As in the call that it answers."""
+
+    @property
+    def is_hosted(self) -> bool:
+        """Whether it answers a call of a tool that the provider defines."""
+        return self.kind not in OURS
 
 
 @dataclass(frozen=True, slots=True)

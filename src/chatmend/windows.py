@@ -14,7 +14,7 @@ from chatmend.transcript import Role
 
 if TYPE_CHECKING:
     from chatmend.changes import Fix
-    from chatmend.transcript import Message
+    from chatmend.transcript import Message, ToolCall
 
 
 class Symptom:
@@ -55,8 +55,8 @@ Place = tuple[int, int]
 class Exchanges:
     """The calls of a window with what answers them."""
 
-    calls: list[object] = field(default_factory=list)
-    """The id of every call, in order."""
+    calls: list[ToolCall] = field(default_factory=list)
+    """Every call, in order."""
     answers: dict[int, Place] = field(default_factory=dict)
     """For the number of a call, its result."""
     duplicates: list[tuple[Place, int]] = field(default_factory=list)
@@ -116,3 +116,9 @@ class Memory:
     has_turns: bool = False
     """Whether a message that is no system message was seen."""
     has_system: bool = False
+    item_ids: set[str] = field(default_factory=set)
+    """The ids of entries that were sent (``rs_...``, ``fc_...``, ``msg_...``), in a dialect where entries have ids."""
+    has_reasoning: bool = False
+    """Whether an entry of reasoning came in: a caller that sends some back sends all back."""
+    elsewhere: bool = False
+    """A part of the conversation is stored at the provider, so a result may answer a call that is not here."""

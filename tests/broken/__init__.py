@@ -1,6 +1,6 @@
 """Agent transcripts broken on purpose: by seed (``broken``) or by Hypothesis (``strategies.transcripts``)."""
 
-from .generate import broken, broken_request, mutate, mutation_names
+from .generate import all_mutations, broken, broken_request, derived, mutate, mutation_names
 from .mutations import MUTATIONS
 from .nested import copied, digest, same
 from .tokens import expected_images, expected_tokens
@@ -13,10 +13,12 @@ __all__ = [
     "Conversation",
     "Dialect",
     "Plan",
+    "all_mutations",
     "broken",
     "broken_request",
     "conversation",
     "copied",
+    "derived",
     "digest",
     "expected_images",
     "expected_tokens",

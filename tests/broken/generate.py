@@ -5,25 +5,53 @@ from random import Random
 from typing import Any
 
 from .beside import MISSING, broken_system, broken_tools
+from .defects import contents, items
+from .defects.own import Own
 from .mutations import MUTATIONS
 from .nested import copied
+from .translated import DERIVED
 from .valid import Conversation, conversation
 from .wires import Dialect
 
+OWN: dict[str, Own] = {"openai_responses": items.OWN, "gemini_contents": contents.OWN}
+"""What only the derived dialects can have wrong."""
 MANY = 20
 """How many mutations a transcript has that is broken in every way at once."""
 
 
-def mutation_names(seed: int, dialect: Dialect) -> list[str]:
+def all_mutations(dialect: str) -> list[str]:
+    """The names of everything that can be broken in a dialect: in a derived one all of its source's, and its own."""
+    if dialect in DERIVED:
+        return [*MUTATIONS[DERIVED[dialect].source], *(f"own:{name}" for name in OWN[dialect])]
+    return list(MUTATIONS[dialect])  # type: ignore[index]  # one of the two that are not derived
+
+
+def mutation_names(seed: int, dialect: str) -> list[str]:
     """What ``broken(seed, dialect)`` applies, in this order: none to five mutations, or now and then ``MANY``."""
     rng = Random(f"names:{dialect}:{seed}")
     wanted = MANY if rng.random() < 0.3 else rng.randint(0, 5)
-    return rng.sample(list(MUTATIONS[dialect]), wanted)
+    names = rng.sample(list(all_mutations(dialect)), wanted)
+    own = [name for name in OWN.get(dialect, ()) if rng.random() < 0.1]
+    return list(dict.fromkeys([*names, *(f"own:{name}" for name in own)]))
 
 
-def broken(seed: int, dialect: Dialect, mutations: Iterable[str] | None = None) -> list[Any]:
+def broken(seed: int, dialect: str, mutations: Iterable[str] | None = None) -> list[Any]:
     """The messages of the valid conversation with this seed, broken by ``mutations`` (by default the seed's own)."""
-    return _break(conversation(seed, dialect), seed, dialect, mutations)
+    names = list(mutation_names(seed, dialect) if mutations is None else mutations)
+    if dialect not in DERIVED:
+        return _break(conversation(seed, dialect), seed, dialect, names)  # type: ignore[arg-type]  # as above
+    source = DERIVED[dialect].source
+    inherited = [name for name in names if name in MUTATIONS[source]]
+    return derived(_break(conversation(seed, source), seed, source, inherited), dialect, seed, names)
+
+
+def derived(messages: list[Any], dialect: str, seed: int, names: Iterable[str] = ()) -> list[Any]:
+    """The messages of another dialect, translated into a derived one and broken in its own ways."""
+    made: list[Any] = copied(DERIVED[dialect].translate(messages, Random(f"derive:{dialect}:{seed}")))
+    for name in names:
+        if name.startswith("own:"):
+            OWN[dialect][name.removeprefix("own:")](made, Random(f"{name}:{seed}"))
+    return made
 
 
 def broken_request(seed: int, dialect: Dialect, mutations: Iterable[str] | None = None) -> dict[str, Any]:

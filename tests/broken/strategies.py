@@ -10,8 +10,9 @@ from typing import Any, get_args
 from hypothesis import note
 from hypothesis import strategies as st
 
-from .generate import mutate
+from .generate import OWN, derived, mutate
 from .mutations import MUTATIONS, UNPRINTABLE
+from .translated import DERIVED
 from .valid import Conversation, Exchange, Ids, Plan, System, Thinking, Turn, render
 from .wires import Dialect
 
@@ -53,9 +54,13 @@ def printable(dialect: Dialect) -> list[str]:
 
 @st.composite
 def transcripts(
-    draw: st.DrawFn, dialect: Dialect, *, mutations: Iterable[str] | None = None, max_mutations: int = 4
+    draw: st.DrawFn, dialect: str, *, mutations: Iterable[str] | None = None, max_mutations: int = 4
 ) -> list[Any]:
     """Small transcripts, broken by up to ``max_mutations`` of ``mutations`` (by default: of all printable ones)."""
+    if dialect in DERIVED:
+        messages = draw(transcripts(DERIVED[dialect].source, max_mutations=max_mutations))
+        own = st.lists(st.sampled_from(sorted(OWN[dialect])), max_size=2, unique=True)
+        return derived(messages, dialect, draw(st.integers(0, SEEDS - 1)), [f"own:{name}" for name in draw(own)])
     names = printable(dialect) if mutations is None else list(mutations)
     picks = st.tuples(st.sampled_from(names), st.integers(0, SEEDS - 1))
     messages = draw(valid_conversations(dialect)).messages

@@ -17,11 +17,14 @@ from .body_encodes import body_encodes
 from .body_shape import body_shape
 from .call_pairing import anthropic_pairing, openai_pairing
 from .chat_templates import FAMILIES, renders_as
+from .gemini_types import native_contents
 from .litellm_wire import litellm_anthropic, litellm_bedrock, litellm_gemini, litellm_openai
 from .mistral_requests import validates_as
 from .mistral_types import mistral_types
 from .openai_types import openai_types
 from .request import Json, Judge, Request
+from .responses_facts import responses_facts
+from .responses_types import responses_types
 from .routes import judges_for
 from .wire_facts import wire_facts
 
@@ -44,6 +47,9 @@ JUDGES: Mapping[str, Judge] = MappingProxyType(
         "mistral_common_v7": validates_as("v7"),
         "mistral_common_v11": validates_as("v11"),
         "mistral_common_v13": validates_as("v13"),
+        "responses_types": responses_types,
+        "responses_facts": responses_facts,
+        "native_contents": native_contents,
         "litellm_openai": litellm_openai,
         "litellm_anthropic": litellm_anthropic,
         "litellm_gemini": litellm_gemini,

@@ -50,7 +50,22 @@ ANTHROPIC_MESSAGES: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"strict(/|$)", ("anthropic_wire",)),
 )
 
-_ROUTES = {"openai_chat": OPENAI_CHAT, "anthropic_messages": ANTHROPIC_MESSAGES}
+OPENAI_RESPONSES: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (r".*", ("body_encodes",)),
+    (r"(?!other(/|$))", ("responses_types", "responses_facts")),
+)
+
+GEMINI_CONTENTS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (r".*", ("body_encodes",)),
+    (r"(?!other(/|$))", ("native_contents",)),
+)
+
+_ROUTES = {
+    "openai_chat": OPENAI_CHAT,
+    "anthropic_messages": ANTHROPIC_MESSAGES,
+    "openai_responses": OPENAI_RESPONSES,
+    "gemini_contents": GEMINI_CONTENTS,
+}
 
 
 @cache

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from chatmend.dialects import anthropic_messages, openai_chat
+from chatmend.dialects import anthropic_messages, gemini_contents, openai_chat, openai_responses
+from chatmend.dialects.traits import Traits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,11 +23,10 @@ class Scan(Protocol):
 
 
 class Dialect(Protocol):
-    """What a wire format must offer."""
+    """What a wire format must offer; ``traits`` holds what most of them answer alike."""
 
     NAME: str
-    OWN_KEYS: frozenset[str]
-    """Keys of a native message that the dialect keeps for itself; they are never sent."""
+    TRAITS: Traits
 
     def read(self, native: Native) -> Message:
         """Read one native message. Never raises; what cannot be read becomes an opaque part."""
@@ -34,14 +34,31 @@ class Dialect(Protocol):
     def write(self, message: Message) -> Native:
         """Write one message: the object it was read from, itself, when nothing in it changed."""
 
-    def scanner(self, limits: object) -> Scan:
+    def scanner(self, limits: Any) -> Scan:  # noqa: ANN401 - Limits, which stand above dialects
         """A scan for windows under these limits."""
+
+    def translated(self, message: Message) -> tuple[Message, ...]:
+        """What a message of another dialect says in this one; nothing where it is of this one."""
+
+    def filled(self, native: dict[str, object]) -> dict[str, object] | None:
+        """The message with an empty content in the place of null or none; None where it has one."""
+
+    def kind_of(self, native: Native) -> object:
+        """The type of a content part."""
+
+    def remember(self, natives: Sequence[Native], memory: Memory) -> None:
+        """Note what later windows must know of messages as they are sent."""
+
+    def with_system(self, system: object, texts: list[str]) -> object:
+        """A top-level system prompt with texts behind it."""
 
 
 _ELSEWHERE = {"langchain_core": "chatmend.langchain.dialect"}
 """Whose message objects are read by an adapter's dialect, which is imported when the first such message comes."""
 
-DIALECTS: dict[str, Dialect] = {module.NAME: module for module in (openai_chat, anthropic_messages)}
+DIALECTS: dict[str, Dialect] = {
+    module.NAME: module for module in (openai_chat, anthropic_messages, openai_responses, gemini_contents)
+}
 
 
 def recognise(natives: Sequence[Native]) -> Dialect:
@@ -49,11 +66,12 @@ def recognise(natives: Sequence[Native]) -> Dialect:
     for native in natives:
         if isinstance(native, dict):
             if "tool_calls" in native or "tool_call_id" in native or native.get("role") in ("tool", "function"):
-                return DIALECTS["openai_chat"]
-            if anthropic_messages.speaks(native):
-                return DIALECTS["anthropic_messages"]
-        elif (module := _adapter_of(native)) is not None:
-            return import_module(module).Dialect()  # type: ignore[no-any-return]
+                return DIALECTS["gemini_contents" if gemini_contents.speaks(native) else "openai_chat"]
+            for module in (openai_responses, gemini_contents, anthropic_messages):
+                if module.speaks(native):
+                    return DIALECTS[module.NAME]
+        elif (adapter := _adapter_of(native)) is not None:
+            return import_module(adapter).Dialect()  # type: ignore[no-any-return]
     return DIALECTS["openai_chat"]
 
 
@@ -61,3 +79,16 @@ def _adapter_of(native: Native) -> str | None:
     """The module with the dialect of a message object; a subclass is one, too."""
     roots = (cls.__module__.partition(".")[0] for cls in type(native).__mro__)
     return next((_ELSEWHERE[root] for root in roots if root in _ELSEWHERE), None)
+
+
+def recognise_body(body: dict[str, Any]) -> str | None:
+    """The dialect of a request body, as far as its keys tell."""
+    if "messages" in body:
+        return "anthropic_messages" if "system" in body else None
+    for name in ("openai_responses", "gemini_contents"):
+        if DIALECTS[name].TRAITS.messages_key in body:
+            return name
+    return None
+
+
+__all__ = ["DIALECTS", "Dialect", "Scan", "Traits", "recognise", "recognise_body"]

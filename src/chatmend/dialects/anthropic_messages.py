@@ -9,6 +9,7 @@ from chatmend.dialects.image_scan import image_holders
 from chatmend.dialects.openai_scan import call_scanner
 from chatmend.dialects.part_scan import part_scanner
 from chatmend.dialects.roles import role_of
+from chatmend.dialects.traits import Traits, filled, kind_of, remember, translated, with_system
 from chatmend.jsontext import is_sound, is_too_deep
 from chatmend.transcript import Message, Opaque, Role, Text, ToolCall, ToolResult
 from chatmend.windows import Memory, Symptom
@@ -21,9 +22,15 @@ if TYPE_CHECKING:
     from chatmend.transcript import Native, Part
 
 NAME = "anthropic_messages"
-OWN_KEYS: frozenset[str] = frozenset()
 _BLOCKS = frozenset({"text", "image", "document", "thinking", "redacted_thinking"})
 """Blocks that stand in a message on their own, where a target has no list of its own."""
+TRAITS = Traits(
+    system_beside=True, results_inside=True, object_arguments=True, types_by_role=True, image_shapes=("source",)
+)
+__all__ = [
+    "NAME", "TRAITS", "filled", "kind_of", "read", "remember", "scanner", "speaks", "translated",
+    "with_system", "write",
+]  # fmt: skip
 
 
 def speaks(native: dict[str, object]) -> bool:

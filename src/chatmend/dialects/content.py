@@ -1,11 +1,11 @@
-"""The ``content`` of a message in the two dialects that share its shape: a string, or a list of typed parts."""
+"""The ``content`` of a message in the dialects that share its shape: a string, or a list of typed parts."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from chatmend.dialects.pictures import picture
-from chatmend.jsontext import is_same
+from chatmend.jsontext import is_base64, is_same
 from chatmend.transcript import Media, Opaque, Text, Thinking, is_unchanged
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ MEDIA = {
     "image_url": "image",
     "image": "image",
     "input_image": "image",
+    "input_file": "file",
     "document": "document",
     "file": "file",
     "document_url": "document",
@@ -25,6 +26,8 @@ MEDIA = {
 }
 SIGNATURES = ("signature", "thinkingSignature", "thoughtSignature", "thought_signature")
 """Where a thinking block has its signature: Anthropic's key first, then those of other routes to the same model."""
+_FOREIGN = ("msg_", "rs_", "fc_", "resp_", "call_", "toolu_", "gen-", "chatcmpl", "gAAAA")
+"""How ids and proofs of other providers begin, which some routes put in a signature's place."""
 TEXTS = frozenset({"text", "input_text", "output_text"})
 
 
@@ -40,12 +43,26 @@ def read_part(native: Native) -> Part:
         return Text(text, native)
     if kind == "thinking" and isinstance(native.get("thinking"), str):
         return _thinking(native)
+    if kind == "reasoning":
+        return Thinking(reasoning_text(native), native=native)
     if kind == "redacted_thinking":
         data = native.get("data")
         return Thinking("", data if isinstance(data, str) else None, redacted=True, native=native)
     if isinstance(kind, str) and kind in MEDIA:
         return Media(native, MEDIA[kind])
     return Media(native) if picture(native) else Opaque(native)
+
+
+def reasoning_text(native: dict[str, object]) -> str:
+    """What an entry of OpenAI's reasoning says in clear."""
+    listed = [native.get(key) for key in ("summary", "content")]
+    parts = [part for value in listed if isinstance(value, list) for part in value]
+    return "\n\n".join(str(part.get("text")) for part in parts if isinstance(part, dict))
+
+
+def is_thought_signature(value: object) -> bool:
+    """Whether a value can be one of Gemini's thought signatures: base64, and no other provider's id."""
+    return isinstance(value, str) and not value.startswith(_FOREIGN) and is_base64(value)
 
 
 def _thinking(native: dict[str, object]) -> Thinking:

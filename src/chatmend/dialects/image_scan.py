@@ -39,6 +39,19 @@ def image_scanner(limits: Limits) -> Callable[[dict[str, Any]], int]:
     return scan_image
 
 
+def image_check(limits: Limits, shapes: tuple[str, ...]) -> Callable[[dict[str, Any], str], bool]:
+    """A function that says of a part in a message of some role whether no rule would change an image in it."""
+    scan_image, holders = image_scanner(limits), image_holders(limits)
+
+    def is_clean(part: dict[str, Any], role: str) -> bool:
+        found = picture(part)
+        if found is None:
+            return True
+        return role in holders and found.shape in shapes and not scan_image(part) & Symptom.IMAGES
+
+    return is_clean
+
+
 def image_holders(limits: Limits) -> frozenset[str]:
     """Roles in which an image is no symptom by its mere presence."""
     return _ANY if limits.images.roles is None else limits.images.roles

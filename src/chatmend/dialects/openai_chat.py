@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING
 from chatmend.dialects.content import read_content, same_or, write_content
 from chatmend.dialects.openai_scan import scanner
 from chatmend.dialects.roles import role_of
+from chatmend.dialects.traits import Traits, filled, kind_of, remember, translated, with_system
 from chatmend.transcript import Message, Opaque, Role, Text, Thinking, ToolCall, ToolResult, is_unchanged, place_of
 
 if TYPE_CHECKING:
     from chatmend.transcript import Native, Part
 
 NAME = "openai_chat"
-OWN_KEYS: frozenset[str] = frozenset()
-__all__ = ["NAME", "OWN_KEYS", "read", "scanner", "write"]
+TRAITS = Traits(typed_calls=True, signs_calls=True)
+__all__ = [
+    "NAME", "TRAITS", "filled", "kind_of", "read", "remember", "scanner", "translated", "with_system", "write",
+]  # fmt: skip
 
 
 def read(native: Native) -> Message:
@@ -62,13 +65,12 @@ def _calls(native: dict[str, object]) -> list[Part]:
 def _call(native: Native) -> ToolCall:
     if not isinstance(native, dict):
         return ToolCall(None, None, native, native=native)
-    function = native.get("function")
+    function, kind = native.get("function"), "function"
     if not isinstance(function, dict):
-        custom = native.get("custom")
+        custom, kind = native.get("custom"), "custom" if "custom" in native else "function"
         function = {**custom, "arguments": custom.get("input")} if isinstance(custom, dict) else {}
-    return ToolCall(
-        native.get("id"), function.get("name"), function.get("arguments"), signature_of(native), native=native
-    )
+    name, arguments = function.get("name"), function.get("arguments")
+    return ToolCall(native.get("id"), name, arguments, signature_of(native), native=native, kind=kind)
 
 
 def signature_of(call: dict[str, object]) -> object:

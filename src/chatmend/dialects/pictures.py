@@ -23,7 +23,8 @@ class Picture:
     """An image in a content part."""
 
     shape: str
-    """``url`` (``image_url`` holds the URL), ``url-object`` (``image_url.url`` does), ``source`` (Anthropic),
+    """``url`` (``image_url`` holds the URL), ``input`` (the same in OpenAI's Responses), ``url-object``
+    (``image_url.url`` does), ``source`` (Anthropic),
     ``inline`` (Gemini), ``bedrock``, ``flat`` (data and media type beside ``type``), ``file`` (a data URL in a file
     part)."""
     payload: Payload | None
@@ -59,7 +60,8 @@ def picture(native: Native) -> Picture | None:
     if (url := native.get("image_url")) is not None:
         if isinstance(url, dict):
             return Picture("url-object", payload_of(url.get("url"), url.get("format")), url.get("detail"))
-        return Picture("url", payload_of(url), native.get("detail"))
+        shape = "input" if native.get("type") == "input_image" else "url"
+        return Picture(shape, payload_of(url), native.get("detail"))
     kind = native.get("type")
     source = native.get("source")
     if kind == "image" and isinstance(source, dict):
@@ -111,7 +113,7 @@ def redrawn(native: _Part, found: Picture, text: str, media_type: str) -> _Part:
         case "url-object":
             inner = {**native["image_url"], "url": url}
             return {**native, "image_url": {**inner, "format": media_type} if "format" in inner else inner}
-        case "url":
+        case "url" | "input":
             return {**native, "image_url": url}
         case "source":
             return {**native, "source": {**native["source"], "media_type": media_type, "data": data}}
@@ -154,16 +156,8 @@ def told(native: Native, text: str) -> _Part:
     return {"text": text} if is_image(part) else {"type": "text", "text": text, **kept}
 
 
-_SHAPES = {"openai_chat": frozenset({"url", "url-object", "file"}), "anthropic_messages": frozenset({"source"})}
-
-
-def is_native_shape(native: _Part, found: Picture, dialect: str) -> bool:
-    """Whether the dialect itself has images in this form; True for a dialect that nothing is translated into."""
-    return dialect not in _SHAPES or (found.shape in _SHAPES[dialect] and native.get("type") != "input_image")
-
-
-def translated(native: _Part, found: Picture, dialect: str) -> _Part | None:
-    """The image in the dialect's own form, with its cache marker; None where that cannot be said."""
+def translated(native: _Part, found: Picture, shape: str) -> _Part | None:
+    """The image in another shape, with its cache marker; None where that cannot be said."""
     kept = {key: native[key] for key in ("cache_control",) if key in native}
     link = _link(native) if found.payload is None else None
     if found.payload is None and link is None:
@@ -171,10 +165,16 @@ def translated(native: _Part, found: Picture, dialect: str) -> _Part | None:
     probe = found.payload.probe() if found.payload is not None else None
     label = (found.payload.label if found.payload else None) or (probe.media_type if probe else "")
     text = link or encoded_text(found)
-    if dialect == "anthropic_messages":
+    if shape == "inline":
+        if link:
+            return {"fileData": {"fileUri": text}}
+        return {"inlineData": {"mimeType": label, "data": text}}
+    if shape == "source":
         data = {"type": "url", "url": text} if link else {"type": "base64", "media_type": label, "data": text}
         return {"type": "image", "source": data, **kept}
     url: dict[str, Any] = {"url": text if link else f"data:{label};base64,{text}"}
+    if shape == "input":
+        return {"type": "input_image", "image_url": url["url"], **kept}
     if found.detail is not None:
         url["detail"] = found.detail
     return {"type": "image_url", "image_url": url, **kept}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import BaseMessage, ChatMessage
 
-from chatmend.dialects import anthropic_messages, openai_chat
+from chatmend.dialects import Traits, anthropic_messages, openai_chat, traits
 from chatmend.dialects.openai_scan import scanner as openai_scanner
 from chatmend.jsontext import is_same
 from chatmend.langchain.fields import KNOWN_ROLES, PROVENANCE, SOURCE, fields, is_result_block, sketcher
@@ -29,7 +29,9 @@ class Dialect:
     """LangChain's message objects. One instance serves one repair: it remembers what it has read."""
 
     NAME = "langchain"
-    OWN_KEYS = frozenset({SOURCE})
+    TRAITS = Traits(typed_calls=True, signs_calls=True, image_shapes=(), own_keys=frozenset({SOURCE}))
+    filled, kind_of, remember = staticmethod(traits.filled), staticmethod(traits.kind_of), staticmethod(traits.remember)
+    translated, with_system = staticmethod(traits.translated), staticmethod(traits.with_system)
 
     def __init__(self, *, chat_messages: bool = True) -> None:
         """``chat_messages``: the partner package can send a ``ChatMessage``; most can not."""

@@ -109,7 +109,7 @@ def _without_source(block: dict[str, Any]) -> dict[str, Any]:
     source = block["source"]
     if block.get("type") == "image":
         found = picture(block)
-        return (translated(block, found, "openai_chat") if found else None) or block
+        return (translated(block, found, "url-object") if found else None) or block
     data, kind = source.get("data"), source.get("media_type")
     if source.get("type") == "text" and isinstance(data, str):
         return {"type": "text", "text": data}

@@ -11,10 +11,12 @@ from chatmend.rules import (
     emptied_window,
     empty_text,
     foreign_image_part,
+    foreign_message,
     foreign_thinking,
     heavy_image,
     invalid_cache_marker,
     invalid_call_id,
+    invalid_item_id,
     invalid_thought_signature,
     invalid_tool_arguments,
     invalid_tool_name,
@@ -33,6 +35,7 @@ from chatmend.rules import (
     misspelt_signature,
     null_content,
     offline_order,
+    orphan_reasoning,
     orphan_tool_result,
     oversized_image,
     parallel_calls,
@@ -48,6 +51,7 @@ from chatmend.rules import (
     undeclared_tools,
     unknown_part,
     unknown_role,
+    unnamed_result,
     unreadable_image,
     unreadable_message,
     unseen_image,
@@ -60,9 +64,11 @@ from chatmend.targets.limits import Limits
 
 RULES: tuple[Rule, ...] = (
     unreadable_message.RULE,  # first of all every message must be one
+    foreign_message.RULE,  # then every message must be of this format
     lone_surrogate.RULE,  # ids and names are compared below, so their characters come first
     foreign_thinking.RULE,  # needs the provenance that refused_key takes away
     misspelt_signature.RULE,  # what is left is signed
+    orphan_reasoning.RULE,  # what is left leads to something
     unknown_role.RULE,  # every rule below asks for roles
     legacy_function.RULE,  # its calls and results take part in the pairing
     unseen_image.RULE,  # images before unknown parts: an image in a foreign form must not be told as text
@@ -85,12 +91,14 @@ RULES: tuple[Rule, ...] = (
     late_tool_result.RULE,  # then those of closed calls
     late_tool_result.DISPLACED,  # then those in the wrong place, notes no longer among them
     missing_tool_result.RULE,  # only now is it known which are missing
+    unnamed_result.RULE,  # only now is it known whose result each is
     split_assistant_turn.RULE,  # results stand behind the run, so the run can be one
     tool_result_order.RULE,  # the calls have their final order
     parallel_calls.RULE,  # splits what is paired
     misplaced_image.RULE,  # results stand where they will be sent
     duplicate_call_id.RULE,  # ids are given to calls that stay
     invalid_call_id.RULE,  # after duplicates, whose new ids are legal
+    invalid_item_id.RULE,
     invalid_tool_name.RULE,
     invalid_tool_arguments.RULE,
     invalid_thought_signature.RULE,

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Runs of one role, and users behind tools."""
     limits = context.limits
-    if not limits.alternation and limits.user_after_tool:
+    if (not limits.alternation and limits.user_after_tool) or context.traits.items:
         return
     at, messages = 0, window.messages
     while at < len(messages):
@@ -60,11 +60,17 @@ def _apart(messages: list[Message], at: int, stop: int, context: Context) -> Ite
         return
     other = Role.ASSISTANT if run[0].role is Role.USER else Role.USER
     becomes = list(lead)
-    for message in run:
+    for message in _with_results_together(run):
         if becomes and becomes[-1].role is message.role:
             becomes.append(continued(other))
         becomes.append(message)
     yield Fix(at, stop, tuple(becomes), why, Effect.ADDS)
+
+
+def _with_results_together(run: list[Message]) -> list[Message]:
+    """The run with the results at its front in one message: nobody may speak between a call and its results."""
+    count = next((at for at, message in enumerate(run) if not message.results), len(run))
+    return [merge(run[:count]), *run[count:]] if count > 1 else run
 
 
 RULE = Rule("TURN004", "consecutive-roles", Symptom.TURNS, find)

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+_CONTENT = ("content", "parts")
+
+
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Empty parts, then empty messages."""
     limits = context.limits
@@ -72,7 +75,9 @@ def _filled(message: Message) -> Message:
         return replace(message, parts=parts)
     role = Role.USER if message.is_system else message.role
     rest = tuple(part for part in message.parts if not isinstance(part, Text))
-    native = {k: v for k, v in message.native.items() if k != "content"} if isinstance(message.native, dict) else None
+    native = (
+        {k: v for k, v in message.native.items() if k not in _CONTENT} if isinstance(message.native, dict) else None
+    )
     return replace(message, role=role, spelling=role, parts=(Text(CONTINUED), *rest), native=native)
 
 
@@ -80,6 +85,8 @@ def _is_empty(message: Message, context: Context) -> bool:
     limits = context.limits
     if message.calls or message.role not in limits.empty_roles:
         return False
+    if limits.bare_is_empty:
+        return not message.parts
     spoken = tuple(part for part in message.parts if place_of(part) == "content")
     if message.role is Role.TOOL:
         return all(is_blank(result.content, whitespace=limits.blank_is_empty) for result in message.results)

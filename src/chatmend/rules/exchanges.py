@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING
 
 from chatmend.jsontext import identity
@@ -10,6 +11,7 @@ from chatmend.transcript import ToolResult, is_blank
 from chatmend.windows import Exchanges, Place
 
 if TYPE_CHECKING:
+    from chatmend.transcript import ToolCall
     from chatmend.windows import Window
 
 
@@ -32,21 +34,61 @@ def _matched(window: Window) -> Exchanges:
     for message in window.messages:
         for call in message.calls if message.is_assistant else ():
             if not call.legacy:
-                numbers.setdefault(identity(call.id), []).append(len(found.calls))
-                found.calls.append(call.id)
+                numbers.setdefault(_key(call), []).append(len(found.calls))
+                found.calls.append(call)
     heads = dict.fromkeys(numbers, 0)
+    idless = {identity(call.name) for call in found.calls if call.id is None}
     for at, message in enumerate(window.messages):
         for part_at, part in enumerate(message.parts):
             if isinstance(part, ToolResult) and not part.legacy:
-                if part.call_id is None or part.call_id == "":
+                if part.is_hosted:
+                    _place(part, (at, part_at), found, numbers, heads, window)
+                elif part.call_id is None or part.call_id == "" or _by_name(part, idless, numbers):
                     nameless.append((at, part_at))
                 else:
                     _place(part, (at, part_at), found, numbers, heads, window)
-    waiting = [number for number in range(len(found.calls)) if number not in found.answers]
-    found.answers |= dict(zip(waiting, nameless, strict=False))
-    found.strays += nameless[len(waiting) :]
+    _place_nameless(nameless, found, window)
     found.strays.sort()
     return found
+
+
+def _key(part: ToolCall | ToolResult) -> str:
+    """What a call and its result share: the id, and the kind where the provider defines the tool."""
+    key = identity(part.call_id if isinstance(part, ToolResult) else part.id)
+    return f"{part.kind} {key}" if part.is_hosted else key
+
+
+def _by_name(part: ToolResult, idless: set[str], numbers: dict[str, list[int]]) -> bool:
+    """Whether a result has an id that no call has, while a call of its name has none."""
+    return bool(idless) and _key(part) not in numbers and identity(part.name) in idless
+
+
+def _place_nameless(nameless: list[Place], found: Exchanges, window: Window) -> None:
+    """Results without an id answer the open call of their place, if that has their name.
+
+    What is left answers the open calls of its name in order, then any.
+    """
+    waiting = [n for n, call in enumerate(found.calls) if n not in found.answers and not call.is_hosted]
+    names = [getattr(window.messages[at].parts[part_at], "name", None) for at, part_at in nameless]
+    for number, place, name in zip(waiting, nameless, names, strict=False):
+        if name and name == found.calls[number].name:
+            found.answers[number] = place
+    open_calls: dict[str, deque[int]] = {}
+    for number in waiting:
+        if number not in found.answers:
+            open_calls.setdefault(identity(found.calls[number].name), deque()).append(number)
+    placed = set(found.answers.values())
+    rest: list[Place] = []
+    for place, name in zip(nameless, names, strict=True):
+        if place in placed:
+            continue
+        if name and (named := open_calls.get(identity(name))):
+            found.answers[named.popleft()] = place
+        else:
+            rest.append(place)
+    left = [number for number in waiting if number not in found.answers]
+    found.answers |= dict(zip(left, rest, strict=False))
+    found.strays += rest[len(left) :]
 
 
 def _place(  # noqa: PLR0913, PLR0917 - the state of one matching
@@ -57,7 +99,7 @@ def _place(  # noqa: PLR0913, PLR0917 - the state of one matching
     heads: dict[str, int],
     window: Window,
 ) -> None:
-    key = identity(part.call_id)
+    key = _key(part)
     if key not in numbers:
         found.strays.append(place)
         return

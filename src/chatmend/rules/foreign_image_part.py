@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect
-from chatmend.dialects.pictures import is_native_shape, picture, translated
+from chatmend.dialects.pictures import picture, translated
 from chatmend.rules.image_repair import Mended, each_image
 from chatmend.rules.rule import Context, Rule
 from chatmend.windows import Memory, Symptom, Window
@@ -31,19 +31,18 @@ if TYPE_CHECKING:
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Images in a form that the dialect does not have, where the target's list of parts does not name it."""
-    limits = context.limits
+    limits, shapes = context.limits, context.traits.image_shapes
     if limits.roles is None:
         return
 
     def mend(part: Media, role: str) -> Mended | None:
         native, found = part.native, picture(part.native)
-        if found is None or not isinstance(native, dict) or is_native_shape(native, found, context.dialect.NAME):
+        if found is None or not isinstance(native, dict) or not shapes or found.shape in shapes:
             return None
-        if not context.top_level_system and (limits.part_types is None or native.get("type") in limits.part_types):
+        known = limits.part_types is None or native.get("type") in limits.part_types
+        if not context.traits.types_by_role and (known or ("type" not in native and limits.typeless_parts)):
             return None
-        if "type" not in native and limits.typeless_parts:
-            return None
-        becomes = translated(native, found, context.dialect.NAME)
+        becomes = translated(native, found, shapes[0])
         if becomes is None:
             return None
         return Mended((replace(part, native=becomes),), "the form of another provider", Effect.RESHAPES)

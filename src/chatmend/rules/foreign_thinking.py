@@ -47,7 +47,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
 
 
 def _is_refused(part: Part, message: Message, context: Context) -> bool:
-    if not isinstance(part, Thinking) or part.place == "reasoning_content":
+    if not isinstance(part, Thinking) or part.place in ("reasoning_content", "own"):
         return False
     if context.limits.thinking == "refused" or not message.is_assistant:
         return True

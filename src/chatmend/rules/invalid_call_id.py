@@ -65,6 +65,8 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     taken = {call.id for message in window.messages for call in message.calls if isinstance(call.id, str)}
 
     def choose(call: ToolCall) -> object:
+        if call.id is None and limits.optional_call_ids:
+            return None
         return call.id if is_legal(call.id, limits) else mint(call.id, memory, limits, taken)
 
     return rename(window, choose, "the target refuses the call's id")

@@ -21,52 +21,65 @@ After:
 from __future__ import annotations
 
 import base64
-import binascii
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
+from chatmend.dialects.content import is_thought_signature
 from chatmend.rules.rule import Context, Rule
-from chatmend.transcript import Part, ToolCall, is_unchanged
+from chatmend.transcript import Part, Thinking, ToolCall, ToolResult, is_unchanged
 from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_KEYS = ("thoughtSignature", "thought_signature")
+"""Where a part has its signature, in the dialect where any part may have one."""
 SKIP = base64.b64encode(b"skip_thought_signature_validator").decode()
-
-
-def _is_base64(signature: object) -> bool:
-    if not isinstance(signature, str) or not signature:
-        return False
-    try:
-        base64.b64decode(signature, validate=True)
-    except (binascii.Error, ValueError):
-        return False
-    return True
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Calls whose signature is wrong or missing."""
     mode = context.limits.thought_signatures
-    if mode == "any" or context.top_level_system:
+    if mode == "any" or not context.traits.signs_calls:
         return
+    unsigned = mode == "required"
     for at, message in enumerate(window.messages):
-        first = next((call for call in message.calls), None)
-        parts = tuple(_signed(part, first, mode) for part in message.parts)
+        first = next(iter(message.calls), None) if unsigned else None
+        unsigned = unsigned and (first is None or not context.limits.folds_turns)
+        parts = tuple(part for old in message.parts if (part := _signed(old, first)) is not None)
         if not is_unchanged(message.parts, parts):
-            wrong = any(call.signature is not None and not _is_base64(call.signature) for call in message.calls)
-            effect = Effect.DROPS if wrong else Effect.ADDS
+            effect = Effect.DROPS if any(map(_is_wrong, message.parts)) else Effect.ADDS
             yield Fix(at, at + 1, (replace(message, parts=parts),), "the thought signature cannot be valid", effect)
 
 
-def _signed(part: Part, first: ToolCall | None, mode: str) -> Part:
-    if not isinstance(part, ToolCall) or part.legacy:
+def _is_wrong(part: Part) -> bool:
+    if isinstance(part, ToolCall):
+        return part.signature is not None and not is_thought_signature(part.signature)
+    native = part.native
+    if not isinstance(native, dict) or "type" in native or isinstance(part, ToolResult):
+        return False
+    return any(key in native and not is_thought_signature(native[key]) for key in _KEYS)
+
+
+def _signed(part: Part, first: ToolCall | None) -> Part | None:
+    """The part with a signature that can be valid; None for one that held nothing but a wrong one."""
+    if not isinstance(part, ToolCall):
+        return _without_signature(part) if _is_wrong(part) else part
+    if part.legacy:
         return part
-    signature = part.signature if _is_base64(part.signature) else None
-    if signature is None and mode == "required" and part is first:
+    signature = part.signature if is_thought_signature(part.signature) else None
+    if signature is None and part is first:
         signature = SKIP
     return part if signature == part.signature else replace(part, signature=signature)
+
+
+def _without_signature(part: Part) -> Part | None:
+    native = part.native if isinstance(part.native, dict) else {}
+    kept = {key: value for key, value in native.items() if key not in _KEYS}
+    if kept.keys() <= {"thought"}:
+        return None
+    return replace(part, native=kept, signature=None) if isinstance(part, Thinking) else replace(part, native=kept)
 
 
 RULE = Rule("THINK003", "invalid-thought-signature", Symptom.THINKING, find)

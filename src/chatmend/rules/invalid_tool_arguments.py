@@ -47,10 +47,10 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
 
 
 def _readable(part: Part, context: Context) -> Part:
-    if not isinstance(part, ToolCall) or (isinstance(part.native, dict) and "custom" in part.native):
+    if not isinstance(part, ToolCall) or part.is_hosted or (part.kind == "custom" and isinstance(part.arguments, str)):
         return part
     value = part.arguments
-    if context.top_level_system:
+    if context.traits.object_arguments:
         fine = isinstance(value, dict) and not jsontext.is_too_deep(value)
         return part if fine else replace(part, arguments=_as_object(value))
     if isinstance(value, str):

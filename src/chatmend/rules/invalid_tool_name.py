@@ -52,14 +52,25 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     pattern = context.limits.tool_name_pattern
     if pattern is None:
         return
+    called = {call.name for m in window.messages for call in m.calls if isinstance(call.name, str)}
     for at, message in enumerate(window.messages):
-        parts = tuple(_renamed(part, pattern) for part in message.parts)
+        parts = tuple(
+            part if context.limits.result_names and _is_anothers(part, called) else _renamed(part, pattern)
+            for part in message.parts
+        )
         if not is_unchanged(message.parts, parts):
             yield Fix(at, at + 1, (replace(message, parts=parts),), "the target refuses the tool's name")
 
 
+def _is_anothers(part: Part, called: set[str]) -> bool:
+    """Whether a result has a name of its own, which a target that goes by positions takes."""
+    return isinstance(part, ToolResult) and isinstance(part.name, str) and part.name not in called
+
+
 def _renamed(part: Part, pattern: str) -> Part:
-    if isinstance(part, ToolCall | ToolResult) and isinstance(part.name, str) and part.name:
+    if not isinstance(part, ToolCall | ToolResult) or part.is_hosted:
+        return part
+    if isinstance(part.name, str) and part.name:
         name = legal_name(part.name, pattern)
         return part if name == part.name else replace(part, name=name)
     return part

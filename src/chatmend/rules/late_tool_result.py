@@ -44,7 +44,7 @@ from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
 from chatmend.rules.exchanges import match
-from chatmend.rules.orphan_tool_result import was_called
+from chatmend.rules.orphan_tool_result import strays
 from chatmend.rules.rule import Context, Rule
 from chatmend.rules.stray_notes import tell
 from chatmend.transcript import Message, Role, ToolResult
@@ -63,7 +63,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Results of calls that an earlier window closed."""
     if not context.limits.pairing:
         return iter(())
-    late = [place for place in match(window).strays if was_called(window, place, memory)]
+    late = strays(window, memory, called=True)
     if context.policy.orphans == "drop":
         return tell(window, late, frozenset(late), "its call was closed before", Effect.DROPS)
     return tell(window, late, frozenset(), "its call was closed before", Effect.DEGRADES)
@@ -76,9 +76,35 @@ def find_displaced(window: Window, memory: Memory, context: Context) -> Iterator
 
 def _moved(window: Window, found: Exchanges, context: Context) -> Iterator[Fix]:
     numbers = {place: number for number, place in found.answers.items()}
+    in_order = context.limits.results_in_order
     renamed = _needs_ids(window, numbers, found)
-    if not renamed and not _misplaced(window, numbers, in_order=context.limits.results_in_order):
+    if not renamed and not _misplaced(window, numbers, in_order=in_order):
         return
+    said, answers, rest = _sorted(window, found, whole=not renamed and not in_order)
+    if in_order:
+        answers.sort(key=_number)
+    becomes = (*said, *(message for _, message in answers), *rest)
+    yield from trimmed(window, becomes, "the result did not stand right behind its call")
+
+
+def arranged(window: Window, found: Exchanges, invented: dict[int, Message], why: str) -> Iterator[Fix]:
+    """The window with invented results among the real ones, in the order of the calls."""
+    said, answers, rest = _sorted(window, found, whole=False)
+    ordered = sorted([*answers, *invented.items()], key=_number)
+    becomes = (*said, *(message for _, message in ordered), *rest)
+    for fix in trimmed(window, becomes, why):
+        yield replace(fix, effect=Effect.ADDS)
+
+
+def _number(answer: tuple[int, Message]) -> int:
+    return answer[0]
+
+
+def _sorted(
+    window: Window, found: Exchanges, *, whole: bool
+) -> tuple[list[Message], list[tuple[int, Message]], list[Message]]:
+    """What the assistant said, each answer with its call's number, and the rest; ``whole`` keeps messages together."""
+    numbers = {place: number for number, place in found.answers.items()}
     said: list[Message] = []
     answers: list[tuple[int, Message]] = []
     rest: list[Message] = []
@@ -86,22 +112,20 @@ def _moved(window: Window, found: Exchanges, context: Context) -> Iterator[Fix]:
         mine = [(numbers[at, i], part) for i, part in enumerate(message.parts) if (at, i) in numbers]
         others = tuple(part for i, part in enumerate(message.parts) if (at, i) not in numbers)
         stays = at >= window.run and message.role in _ANSWERING
-        if mine and not others and stays and not renamed and not context.limits.results_in_order:
+        if mine and not others and stays and whole:
             answers.append((mine[0][0], message))
             continue
         for number, part in mine:
             if isinstance(part, ToolResult):
                 base = message if message.role is Role.TOOL else Message(Role.TOOL)
-                answer = replace(part, call_id=found.calls[number])
-                whole = stays and len(message.parts) == 1 and answer == part
-                answers.append((number, message if whole else replace(base, parts=(answer,))))
+                call = found.calls[number]
+                answer = replace(part, call_id=call.id, kind=call.kind)
+                same = stays and len(message.parts) == 1 and answer == part
+                answers.append((number, message if same else replace(base, parts=(answer,))))
         if others or not mine:
             kept = message if not mine else replace(message, parts=others)
             (said if at < window.run else rest).append(kept)
-    if context.limits.results_in_order:
-        answers.sort(key=lambda answer: answer[0])
-    becomes = (*said, *(message for _, message in answers), *rest)
-    yield from trimmed(window, becomes, "the result did not stand right behind its call")
+    return said, answers, rest
 
 
 def trimmed(window: Window, becomes: tuple[Message, ...], why: str) -> Iterator[Fix]:
@@ -135,7 +159,8 @@ def _misplaced(window: Window, numbers: dict[Place, int], *, in_order: bool) -> 
 def _needs_ids(window: Window, answers: dict[Place, int], found: Exchanges) -> bool:
     for (at, i), number in answers.items():
         part = window.messages[at].parts[i]
-        if isinstance(part, ToolResult) and part.call_id != found.calls[number]:
+        call = found.calls[number]
+        if isinstance(part, ToolResult) and (part.call_id, part.kind) != (call.id, call.kind):
             return True
     return False
 

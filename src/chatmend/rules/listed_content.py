@@ -40,7 +40,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         legacy = message.spelling == "function" and context.limits.roles is not None
         if not (legacy or message.role in context.limits.text_content) or not isinstance(native, dict):
             continue
-        if context.top_level_system or not isinstance(native.get("content"), list):
+        if context.traits.results_inside or not isinstance(native.get("content"), list):
             continue
         becomes = _plain(message)
         if becomes is not message:

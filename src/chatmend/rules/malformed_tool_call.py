@@ -69,22 +69,18 @@ def _with_note(message: Message, words: str) -> tuple[Part, ...]:
 
 
 def _mended(part: Part, message: Message, context: Context) -> Part:
-    if not isinstance(part, ToolCall) or (part.legacy and message.is_assistant):
+    if not isinstance(part, ToolCall) or (message.is_assistant and (part.legacy or part.is_hosted)):
         return part
     native = part.native
     if not message.is_assistant or not isinstance(native, dict):
         return Text(CALL_NOTE + jsontext.dumps(native))
-    if (
-        context.dialect.NAME == "openai_chat"
-        and "custom" not in native
-        and not isinstance(native.get("function"), dict)
-    ):
+    if context.traits.typed_calls and "custom" not in native and not isinstance(native.get("function"), dict):
         name, arguments = native.get("name"), native.get("arguments", native.get("input"))
         return replace(part, name=name if isinstance(name, str) and name else UNKNOWN, arguments=arguments)
     if not isinstance(part.name, str) or not part.name:
         return replace(part, name=UNKNOWN if part.name in (None, "") else jsontext.dumps(part.name))
     kind = "custom" if "custom" in native else "function"
-    if context.dialect.NAME == "openai_chat" and native.get("type") != kind:
+    if context.traits.typed_calls and native.get("type") != kind:
         return replace(part, native={**native, "type": kind, "id": None})
     return part
 

@@ -19,7 +19,7 @@ def merge(messages: Sequence[Message]) -> Message:
     parts = [part for message in messages for part in message.parts]
     said = [part for part in parts if not isinstance(part, ToolCall)]
     calls = [part for part in parts if isinstance(part, ToolCall)]
-    body = {k: v for k, v in native.items() if k not in ("content", "tool_calls", "thinking_blocks")}
+    body = {k: v for k, v in native.items() if k not in ("content", "parts", "tool_calls", "thinking_blocks")}
     return replace(messages[0], parts=(*join_texts(said), *calls), native=body)
 
 

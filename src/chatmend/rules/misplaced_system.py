@@ -41,12 +41,13 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     mode = context.limits.system
     if mode == "anywhere" or not any(message.is_system for message in window.messages):
         return
-    lead = _lead(window, words_only=context.top_level_system) if window.opening else 0
-    if context.top_level_system and lead:
+    beside = context.traits.system_beside and mode != "never"
+    lead = _lead(window, words_only=beside) if window.opening else 0
+    if beside and lead:
         words = tuple(text for message in window.messages[:lead] for text in texts(message.parts) if text.strip())
         yield Fix(0, lead, (), "the system prompt stands beside the messages", hoists=words)
     becomes = list(window.messages)
-    front = [] if context.top_level_system else becomes[:lead]
+    front = [] if beside else becomes[:lead]
     rest = becomes[lead:]
     if mode == "never" and front:
         rest, front = front + rest, []
@@ -58,7 +59,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         rest = _behind_a_user(rest)
     else:
         rest = [_told(message) if message.is_system else message for message in rest]
-    if context.top_level_system:
+    if beside:
         shifted = replace(window, messages=window.messages[lead:], origins=window.origins[lead:])
         for fix in trimmed(shifted, tuple(rest), "the target takes no system message here"):
             yield replace(fix, start=fix.start + lead, stop=fix.stop + lead)

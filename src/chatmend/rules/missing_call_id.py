@@ -34,13 +34,15 @@ if TYPE_CHECKING:
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Calls that cannot be addressed."""
-    if not context.limits.call_id_required:
+    if not (context.limits.call_id_required or context.limits.optional_call_ids):
         return iter(())
     taken = {call.id for message in window.messages for call in message.calls if isinstance(call.id, str)}
 
     def choose(call: ToolCall) -> object:
         if isinstance(call.id, str) and call.id:
             return call.id
+        if not context.limits.call_id_required:
+            return None
         return mint(described(call), memory, context.limits, taken)
 
     return rename(window, choose, "the call had no id")

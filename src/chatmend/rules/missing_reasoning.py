@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Messages with calls and without reasoning."""
-    if context.limits.reasoning_content != "required" or context.top_level_system:
+    if context.limits.reasoning_content != "required" or not context.traits.typed_calls:
         return
     for at, message in enumerate(window.messages):
         has = any(isinstance(p, Thinking) and p.place == "reasoning_content" and p.text for p in message.parts)

@@ -24,15 +24,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from chatmend import jsontext
 from chatmend.changes import Effect, Fix
-from chatmend.placeholders import no_result
+from chatmend.placeholders import CALL_NOTE, no_result
 from chatmend.rules.exchanges import match
+from chatmend.rules.late_tool_result import arranged
 from chatmend.rules.rule import Context, Rule
-from chatmend.transcript import Role
+from chatmend.transcript import Message, Role, Text
 from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from chatmend.windows import Exchanges
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -41,14 +45,31 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         return
     found = match(window)
     missing = [number for number in range(len(found.calls)) if number not in found.answers]
-    if not missing or (context.limits.trailing_calls and window.run == len(window.messages)):
+    last = window.run == len(window.messages) and not window.followed
+    if not missing or (context.limits.trailing_calls and last):
         return
     answers = {at for at, _ in found.answers.values()}
     at = next((at for at in range(window.run, len(window.messages)) if at not in answers), len(window.messages))
-    if context.top_level_system or any(message.role is Role.USER and message.results for message in window.messages):
+    beside = any(message.role is Role.USER and message.results for message in window.messages)
+    if context.traits.results_inside or beside:
         at = window.run  # in front of whatever a user's message says beside its results
-    becomes = tuple(no_result(found.calls[number]) for number in missing)
-    yield Fix(at, at, becomes, "the call has no result", Effect.ADDS)
+    named = context.traits.names_results
+    invented = {n: no_result(found.calls[n], named=named) for n in missing if not found.calls[n].is_hosted}
+    yield from _told(window, found, missing)
+    if invented and answers and context.limits.results_in_order and context.traits.results_inside:
+        yield from arranged(window, found, invented, "the call has no result")
+    elif invented:
+        yield Fix(at, at, tuple(invented.values()), "the call has no result", Effect.ADDS)
+
+
+def _told(window: Window, found: Exchanges, missing: list[int]) -> Iterator[Fix]:
+    """Calls of tools that the provider defines: what these answer nobody can say in words, so the call is told."""
+    hosted = {id(found.calls[number]) for number in missing if found.calls[number].is_hosted}
+    for at, message in enumerate(window.messages[: window.run]):
+        if any(id(call) in hosted for call in message.calls):
+            words = CALL_NOTE + jsontext.dumps(message.native)
+            told = Message(Role.ASSISTANT, (Text(words),))
+            yield Fix(at, at + 1, (told,), "the call has no result", Effect.DEGRADES)
 
 
 RULE = Rule("TOOL007", "missing-tool-result", Symptom.PAIRING | Symptom.TURNS, find)

@@ -34,15 +34,16 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         native = message.native
         if not isinstance(native, dict):
             continue
-        if native.get("content") is not None:
+        filled = context.dialect.filled(native)
+        if filled is None:
             parts = tuple(map(_without_null, message.parts))
             if not is_unchanged(message.parts, parts):
                 yield Fix(at, at + 1, (replace(message, parts=parts),), "a result has no content")
             continue
         kind = "assistant+calls" if message.calls and message.role is Role.ASSISTANT else str(message.role)
         if kind in refused:
-            filled = context.dialect.read({**native, "content": ""})
-            becomes = Message(message.role, filled.parts, filled.native, message.spelling)
+            empty = context.dialect.read(filled)
+            becomes = Message(message.role, empty.parts, empty.native, message.spelling)
             yield Fix(at, at + 1, (becomes,), "the target wants a content")
 
 

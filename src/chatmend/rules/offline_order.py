@@ -46,7 +46,7 @@ def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
     policy, messages = context.policy, request.messages
     becomes = messages
     if policy.duplicates == "messages":
-        becomes = list(_without_repeats(becomes))
+        becomes = list(_without_repeats(becomes, context))
     if policy.late_results == "move":
         becomes = _returned(becomes, context)
     if policy.system == "hoist" and context.limits.system != "anywhere":
@@ -58,12 +58,17 @@ def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
     return replace(request, messages=becomes), [change]
 
 
-def _without_repeats(messages: _Messages) -> Iterator[Any]:
+def _without_repeats(messages: _Messages, context: Context) -> Iterator[Any]:
     previous: object = None
     for message in messages:
-        if message != previous or not isinstance(message, dict):
+        if message != previous or not isinstance(message, dict) or _is_idless(context.dialect.read(message)):
             yield message
         previous = message
+
+
+def _is_idless(message: Message) -> bool:
+    """Whether a message holds a call or result that no id tells from another that says the same."""
+    return any(call.id is None for call in message.calls) or any(not result.call_id for result in message.results)
 
 
 def _hoisted(messages: _Messages, context: Context) -> _Messages:
@@ -75,14 +80,15 @@ def _hoisted(messages: _Messages, context: Context) -> _Messages:
 def _returned(messages: _Messages, context: Context) -> _Messages:
     """Each result message that comes after its call's window, moved behind the call that nobody answered."""
     read = [context.dialect.read(message) for message in messages]
+    ends = _ends(read)
     open_calls: dict[str, list[int]] = {}
     behind: dict[int, list[int]] = {}
     moved: set[int] = set()
     for at, message in enumerate(read):
         for call in message.calls if message.is_assistant else ():
-            open_calls.setdefault(identity(call.id), []).append(at)
+            open_calls.setdefault(identity(call.id), []).append(ends[at])
         for result in message.results:
-            waiting = open_calls.get(identity(result.call_id))
+            waiting = open_calls.get(identity(result.call_id)) if result.call_id not in (None, "") else None
             if waiting:
                 source = waiting.pop(0)
                 if _only_result(message) and any(m.is_assistant for m in read[source + 1 : at]):
@@ -94,6 +100,15 @@ def _returned(messages: _Messages, context: Context) -> _Messages:
             out.append(native)
         out += [messages[late] for late in behind.get(at, ())]
     return out
+
+
+def _ends(read: list[Message]) -> list[int]:
+    """For each message the last one of its run of the assistant's: results stand behind the whole of it."""
+    ends = list(range(len(read)))
+    for at in range(len(read) - 2, -1, -1):
+        if read[at].is_assistant and read[at + 1].is_assistant:
+            ends[at] = ends[at + 1]
+    return ends
 
 
 def _only_result(message: Message) -> bool:

@@ -22,7 +22,7 @@ from chatmend.changes import Effect
 from chatmend.rules.exchanges import match
 from chatmend.rules.rule import Context, Rule
 from chatmend.rules.stray_notes import tell
-from chatmend.transcript import ToolResult
+from chatmend.transcript import Message, ToolResult
 from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
@@ -38,11 +38,23 @@ def was_called(window: Window, place: Place, memory: Memory) -> bool:
     return isinstance(part, ToolResult) and isinstance(part.call_id, str) and part.call_id in memory.call_ids
 
 
+def strays(window: Window, memory: Memory, *, called: bool) -> list[Place]:
+    """Results of no call of this window; none where their calls may be stored at the provider."""
+    if memory.elsewhere or any(map(_refers, window.messages)):
+        return []
+    return [place for place in match(window).strays if was_called(window, place, memory) is called]
+
+
+def _refers(message: Message) -> bool:
+    """Whether an entry only names one that the provider stores: it may be a call."""
+    return isinstance(message.native, dict) and message.native.get("type") == "item_reference"
+
+
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Results of calls that never were."""
     if not context.limits.pairing:
         return iter(())
-    places = [place for place in match(window).strays if not was_called(window, place, memory)]
+    places = strays(window, memory, called=False)
     if context.policy.orphans == "drop":
         return tell(window, places, frozenset(places), "its call is not in the transcript", Effect.DROPS)
     return tell(window, places, frozenset(), "its call is not in the transcript", Effect.DEGRADES)

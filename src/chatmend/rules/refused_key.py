@@ -21,11 +21,13 @@ from typing import TYPE_CHECKING
 from chatmend.changes import Effect, Fix
 from chatmend.jsontext import strings
 from chatmend.rules.rule import Context, Rule
-from chatmend.transcript import Message, Role, Text, place_of
+from chatmend.transcript import Message, Part, Role, Text, ToolResult, is_unchanged, place_of
 from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from chatmend.targets import Limits
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -38,10 +40,12 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             continue
         keys = frozenset(k for k in message.native if _is_refused(k, context))
         named = "name" in message.native and not _name_is_taken(message, context)
-        if not keys and not named:
+        parts = tuple(_bare(part, message, limits) for part in message.parts)
+        if not keys and not named and is_unchanged(message.parts, parts):
             continue
-        parts = message.parts
         said = any(True for key in keys for _ in strings(message.native[key]) if str(key)[:1] != "_")
+        said = said or any(map(_says_more, message.parts, parts))
+        message = replace(message, parts=parts)  # noqa: PLW2901 - the same message, its parts without such keys
         if named:
             keys |= {"name"}
             parts = _introduced(message)
@@ -51,6 +55,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             parts = (replace(message.results[0], name=None),)
         effect = Effect.DROPS if said else Effect.RESHAPES
         listed = ", ".join(sorted({k if k in limits.refused_keys or k == "name" else "an unknown key" for k in keys}))
+        listed = listed or "a key of a part"
         yield Fix(at, at + 1, (replace(message, parts=parts, without=keys),), f"the target refuses: {listed}", effect)
 
 
@@ -58,12 +63,36 @@ def _is_refused(key: object, context: Context) -> bool:
     limits = context.limits
     if not isinstance(key, str) or key[:1] == "_" or key in limits.refused_keys:
         return True
-    return limits.known_keys is not None and key not in limits.known_keys and key not in context.dialect.OWN_KEYS
+    return limits.known_keys is not None and key not in limits.known_keys and key not in context.traits.own_keys
+
+
+def _bare(part: Part, message: Message, limits: Limits) -> Part:
+    """The part without keys that the target refuses in parts."""
+    known, refused, native = limits.part_keys, limits.refused_part_keys, part.native
+    if isinstance(part, ToolResult) and not part.is_hosted and refused:
+        content = tuple(_bare(inner, message, limits) for inner in part.content)
+        part = part if is_unchanged(part.content, content) else replace(part, content=content)
+    if (known is None and not refused) or not isinstance(native, dict) or native is message.native:
+        return part
+    kept = {key: value for key, value in native.items() if key not in refused and (known is None or key in known)}
+    return part if len(kept) == len(native) else replace(part, native=kept)
+
+
+def _says_more(old: Part, new: Part) -> bool:
+    """Whether a part had words under a key that is gone."""
+    if isinstance(old, ToolResult) and isinstance(new, ToolResult) and any(map(_says_more, old.content, new.content)):
+        return True
+    before, after = old.native, new.native
+    if not isinstance(before, dict) or not isinstance(after, dict):
+        return False
+    return any(True for key in before if key not in after for _ in strings(before[key]))
 
 
 def _name_is_taken(message: Message, context: Context) -> bool:
     limits, name = context.limits, message.native["name"] if isinstance(message.native, dict) else None
-    if context.top_level_system or (limits.message_name is not None and message.role not in limits.message_name):
+    if any(part.native is message.native for part in message.calls):
+        return True
+    if context.traits.results_inside or (limits.message_name is not None and message.role not in limits.message_name):
         return False
     if not isinstance(name, str):
         return False

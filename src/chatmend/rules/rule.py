@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from chatmend.changes import Change, Fix
-    from chatmend.dialects import Dialect
+    from chatmend.dialects import Dialect, Traits
     from chatmend.images.recompressor import Recompressor
     from chatmend.targets.limits import Limits
     from chatmend.windows import Memory, Window
@@ -32,9 +32,9 @@ class Context:
     """Whether tools are declared."""
 
     @property
-    def top_level_system(self) -> bool:
-        """Whether the dialect keeps the system prompt beside the messages."""
-        return self.dialect.NAME == "anthropic_messages"
+    def traits(self) -> Traits:
+        """How the dialect arranges what every dialect has."""
+        return self.dialect.TRAITS
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,9 +28,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Fix
+from chatmend.rules.late_tool_result import trimmed
 from chatmend.rules.merging import merge
 from chatmend.rules.rule import Context, Rule
-from chatmend.transcript import ToolCall
+from chatmend.transcript import Message, ToolCall
 from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
@@ -46,9 +47,19 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     first = next((at for at, message in enumerate(said) if message.calls), run)
     if first >= run - 1:
         return
+    if context.traits.items:
+        if limits.calls_last:
+            yield from _calls_last(window, said)
+        return
     words_behind = any(not isinstance(part, ToolCall) for message in said[first + 1 :] for part in message.parts)
-    if not limits.folds_turns or (words_behind and not context.top_level_system):
+    if not limits.folds_turns or (words_behind and not context.traits.results_inside):
         yield Fix(first, run, (merge(said[first:]),), "calls stand before another message of the same turn")
+
+
+def _calls_last(window: Window, said: list[Message]) -> Iterator[Fix]:
+    """Entries of their own are not merged: the calls move behind the words."""
+    ordered = [*(m for m in said if not m.calls), *(m for m in said if m.calls)]
+    yield from trimmed(window, (*ordered, *window.messages[len(said) :]), "words stand behind calls of the same turn")
 
 
 RULE = Rule("TURN001", "split-assistant-turn", Symptom.TURNS | Symptom.PAIRING, find)

@@ -15,7 +15,12 @@ if TYPE_CHECKING:
 
     from chatmend.windows import Place, Window
 
-_OF_A_RESULT = frozenset({"role", "content", "name", "tool_call_id", "tool_calls", "cache_control"})
+_OF_A_RESULT = frozenset(
+    {
+        "role", "content", "name", "tool_call_id", "tool_calls", "cache_control", "parts",
+        "type", "call_id", "output", "id", "status",
+    }
+)  # fmt: skip
 
 
 def tell(window: Window, places: Iterable[Place], dropped: frozenset[Place], why: str, effect: Effect) -> Iterator[Fix]:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Single results that stand out of order."""
-    if not context.limits.results_in_order or context.top_level_system:
+    if not context.limits.results_in_order or context.traits.results_inside:
         return iter(())
     number_of = {at: number for number, (at, _) in match(window).answers.items()}
     answers = [at for at in sorted(number_of) if at >= window.run]

@@ -53,7 +53,7 @@ def _declaration(messages: list[Any], context: Context) -> list[dict[str, Any]]:
         call.name for native in messages for call in context.dialect.read(native).calls if isinstance(call.name, str)
     )
     schema = {"type": "object", "properties": {}}
-    if context.top_level_system:
+    if context.traits.results_inside:
         return [{"name": name, "input_schema": schema} for name in names]
     return [{"type": "function", "function": {"name": name, "parameters": schema}} for name in names]
 

@@ -21,8 +21,9 @@ from chatmend import jsontext
 from chatmend.changes import Effect, Fix
 from chatmend.dialects.content import TEXTS
 from chatmend.dialects.pictures import is_held
+from chatmend.placeholders import CONTINUED
 from chatmend.rules.rule import Context, Rule
-from chatmend.transcript import Media, Message, Opaque, Part, Text, Thinking, ToolResult, is_unchanged
+from chatmend.transcript import Media, Message, Opaque, Part, Role, Text, Thinking, ToolResult, is_unchanged, place_of
 from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
@@ -33,38 +34,77 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Parts without a type, or with one that is not known."""
     if context.limits.roles is None:
         return
+    moved: list[Part] = []
     for at, message in enumerate(window.messages):
-        listed = isinstance(message.native, dict) and isinstance(message.native.get("content"), list)
+        if at == window.run and moved:
+            yield _shown(window, moved)
+            moved = []
+        listed = isinstance(message.native, dict) and any(
+            isinstance(message.native.get(key), list) for key in context.traits.content_keys
+        )
         known = _known(message, context)
-        parts = tuple(_readable(part, known, context, listed=listed) for part in message.parts)
+        parts = tuple(
+            part if _is_entry(part, message) else _readable(part, known, context, listed=listed)
+            for part in message.parts
+        )
         changed = [(old, new) for old, new in zip(message.parts, parts, strict=True) if old is not new]
-        if changed:
+        if at < window.run and (strange := [part for part in parts if _is_misplaced(part, known, context)]):
+            moved += strange
+            parts = tuple(part for part in parts if not any(part is other for other in strange)) or (Text(CONTINUED),)
+        if not is_unchanged(message.parts, parts):
             kept = all(isinstance(old, Text) for old, _ in changed)
-            effect = Effect.RESHAPES if kept else Effect.DEGRADES
+            effect = Effect.DEGRADES if not kept else Effect.ADDS if _is_new(parts) else Effect.RESHAPES
             yield Fix(at, at + 1, (replace(message, parts=parts),), "the target cannot read the part", effect)
+    if moved:
+        yield _shown(window, moved)
+
+
+def _is_entry(part: Part, message: Message) -> bool:
+    """Whether a part is its whole message: an entry whose type was judged before."""
+    return isinstance(part, Opaque) and part.native is message.native
+
+
+def _is_new(parts: tuple[Part, ...]) -> bool:
+    return len(parts) == 1 and isinstance(parts[0], Text) and parts[0].native is None and parts[0].text == CONTINUED
+
+
+def _shown(window: Window, media: list[Part]) -> Fix:
+    why = "the target takes no media from the assistant"
+    return Fix(window.run, window.run, (Message(Role.USER, tuple(media)),), why)
 
 
 def _known(message: Message, context: Context) -> frozenset[str] | None:
-    """The types that may stand in a message; None: any. What the model itself wrote it may read again."""
-    if not context.top_level_system:
+    """The types that may stand in a message; None: any."""
+    if not context.traits.types_by_role:
         return context.limits.part_types
-    return None if message.is_assistant else context.limits.block_types
+    return context.limits.said_types if message.is_assistant else context.limits.block_types
+
+
+def _is_misplaced(part: Part, known: frozenset[str] | None, context: Context) -> bool:
+    """Whether the assistant's words hold media that only a user may send."""
+    if not context.traits.types_by_role or not isinstance(part, Media) or known is None:
+        return False
+    kind = context.dialect.kind_of(part.native)
+    return kind not in known and kind in (context.limits.block_types or ())
 
 
 def _readable(part: Part, known: frozenset[str] | None, context: Context, *, listed: bool) -> Part:
     limits, native = context.limits, getattr(part, "native", None)
     if isinstance(part, ToolResult):
-        inner = isinstance(part.native, dict) and isinstance(part.native.get("content"), list)
+        if context.traits.names_results or part.is_hosted:
+            return part
+        held = part.native if isinstance(part.native, dict) else {}
+        inner = any(isinstance(held.get(key), list) for key in context.traits.content_keys)
         content = tuple(_readable(p, known, context, listed=inner) for p in part.content)
         same = is_unchanged(part.content, content)
         return part if same else replace(part, content=content)
-    kind = native.get("type") if isinstance(native, dict) else None
+    kind = context.dialect.kind_of(native)
     if isinstance(part, Text):
         if isinstance(native, str):
             return Text(part.text, {"type": "text", "text": ""}) if listed and not limits.bare_strings else part
         if not isinstance(native, dict) or (isinstance(kind, str) and (known is None or kind in known)):
             return part
-        if kind is None:
+        if kind is None and (known is None or "text" in known):
             return (
                 part if limits.typeless_parts and "type" not in native else Text(part.text, {**native, "type": "text"})
             )
@@ -72,8 +112,10 @@ def _readable(part: Part, known: frozenset[str] | None, context: Context, *, lis
     if isinstance(part, Media) and kind == "image_url" and isinstance(native, dict) and not is_held(native):
         return _told(part)
     if isinstance(part, Media | Thinking):
-        typeless = isinstance(native, dict) and "type" not in native and limits.typeless_parts
-        return part if typeless or not isinstance(native, dict) or known is None or kind in known else _told(part)
+        own = place_of(part) == "own"
+        fits = own or not isinstance(native, dict) or known is None or kind in known
+        fits = fits or (isinstance(native, dict) and kind is None and "type" not in native and limits.typeless_parts)
+        return part if fits or _is_misplaced(part, known, context) else _told(part)
     if isinstance(part, Opaque) and not _may_stay(native, known, context):
         return _told(part)
     return part
@@ -83,9 +125,9 @@ def _may_stay(native: object, known: frozenset[str] | None, context: Context) ->
     """Whether something that we cannot read may be one that the target can."""
     if not isinstance(native, dict):
         return False
-    if native and "type" not in native:
+    kind = context.dialect.kind_of(native)
+    if native and kind is None and "type" not in native:
         return context.limits.typeless_parts
-    kind = native.get("type")
     return isinstance(kind, str) and bool(kind) and kind not in TEXTS and (known is None or kind in known)
 
 

@@ -41,16 +41,16 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         if (
             spelling == message.role
             and message.role in roles
-            and not (message.role is Role.TOOL and context.top_level_system)
+            and not (message.role is Role.TOOL and context.traits.results_inside)
         ):
             continue
-        if spelling == "function" and message.role is Role.TOOL and not context.top_level_system:
+        if spelling == "function" and message.role is Role.TOOL and not context.traits.results_inside:
             native = message.native if isinstance(message.native, dict) else {}
             if isinstance(native.get("name"), str) or not context.limits.legacy_functions:
                 continue
             spelling = None
         role = message.role if message.role in roles or not message.is_system else Role.SYSTEM
-        if role is Role.TOOL and context.top_level_system:
+        if role is Role.TOOL and context.traits.results_inside:
             role = Role.USER
         elif role is Role.TOOL and "tool" not in roles:
             continue

@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend import jsontext
-from chatmend.changes import Fix
+from chatmend.changes import Effect, Fix
 from chatmend.rules.rule import Context, Rule
 from chatmend.transcript import Message, Opaque, Part, Role, Text, ToolResult
 from chatmend.windows import Memory, Symptom, Window
@@ -32,34 +32,51 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         return
     for at, message in enumerate(window.messages):
         if not isinstance(message.native, dict):
-            words = tuple(_readable(part, message.native) for part in message.parts)
+            words = tuple(_words(part) if _is(part, message.native) else part for part in message.parts)
             yield Fix(at, at + 1, (Message(Role.USER, words),), "the message is no object")
-        elif any(_is_whole(part, message.native) for part in message.parts):
-            words = tuple(_readable(part, message.native.get("content")) for part in message.parts)
-            bare = {key: value for key, value in message.native.items() if key != "content"}
+        elif _is_unknown_item(message, context):
+            words = (Text(jsontext.dumps(message.native)),)
+            yield Fix(at, at + 1, (Message(Role.USER, words),), "the target knows no such entry", Effect.DEGRADES)
+        elif any(_is_whole(part, message.native, context.traits.content_keys) for part in message.parts):
+            keys = context.traits.content_keys
+            words = tuple(_readable(part, message.native, keys) for part in message.parts)
+            bare = {key: value for key, value in message.native.items() if key not in keys}
             yield Fix(at, at + 1, (replace(message, parts=words, native=bare),), "the content is no text and no list")
 
 
-def _is_whole(part: Part, native: dict[str, object]) -> bool:
-    if isinstance(part, ToolResult):
-        inner = native.get("content") if part.native is native else _inner(part.native)
-        return any(isinstance(p, Opaque) and p.native is inner for p in part.content)
-    return isinstance(part, Opaque) and part.native is native.get("content")
+def _is_unknown_item(message: Message, context: Context) -> bool:
+    """Whether an entry is of a type that the target does not know."""
+    known, native = context.limits.item_types, message.native
+    kind = native.get("type") if isinstance(native, dict) else None
+    opaque = len(message.parts) == 1 and isinstance(message.parts[0], Opaque) and message.parts[0].native is native
+    return known is not None and opaque and not (isinstance(kind, str) and kind in known)
 
 
-def _inner(native: object) -> object:
-    return native.get("content") if isinstance(native, dict) else None
+def _is_whole(part: Part, native: dict[str, object], keys: tuple[str, ...]) -> bool:
+    """Whether a part is all that stands under the message's content, or under a result's."""
+    if isinstance(part, ToolResult) and not part.is_hosted:
+        held = part.native
+        return isinstance(held, dict) and any(_is_whole(inner, held, keys) for inner in part.content)
+    return isinstance(part, Opaque) and any(key in native and native[key] is part.native for key in keys)
 
 
-def _readable(part: Part, whole: object) -> Part:
-    if isinstance(part, ToolResult):
-        inner = _inner(part.native)
-        bare = {k: v for k, v in part.native.items() if k != "content"} if isinstance(part.native, dict) else None
-        content = tuple(_readable(p, inner) for p in part.content)
+def _readable(part: Part, native: dict[str, object], keys: tuple[str, ...]) -> Part:
+    if isinstance(part, ToolResult) and isinstance(part.native, dict):
+        held = part.native
+        content = tuple(_readable(inner, held, keys) for inner in part.content)
+        bare = {k: v for k, v in held.items() if k not in keys}
         return part if content == part.content else replace(part, content=content, native=bare)
-    if isinstance(part, Opaque) and part.native is whole:
-        return Text(jsontext.dumps(whole))
-    return part if not isinstance(part, Text) or part.native is not whole else Text(part.text)
+    if _is_whole(part, native, keys):
+        return _words(part)
+    return Text(part.text) if isinstance(part, Text) and any(part.native is native.get(key) for key in keys) else part
+
+
+def _is(part: Part, whole: object) -> bool:
+    return part.native is whole
+
+
+def _words(part: Part) -> Text:
+    return Text(part.text if isinstance(part, Text) else jsontext.dumps(part.native))
 
 
 RULE = Rule("MSG001", "unreadable-message", Symptom.UNREADABLE | Symptom.ROLE, find)

@@ -55,6 +55,8 @@ class Limits:
     """At most one call in a message."""
     call_id_required: bool = False
     """A call and its result must carry an id that is a non-empty string."""
+    optional_call_ids: bool = False
+    """A call may go without an id, but an id that is there must be a non-empty string."""
     call_id_pattern: str | None = None
     """Regular expression that a whole call id must match."""
     call_id_style: str = "any"
@@ -73,12 +75,18 @@ class Limits:
     """``tool_calls: []`` is taken."""
     legacy_functions: bool = True
     """``function_call`` and the role ``function`` are taken."""
+    result_names: bool = False
+    """A result must name its tool, and be an object."""
+    calls_last: bool = False
+    """Nothing of the assistant may stand between its calls and their results."""
 
     # Content
     empty_roles: frozenset[str] = frozenset()
     """Roles whose messages may not be empty (an assistant message with calls never is)."""
     blank_is_empty: bool = False
     """White space counts as empty: in messages of the roles above, and in parts where empty parts are refused."""
+    bare_is_empty: bool = False
+    """Only a message without any part counts as empty: one with an empty text is taken."""
     empty_parts: bool = True
     """Empty text parts are taken inside a list of parts."""
     null_content: frozenset[str] | None = None
@@ -89,7 +97,11 @@ class Limits:
     part_types: frozenset[str] | None = None
     """Types of content parts that are known; None: any."""
     block_types: frozenset[str] | None = None
-    """The same for a dialect of blocks, in user messages and tool results; what the model wrote is not asked."""
+    """The same for a dialect of blocks, in user messages and tool results."""
+    said_types: frozenset[str] | None = None
+    """The same in what the model wrote, in such a dialect; None: not asked."""
+    item_types: frozenset[str] | None = None
+    """Types of entries that are known, in a dialect where an entry has one; None: any."""
     typeless_parts: bool = True
     """A part without a type is taken."""
     bare_strings: bool = True
@@ -101,6 +113,12 @@ class Limits:
     """Keys that a message may have; None: any but those refused."""
     refused_keys: frozenset[str] = frozenset()
     """Keys of a message that are refused."""
+    part_keys: frozenset[str] | None = None
+    """The only keys of a content part that are taken; None: any."""
+    refused_part_keys: frozenset[str] = frozenset()
+    """Keys of a content part that are refused."""
+    item_ids: bool = False
+    """Entries have ids of their own, which must have their type's prefix and occur once."""
 
     # Thinking
     thinking: str = "any"
@@ -112,6 +130,11 @@ class Limits:
     reasoning_content: str = "any"
     """The key ``reasoning_content``: ``any``, ``required`` (on messages with calls, while thinking is on) or
     ``refused``."""
+    reasoning_items: str = "any"
+    """Entries of reasoning with an id: ``any``; ``followed`` (the entry that they led to must follow); ``required``
+    (and entries with an id of the same answer must have theirs)."""
+    empty_reasoning: bool = True
+    """An entry of reasoning with neither a summary nor encrypted content is taken."""
     thought_signatures: str = "any"
     """Gemini's signatures on calls: ``any``, ``base64`` (must decode), ``required`` (and must be there)."""
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from chatmend.errors import TargetError
 from chatmend.targets.image_limits import ImageLimits
 from chatmend.targets.limits import Limits
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 _OTHER = "other"
+_HOMES = {"openai_responses": "openai", "gemini_contents": "gemini"}
+"""Whose table holds for a dialect where a provider's own says nothing about it: who else speaks it copies its maker."""
 _FIELDS = {kind: frozenset(field.name for field in fields(kind)) for kind in (Limits, ImageLimits)}
 _Limits = TypeVar("_Limits", Limits, ImageLimits)
 
@@ -26,6 +31,13 @@ class Target:
     limits: Limits
     hygiene: Limits
     """What agent gateways keep to on this target, and no more."""
+    spoken: Mapping[str, tuple[Limits, Limits]] = field(default_factory=dict, hash=False)
+    """Both of these, for a dialect in which they differ."""
+
+    def limits_in(self, dialect: str, *, hygiene: bool = False) -> Limits:
+        """The limits that hold in a dialect."""
+        limits, clean = self.spoken.get(dialect, (self.limits, self.hygiene))
+        return clean if hygiene else limits
 
 
 @lru_cache(maxsize=256)
@@ -51,7 +63,8 @@ def resolve(name: str) -> Target:
         raise TargetError(message)
     table = table or _table(_OTHER)
     limits, hygiene = _limits(table, rest)
-    return Target(name, str(table["provider"]), rest, limits, hygiene)
+    spoken = {} if table["provider"] == _OTHER else {known: _in_dialect(table, rest, known) for known in _HOMES}
+    return Target(name, str(table["provider"]), rest, limits, hygiene, spoken)
 
 
 def known_providers() -> tuple[str, ...]:
@@ -91,16 +104,36 @@ def _by_model(name: str) -> dict[str, Any] | None:
     return next((t for t in _tables() if any(fnmatchcase(model, p) for p in t.get("models", ()))), None)
 
 
-def _limits(table: dict[str, Any], model: str) -> tuple[Limits, Limits]:
+def _in_dialect(table: dict[str, Any], model: str, dialect: str) -> tuple[Limits, Limits]:
+    """The limits of a model in a dialect: the table's own where it describes the dialect, those of its maker else."""
+    own = _limits(table, model, dialect)
+    if any(_describes(family, model, dialect) for family in table.get("family", ())):
+        return own
+    limits, hygiene = _limits(_table(_HOMES[dialect]), model, dialect)
+    return replace(limits, images=own[0].images), hygiene
+
+
+def _describes(family: dict[str, Any], model: str, dialect: str) -> bool:
+    if not _matches(family, model, dialect):
+        return False
+    like = _table(family["like"]).get("family", ()) if "like" in family else ()
+    return family.get("dialect") == dialect or any(_describes(inner, model, dialect) for inner in like)
+
+
+def _matches(family: dict[str, Any], model: str, dialect: str) -> bool:
+    spoken: str = family.get("dialect", dialect)
+    return spoken == dialect and any(fnmatchcase(model.lower(), pattern) for pattern in family["match"])
+
+
+def _limits(table: dict[str, Any], model: str, dialect: str = "") -> tuple[Limits, Limits]:
     """The limits of a model, and its hygiene: the table's own, then each family that the model belongs to."""
     limits = lay_over(Limits(images=lay_over(ImageLimits(), table.get("images", {}))), table.get("limits", {}))
     hygiene = lay_over(Limits(), table.get("hygiene", {}))
     for family in table.get("family", ()):
-        found = next((p for p in family["match"] if fnmatchcase(model.lower(), p)), None)
-        if found is None:
+        if not _matches(family, model, dialect):
             continue
         if "like" in family:
-            limits, hygiene = _limits(_table(family["like"]), model.rsplit("/", 1)[-1])
+            limits, hygiene = _limits(_table(family["like"]), model.rsplit("/", 1)[-1], dialect)
         limits = lay_over(limits, family.get("limits", {}))
         limits = replace(limits, images=lay_over(limits.images, family.get("images", {})))
         hygiene = lay_over(hygiene, family.get("hygiene", {}))

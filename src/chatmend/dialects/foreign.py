@@ -1,0 +1,110 @@
+"""Messages of another dialect among those of this one: frameworks that convert histories leave some as they were."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+from chatmend import jsontext
+from chatmend.dialects import anthropic_messages, openai_chat
+from chatmend.jsontext import is_same
+from chatmend.placeholders import CALL_NOTE, note
+from chatmend.transcript import Message, Part, Role, Text, Thinking, ToolCall, ToolResult
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_Exchanged = TypeVar("_Exchanged", ToolCall, ToolResult)
+__all__ = ["has_blocks", "is_chat", "is_same", "is_same_message", "items", "read", "rest", "told"]
+
+
+def is_chat(native: dict[str, object]) -> bool:
+    """Whether a message has what only Chat Completions have: calls or an answered call under keys of their own."""
+    return native.get("role") in ("tool", "function") or any(
+        key in native for key in ("tool_calls", "tool_call_id", "function_call", "thinking_blocks", "reasoning_content")
+    )
+
+
+def has_blocks(native: dict[str, object]) -> bool:
+    """Whether a message holds blocks that only Anthropic's Messages have."""
+    return anthropic_messages.speaks(native)
+
+
+def read(native: dict[str, object]) -> Message:
+    """A message of one of these dialects; its spelling is never one of another dialect's own."""
+    message = openai_chat.read(native) if is_chat(native) else anthropic_messages.read(native)
+    return replace(message, spelling=None)
+
+
+def is_same_message(one: Message, other: Message) -> bool:
+    """Whether two messages are the same, however deep what they hold is nested."""
+    if one.native is not other.native or one.without != other.without:
+        return False
+    if (one.role, one.spelling, len(one.parts)) != (other.role, other.spelling, len(other.parts)):
+        return False
+    return all(is_same(part, twin) for part, twin in zip(one.parts, other.parts, strict=True))
+
+
+def rest(message: Message) -> dict[str, object]:
+    """The keys of a foreign message that its parts do not hold."""
+    native = message.native if isinstance(message.native, dict) else {}
+    held = {"role", "content", "type"}
+    held |= {"name", "tool_call_id"} if message.role is Role.TOOL else set()
+    held |= {"tool_calls"} if isinstance(native.get("tool_calls"), list) and message.calls else set()
+    held |= {"function_call"} if isinstance(native.get("function_call"), dict) else set()
+    if message.is_assistant:
+        held |= {"thinking_blocks"} if isinstance(native.get("thinking_blocks"), list) else set()
+        held |= {"reasoning_content"} if isinstance(native.get("reasoning_content"), str) else set()
+    return {key: value for key, value in native.items() if key not in held}
+
+
+def told(part: ToolCall | ToolResult) -> dict[str, object]:
+    """A call or result where none may stand, as words."""
+    words = CALL_NOTE + jsontext.dumps(part.native) if isinstance(part, ToolCall) else _note(part)
+    return {"type": "input_text", "text": words}
+
+
+def _note(result: ToolResult) -> str:
+    first = note(result)[0]
+    return first.text if isinstance(first, Text) else ""
+
+
+def items(message: Message) -> Iterator[Message]:
+    """The parts of a message as entries of their own: calls and results each, everything between them together.
+
+    Keys that we do not know go with the first entry.
+    """
+    said: list[Part] = []
+    keys = rest(message)
+    for part in message.parts:
+        own = isinstance(part, ToolResult) or (isinstance(part, ToolCall) and message.is_assistant)
+        if own and said:
+            yield Message(_speaker(message.role), tuple(said), keys)
+            said, keys = [], {}
+        if isinstance(part, ToolCall) and own:
+            yield Message(Role.ASSISTANT, (_entry(part, "function_call", keys),))
+        elif isinstance(part, ToolResult):
+            yield Message(Role.TOOL, (_entry(replace(part, name=None), "function_call_output", keys),))
+        else:
+            said.append(_word(part))
+            continue
+        keys = {}
+    if said or not message.parts:
+        yield Message(_speaker(message.role), tuple(said), keys)
+
+
+def _entry(part: _Exchanged, kind: str, keys: dict[str, object]) -> _Exchanged:
+    kind = {"function_call": "custom_tool_call"}.get(kind, kind) if part.kind == "custom" else kind
+    return replace(part, native={"type": kind, **keys} if keys else None, legacy=False)
+
+
+def _speaker(role: Role) -> Role:
+    return Role.USER if role is Role.TOOL else role
+
+
+def _word(part: Part) -> Part:
+    if isinstance(part, ToolCall):
+        return Text(CALL_NOTE + jsontext.dumps(part.native))
+    if isinstance(part, Thinking) and part.place == "reasoning_content":
+        return replace(part, place="content", native=None)
+    return part

@@ -1,0 +1,209 @@
+"""The scan of a window of Responses items: what is plainly clean is passed, anything else every rule looks at."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from chatmend.dialects.image_scan import image_check
+from chatmend.jsontext import is_sound, is_sound_json, is_sound_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from chatmend.dialects import Scan
+    from chatmend.targets.limits import Limits
+    from chatmend.transcript import Message
+    from chatmend.windows import Memory
+
+    Read = Callable[[Any], Message]
+
+DIRTY = ~0
+"""Every symptom: all rules look."""
+PREFIXES = {
+    "function_call": "fc", "custom_tool_call": "ctc", "reasoning": "rs", "message": "msg", "web_search_call": "ws",
+    "file_search_call": "fs", "code_interpreter_call": "ci", "mcp_call": "mcp", "mcp_list_tools": "mcpl",
+    "mcp_approval_request": "mcpr", "computer_call": "cu",
+}  # fmt: skip
+"""How the id of an entry begins, where it is known."""
+LONGEST_ID = 64
+SHAPES = ("input",)
+"""How an image stands in a part: see ``pictures.Picture``."""
+_MESSAGE = frozenset({"role", "content", "type", "id", "status", "phase"})
+_CALL = frozenset({"type", "call_id", "name", "arguments", "id", "status"})
+_OUTPUT = frozenset({"type", "call_id", "output", "id", "status"})
+_ROLES = frozenset({"user", "system", "developer"})
+
+
+def items_scanner(limits: Limits, read: Read) -> Scan:
+    """A scan for windows under these limits; ``read`` says whose an unusual item is."""
+    is_clean_message, is_clean_call = _message_check(limits), _call_check(limits)
+    pairing, ordered = limits.pairing, limits.results_in_order
+    calls_last, unique = limits.calls_last, limits.unique_call_ids == "request"
+    instructs, trailing = limits.system == "anywhere", limits.trailing_assistant == "accepted"
+
+    def scan(natives: Sequence[Any], start: int, memory: Memory) -> tuple[int, int, list[str]]:
+        at, dirty, followed, rest, last, thought = start, False, False, False, "", False
+        ids, answered, item_ids = list[str](), list[str](), list[object]()
+        waiting: dict[str, int] = {}
+        while at < len(natives):
+            native = natives[at]
+            role, kind = _side(native, read)
+            if role == "assistant":
+                if followed:
+                    break
+                last, thought = kind, thought or kind == "reasoning"
+                if kind == "function_call" and is_clean_call(native):
+                    ids.append(call_id := native["call_id"])
+                    waiting[call_id] = waiting.get(call_id, 0) + 1
+                elif kind == "message" and is_clean_message(native):
+                    dirty = dirty or (calls_last and bool(ids))
+                else:
+                    dirty = dirty or kind != "reasoning" or not _is_clean_reasoning(native, limits)
+            elif kind == "function_call_output":
+                followed, call_id = True, native.get("call_id")
+                if rest or not is_clean_message(native) or not waiting.get(call_id):
+                    dirty = True
+                else:
+                    waiting[call_id] -= 1
+                    answered.append(call_id)
+            else:
+                followed = rest = True
+                memory.has_user |= role == "user"
+                dirty = dirty or kind != "message" or not is_clean_message(native) or not (role == "user" or instructs)
+            if native.__class__ is dict and "id" in native:
+                item_ids.append(native["id"])
+            at += 1
+        open_calls = pairing and len(answered) != len(ids)
+        if dirty or open_calls or last == "reasoning" or (ordered and answered != ids) or not (followed or trailing):
+            return at, DIRTY, [*ids, *_other_ids(natives[start:at], ids)]
+        if len(set(ids)) < len(ids) or (unique and not memory.call_ids.isdisjoint(ids)):
+            return at, DIRTY, ids
+        if item_ids and not (thought or memory.has_reasoning) and limits.reasoning_items == "required":
+            return at, DIRTY, ids
+        if item_ids and limits.item_ids and not _are_clean_ids(natives[start:at], item_ids, memory):
+            return at, DIRTY, ids
+        return at, 0, ids
+
+    return scan
+
+
+def _other_ids(natives: Sequence[Any], ids: list[str]) -> list[str]:
+    """The ids of calls that are not clean: a result of a later window may name them all the same."""
+    calls = (n for n in natives if n.__class__ is dict and str(n.get("type", "")).endswith("_call"))
+    known = set(ids)
+    return [call_id for n in calls if isinstance(call_id := n.get("call_id"), str) and call_id not in known]
+
+
+def _side(native: Any, read: Read) -> tuple[str, str]:  # noqa: ANN401 - anything may stand here
+    """Whose an entry is (``assistant``, ``tool``, ``user``, ``system``), and its type; "" for one to be looked at."""
+    if native.__class__ is dict:
+        kind = native.get("type", "message")
+        if kind in ("function_call", "reasoning"):
+            return "assistant", kind
+        if kind == "function_call_output":
+            return "tool", kind
+        if kind == "message":
+            role = native.get("role")
+            if role == "user" or role == "assistant":  # noqa: PLR1714
+                return role, _plain(native)
+            if role == "system" or role == "developer":  # noqa: PLR1714
+                return "system", _plain(native)
+    message = read(native)
+    return ("assistant" if message.is_assistant else "system" if message.is_system else str(message.role)), ""
+
+
+def _plain(native: dict[str, Any]) -> str:
+    return "message" if _MESSAGE.issuperset(native) else ""
+
+
+def _message_check(limits: Limits) -> Callable[[dict[str, Any]], bool]:
+    told, said = limits.block_types, limits.said_types
+    refused = limits.refused_part_keys
+    empty = not limits.empty_roles and limits.empty_parts
+    is_clean_image = image_check(limits, SHAPES)
+
+    def is_clean_part(part: Any, role: str, known: frozenset[str] | None) -> bool:  # noqa: ANN401
+        if part.__class__ is not dict:
+            return False
+        kind = part.get("type")
+        if kind.__class__ is not str or not kind or (known is not None and kind not in known):
+            return False
+        if kind in ("text", "input_text", "output_text"):
+            text = part.get("text")
+            if text.__class__ is not str or not is_sound(text) or not (empty or text.strip()):
+                return False
+            if len(part) == 2:  # noqa: PLR2004 - type and text
+                return True
+        return refused.isdisjoint(part) and is_clean_image(part, role) and is_sound_value(part)
+
+    def is_clean(native: dict[str, Any]) -> bool:
+        key = "output" if "output" in native else "content"
+        content = native.get(key)
+        if native.get("status", "") is None:
+            return False
+        if key == "output" and (not _OUTPUT.issuperset(native) or native.get("call_id").__class__ is not str):
+            return False
+        if content.__class__ is str:
+            return is_sound(content) and bool(empty or content.strip())
+        if content.__class__ is not list or not (empty or content):
+            return False
+        role = "tool" if key == "output" else str(native.get("role"))
+        known = said if role == "assistant" else told
+        return all(is_clean_part(part, role, known) for part in content)
+
+    return is_clean
+
+
+def _call_check(limits: Limits) -> Callable[[dict[str, Any]], bool]:
+    longest = limits.max_call_id_length or 1 << 30
+    named = re.compile(limits.tool_name_pattern).fullmatch if limits.tool_name_pattern else None
+    shaped = re.compile(limits.call_id_pattern).fullmatch if limits.call_id_pattern else None
+    takes_text = limits.arguments in ("any", "text")
+
+    def is_clean(native: dict[str, Any]) -> bool:
+        call_id, name, text = native.get("call_id"), native.get("name"), native.get("arguments")
+        if call_id.__class__ is not str or name.__class__ is not str or text.__class__ is not str:
+            return False
+        if (
+            not _CALL.issuperset(native)
+            or native.get("status", "") is None
+            or not call_id
+            or len(call_id) > longest
+            or not call_id.isascii()
+        ):
+            return False
+        if not name or (named and not named(name)) or (shaped and not shaped(call_id)):
+            return False
+        return takes_text and is_sound(name) and is_sound_json(text)
+
+    return is_clean
+
+
+def _is_clean_reasoning(native: dict[str, Any], limits: Limits) -> bool:
+    if not limits.empty_reasoning and not native.get("summary") and not native.get("encrypted_content"):
+        return False
+    keys = ("type", "id", "summary", "content", "encrypted_content", "status")
+    if (
+        any(key not in keys for key in native)
+        or native.get("status", "") is None
+        or not isinstance(native.get("summary"), list)
+    ):
+        return False
+    return is_sound_value(native)
+
+
+def _are_clean_ids(natives: Sequence[Any], ids: list[object], memory: Memory) -> bool:
+    if not all(is_legal_id(native) for native in natives):
+        return False
+    return len(set(ids)) == len(ids) and memory.item_ids.isdisjoint(ids)
+
+
+def is_legal_id(native: dict[str, Any]) -> bool:
+    """Whether an entry has no id, or one that is spelled as its type's are."""
+    if "id" not in native:
+        return True
+    item_id, kind = native["id"], native.get("type", "message")
+    if not isinstance(item_id, str) or not item_id or len(item_id) > LONGEST_ID:
+        return False
+    return not isinstance(kind, str) or item_id.startswith(PREFIXES.get(kind, ""))

@@ -1,0 +1,53 @@
+"""An entry with an id that is not one of its type, is too long, or occurred before.
+
+Why: ``Invalid 'input[3].id': 'call_1'. Expected an ID that begins with 'fc'.`` and ``Duplicate item found with id rs_x.
+Remove duplicate items from your input and try again.`` (OpenAI Responses). Converters put the call's id there, or that of
+another provider.
+
+Repair: the id goes; the entry is sent as a plain one. Calls and results are matched by ``call_id``, which stays. A
+``status`` of null goes too.
+
+Before: ``{"type": "function_call", "id": "call_1", "call_id": "call_1", "name": "f", "arguments": "{}"}``
+After: ``{"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"}``
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from chatmend.changes import Fix
+from chatmend.dialects.responses_scan import is_legal_id
+from chatmend.rules.rule import Context, Rule
+from chatmend.windows import Memory, Symptom, Window
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_NEEDS_ONE = frozenset({"item_reference", "image_generation_call", "local_shell_call_output"})
+"""Entries that are nothing without their id."""
+
+
+def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
+    """Ids to be left out."""
+    if not context.limits.item_ids:
+        return
+    seen: set[str] = set()
+    for at, message in enumerate(window.messages):
+        native = message.native if isinstance(message.native, dict) else {}
+        kind = native.get("type")
+        if isinstance(kind, str) and kind in _NEEDS_ONE:
+            continue
+        item_id = native.get("id")
+        fresh = isinstance(item_id, str) and item_id not in seen and item_id not in memory.item_ids
+        if isinstance(item_id, str):
+            seen.add(item_id)
+        wrong = "id" in native and not (fresh and is_legal_id(native))
+        without = {"id"} if wrong else set()
+        without |= {"status"} if ("status" in native and (native["status"] is None or wrong)) else set()
+        if without:
+            becomes = replace(message, without=frozenset(without))
+            yield Fix(at, at + 1, (becomes,), "the entry's id is none of its type, or is taken")
+
+
+RULE = Rule("ITEM001", "invalid-item-id", Symptom.IDS, find)

@@ -1,0 +1,216 @@
+"""Gemini contents: what must stay as it is first, then what is mended, and how."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import chatmend
+from chatmend.dialects import DIALECTS, recognise
+from chatmend.placeholders import NO_RESULT, NOTE, SYSTEM_NOTE
+from tests.corpus import PIXEL
+from tests.judges import judge
+
+FLASH, PRO3, VERTEX = "gemini/gemini-2.5-flash", "gemini/gemini-3-pro-preview", "vertex_ai/gemini-2.5-pro"
+SIGNED = "c2lnbmVkIGJ5IGdlbWluaQ=="
+
+
+def user(*parts: Any) -> dict[str, Any]:
+    return {"role": "user", "parts": [{"text": part} if isinstance(part, str) else part for part in parts]}
+
+
+def model(*parts: Any) -> dict[str, Any]:
+    return {**user(*parts), "role": "model"}
+
+
+def call(name: str = "weather", **more: Any) -> dict[str, Any]:
+    return {"functionCall": {"name": name, "args": {"city": "Oslo"}, **more}, "thoughtSignature": SIGNED}
+
+
+def answer(text: str, name: str = "weather", **more: Any) -> dict[str, Any]:
+    return {"functionResponse": {"name": name, "response": {"output": text}, **more}}
+
+
+def repaired(contents: list[Any], target: str = FLASH, **choices: Any) -> list[Any]:
+    """What is sent, accepted by code that is not ours, and the same again when repaired again."""
+    done = chatmend.repair(contents, target, dialect="gemini_contents", **choices)
+    assert judge("gemini_contents", target, done.messages, system=done.system) == []
+    assert chatmend.replay(contents, done.changes) == done.messages
+    again = chatmend.repair(done.messages, target, dialect="gemini_contents", system=done.system, **choices)
+    assert again.messages is done.messages
+    return done.messages
+
+
+@pytest.mark.parametrize("target", [FLASH, PRO3, VERTEX, "other"])
+def test_a_whole_conversation_comes_back_as_the_very_same_list(target: str) -> None:
+    thought = {"thought": True, "text": "I ask.", "thoughtSignature": SIGNED}
+    contents = [
+        user("Oslo?", {"inlineData": {"mimeType": "image/png", "data": PIXEL}}),
+        model(thought, "Let me look.", call(), {"functionCall": {"name": "now", "args": {}}}),
+        user(answer("21"), answer("noon", "now"), "and quick!"),
+        model({"text": "21.", "thoughtSignature": SIGNED}),
+        user("Thanks"),
+        user("Really"),
+    ]
+    done = chatmend.repair(contents, target)
+    assert (done.messages is contents, done.changes) == (True, ()), done.report()
+
+
+@pytest.mark.parametrize(
+    "contents",
+    [
+        [user("q"), model(call()), {**user(answer("21")), "role": "function"}],
+        [user("q"), model(call()), user(answer("21", "4a6dd8c7-any-name"))],
+        [user("q"), {"role": "model", "parts": {"text": "a part alone"}}, user("r")],
+        [
+            user("q"),
+            model({"function_call": {"name": "f", "args": {}}}),
+            user({"function_response": {"name": "f", "response": {}}}),
+        ],
+        [user("q"), model(call(), call()), user(answer("1")), user(answer("2")), user("more")],
+        [user("q"), model({"thought": True, "thoughtSignature": SIGNED}, ""), user("")],
+        [
+            user("q"),
+            model({"thoughtSignature": "CvgCAb4-9vup_w", "functionCall": {"name": "f", "args": {}}}),
+            user(answer("1", "f")),
+        ],
+    ],
+)
+def test_what_google_was_seen_to_accept_is_not_touched(contents: list[Any]) -> None:
+    assert chatmend.repair(contents, FLASH).messages is contents
+
+
+def test_every_content_is_written_as_the_very_object_that_was_read() -> None:
+    dialect = DIALECTS["gemini_contents"]
+    contents = [
+        user("a", {}, 3, None, {"functionCall": 1}, {"text": "b", "bogus": [1]}, answer("x"), {"executableCode": {}}),
+        {"role": "model"},
+        {"role": 7, "parts": "x"},
+        {"parts": [[]]},
+        {"role": "assistant", "content": "chat"},
+        {"role": "tool", "tool_call_id": "a", "content": None},
+    ]
+    assert all(dialect.write(dialect.read(content)) is content for content in contents)
+
+
+def test_the_dialect_is_recognised_by_its_parts() -> None:
+    assert recognise([user("a")]).NAME == "gemini_contents"
+    assert recognise([{"role": "user", "content": [{"type": "text", "text": "x"}]}]).NAME == "openai_chat"
+
+
+def test_a_clean_body_comes_back_as_the_very_same_dict() -> None:
+    body = {"contents": [user("hi")], "systemInstruction": {"parts": [{"text": "s"}]}, "generationConfig": {}}
+    assert chatmend.repair_request(body, FLASH).body is body
+
+
+@pytest.mark.parametrize("key", ["systemInstruction", "system_instruction"])
+def test_a_system_content_at_the_front_joins_the_system_instruction(key: str) -> None:
+    own = {"role": "user", "parts": [{"text": "Be kind."}]}
+    body = {"contents": [{"role": "system", "parts": [{"text": "Be brief."}]}, user("hi")], key: own}
+    sent = chatmend.repair_request(body, FLASH).body
+    assert sent == {"contents": [user("hi")], key: {**own, "parts": [{"text": "Be kind."}, {"text": "Be brief."}]}}
+    assert own["parts"] == [{"text": "Be kind."}]
+
+
+def test_a_system_content_in_mid_conversation_is_told_in_place() -> None:
+    sent = repaired([user("a"), model("b"), {"role": "system", "parts": [{"text": "new rule"}]}, user("c")])
+    assert sent[2] == user(f"{SYSTEM_NOTE}new rule")
+
+
+def test_a_model_without_system_instructions_gets_them_told() -> None:
+    done = chatmend.repair([{"role": "system", "parts": [{"text": "s"}]}, user("hi")], "gemini/gemma-3-27b-it")
+    assert (done.system, done.messages) == (None, [user(f"{SYSTEM_NOTE}s"), user("hi")])
+
+
+def test_a_call_without_a_response_gets_one_of_its_name() -> None:
+    sent = repaired([user("q"), model(call(), call("now")), user("go on")])
+    assert [part["functionResponse"] for content in sent[2:4] for part in content["parts"]] == [
+        {"name": "weather", "response": {"output": NO_RESULT}},
+        {"name": "now", "response": {"output": NO_RESULT}},
+    ]
+
+
+def test_a_missing_response_takes_its_place_among_those_that_are_there() -> None:
+    sent = repaired([user("q"), model(call(), call("now"), call()), user(answer("noon", "now"), answer("21"), "so?")])
+    said = [part["functionResponse"] for content in sent[2:] for part in content["parts"] if "text" not in part]
+    assert [(held["name"], held["response"]["output"]) for held in said] == [
+        ("weather", "21"),
+        ("now", "noon"),
+        ("weather", NO_RESULT),
+    ]
+
+
+def test_responses_with_ids_are_matched_by_them() -> None:
+    contents = [user("q"), model(call(id="a"), call(id="b")), user(answer("of b", id="b"), answer("of a", id="a"))]
+    sent = repaired(contents)
+    assert [content["parts"] for content in sent[2:]] == [[answer("of a", id="a")], [answer("of b", id="b")]]
+
+
+def test_a_response_without_a_call_is_told() -> None:
+    media = {"inlineData": {"mimeType": "image/png", "data": PIXEL}}
+    sent = repaired([user("q"), model("a"), user(answer("lost", parts=[media]))])
+    assert sent[2] == user(f'{NOTE}"lost"', media)
+
+
+def test_a_response_gets_the_name_of_its_call_and_is_an_object() -> None:
+    odd = {"functionResponse": {"name": "", "response": "21 degrees"}}
+    assert repaired([user("q"), model(call()), user(odd)])[2] == user(answer("21 degrees"))
+
+
+def test_a_signature_that_cannot_be_one_is_left_out() -> None:
+    sent = repaired(
+        [
+            user("q"),
+            model({**call(), "thoughtSignature": "rs_1"}, {"text": "x", "thoughtSignature": "@"}),
+            user(answer("1")),
+        ]
+    )
+    assert [sorted(part) for part in sent[1]["parts"]] == [["functionCall"], ["text"]]
+
+
+def test_gemini_3_gets_the_documented_value_on_the_first_call_of_a_step() -> None:
+    bare = {"functionCall": {"name": "weather", "args": {}}}
+    sent = repaired([user("q"), model(bare, bare), model(bare), user(*[answer("1")] * 3)], PRO3)
+    assert ["thoughtSignature" in part for content in sent[1:3] for part in content["parts"]] == [True, False, False]
+
+
+def test_words_from_chat_and_anthropic_become_contents() -> None:
+    image = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PIXEL}"}}
+    function = {"name": "weather", "arguments": '{"city": "Oslo"}'}
+    thought = {"type": "thinking", "thinking": "t", "signature": "EqQB"}
+    contents = [
+        {"role": "user", "content": [{"type": "text", "text": "q"}, image]},
+        {"role": "assistant", "content": None, "tool_calls": [{"id": "c", "type": "function", "function": function}]},
+        {"role": "tool", "tool_call_id": "c", "content": "21"},
+        {"role": "assistant", "content": [thought, {"type": "text", "text": "a"}]},
+        user("thanks"),
+    ]
+    sent = repaired(contents)
+    assert sent[0] == user("q", {"inlineData": {"mimeType": "image/png", "data": PIXEL}})
+    assert sent[1]["parts"][0]["functionCall"] == {"name": "weather", "args": {"city": "Oslo"}, "id": "c"}
+    assert sent[2] == user(answer("21", id="c"))
+    assert sent[3] == model("a")
+
+
+def test_keys_that_google_refuses_are_left_out_and_reported() -> None:
+    done = chatmend.repair([{**user({"text": "a", "cache_control": {"type": "ephemeral"}}), "name": "Ann"}], FLASH)
+    assert done.messages == [user("Ann: a")]
+    assert {change.code for change in done.changes} == {"KEY001"}
+
+
+@pytest.mark.parametrize("name", ["strict_alternation", "provider_hygiene", "drop_instead_of_note", "offline"])
+def test_every_named_policy_is_accepted(name: str) -> None:
+    policy = getattr(chatmend.Policy, name)()
+    contents = [
+        user("a"),
+        user("b"),
+        model("c"),
+        model(call()),
+        user("x"),
+        user(answer("1")),
+        model("d"),
+        user(answer("2")),
+    ]
+    sent = chatmend.repair(contents, FLASH, policy=policy).messages
+    assert judge("gemini_contents", FLASH, sent) == []

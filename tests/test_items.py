@@ -1,0 +1,236 @@
+"""Responses items: what must stay as it is first, then what is mended, and how."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import chatmend
+from chatmend.dialects import DIALECTS, recognise
+from chatmend.placeholders import CALL_NOTE, NO_RESULT, NOTE
+from tests.corpus import PIXEL
+from tests.judges import judge
+from tests.promises import without_media
+
+GPT, PLAIN = "openai/gpt-5", "openai/gpt-4o"
+ASK: dict[str, Any] = {"role": "user", "content": "What is it like in Oslo?"}
+LATER: dict[str, Any] = {"role": "user", "content": "And in Bergen?"}
+THOUGHT: dict[str, Any] = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAAAB"}
+CALL: dict[str, Any] = {
+    "type": "function_call",
+    "id": "fc_1",
+    "call_id": "call_1",
+    "name": "weather",
+    "arguments": '{"city": "Oslo"}',
+    "status": "completed",
+}
+OUTPUT: dict[str, Any] = {"type": "function_call_output", "call_id": "call_1", "output": "21 degrees"}
+SAID: dict[str, Any] = {
+    "type": "message",
+    "id": "msg_1",
+    "role": "assistant",
+    "status": "completed",
+    "content": [{"type": "output_text", "text": "It is 21 degrees.", "annotations": []}],
+}
+OF_THE_PROVIDER: list[dict[str, Any]] = [
+    {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search", "query": "Oslo"}},
+    {"type": "shell_call", "call_id": "sh_1", "action": {"commands": ["ls"]}},
+    {
+        "type": "shell_call_output",
+        "call_id": "sh_1",
+        "output": [{"stdout": "a.txt", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}],
+    },
+]
+
+
+def repaired(items: list[Any], target: str = GPT, **choices: Any) -> list[Any]:
+    """What is sent, accepted by code that is not ours, and the same again when repaired again."""
+    done = chatmend.repair(items, target, dialect="openai_responses", **choices)
+    assert judge("openai_responses", target, without_media(done.messages)) == []
+    assert chatmend.replay(items, done.changes) == done.messages
+    assert chatmend.repair(done.messages, target, dialect="openai_responses", **choices).messages is done.messages
+    return done.messages
+
+
+@pytest.mark.parametrize(
+    "target", [GPT, PLAIN, "azure/gpt-5", "xai/grok-4", "deepseek/deepseek-chat", "groq/x", "other"]
+)
+def test_a_whole_row_of_items_comes_back_as_the_very_same_list(target: str) -> None:
+    items = [{"role": "developer", "content": "Be brief."}, ASK, THOUGHT, CALL, OUTPUT, SAID, ASK]
+    done = chatmend.repair(items, target)
+    assert (done.messages is items, done.changes) == (True, ()), done.report()
+
+
+def test_items_of_the_provider_s_own_tools_are_carried() -> None:
+    items = [ASK, THOUGHT, *OF_THE_PROVIDER, SAID, ASK]
+    assert chatmend.repair(items, GPT).messages is items
+
+
+def test_every_item_is_written_as_the_very_object_that_was_read() -> None:
+    dialect = DIALECTS["openai_responses"]
+    odd = [7, None, "x", {}, {"type": 3}, {"type": "hologram"}, {"role": "tool", "tool_call_id": "a", "content": "b"}]
+    items: list[Any] = [ASK, THOUGHT, CALL, OUTPUT, SAID, *OF_THE_PROVIDER, *odd]
+    assert [dialect.write(dialect.read(item)) is item for item in items if isinstance(item, dict)] == [True] * 12
+
+
+def test_the_dialect_is_recognised_by_its_items() -> None:
+    assert recognise([ASK, CALL]).NAME == "openai_responses"
+    assert recognise([ASK, {"role": "assistant", "content": "x"}]).NAME == "openai_chat"
+
+
+def test_an_input_that_is_a_text_is_left_alone() -> None:
+    for body in ({"model": "gpt-5", "input": "hi"}, {"input": None, "prompt": {"id": "p"}}):
+        done = chatmend.repair_request(body, GPT)
+        assert (done.body is body, done.changes) == (True, ())
+
+
+def test_a_clean_body_comes_back_as_the_very_same_dict() -> None:
+    body = {"model": "gpt-5", "instructions": "Be brief.", "input": [ASK, THOUGHT, CALL, OUTPUT], "store": False}
+    assert chatmend.repair_request(body, GPT).body is body
+
+
+@pytest.mark.parametrize("stored", ["previous_response_id", "conversation"])
+def test_a_result_may_answer_a_call_that_the_provider_stores(stored: str) -> None:
+    body = {"model": "gpt-5", stored: "resp_1", "input": [OUTPUT]}
+    assert chatmend.repair_request(body, GPT).body is body
+    without = chatmend.repair_request({"model": "gpt-5", "input": [OUTPUT]}, GPT).body["input"]
+    assert without[0]["content"].startswith(NOTE)
+
+
+def test_a_result_may_answer_a_call_that_is_referred_to() -> None:
+    items = [ASK, {"type": "item_reference", "id": "fc_1"}, OUTPUT, ASK]
+    assert chatmend.repair(items, GPT, dialect="openai_responses").messages is items
+
+
+def test_a_call_without_an_output_gets_one_and_keeps_both_its_ids() -> None:
+    sent = repaired([ASK, THOUGHT, CALL, ASK])
+    assert sent[2] is CALL
+    assert sent[3] == {"type": "function_call_output", "call_id": "call_1", "output": NO_RESULT}
+
+
+def test_an_output_that_comes_late_in_its_window_returns_to_its_call() -> None:
+    items = [ASK, CALL, {"role": "user", "content": "hurry!"}, OUTPUT]
+    assert repaired(items, PLAIN) == [ASK, CALL, OUTPUT, items[2]]
+
+
+def test_an_output_of_an_earlier_window_is_told_where_it_stands() -> None:
+    sent = repaired([ASK, CALL, ASK, SAID, OUTPUT], PLAIN)
+    assert sent[2]["output"] == NO_RESULT
+    assert sent[-1] == {"role": "user", "content": f'{NOTE}"21 degrees"'}
+
+
+def test_a_custom_call_is_answered_by_an_output_of_its_own_type() -> None:
+    custom = {"type": "custom_tool_call", "call_id": "call_9", "name": "sql", "input": "SELECT 1"}
+    assert repaired([ASK, custom])[-1] == {"type": "custom_tool_call_output", "call_id": "call_9", "output": NO_RESULT}
+    wrong = {"type": "function_call_output", "call_id": "call_9", "output": "1"}
+    assert repaired([ASK, custom, wrong])[-1] == {**wrong, "type": "custom_tool_call_output"}
+
+
+def test_a_call_that_only_the_provider_can_answer_is_told_when_nobody_did() -> None:
+    sent = repaired([ASK, OF_THE_PROVIDER[1], ASK])
+    assert sent[1]["role"] == "assistant"
+    assert sent[1]["content"].startswith(CALL_NOTE)
+    assert "sh_1" in sent[1]["content"]
+
+
+def test_reasoning_that_nothing_follows_is_left_out_and_reported() -> None:
+    done = chatmend.repair([ASK, THOUGHT, ASK, THOUGHT | {"id": "rs_2"}, SAID], GPT)
+    assert done.messages == [ASK, ASK, THOUGHT | {"id": "rs_2"}, SAID]
+    assert [(c.code, c.effect.name, c.before) for c in done.changes] == [("THINK006", "DROPS", (THOUGHT,))]
+
+
+def test_a_transcript_of_reasoning_alone_is_never_sent_empty() -> None:
+    assert repaired([THOUGHT]) == [{"role": "user", "content": "[continued]"}]
+
+
+def test_an_item_whose_reasoning_was_filtered_is_sent_without_its_id() -> None:
+    sent = repaired([ASK, SAID, ASK, CALL, OUTPUT])
+    assert [("id" in item, "status" in item) for item in (sent[1], sent[3])] == [(False, False)] * 2
+    assert sent[1]["content"] is SAID["content"]
+    assert sent[3]["call_id"] == "call_1"
+
+
+def test_ids_stay_where_the_request_sends_its_reasoning_or_the_model_has_none() -> None:
+    items = [ASK, THOUGHT, SAID, ASK, CALL, OUTPUT]
+    assert repaired(items) is items
+    plain = [ASK, SAID, ASK, CALL, OUTPUT]
+    assert repaired(plain, PLAIN) is plain
+
+
+def test_an_id_of_another_type_or_one_that_occurred_goes_and_the_call_id_stays() -> None:
+    sent = repaired([ASK, {**CALL, "id": "call_1"}, OUTPUT, SAID, SAID, ASK], PLAIN)
+    assert sent[1] == {k: v for k, v in CALL.items() if k not in ("id", "status")}
+    assert [item.get("id") for item in sent[3:5]] == ["msg_1", None]
+
+
+def test_chat_messages_become_items() -> None:
+    call = {"id": "call_7", "type": "function", "function": {"name": "weather", "arguments": "{}"}}
+    chat = [
+        ASK,
+        {"role": "assistant", "content": "Let me look.", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "call_7", "content": "fog"},
+        CALL,
+        OUTPUT,
+    ]
+    sent = repaired(chat, PLAIN)
+    assert sent[1] == {"role": "assistant", "content": "Let me look."}
+    assert sent[2] == {"type": "function_call", "call_id": "call_7", "name": "weather", "arguments": "{}"}
+    assert sent[3] == {"type": "function_call_output", "call_id": "call_7", "output": "fog"}
+
+
+def test_a_part_gets_the_type_that_its_side_may_write() -> None:
+    items = [
+        {"role": "user", "content": [{"type": "text", "text": "a"}]},
+        {"role": "assistant", "content": [{"type": "input_text", "text": "b"}]},
+        CALL,
+        {**OUTPUT, "output": [{"type": "text", "text": "c"}]},
+    ]
+    sent = repaired(items, PLAIN)
+    assert sent[0]["content"] == [{"type": "input_text", "text": "a"}]
+    assert sent[1]["content"] == [{"type": "output_text", "text": "b"}]
+    assert sent[3]["output"] == [{"type": "input_text", "text": "c"}]
+
+
+def test_an_image_that_the_assistant_drew_moves_behind_its_turn() -> None:
+    image = {"type": "input_image", "image_url": f"data:image/png;base64,{PIXEL}"}
+    drawn = {"role": "assistant", "content": [{"type": "output_text", "text": "Here."}, image]}
+    sent = repaired([ASK, drawn, CALL, OUTPUT], PLAIN)
+    assert sent[1]["content"] == [{"type": "output_text", "text": "Here."}]
+    assert sent[-1] == {"role": "user", "content": [image]}
+
+
+def test_an_output_that_is_an_object_becomes_its_json() -> None:
+    assert repaired([ASK, CALL, {**OUTPUT, "output": {"t": 21}}], PLAIN)[2]["output"] == '{"t": 21}'
+
+
+def test_deepseek_wants_no_words_between_a_call_and_its_output() -> None:
+    plain = {"role": "assistant", "content": "Looking."}
+    assert repaired([ASK, CALL, plain, OUTPUT], "deepseek/deepseek-chat") == [ASK, plain, CALL, OUTPUT]
+
+
+@pytest.mark.parametrize("name", ["strict_alternation", "drop_instead_of_note", "offline"])
+def test_no_named_policy_merges_items(name: str) -> None:
+    policy = getattr(chatmend.Policy, name)()
+    items = [{"role": "system", "content": "s"}, ASK, LATER, THOUGHT, CALL, SAID, OUTPUT, OUTPUT, ASK]
+    sent = repaired(items, policy=policy)
+    assert [item for item in items if not any(item is kept for kept in sent)] in ([], [OUTPUT])
+
+
+def test_limits_depend_on_the_dialect_too() -> None:
+    place = chatmend.resolve(GPT)
+    assert (place.limits.max_call_id_length, place.limits_in("openai_responses").max_call_id_length) == (40, 64)
+    assert place.limits_in("openai_chat") is place.limits
+
+
+def test_who_speaks_a_dialect_without_a_table_of_it_copies_its_maker() -> None:
+    maker = chatmend.resolve(PLAIN).limits_in("openai_responses")
+    groq = chatmend.resolve("groq/gpt-4o")
+    assert groq.limits_in("openai_responses") == replace(maker, images=groq.limits.images)
+    assert chatmend.resolve("azure/gpt-4o").limits_in("openai_responses") == maker
+    other = chatmend.resolve("other")
+    assert other.limits_in("openai_responses") == chatmend.Limits(images=other.limits.images)
+    gemini, vertex = (chatmend.resolve(name) for name in ("gemini/gemini-2.5-pro", "vertex_ai/gemini-2.5-pro"))
+    theirs = gemini.limits_in("gemini_contents")
+    assert vertex.limits_in("gemini_contents") == replace(theirs, images=vertex.limits.images)
