@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 LANGCHAIN := .venv-langchain
+DOCS := .venv-docs
 COUNT ?= 20000
 PY := $(VENV)/bin/python
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
@@ -23,7 +24,12 @@ check: $(VENV)/.dev
 	$(PY) docs/generate.py --check
 	$(PY) -m pytest
 
-# Writes docs/rules and docs/errors.md from the docstrings and tables.
+# The site, in docs/_build/html. A warning is an error.
+docs: $(DOCS)/.ready
+	$(DOCS)/bin/python docs/generate.py --check
+	$(DOCS)/bin/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+
+# Writes docs/rules, docs/providers and docs/errors.md from the docstrings and tables.
 docs-rules: $(VENV)/.dev
 	$(PY) docs/generate.py
 
@@ -87,11 +93,16 @@ bench-langchain: $(LANGCHAIN)/.ready
 	$(LANGCHAIN)/bin/python benchmarks/bench_langchain.py
 
 clean:
-	rm -rf $(VENV) $(LANGCHAIN)
+	rm -rf $(VENV) $(LANGCHAIN) $(DOCS) docs/_build docs/notebooks dist
 
 $(LANGCHAIN)/.ready: pyproject.toml constraints-langchain.txt
 	$(PYTHON) -m venv $(LANGCHAIN)
 	$(LANGCHAIN)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-langchain.txt -e ".[langchain-test]"
+	touch $@
+
+$(DOCS)/.ready: pyproject.toml constraints-docs.txt
+	$(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-docs.txt -e ".[docs]"
 	touch $@
 
 $(PY):

@@ -41,7 +41,7 @@ TARGETS = {
     "vLLM, strict template": "strict",
 }
 OURS = "chatmend `repair`"
-EXTRAS = {"thinking_blocks", "reasoning_content"}
+SAID = {"content", "tool_calls", "function_call"}
 CHUNK = 20
 
 
@@ -122,14 +122,14 @@ def told_of(messages: list[Any], target: str) -> list[Any]:
 
 
 def lost(messages: list[Any], done: list[Any], reported: list[Any]) -> set[str]:
-    """The texts, arguments and results that are neither sent nor in a report. Thinking is counted with nobody."""
+    """The texts, arguments and results that are neither sent nor in a report."""
     return expected_tokens(_said(messages)) - expected_tokens(done) - expected_tokens(reported)
 
 
 def _said(messages: list[Any]) -> list[Any]:
-    """Messages without keys that only some frameworks know."""
+    """What messages say, without keys that only some frameworks know: thinking, and names that somebody made up."""
     return [
-        {key: value for key, value in message.items() if key not in EXTRAS} if isinstance(message, dict) else message
+        {key: value for key, value in message.items() if key in SAID} if isinstance(message, dict) else message
         for message in messages
     ]
 

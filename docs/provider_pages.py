@@ -27,8 +27,8 @@ def provider_pages(tables: Path, notice: str) -> Iterator[tuple[str, str]]:
 def _index(paths: list[Path]) -> str:
     rows = [f"| [{path.stem}]({path.stem}.md) | {_title(path)} | {_count(_read(path))} |" for path in paths]
     return (
-        "# Providers\n\nWhat each provider takes and refuses, as chatmend's tables say it. A limit that is not named is "
-        "not judged. A wrong or missing fact is one line in one file: see "
+        "# Providers\n\nWhat each provider takes and refuses, as chatmend's tables say it. A limit that is not "
+        "named is not judged. A wrong or missing fact is one line in one file: see "
         "[CONTRIBUTING](https://github.com/chatmend/chatmend/blob/main/CONTRIBUTING.md).\n\n"
         "| target | what it is | facts |\n|---|---|--:|\n" + "\n".join(rows) + "\n"
     )
@@ -55,7 +55,8 @@ def _facts(table: dict[str, Any], level: str) -> Iterator[str]:
         facts = table.get(section)
         if facts:
             rows = [_row(name, fact) for name, fact in facts.items()]
-            yield f"{level} {title}\n\n| limit | value | source | checked |\n|---|---|---|---|\n" + "\n".join(rows) + "\n"
+            head = "| limit | value | source | checked |\n|---|---|---|---|\n"
+            yield f"{level} {title}\n\n{head}" + "\n".join(rows) + "\n"
 
 
 def _row(name: str, fact: Any) -> str:  # noqa: ANN401 - a value of TOML
