@@ -12,6 +12,7 @@ from chatmend.errors import ChatmendError
 from chatmend.langchain.dialect import Dialect
 from chatmend.langchain.shaping import shaped
 from chatmend.repair import repair
+from chatmend.telemetry import measured
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,15 +84,16 @@ def mended(
     if is_disabled():
         return as_it_was
     try:
-        kept, first = shaped(messages, place.carries)
-        dialect = Dialect(chat_messages=place.chat_messages)
-        done = repair(kept, place.target, tools=tools, thinking=thinking, policy=settings.policy, dialect=dialect)
+        with measured(place.target.name, mode="report" if settings.dry_run else "repair") as telling:
+            kept, first = shaped(messages, place.carries)
+            dialect = Dialect(chat_messages=place.chat_messages)
+            done = repair(kept, place.target, tools=tools, thinking=thinking, policy=settings.policy, dialect=dialect)
+            changes = telling.changes = (*first, *done.changes)
     except Exception as error:
         if settings.on_error == "raise":
             raise
         warn(error)
         return as_it_was
-    changes = (*first, *done.changes)
     _note(changes)
     return Mended(messages, changes, tools) if settings.dry_run else Mended(done.messages, changes, done.tools)
 

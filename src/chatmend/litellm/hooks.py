@@ -19,6 +19,7 @@ from chatmend.litellm.exchange import exchange
 from chatmend.litellm.shapes import shape_of, shape_of_route
 from chatmend.litellm.streams import ChunkMarker
 from chatmend.litellm.target import target_of, target_of_route
+from chatmend.telemetry import measured
 from chatmend.usage import UsageLedger
 
 if TYPE_CHECKING:
@@ -95,7 +96,9 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
 
     def mend(self, kwargs: Mapping[str, Any], shape: Shape, target: str) -> Attempt:
         """Repair one request; in report mode, say what would be done."""
-        made = attempt(kwargs, shape, target, self.policy, self.images)
+        with measured(target, mode=self.mode) as telling:
+            made = attempt(kwargs, shape, target, self.policy, self.images)
+            telling.changes = made.changes
         return made if self.mode == "repair" else Attempt(made.target, made.changes)
 
     async def mend_async(self, kwargs: Mapping[str, Any], shape: Shape, target: str) -> Attempt:
