@@ -5,10 +5,11 @@ VENV := .venv
 LANGCHAIN := .venv-langchain
 DOCS := .venv-docs
 COUNT ?= 20000
+CORE := $(filter-out tests/test_demo.py tests/test_compare.py,$(wildcard tests/test_*.py)) tests/golden tests/images tests/usage
 PY := $(VENV)/bin/python
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check docs docs-rules bench compare harm fuzz kill usage-report fidelity cassettes judge litellm-matrix litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean
+.PHONY: demo test check docs docs-rules bench compare golden package harm fuzz kill usage-report fidelity cassettes judge litellm-matrix litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py
@@ -43,6 +44,20 @@ bench: $(VENV)/.dev
 # Others and ours on the same broken transcripts; COUNT=100 for a quick look. WRITE=--write puts the tables into the pages.
 compare: $(VENV)/.dev
 	PYTHONHASHSEED=0 $(PY) -m benchmarks.compare $(if $(filter command line,$(origin COUNT)),$(COUNT),2000) $(WRITE)
+
+# Pins anew what each target is sent; say so in the changelog, under Repaired output.
+golden: $(VENV)/.dev
+	$(PY) -m tests.golden.pinned
+
+# Wheel and sdist: built, checked, looked into; then the core's tests with what the wheel holds instead of src.
+package: $(VENV)/.dev
+	rm -rf dist build
+	$(PY) -m build --no-isolation --outdir dist .
+	$(PY) -m twine check --strict dist/*
+	$(PY) -m tests.package dist
+	$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --target build/wheel dist/*.whl
+	PYTHONPATH=build/wheel:. $(PY) -c "import chatmend, pathlib; assert 'build/wheel' in pathlib.Path(chatmend.__file__).as_posix()"
+	PYTHONPATH=$(CURDIR)/build/wheel:$(CURDIR) $(PY) -m pytest $(CORE)
 
 harm: $(VENV)/.dev
 	$(PY) -m tests.harm
@@ -93,7 +108,7 @@ bench-langchain: $(LANGCHAIN)/.ready
 	$(LANGCHAIN)/bin/python benchmarks/bench_langchain.py
 
 clean:
-	rm -rf $(VENV) $(LANGCHAIN) $(DOCS) docs/_build docs/notebooks dist
+	rm -rf $(VENV) $(LANGCHAIN) $(DOCS) docs/_build docs/notebooks dist build
 
 $(LANGCHAIN)/.ready: pyproject.toml constraints-langchain.txt
 	$(PYTHON) -m venv $(LANGCHAIN)

@@ -96,7 +96,7 @@ def _saved(change: Change) -> int:
     return max(0, _letters(change.before) - _letters(change.after)) * 3 // 4
 
 
-def _letters(value: Any, depth: int = 0) -> int:
+def _letters(value: Any, depth: int = 0) -> int:  # noqa: ANN401 - messages of any dialect
     if isinstance(value, str):
         return len(value) if len(value) >= _LONG else 0
     if depth > _DEEP:
