@@ -17,7 +17,8 @@ def main() -> int:
     """Print what is amiss."""
     dist = Path(sys.argv[1])
     (wheel,), (sdist,) = dist.glob("*.whl"), dist.glob("*.tar.gz")
-    amiss = [*in_wheel(zipfile.ZipFile(wheel).namelist()), *in_sdist(tarfile.open(sdist).getnames())]
+    with zipfile.ZipFile(wheel) as flat, tarfile.open(sdist) as packed:
+        amiss = [*in_wheel(flat.namelist()), *in_sdist(packed.getnames())]
     for line in amiss:
         print(line)
     print(f"{wheel.name}: {wheel.stat().st_size // 1000:,} KB; {sdist.name}: {sdist.stat().st_size // 1000:,} KB")
