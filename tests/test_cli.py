@@ -71,6 +71,20 @@ def test_a_finding_names_its_place_and_code_but_nothing_of_the_content(tmp_path:
     assert "Secret" not in done.output
 
 
+def test_requests_of_the_responses_api_and_of_gemini_are_read_and_repaired(tmp_path: Path) -> None:
+    item = {"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"}
+    question = {"role": "user", "content": "How warm is it?"}
+    output = {"type": "function_call_output", "call_id": "c1", "output": "done"}
+    items = stored(tmp_path / "items.json", {"model": "gpt-4.1", "input": [question, item]})
+    asked = {"role": "user", "parts": [{"text": "How warm is it?"}]}
+    contents = stored(tmp_path / "contents.json", {"contents": [asked, {"role": "critic", "parts": [{"text": "No."}]}]})
+    assert "TOOL007" in run("check", items, "--target", "openai/gpt-4.1").stdout
+    assert "ROLE001" in run("check", contents, "--target", "gemini/gemini-2.5-flash").stdout
+    run("repair", items, "--target", "openai/gpt-4.1", "--write")
+    sent = json.loads(items.read_text())
+    assert sent["input"] == [question, item, {**output, "output": sent["input"][2]["output"]}]
+
+
 def test_a_finding_in_jsonl_names_its_line(tmp_path: Path) -> None:
     done = run("check", lines(tmp_path / "many.jsonl", SOUND, ORPHAN, SOUND), "--target", "openai/gpt-4o")
     assert f"{tmp_path / 'many.jsonl'}: line 2\n  messages[1]: TOOL005" in done.stdout

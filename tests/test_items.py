@@ -224,6 +224,22 @@ def test_limits_depend_on_the_dialect_too() -> None:
     assert place.limits_in("openai_chat") is place.limits
 
 
+def test_a_first_question_with_a_picture_is_recognised_and_left_alone() -> None:
+    image = {"type": "input_image", "image_url": f"data:image/png;base64,{PIXEL}"}
+    asked = [{"role": "user", "content": [{"type": "input_text", "text": "What is it?"}, image]}]
+    assert chatmend.repair(asked, PLAIN).messages is asked
+    assert chatmend.repair([*asked, {"role": "assistant", "content": "A dot."}, *asked], PLAIN).messages[0] is asked[0]
+
+
+def test_a_chat_with_a_part_of_the_responses_api_stays_a_chat() -> None:
+    url = f"data:image/png;base64,{PIXEL}"
+    chat = [{"role": "user", "content": [{"type": "input_image", "image_url": url}]}]
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    assert recognise([*chat, {"role": "assistant", "content": None, "tool_calls": [call]}]) is DIALECTS["openai_chat"]
+    sent = chatmend.repair_request({"model": "m", "messages": chat}, PLAIN).body["messages"]
+    assert sent == [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": url}}]}]
+
+
 def test_who_speaks_a_dialect_without_a_table_of_it_copies_its_maker() -> None:
     maker = chatmend.resolve(PLAIN).limits_in("openai_responses")
     groq = chatmend.resolve("groq/gpt-4o")

@@ -13,8 +13,6 @@ from tests import corpus
 from tests.targets import ALL, ANTHROPIC_MESSAGES, OPENAI_CHAT
 
 ACCEPTED = corpus.spoken("requests_accepted")
-_MINIMAX = pytest.mark.xfail(strict=True, reason="the table's limit is of the OpenAI schema, not of this dialect")
-SIGNED = {"minimax/MiniMax-M2": pytest.param("minimax/MiniMax-M2", marks=_MINIMAX)}
 FIRST = "Ab3dEf7hI"  # nine letters and digits: the one shape of id that every target takes
 
 
@@ -109,7 +107,7 @@ def test_a_finished_tool_exchange_comes_back_as_the_very_same_list(target: str) 
     assert (done.messages is messages, done.changes) == (True, ()), done.report()
 
 
-@pytest.mark.parametrize("target", [SIGNED.get(target, target) for target in ANTHROPIC_MESSAGES])
+@pytest.mark.parametrize("target", ANTHROPIC_MESSAGES)
 def test_a_signed_anthropic_exchange_comes_back_as_the_very_same_list(target: str) -> None:
     messages = anthropic_talk()
     done = chatmend.repair(messages, target, dialect="anthropic_messages", tools=[{"name": "weather"}])

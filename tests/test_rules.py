@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-import importlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import chatmend
+from chatmend import engine
 from chatmend.dialects import DIALECTS
 from chatmend.rules import FIRST, IMAGE_RULES, LAST, RULES
 from chatmend.targets import known_providers
@@ -21,7 +21,6 @@ from tests.targets import ALL
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ENGINE = importlib.import_module("chatmend.repair")
 ROOM = Path(chatmend.__file__).parent / "rules"
 OPENAI, CLAUDE, STRICT = "openai/gpt-4o", "anthropic/claude-sonnet-4-5", "strict"
 GPT = "openai/gpt-5"
@@ -80,7 +79,7 @@ def test_without_the_rule_a_promise_is_broken(name: str, monkeypatch: pytest.Mon
     messages = broken(seed, dialect, [mutation])
     assert not list(broken_promises(messages, target, dialect))
     others = tuple(rule for rule in RULES if rule.name != name)
-    monkeypatch.setattr(ENGINE, "rules_for", lambda *_: others)
+    monkeypatch.setattr(engine, "rules_for", lambda *_: others)
     assert list(broken_promises(messages, target, dialect))
 
 

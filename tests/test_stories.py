@@ -236,3 +236,48 @@ def test_a_history_without_a_user_gets_one_where_it_was_sent_and_not_later() -> 
     assert first == [*sent, {"role": "user", "content": "[continued]"}]
     grown = [*sent, answer("It is done."), user("thanks")]
     assert chatmend.repair(grown, "anthropic/claude-sonnet-4-5").messages == [*first, *grown[2:]]
+
+
+def test_half_a_character_beside_a_key_that_is_no_text_leaves_the_message_what_it_was() -> None:
+    broken: list[Any] = [
+        {"role": "bot", "content": "Half \ud83d", ("a", "b"): "kept"},
+        asks("c1"),
+        result("c1", "done"),
+    ]
+    sent = chatmend.repair(broken, OPENAI).messages
+    assert [message["role"] for message in sent] == ["assistant", "assistant", "tool"]
+    assert sent[0]["content"] == "Half \ufffd"
+
+
+def test_two_keys_that_only_half_characters_tell_apart_are_both_kept() -> None:
+    keys = {f"x_{chr(0xD83D + number)}": text for number, text in enumerate(("one", "two"))}
+    broken = [{"role": "user", "content": "Hello", **keys}]
+    sent = chatmend.repair(broken, OPENAI).messages[0]
+    assert sorted(value for key, value in sent.items() if key.startswith("x_")) == ["one", "two"]
+
+
+def test_words_beside_a_system_prompt_that_leaves_the_messages_are_named_as_dropped() -> None:
+    stored = [{"role": "system", "content": "Be brief.", "purpose": "a note of ours"}, user("Hello")]
+    done = chatmend.repair(stored, CLAUDE, dialect="anthropic_messages")
+    assert (done.messages, done.system) == ([user("Hello")], "Be brief.")
+    assert (done.changes[0].code, done.changes[0].effect) == ("SYS001", chatmend.Effect.DROPS)
+
+
+@pytest.mark.parametrize("policy", [chatmend.Policy(), chatmend.Policy(alternation="always")])
+def test_two_calls_of_the_old_form_in_one_turn_are_both_kept(policy: chatmend.Policy) -> None:
+    def old(city: str) -> dict[str, Any]:
+        return {"role": "assistant", "content": None, "function_call": {"name": "look", "arguments": city}}
+
+    messages = [user("Look!"), old('{"at": "Oslo"}'), old('{"at": "Rome"}'), user("And?")]
+    sent = json.dumps(chatmend.repair(messages, OPENAI, policy=policy).messages)
+    assert "Oslo" in sent
+    assert "Rome" in sent
+
+
+@pytest.mark.parametrize("value", ["look", 7, ["look"], {"arguments": "Oslo"}])
+def test_what_stands_in_the_place_of_a_call_of_the_old_form_is_told(value: Any) -> None:
+    sent = chatmend.repair(
+        [user("Look!"), {"role": "assistant", "content": None, "function_call": value}], OPENAI
+    ).messages
+    assert "function_call" not in sent[1]
+    assert sent[1]["content"].endswith(json.dumps(value))

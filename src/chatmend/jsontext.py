@@ -6,6 +6,7 @@ import base64
 import binascii
 import json
 import re
+from operator import is_
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -100,7 +101,18 @@ def mend_json(text: str) -> str:
 
 def is_sound_value(value: object) -> bool:
     """Whether every string in a nested value can be encoded as UTF-8."""
-    return all(text.isascii() or not _SURROGATE.search(text) for text in strings(value))
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, str):
+            if not item.isascii() and _SURROGATE.search(item):
+                return False
+        elif isinstance(item, dict):
+            stack += item
+            stack += item.values()
+        elif isinstance(item, list | tuple):
+            stack += item
+    return True
 
 
 def identity(value: object) -> str:
@@ -152,11 +164,27 @@ def is_too_deep(value: object) -> bool:
 
 def mend_value(value: object) -> object:
     """A nested value with every lone surrogate replaced; containers that need no change are the same objects."""
-    if isinstance(value, str):
-        return value if is_sound(value) else mend(value)
     if is_sound_value(value):
         return value
     try:
-        return parse(mend_json(json.dumps(value)))
-    except (RecursionError, ValueError, TypeError):
+        return _mended(value)
+    except RecursionError:
         return mend(dumps(value))
+
+
+def _mended(value: object) -> object:
+    if isinstance(value, str):
+        return value if is_sound(value) else mend(value)
+    if isinstance(value, dict):
+        out: dict[object, object] = {}
+        for key, inner in value.items():
+            name = _mended(key) if isinstance(key, str) else key
+            while name in out:  # two keys that differ in what cannot be encoded alone
+                name = f"{name}_"
+            out[name] = _mended(inner)
+        same = all(old is new for old, new in zip(value, out, strict=True))
+        return value if same and all(map(is_, value.values(), out.values())) else out
+    if isinstance(value, list | tuple):
+        items = [_mended(item) for item in value]
+        return value if all(map(is_, value, items)) else items
+    return value

@@ -31,7 +31,7 @@ def broken_rule(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: Any) -> Any:
         raise RuntimeError("The weather in Rome?")
 
-    engine = sys.modules["chatmend.repair"]
+    engine = sys.modules["chatmend.engine"]
     failing = tuple(replace(rule, find=fail) for rule in RULES)
     monkeypatch.setattr(engine, "rules_for", lambda *_: failing)
 

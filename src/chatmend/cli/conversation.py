@@ -23,7 +23,7 @@ class UnreadableError(Exception):
 
 
 class NoConversationError(UnreadableError):
-    """JSON, but neither a list of messages nor an object with one under ``messages``."""
+    """JSON, but neither a list of messages nor an object that holds one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,17 +137,26 @@ def parsed(raw: bytes) -> Conversation:
 def _conversation(value: object) -> Conversation:
     if located(value) is not None and isinstance(value, list | dict):
         return value
-    fault = "neither a list of messages nor an object with a list under 'messages'"
+    fault = "neither a list of messages nor an object with one under 'messages', 'input' or 'contents'"
     if isinstance(value, list):
         if not value or not all(_is_conversation(item) for item in value):
             return value
         fault = "a list of conversations; write one per line into a .jsonl file"
-    elif isinstance(value, dict):
-        if isinstance(value.get("messages"), list):
-            return value
-        if foreign := [key for key in ("contents", "input") if isinstance(value.get(key), list)]:
-            fault = f"a request with {foreign[0]!r}; only requests with 'messages' can be read yet"
+    elif isinstance(value, dict) and messages_of(value) is not None:
+        return value
     raise NoConversationError(f"line 1, column 1: could not be read: {fault}")
+
+
+def messages_of(value: Conversation) -> list[object] | None:
+    """The messages of a conversation: those of a Responses request are its ``input``, of Gemini's its ``contents``."""
+    if isinstance(value, list):
+        return value
+    if isinstance(messages := value.get("messages"), list):
+        return messages
+    listed = (value.get(key) for key in ("input", "contents"))
+    return next(
+        (found for found in listed if isinstance(found, list) and all(isinstance(m, dict) for m in found)), None
+    )
 
 
 def _is_conversation(item: object) -> bool:
@@ -169,7 +178,7 @@ def mended(value: Conversation, target: Target) -> tuple[Conversation, tuple[Cha
         if done.system is not None:
             return {"system": done.system, "messages": done.messages}, done.changes
         return done.messages, done.changes
-    if "model" in value or "tools" in value:
+    if "model" in value or "tools" in value or "messages" not in value:
         request = repair_request(value, target)
         return request.body, request.changes
     messages, system = value["messages"], value.get("system")

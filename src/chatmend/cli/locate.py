@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from chatmend.cli.conversation import NoConversationError, Order, UnreadableError, parsed, visit
+from chatmend.cli.conversation import NoConversationError, Order, UnreadableError, messages_of, parsed, visit
 from chatmend.cli.sources import Source, blocks
 
 if TYPE_CHECKING:
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from chatmend.cli.conversation import Finding
+    from chatmend.cli.json_text import Conversation
 
 _IDS = frozenset({"id", "tool_call_id", "tool_use_id", "call_id"})
 _SHORTEST = 2
@@ -54,10 +55,9 @@ def _located(title: str, raw: bytes, order: Order, text: str) -> Located:
         return Located(title, fault=str(error))
 
 
-def _named(conversation: object, text: str) -> Iterator[tuple[str, list[int]]]:
-    messages = conversation["messages"] if isinstance(conversation, dict) else conversation
+def _named(conversation: Conversation, text: str) -> Iterator[tuple[str, list[int]]]:
     places: dict[str, list[int]] = {}
-    for place, message in enumerate(messages if isinstance(messages, list) else ()):
+    for place, message in enumerate(messages_of(conversation) or ()):
         for name in dict.fromkeys(_ids(message)):
             places.setdefault(name, []).append(place)
     for name, held in places.items():

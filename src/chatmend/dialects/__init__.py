@@ -9,7 +9,7 @@ from chatmend.dialects import anthropic_messages, gemini_contents, openai_chat, 
 from chatmend.dialects.traits import Traits
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Sequence
 
     from chatmend.transcript import Message, Native
     from chatmend.windows import Memory
@@ -61,18 +61,30 @@ DIALECTS: dict[str, Dialect] = {
 }
 
 
-def recognise(natives: Sequence[Native]) -> Dialect:
-    """The dialect that a list of messages is written in; OpenAI's where nothing tells."""
+_UNDER_MESSAGES = frozenset({"openai_chat", "anthropic_messages"})
+
+
+def recognise(natives: Sequence[Native], among: Container[str] = frozenset(DIALECTS)) -> Dialect:
+    """The dialect that a list of messages is written in, by the first message that tells; OpenAI's where none does.
+
+    Parts that only Responses have, in messages that any dialect could have, tell only where nothing else does:
+    frameworks leave such parts in chats.
+    """
+    leaning = "openai_chat"
     for native in natives:
         if isinstance(native, dict):
             if "tool_calls" in native or "tool_call_id" in native or native.get("role") in ("tool", "function"):
                 return DIALECTS["gemini_contents" if gemini_contents.speaks(native) else "openai_chat"]
+            if native.get("content").__class__ is str and "type" not in native:
+                continue
             for module in (openai_responses, gemini_contents, anthropic_messages):
-                if module.speaks(native):
+                if module.NAME in among and module.speaks(native):
                     return DIALECTS[module.NAME]
+            if openai_responses.NAME in among and openai_responses.leans(native):
+                leaning = openai_responses.NAME
         elif (adapter := _adapter_of(native)) is not None:
             return import_module(adapter).Dialect()  # type: ignore[no-any-return]
-    return DIALECTS["openai_chat"]
+    return DIALECTS[leaning]
 
 
 def _adapter_of(native: Native) -> str | None:
@@ -82,9 +94,9 @@ def _adapter_of(native: Native) -> str | None:
 
 
 def recognise_body(body: dict[str, Any]) -> str | None:
-    """The dialect of a request body, as far as its keys tell."""
-    if "messages" in body:
-        return "anthropic_messages" if "system" in body else None
+    """The dialect of a request body; None where its keys do not tell."""
+    if isinstance(messages := body.get("messages"), list):
+        return "anthropic_messages" if "system" in body else recognise(messages, _UNDER_MESSAGES).NAME
     for name in ("openai_responses", "gemini_contents"):
         if DIALECTS[name].TRAITS.messages_key in body:
             return name

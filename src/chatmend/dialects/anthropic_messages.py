@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from chatmend.dialects.content import read_content, read_part, same_or, write_content, write_part
@@ -116,6 +117,7 @@ def _write_block(part: Part) -> Native:
     return write_part(part)
 
 
+@lru_cache(maxsize=64)
 def scanner(limits: Limits) -> Scan:
     """A scan for windows under these limits."""
     message_symptoms = _message_scanner(limits)

@@ -6,6 +6,7 @@ Google reads every key in camelCase and in snake_case; what is written anew is c
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from chatmend import jsontext
@@ -216,6 +217,7 @@ def _response(content: tuple[Part, ...]) -> dict[str, object]:
     return {"response": {"output": "\n".join(words)}, **beside}
 
 
+@lru_cache(maxsize=64)
 def scanner(limits: Limits) -> Scan:
     """A scan for windows under these limits."""
     return contents_scanner(limits, read)

@@ -6,6 +6,7 @@ result, and the rest belongs to whom its role names.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from chatmend.dialects import foreign
@@ -67,6 +68,7 @@ _MADE = frozenset(
 )  # fmt: skip
 """Items that the model, or a tool of the provider, made: carried, not looked into."""
 ITEMS = frozenset({*CALLS, *OUTPUTS, *_OTHERS, *_MADE, "reasoning"})
+_PARTS = ("input_text", "input_image", "input_file", "output_text")
 _ITEM_KEYS = frozenset(
     {"type", "call_id", "output", "id", "status", "name", "arguments", "input", "action", "operation", "summary"}
 )
@@ -74,11 +76,17 @@ _ITEM_KEYS = frozenset(
 
 def speaks(native: dict[str, object]) -> bool:
     """Whether an entry is one that only this dialect has."""
-    kind, content = native.get("type"), native.get("content")
+    kind = native.get("type")
     if isinstance(kind, str) and kind in ITEMS:
         return True
-    parts = content if kind == "message" and isinstance(content, list) else []
-    return any(isinstance(part, dict) and part.get("type") in ("input_text", "output_text") for part in parts)
+    return kind == "message" and leans(native)
+
+
+def leans(native: dict[str, object]) -> bool:
+    """Whether a message holds parts that only this dialect has."""
+    content = native.get("content")
+    parts = content if isinstance(content, list) else []
+    return any(isinstance(part, dict) and part.get("type") in _PARTS for part in parts)
 
 
 def read(native: Native) -> Message:
@@ -208,6 +216,7 @@ def _write_result(result: ToolResult, without: frozenset[str]) -> dict[str, obje
     return out
 
 
+@lru_cache(maxsize=64)
 def scanner(limits: Limits) -> Scan:
     """A scan for windows under these limits."""
     return items_scanner(limits, read)

@@ -6,6 +6,7 @@ It may see a symptom where no rule finds a defect; the other way round is a bug 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from chatmend.dialects.image_scan import image_holders
@@ -26,6 +27,8 @@ _PLAIN = {
     "assistant": frozenset({"role", "content", "tool_calls"}),
     "tool": frozenset({"role", "content", "tool_call_id"}),
 }
+_KNOWN_NAMES = 1_000
+"""How many legal names are known again without a look; a server's tools are few."""
 _THINKING = frozenset({"thinking_blocks", "reasoning_content"})
 
 
@@ -56,7 +59,7 @@ def call_scanner(limits: Limits) -> Callable[[list[Any], list[str]], int]:
         elif name not in names:
             if (named and not named(name)) or not is_sound(name):
                 mask |= Symptom.NAMES | Symptom.SURROGATE
-            else:
+            elif len(names) < _KNOWN_NAMES:
                 names.add(name)
         if text.__class__ is not str:
             mask |= Symptom.ARGUMENTS | Symptom.SURROGATE
@@ -82,12 +85,13 @@ def call_scanner(limits: Limits) -> Callable[[list[Any], list[str]], int]:
     return scan_calls
 
 
+@lru_cache(maxsize=64)
 def scanner(limits: Limits) -> Scan:
-    """A scan for windows under these limits."""
+    """A scan for windows under these limits. It keeps nothing of what it sees but names of tools that are legal."""
     scan_calls, scan_parts = call_scanner(limits), part_scanner(limits, limits.part_types)
     roles, holders = limits.roles, image_holders(limits)
     spelled = frozenset(_PLAIN) if roles is None else frozenset(_PLAIN) & roles
-    system_anywhere = limits.system == "anywhere"
+    system_anywhere, leading_system = limits.system == "anywhere", limits.system != "never"
     strict = limits.alternation or not limits.user_after_tool
     unique = limits.unique_call_ids
     pairing, ordered = limits.pairing, limits.results_in_order
@@ -171,7 +175,7 @@ def scanner(limits: Limits) -> Scan:
                     if strict and last in ("user", "tool"):
                         mask |= Symptom.TURNS
                 elif role == "system":
-                    if not system_anywhere:
+                    if not system_anywhere and (at or not leading_system):
                         mask |= Symptom.SYSTEM
             last = role
             at += 1

@@ -1,6 +1,7 @@
 """The rules in the order in which they run on a window; each line says why it stands there."""
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from chatmend.rules import (
@@ -131,11 +132,24 @@ LAST: tuple[RequestRule, ...] = (
 
 def rules_for(limits: Limits, messages: list[Any]) -> tuple[Rule, ...]:
     """The rules that a target's limits call for: where it has none but about images, those, if images there may be."""
+    asked = _asked(limits)
+    if asked is not IMAGE_RULES:
+        return asked
+    return asked if any(map(_has_parts, messages)) else ()
+
+
+def _has_parts(message: object) -> bool:
+    """Whether a message has a list of parts, where alone an image can be."""
+    if isinstance(message, dict):
+        return any(message.get(key).__class__ is list for key in ("content", "parts", "output"))
+    return getattr(message, "content", None).__class__ is list
+
+
+@lru_cache(maxsize=64)
+def _asked(limits: Limits) -> tuple[Rule, ...]:
     if limits == Limits():
         return ()
-    if replace(limits, images=ImageLimits()) != Limits():
-        return RULES
-    return IMAGE_RULES if any(m.__class__ is dict and m.get("content").__class__ is list for m in messages) else ()
+    return RULES if replace(limits, images=ImageLimits()) != Limits() else IMAGE_RULES
 
 
 __all__ = ["FIRST", "IMAGE_RULES", "LAST", "RULES", "Context", "Request", "RequestRule", "Rule", "rules_for"]

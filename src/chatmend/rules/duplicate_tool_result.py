@@ -44,6 +44,8 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     if not context.limits.pairing:
         return iter(())
     found = match(window)
+    if not found.duplicates:
+        return iter(())
     places = [place for place, _ in found.duplicates]
     repeats = frozenset(place for place, number in found.duplicates if _says_nothing_new(window, place, found, number))
     effect = Effect.RESHAPES if len(repeats) == len(places) else Effect.DEGRADES

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 from chatmend.jsontext import identity
 from chatmend.placeholders import is_placeholder
-from chatmend.transcript import ToolResult, is_blank
+from chatmend.transcript import ToolCall, ToolResult, is_blank
 from chatmend.windows import Exchanges, Place
 
 if TYPE_CHECKING:
-    from chatmend.transcript import ToolCall
     from chatmend.windows import Window
 
 
@@ -32,8 +31,8 @@ def _matched(window: Window) -> Exchanges:
     numbers: dict[str, list[int]] = {}
     nameless: list[Place] = []
     for message in window.messages:
-        for call in message.calls if message.is_assistant else ():
-            if not call.legacy:
+        for call in message.parts if message.is_assistant else ():
+            if isinstance(call, ToolCall) and not call.legacy:
                 numbers.setdefault(_key(call), []).append(len(found.calls))
                 found.calls.append(call)
     heads = dict.fromkeys(numbers, 0)
@@ -47,14 +46,16 @@ def _matched(window: Window) -> Exchanges:
                     nameless.append((at, part_at))
                 else:
                     _place(part, (at, part_at), found, numbers, heads, window)
-    _place_nameless(nameless, found, window)
-    found.strays.sort()
+    if nameless:
+        _place_nameless(nameless, found, window)
+        found.strays.sort()
     return found
 
 
 def _key(part: ToolCall | ToolResult) -> str:
     """What a call and its result share: the id, and the kind where the provider defines the tool."""
-    key = identity(part.call_id if isinstance(part, ToolResult) else part.id)
+    known = part.call_id if isinstance(part, ToolResult) else part.id
+    key = known if isinstance(known, str) else f"\0{identity(known)}"
     return f"{part.kind} {key}" if part.is_hosted else key
 
 

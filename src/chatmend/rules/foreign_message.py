@@ -7,8 +7,14 @@ payload received. Unknown name "content"`` (Gemini).
 Repair: the message is written in the words of this format: its calls and results become entries or parts of their own.
 Keys that we do not know stay with it.
 
-Before: ``{"role": "tool", "tool_call_id": "call_a", "content": "72 F"}``
-After: ``{"type": "function_call_output", "call_id": "call_a", "output": "72 F"}``
+Before (openai/gpt-4.1):
+    [{"role": "user", "content": "How warm is it?"},
+     {"type": "function_call", "call_id": "call_a", "name": "weather", "arguments": "{}"},
+     {"role": "tool", "tool_call_id": "call_a", "content": "72 F"}]
+After:
+    [{"role": "user", "content": "How warm is it?"},
+     {"type": "function_call", "call_id": "call_a", "name": "weather", "arguments": "{}"},
+     {"type": "function_call_output", "call_id": "call_a", "output": "72 F"}]
 """
 
 from __future__ import annotations

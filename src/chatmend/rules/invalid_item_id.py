@@ -7,8 +7,14 @@ another provider.
 Repair: the id goes; the entry is sent as a plain one. Calls and results are matched by ``call_id``, which stays. A
 ``status`` of null goes too.
 
-Before: ``{"type": "function_call", "id": "call_1", "call_id": "call_1", "name": "f", "arguments": "{}"}``
-After: ``{"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"}``
+Before (openai/gpt-4.1):
+    [{"role": "user", "content": "go"},
+     {"type": "function_call", "id": "call_1", "call_id": "call_1", "name": "f", "arguments": "{}"},
+     {"type": "function_call_output", "call_id": "call_1", "output": "done"}]
+After:
+    [{"role": "user", "content": "go"},
+     {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"},
+     {"type": "function_call_output", "call_id": "call_1", "output": "done"}]
 """
 
 from __future__ import annotations

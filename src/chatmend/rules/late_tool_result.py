@@ -63,7 +63,8 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Results of calls that an earlier window closed."""
     if not context.limits.pairing:
         return iter(())
-    late = strays(window, memory, called=True)
+    if not (late := strays(window, memory, called=True)):
+        return iter(())
     if context.policy.orphans == "drop":
         return tell(window, late, frozenset(late), "its call was closed before", Effect.DROPS)
     return tell(window, late, frozenset(), "its call was closed before", Effect.DEGRADES)
@@ -75,6 +76,8 @@ def find_displaced(window: Window, memory: Memory, context: Context) -> Iterator
 
 
 def _moved(window: Window, found: Exchanges, context: Context) -> Iterator[Fix]:
+    if not found.answers:
+        return
     numbers = {place: number for number, place in found.answers.items()}
     in_order = context.limits.results_in_order
     renamed = _needs_ids(window, numbers, found)
@@ -140,19 +143,19 @@ def trimmed(window: Window, becomes: tuple[Message, ...], why: str) -> Iterator[
 
 def _misplaced(window: Window, numbers: dict[Place, int], *, in_order: bool) -> bool:
     """Whether an answer stands behind something else than calls and answers."""
-    over, last = False, -1
+    over, last, run = False, -1, window.run
     for at, message in enumerate(window.messages):
         for i in range(len(message.parts)):
             number = numbers.get((at, i))
             if number is not None and message.role not in _ANSWERING:
                 return True
             if number is None:
-                over = over or at >= window.run
-            elif over or at < window.run or (in_order and number < last):
+                over = over or at >= run
+            elif over or at < run or (in_order and number < last):
                 return True
             else:
                 last = number
-        over = over or (at >= window.run and not message.parts)
+        over = over or (at >= run and not message.parts)
     return False
 
 

@@ -42,7 +42,12 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     for at, message in enumerate(window.messages):
         native = message.native if isinstance(message.native, dict) else {}
         listed = native.get("tool_calls")
-        if "tool_calls" in native and all(call.legacy for call in message.calls):
+        if native.get("function_call") is not None and not _is_function_call(native["function_call"]):
+            words = CALL_NOTE + jsontext.dumps(native["function_call"])
+            kept = replace(message, parts=tuple(part for part in message.parts if not _is_old(part)))
+            becomes = replace(kept, parts=_with_note(kept, words), without=frozenset({"function_call"}))
+            yield Fix(at, at + 1, (becomes,), "function_call holds no call", Effect.DEGRADES)
+        elif "tool_calls" in native and all(call.legacy for call in message.calls):
             parts = _with_note(message, CALL_NOTE + jsontext.dumps(listed)) if listed else message.parts
             becomes = replace(message, parts=parts, without=frozenset({"tool_calls"}))
             yield Fix(
@@ -58,6 +63,15 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
                 named = any(call.name == UNKNOWN for call in replace(message, parts=parts).calls)
                 effect = Effect.DEGRADES if told else Effect.ADDS if named else Effect.RESHAPES
                 yield Fix(at, at + 1, (replace(message, parts=parts),), "an entry is no complete tool call", effect)
+
+
+def _is_function_call(value: object) -> bool:
+    """Whether a value is a call of the old form; its arguments are for another rule."""
+    return isinstance(value, dict) and isinstance(value.get("name"), str)
+
+
+def _is_old(part: Part) -> bool:
+    return isinstance(part, ToolCall) and part.legacy
 
 
 def _with_note(message: Message, words: str) -> tuple[Part, ...]:

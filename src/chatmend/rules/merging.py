@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from chatmend import jsontext
+from chatmend.placeholders import CALL_NOTE
 from chatmend.transcript import Message, Part, Text, Thinking, ToolCall, place_of
 
 if TYPE_CHECKING:
@@ -19,6 +21,9 @@ def merge(messages: Sequence[Message]) -> Message:
     parts = [part for message in messages for part in message.parts]
     said = [part for part in parts if not isinstance(part, ToolCall)]
     calls = [part for part in parts if isinstance(part, ToolCall)]
+    old = [call for call in calls if call.legacy]
+    said += [Text(CALL_NOTE + jsontext.dumps(call.native)) for call in old[:-1]]  # a message has place for one
+    calls = [call for call in calls if not any(call is other for other in old[:-1])]
     body = {k: v for k, v in native.items() if k not in ("content", "parts", "tool_calls", "thinking_blocks")}
     return replace(messages[0], parts=(*join_texts(said), *calls), native=body)
 

@@ -24,7 +24,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from chatmend.changes import Fix
+from chatmend.changes import Effect, Fix
+from chatmend.jsontext import strings
 from chatmend.placeholders import SYSTEM_NOTE
 from chatmend.rules.late_tool_result import trimmed
 from chatmend.rules.merging import merge
@@ -45,7 +46,9 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     lead = _lead(window, words_only=beside) if window.opening else 0
     if beside and lead:
         words = tuple(text for message in window.messages[:lead] for text in texts(message.parts) if text.strip())
-        yield Fix(0, lead, (), "the system prompt stands beside the messages", hoists=words)
+        more = any(_says_more(message) for message in window.messages[:lead])
+        effect = Effect.DROPS if more else Effect.RESHAPES
+        yield Fix(0, lead, (), "the system prompt stands beside the messages", effect, hoists=words)
     becomes = list(window.messages)
     front = [] if beside else becomes[:lead]
     rest = becomes[lead:]
@@ -65,6 +68,13 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             yield replace(fix, start=fix.start + lead, stop=fix.stop + lead)
     else:
         yield from trimmed(window, (*front, *rest), "the target takes no system message here")
+
+
+def _says_more(message: Message) -> bool:
+    """Whether a message has words under keys that have no place beside the messages."""
+    native = message.native if isinstance(message.native, dict) else {}
+    more = native.keys() - {"role", "content", "parts", "type", "cache_control"}
+    return any(True for key in more for _ in strings(native[key]) if str(key)[:1] != "_")
 
 
 def _lead(window: Window, *, words_only: bool) -> int:

@@ -8,8 +8,13 @@ Repair: reasoning that nothing follows in its answer is left out: the model cann
 is gone loses its id (pairs are found by ids), and is sent as a plain one. That is only done while no request of this
 conversation sent any reasoning: a caller who sends some sends all. An empty entry of reasoning goes where it is refused.
 
-Before: user ``1``, reasoning ``rs_a``, user ``2``
-After: user ``1``, user ``2``
+Before (openai/gpt-5):
+    [{"role": "user", "content": "1"},
+     {"type": "reasoning", "id": "rs_a", "summary": []},
+     {"role": "user", "content": "2"}]
+After:
+    [{"role": "user", "content": "1"},
+     {"role": "user", "content": "2"}]
 """
 
 from __future__ import annotations

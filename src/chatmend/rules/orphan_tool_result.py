@@ -40,9 +40,10 @@ def was_called(window: Window, place: Place, memory: Memory) -> bool:
 
 def strays(window: Window, memory: Memory, *, called: bool) -> list[Place]:
     """Results of no call of this window; none where their calls may be stored at the provider."""
-    if memory.elsewhere or any(map(_refers, window.messages)):
+    found = match(window).strays
+    if not found or memory.elsewhere or any(map(_refers, window.messages)):
         return []
-    return [place for place in match(window).strays if was_called(window, place, memory) is called]
+    return [place for place in found if was_called(window, place, memory) is called]
 
 
 def _refers(message: Message) -> bool:
@@ -54,7 +55,8 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Results of calls that never were."""
     if not context.limits.pairing:
         return iter(())
-    places = strays(window, memory, called=False)
+    if not (places := strays(window, memory, called=False)):
+        return iter(())
     if context.policy.orphans == "drop":
         return tell(window, places, frozenset(places), "its call is not in the transcript", Effect.DROPS)
     return tell(window, places, frozenset(), "its call is not in the transcript", Effect.DEGRADES)

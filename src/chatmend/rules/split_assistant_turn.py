@@ -44,7 +44,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     if not limits.pairing or run < 2:  # noqa: PLR2004 - a run is more than one
         return
     said = window.messages[:run]
-    first = next((at for at, message in enumerate(said) if message.calls), run)
+    first = next((at for at, message in enumerate(said) if not all(call.legacy for call in message.calls)), run)
     if first >= run - 1:
         return
     if context.traits.items:

@@ -71,6 +71,8 @@ def _shown(native: object, context: Context) -> Any:  # noqa: ANN401 - anything 
 def _of_message(native: object) -> int:
     if not isinstance(native, dict):
         return 0
+    if native.get("content").__class__ is str and "cache_control" not in native:
+        return 0
     return markers(native.get("content")) + (native.get("cache_control") is not None)
 
 

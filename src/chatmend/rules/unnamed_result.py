@@ -5,8 +5,14 @@ Why: ``* GenerateContentRequest.contents[2].parts[0].function_response.name: Nam
 
 Repair: the name of the call that it answers; what is no object is the ``output`` of one.
 
-Before: ``{"functionResponse": {"response": "72 F"}}``
-After: ``{"functionResponse": {"name": "weather", "response": {"output": "72 F"}}}``
+Before (gemini/gemini-2.5-flash):
+    [{"role": "user", "parts": [{"text": "How warm is it?"}]},
+     {"role": "model", "parts": [{"functionCall": {"name": "weather", "args": {}}}]},
+     {"role": "user", "parts": [{"functionResponse": {"response": "72 F"}}]}]
+After:
+    [{"role": "user", "parts": [{"text": "How warm is it?"}]},
+     {"role": "model", "parts": [{"functionCall": {"name": "weather", "args": {}}}]},
+     {"role": "user", "parts": [{"functionResponse": {"response": {"output": "72 F"}, "name": "weather"}}]}]
 """
 
 from __future__ import annotations

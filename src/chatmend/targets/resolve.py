@@ -63,7 +63,8 @@ def resolve(name: str) -> Target:
         raise TargetError(message)
     table = table or _table(_OTHER)
     limits, hygiene = _limits(table, rest)
-    spoken = {} if table["provider"] == _OTHER else {known: _in_dialect(table, rest, known) for known in _HOMES}
+    dialects = {family["dialect"]: None for family in table.get("family", ()) if "dialect" in family} | _HOMES
+    spoken = {} if table["provider"] == _OTHER else {known: _in_dialect(table, rest, known) for known in dialects}
     return Target(name, str(table["provider"]), rest, limits, hygiene, spoken)
 
 
@@ -107,7 +108,7 @@ def _by_model(name: str) -> dict[str, Any] | None:
 def _in_dialect(table: dict[str, Any], model: str, dialect: str) -> tuple[Limits, Limits]:
     """The limits of a model in a dialect: the table's own where it describes the dialect, those of its maker else."""
     own = _limits(table, model, dialect)
-    if any(_describes(family, model, dialect) for family in table.get("family", ())):
+    if dialect not in _HOMES or any(_describes(family, model, dialect) for family in table.get("family", ())):
         return own
     limits, hygiene = _limits(_table(_HOMES[dialect]), model, dialect)
     return replace(limits, images=own[0].images), hygiene

@@ -1,0 +1,50 @@
+"""A target's name, as LiteLLM writes it, leads to the limits that hold there: provider, api and model id all count."""
+
+from __future__ import annotations
+
+import pytest
+
+from chatmend import TargetError, resolve
+
+SAME = (
+    ("claude-sonnet-4-5", "anthropic/claude-sonnet-4-5"),
+    ("google", "gemini"),
+    ("cohere_chat/command-r", "cohere/command-r"),
+    ("bedrock/eu.anthropic.claude-sonnet-4-5-20250929-v1:0", "bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0"),
+    ("bedrock/converse/us.amazon.nova-pro-v1:0", "bedrock/amazon.nova-pro-v1:0"),
+    ("azure/my-deployment", "openai/gpt-4.1"),
+    ("llamafile/gemma-2-9b-it", "hosted_vllm/google/gemma-2-9b-it"),
+    ("litellm_proxy/anthropic/claude-sonnet-4-5", "anthropic/claude-sonnet-4-5"),
+    ("vercel_ai_gateway/google/gemini-2.5-pro", "gemini/gemini-2.5-pro"),
+    ("litellm_proxy/bedrock/anthropic.claude-3-haiku-20240307-v1:0", "bedrock/anthropic.claude-3-haiku-20240307-v1:0"),
+    ("litellm_proxy/an-alias-of-ours", "other"),
+    ("a-provider-of-tomorrow/some-model", "other"),
+)
+
+
+@pytest.mark.parametrize(("name", "twin"), SAME)
+def test_two_names_of_one_place_have_the_same_limits(name: str, twin: str) -> None:
+    assert resolve(name).limits == resolve(twin).limits
+
+
+def test_the_model_decides_within_a_provider() -> None:
+    old, new = resolve("mistral/open-mistral-7b").limits, resolve("mistral/mistral-medium-latest").limits
+    assert old.call_id_pattern != new.call_id_pattern
+    assert resolve("anthropic/claude-opus-4-8").limits.trailing_assistant == "refused"
+    assert resolve("anthropic/claude-sonnet-4-5").limits.trailing_assistant != "refused"
+
+
+def test_the_api_decides_within_a_provider() -> None:
+    chat, responses = resolve("openai/gpt-5").limits, resolve("openai/responses/gpt-5").limits
+    assert (chat.max_call_id_length, responses.max_call_id_length) == (40, 64)
+
+
+def test_a_misspelt_provider_is_an_error_with_the_nearest_name() -> None:
+    with pytest.raises(TargetError, match="no table for 'antropic'; did you mean 'anthropic'"):
+        resolve("antropic")
+
+
+@pytest.mark.parametrize("name", ["", "   ", None, 7])
+def test_what_is_no_name_is_an_error_that_shows_one(name: object) -> None:
+    with pytest.raises(TargetError, match="anthropic/claude-sonnet-4-5"):
+        resolve(name)  # type: ignore[arg-type]
