@@ -43,11 +43,17 @@ def _page(path: Path) -> str:
     parts = [head, *_facts(table, "##")]
     comments = _comments(path)
     for family, comment in zip(table.get("family", ()), comments, strict=True):
-        models = ", ".join(f"`{pattern}`" for pattern in family["match"])
-        like = f"\n\nThe limits of [{family['like']}]({family['like']}.md), and:" if "like" in family else ""
-        parts.append(f"## Models {models}\n\n{comment}.{like}\n")
+        parts.append(_family(family, comment))
         parts += _facts(family, "###")
     return "\n".join(parts)
+
+
+def _family(family: dict[str, Any], comment: str) -> str:
+    models = ", ".join(f"`{pattern}`" for pattern in family["match"])
+    spoken = f" spoken to in `{family['dialect']}`" if "dialect" in family else ""
+    like = f"The limits of [{family['like']}]({family['like']}.md) hold." if "like" in family else ""
+    said = [f"{comment}." if comment else "", like]
+    return "\n\n".join([f"## Models {models}{spoken}", *filter(None, said)]) + "\n"
 
 
 def _facts(table: dict[str, Any], level: str) -> Iterator[str]:
