@@ -35,6 +35,7 @@ docs-rules: $(VENV)/.dev
 	$(PY) docs/generate.py
 
 bench: $(VENV)/.dev
+	$(PY) -m benchmarks.speed $(WRITE)
 	$(PY) benchmarks/bench_repair.py
 	$(PY) benchmarks/bench_litellm.py
 	$(PY) benchmarks/bench_usage.py
