@@ -9,7 +9,7 @@ CORE := $(filter-out tests/test_demo.py tests/test_compare.py,$(wildcard tests/t
 PY := $(VENV)/bin/python
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check docs docs-rules bench compare golden package harm fuzz kill usage-report fidelity cassettes judge litellm-matrix litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean
+.PHONY: demo test check docs docs-rules bench compare golden package harm fuzz kill usage-report fidelity cassettes judge litellm-matrix litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py
@@ -41,6 +41,7 @@ bench: $(VENV)/.dev
 	$(PY) benchmarks/bench_usage.py
 	$(PY) -m benchmarks.bench_images
 	$(PY) benchmarks/bench_sessions.py
+	$(PY) benchmarks/bench_cli.py
 
 # Others and ours on the same broken transcripts; COUNT=100 for a quick look. WRITE=--write puts the tables into the pages.
 compare: $(VENV)/.dev
@@ -73,12 +74,17 @@ kill: $(VENV)/.dev
 fidelity: $(VENV)/.dev
 	$(PY) -m tests.sandbox.fidelity
 
+# 200 clients for a minute, and a body of 40 MB.
+bench-sandbox: $(VENV)/.dev
+	$(PY) benchmarks/bench_sandbox.py
+
 # LIVE=1 records against the real providers whose keys are in the environment.
 cassettes: $(VENV)/.dev
 	LIVE=$(LIVE) $(PY) -m tests.sandbox.record
 
 judge: $(VENV)/.dev
 	LITELLM_LOCAL_MODEL_COST_MAP=True $(PY) -m tests.sandbox.judge
+	$(PY) -m tests.images.sandboxed
 
 # Exactness on recorded usage, beside LiteLLM, LangChain and genai-prices.
 usage-report: $(VENV)/.report
@@ -102,7 +108,8 @@ test-langchain: $(LANGCHAIN)/.ready
 test-langchain-standard: $(LANGCHAIN)/.ready
 	cd tests/langchain/standard && PYTHONPATH=../../.. ../../../$(LANGCHAIN)/bin/python -m pytest -c pytest.ini --rootdir=. test_standard.py
 
-notebooks: $(LANGCHAIN)/.ready
+notebooks: $(LANGCHAIN)/.ready $(VENV)/.dev
+	$(PY) notebooks/build_images.py
 	$(LANGCHAIN)/bin/python -m jupyter execute --inplace notebooks/langchain.ipynb
 
 bench-langchain: $(LANGCHAIN)/.ready

@@ -46,6 +46,17 @@ def cpu(work: Callable[[], object], times: int = 5, each: int = 1) -> float:
     return median(found)
 
 
+def against(ours: Callable[[], object], other: Callable[[], object], times: int = 7) -> tuple[float, float]:
+    """Seconds of processor time of each of two, run in turn so that both meet the same machine; the best of several."""
+    best = [float("inf")] * 2
+    for _ in range(times):
+        for at, work in enumerate((ours, other)):
+            start = time.process_time()
+            work()
+            best[at] = min(best[at], time.process_time() - start)
+    return best[0], best[1]
+
+
 def photo(width: int, height: int, seed: int = 1) -> bytes:
     """A JPEG as a phone makes it: soft shapes under sensor noise that demosaicing has smeared over its neighbours."""
     lots = random.Random(seed)  # noqa: S311 - seeded, so that a figure can be had again
@@ -126,7 +137,8 @@ def working() -> None:
         ("48 MP JPEG to 2000 px", large, lambda: once(large), lambda: plain(large, 2000), ">= 2"),
     ]
     for name, data, ours, other, wanted in cases:
-        mine, theirs, ladders = cpu(ours), cpu(other), cpu(lambda data=data: ladder(data, 400_000), times=1)
+        mine, theirs = against(ours, other)
+        ladders = cpu(lambda data=data: ladder(data, 400_000), times=1)
         detail = f"{mine * 1e3:.0f} ms, plain {theirs * 1e3:.0f} ms, ladder {ladders * 1e3:.0f} ms"
         line(f"{name}: the plain pipeline is times slower", theirs / mine, wanted, detail)
     with tempfile.NamedTemporaryFile() as file:

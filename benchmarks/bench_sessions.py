@@ -1,6 +1,7 @@
 """What a session costs beside ``json.dumps`` and ``json.loads`` of its messages, and what the disk adds.
 
-Run it on a quiet machine: each figure is the best of many runs, interleaved with the yardstick.
+The ratios are of processor time, each of two runs one right after the other, and the middle one of many: so they hold
+on a busy machine, too. What the disk adds is time on the clock, the best of many runs.
 """
 
 from __future__ import annotations
@@ -37,15 +38,29 @@ def conversation(messages: int) -> list[dict[str, Any]]:
     return out
 
 
-def milliseconds(*works: Callable[[], object]) -> list[float]:
-    """The best time of each work; they take turns, so that a busy moment hits all of them."""
-    best = [float("inf")] * len(works)
+def compared(work: Callable[[], object], yardstick: Callable[[], object]) -> str:
+    """Milliseconds of both, and how many times as much the work costs."""
+    pairs = sorted((_spent(work), _spent(yardstick)) for _ in range(_RUNS))
+    pairs.sort(key=lambda pair: pair[0] / pair[1])
+    least, most = (pairs[at][0] / pairs[at][1] for at in (_RUNS // 10, -_RUNS // 10))
+    cost, unit = pairs[_RUNS // 2]
+    return f"{cost:6.2f} ms against {unit:5.2f} ms: {cost / unit:4.2f} times ({least:.2f} to {most:.2f})"
+
+
+def _spent(work: Callable[[], object]) -> float:
+    start = time.process_time()
+    work()
+    return (time.process_time() - start) * 1000
+
+
+def on_the_clock(work: Callable[[], object]) -> float:
+    """The best of many times, in milliseconds."""
+    best = float("inf")
     for _ in range(_RUNS):
-        for at, work in enumerate(works):
-            start = time.perf_counter()
-            work()
-            best[at] = min(best[at], time.perf_counter() - start)
-    return [seconds * 1000 for seconds in best]
+        start = time.perf_counter()
+        work()
+        best = min(best, time.perf_counter() - start)
+    return best * 1000
 
 
 def main() -> None:
@@ -56,21 +71,17 @@ def main() -> None:
     header = Header(now, now, "main", messages=len(messages))
     data = Document(header, tuple(rendered(messages)[0])).render()
     assert parse(data, "x")[1] == messages
-    dumps, write, loads, read = milliseconds(
-        lambda: json.dumps(messages),
-        lambda: Document(header, tuple(rendered(messages)[0])).render(),
-        lambda: json.loads(text),
-        lambda: parse(data, "x"),
-    )
     print(f"{len(messages)} messages, {len(text):,} bytes of JSON, {len(data):,} bytes of Markdown")
-    print(f"write  {write:7.2f} ms   json.dumps {dumps:6.2f} ms   {write / dumps:4.1f} times")
-    print(f"read   {read:7.2f} ms   json.loads {loads:6.2f} ms   {read / loads:4.1f} times")
+    write = compared(lambda: Document(header, tuple(rendered(messages)[0])).render(), lambda: json.dumps(messages))
+    print(f"write, json.dumps  {write}")
+    print(f"read,  json.loads  {compared(lambda: parse(data, 'x'), lambda: json.loads(text))}")
     with tempfile.TemporaryDirectory() as root:
         for durable in (True, False):
             store = SessionStore(root, durable=durable)
             session = store.start()
             session.record(messages)
-            turn, load = milliseconds(lambda s=session: s.record(messages), lambda s=session, t=store: t.load(s.path))
+            turn = on_the_clock(lambda s=session: s.record(messages))
+            load = on_the_clock(lambda s=session, t=store: t.load(s.path))
             print(f"a turn, to the disk {turn:7.2f} ms, from it {load:6.2f} ms   (durable={durable})")
 
 

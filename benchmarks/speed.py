@@ -2,7 +2,7 @@
 
     python -m benchmarks.speed [--write]
 
-Each repair and each ``json.dumps`` are measured in turn, so that both see the same machine; the fastest of several counts.
+Each repair and each ``json.dumps`` are measured in turn, so that both see the same machine; the fastest counts.
 Others are measured once: one of them takes seconds.
 """
 
@@ -72,7 +72,7 @@ def table() -> str:
     size = len(json.dumps(valid)) // 1000
     rows = [(f"chatmend for {name}", ours(target, valid), ours(target, bad)) for name, target in TARGETS.items()]
     rows += [(name, theirs(load, valid), theirs(load, bad)) for name, load in PEERS.items()]
-    head = f"| {SMALL:,} messages, {size:,} KB | valid | every tenth exchange broken |\n|---|--:|--:|\n"
+    head = f"| {SMALL:,} messages, {size:,} KB | valid | every exchange broken |\n|---|--:|--:|\n"
     return (
         head + "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n\n*x*: times `json.dumps` of the same messages."
     )

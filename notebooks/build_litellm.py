@@ -135,20 +135,20 @@ sandbox.stop()""",
 )
 
 
-def main() -> int:
-    """Write, run and save."""
+def write(cells: tuple[str, ...], name: str) -> int:
+    """Write a notebook beside this file, run it and save it with its outputs."""
     notebook = nbformat.v4.new_notebook()
-    for number, text in enumerate(CELLS):
+    for number, text in enumerate(cells):
         kind, _, source = text.partition("\n")
         make = nbformat.v4.new_markdown_cell if kind == "md" else nbformat.v4.new_code_cell
         notebook.cells.append(make(source, id=f"cell-{number}"))
     notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    NotebookClient(notebook, timeout=300).execute()
+    NotebookClient(notebook, timeout=300, coalesce_streams=True).execute()
     for cell in notebook.cells:
         cell.metadata = {}
-    nbformat.write(notebook, HERE / "litellm.ipynb")
+    nbformat.write(notebook, HERE / name)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write(CELLS, "litellm.ipynb"))

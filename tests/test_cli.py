@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -244,6 +245,10 @@ def test_rules_lists_what_the_last_pass_finds_too() -> None:
     listed = run("rules").stdout
     assert "TOOL005   orphan-tool-result         A tool result whose call is nowhere before it." in listed
     assert "TOOL014   undeclared-tools" in listed
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    assert run("--version").stdout == f"chatmend {version('chatmend')}\n"
 
 
 def test_python_m_chatmend_is_the_command_line(tmp_path: Path) -> None:

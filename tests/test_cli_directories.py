@@ -57,7 +57,7 @@ def test_hidden_files_other_files_and_links_in_a_directory_are_passed_over(tmp_p
 def test_what_holds_no_conversation_is_a_fault_when_it_is_named(tmp_path: Path) -> None:
     done = run("check", stored(tmp_path / "package.json", {"name": "no conversation"}))
     assert done.exit_code == 2
-    assert "neither a list of messages nor an object with a list under 'messages'" in done.stderr
+    assert "neither a list of messages nor an object with one under 'messages'" in done.stderr
 
 
 def test_a_directory_is_repaired_although_one_file_is_broken_and_one_is_read_only(tmp_path: Path) -> None:
@@ -149,11 +149,32 @@ def test_an_unknown_provider_is_said_to_be_one(tmp_path: Path) -> None:
     unknown = CliRunner().invoke(app, ["check", str(file), "--target", "acme/large"])
     assert unknown.exit_code == 0
     assert "no table for 'acme'. Read as 'other'" in unknown.stderr
-    misspelt = CliRunner().invoke(app, ["check", str(file), "--target", "antropic/claude-sonnet-4-5"])
-    assert misspelt.exit_code == 2
-    assert "no table for 'antropic'; did you mean 'anthropic'?" in misspelt.stderr
     other = CliRunner().invoke(app, ["check", str(file), "--target", "other"])
     assert (other.exit_code, other.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"), [("antropic/claude", "anthropic"), ("gemeni/x", "gemini"), ("azur", "azure")]
+)
+@pytest.mark.parametrize("words", [["check"], ["repair"], ["explain", "TOOL005", "--file"]])
+def test_a_misspelt_provider_ends_every_command_with_the_right_name(
+    tmp_path: Path, words: list[str], name: str, meant: str
+) -> None:
+    done = CliRunner().invoke(app, [*words, str(stored(tmp_path / "a.json", ORPHAN)), "--target", name])
+    assert done.exit_code == 2
+    assert f"did you mean {meant!r}?" in done.stderr
+
+
+def test_faults_that_scrolled_away_are_named_again_at_the_end(tmp_path: Path) -> None:
+    stored(tmp_path / "b.json", ORPHAN)
+    for number in range(12):
+        (tmp_path / f"a{number:02}.json").write_text("[", encoding="utf-8")
+    done = run("check", tmp_path)
+    assert done.exit_code == 2
+    told = done.stderr.splitlines()
+    assert told[12:22] == told[:10]
+    assert told[22:] == ["and 2 other faults, see above"]
+    assert "1 finding in 1 of 1 conversation; 12 faults, see above" in done.stdout
 
 
 def test_a_big_file_is_read_by_several_processes_with_the_same_result(

@@ -214,6 +214,16 @@ def test_a_system_prompt_for_which_a_list_has_no_place_is_not_lost(tmp_path: Pat
     assert '@@ system @@\n+"Be brief."\n' in shown.stdout
 
 
+def test_what_only_the_slower_parser_reads_is_read_and_every_digit_is_kept(tmp_path: Path) -> None:
+    file = tmp_path / "a.json"
+    odd = '{"role": "user", "content": "a\\ud800", "n": 123456789012345678901234567890, "x": NaN}'
+    file.write_text(f'[{odd}, {{"role": "tool", "tool_call_id": "gone", "content": "b"}}]', encoding="utf-8")
+    found = CliRunner().invoke(app, ["check", str(file), "--target", "openai/gpt-4o"])
+    assert (found.exit_code, "TEXT001" in found.stdout, "TOOL005" in found.stdout) == (1, True, True)
+    CliRunner().invoke(app, ["repair", str(file), "--write", "--target", "openai/gpt-4o"])
+    assert '"n": 123456789012345678901234567890, "x": NaN' in file.read_text(encoding="utf-8")
+
+
 class Killer:
     """Counts the lines of the command line as they are run, and ends the process at one of them."""
 

@@ -122,11 +122,28 @@ def test_content_is_escaped_in_html_and_control_characters_are_spelled_out() -> 
 def test_before_and_after_stand_side_by_side_and_each_change_has_the_colour_of_its_effect() -> None:
     messages = [{"role": "model", "content": "a"}, ORPHAN]
     html = chatmend.repair(messages, "openai/gpt-4o")._repr_html_()
-    rows = [row for row in html.split("<tr>") if "TOOL005" in row or "ROLE001" in row]
+    rows = [row for row in html.split("<tr") if "TOOL005" in row or "ROLE001" in row]
     assert len(rows) == 2
     assert [row.count("<pre") for row in rows] == [2, 2]
     colours = [row.partition("border-left:4px solid ")[2][:7] for row in rows]
     assert len(set(colours)) == 2
+
+
+def test_each_line_that_only_one_side_has_is_signed_and_what_differs_in_it_is_marked() -> None:
+    messages = [{"role": "user", "content": "go"}, {"role": "assistant", "content": "on.  "}]
+    html = chatmend.repair(messages, "anthropic")._repr_html_()
+    tags = Tags()
+    tags.feed(html)
+    assert '-   "content": "on.  "' in tags.text
+    assert '+   "content": "on."' in tags.text
+    assert tags.text.count('    "role": "assistant",') == 2, "on both sides, unsigned"
+    assert ">  </span>" in html, "the two blanks that go"
+
+
+def test_the_colours_that_are_seen_are_explained() -> None:
+    html = chatmend.repair([*SOUND, ORPHAN], "openai/gpt-4o")._repr_html_()
+    assert "content that carries less" in html
+    assert "content that is gone" not in html
 
 
 def test_a_huge_message_makes_no_huge_table() -> None:

@@ -17,12 +17,12 @@ from chatmend.errors import (
     TargetError,
     TranscriptError,
 )
-from chatmend.images.once import recompress
 from chatmend.policy import Policy
 from chatmend.repair import Repaired, RepairedRequest, check, repair, repair_request, replay
 from chatmend.targets import Limits, Target, resolve
 
 if TYPE_CHECKING:
+    from chatmend.images.once import recompress
     from chatmend.sessions import Session, SessionStore
     from chatmend.usage import Usage, UsageLedger, UsageStream, normalize_usage
 
@@ -61,6 +61,7 @@ __all__ = [
 
 # Loaded when first asked for: `import chatmend` stays fast.
 _LATER = {
+    "recompress": "chatmend.images.once",
     **dict.fromkeys(("Session", "SessionStore"), "chatmend.sessions"),
     **dict.fromkeys(("Usage", "UsageLedger", "UsageStream", "normalize_usage"), "chatmend.usage"),
 }

@@ -46,10 +46,27 @@ def is_object(text: str) -> bool:
         value, end = _scan(text, 0)
     except (StopIteration, ValueError, RecursionError):
         try:
-            return isinstance(parse(text), dict)
+            return isinstance(parse(text), dict) and not _has_no_number(text)
         except ValueError:
             return False
-    return isinstance(value, dict) and (end == len(text) or not text[end:].strip(" \t\r\n"))
+    whole = isinstance(value, dict) and (end == len(text) or not text[end:].strip(" \t\r\n"))
+    return whole and not _has_no_number(text)
+
+
+def _has_no_number(text: str) -> bool:
+    """Whether a text holds NaN or an infinity, which Python reads as numbers and JSON does not know."""
+    if "NaN" not in text and "Infinity" not in text:
+        return False
+    try:
+        json.loads(text, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return True
+    return False
+
+
+def _refuse(name: str) -> float:
+    message = f"{name} is no number"
+    raise ValueError(message)
 
 
 def dumps(value: object) -> str:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from chatmend.images.recompressor import Recompressor
 
 Messages = list[Any]
+_DEFAULT = Policy()
 _STORED = ("previous_response_id", "conversation", "prompt")
 """What a request names where the conversation so far is stored at the provider."""
 
@@ -79,7 +80,7 @@ def repair(  # noqa: PLR0913 - what stands beside the messages counts
     if not _is_list(messages):
         text = f"messages must be a list, not {type(messages).__name__}; a request body goes to repair_request"
         raise TranscriptError(text)
-    chosen = policy or Policy()
+    chosen = policy or _DEFAULT
     place = resolve(target) if isinstance(target, str) else target
     spoken = DIALECTS[dialect] if isinstance(dialect, str) else dialect or recognise(messages)
     limits = chosen.apply(place.limits_in(spoken.NAME, hygiene=chosen.rules == "hygiene"))

@@ -57,3 +57,17 @@ def test_what_cannot_be_read_is_named_and_the_status_says_so(tmp_path: Path) -> 
     assert done.returncode == 2
     assert "it cannot be decoded" in done.stderr
     assert "absent.png: could not be read" in done.stderr
+
+
+def test_a_misspelt_target_stops_before_any_file_is_read(tmp_path: Path) -> None:
+    done = run(tmp_path / "absent.png", "-t", "antropic/claude-sonnet-4-5")
+    assert done.returncode == 2
+    assert "did you mean 'anthropic'" in done.stderr
+    assert "absent" not in done.stderr
+
+
+def test_a_name_of_control_characters_reaches_no_terminal(tmp_path: Path) -> None:
+    done = run(tmp_path / "a\x1b[31m.png", "-t", "anthropic")
+    assert done.returncode == 2
+    assert "could not be read" in done.stderr
+    assert "\x1b" not in done.stderr

@@ -19,7 +19,7 @@ import chatmend
 from chatmend.errors import ImageError
 from chatmend.images import Budget, Recompressor, ResultCache, SharedCache, probe_image, seen_size, tokens
 from chatmend.images.payload import Payload, encoded
-from chatmend.images.plan import plan
+from chatmend.images.plan import plan_for
 from chatmend.targets import resolve
 from tests.images.pictures import NAMES, desktop, noise, oriented, said, samples, saved
 
@@ -133,7 +133,7 @@ def test_a_spare_quarter_of_a_processor_makes_no_other_bytes() -> None:
         made = Recompressor()
         limits = resolve(CLAUDE).limits.images
         probe = payload.probe()
-        wanted = plan(probe, limits, payload.text_size)
+        wanted = plan_for(probe, limits, payload.text_size)
         assert not isinstance(wanted, str)
         return hashlib.sha256(Payload(made(payload, probe, wanted).text or "").decoded()).hexdigest()
 

@@ -18,6 +18,7 @@ from langchain_core.messages import (
 )
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+SIGNATURE = "c2lnbmF0dXJlIG9mIGEgdGhvdWdodA=="
 SIGNATURES = "__gemini_function_call_thought_signatures__"
 
 
@@ -126,7 +127,7 @@ _ANSWERS: dict[str, BaseMessage] = {
         response_metadata=_META,
     ),
     "anthropic tool use alone": AIMessage([{"type": "tool_use", "id": "toolu_1", "name": "look", "input": {}}]),
-    "anthropic redacted thinking": AIMessage([{"type": "redacted_thinking", "data": "xyz"}, _text()]),
+    "anthropic redacted thinking": AIMessage([{"type": "redacted_thinking", "data": "EmwKAhgBEgy3va3pzix"}, _text()]),
     "anthropic server tools": AIMessage(
         [
             {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "x"}},
@@ -136,7 +137,7 @@ _ANSWERS: dict[str, BaseMessage] = {
     ),
     "responses items": AIMessage(
         [
-            {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAAAA"},
+            {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": f"gAAAAA{'Zm9v' * 20}"},
             _text(id="msg_1", annotations=[], phase="final"),
             {
                 "type": "function_call",
@@ -153,11 +154,11 @@ _ANSWERS: dict[str, BaseMessage] = {
         [{"type": "custom_tool_call", "id": "ctc_1", "call_id": "call_1", "name": "look", "input": "free text"}],
         tool_calls=[call("call_1", __arg1="free text")],
     ),
-    "gemini signatures": AIMessage("", tool_calls=[call()], additional_kwargs={SIGNATURES: {"call_1": "c2ln"}}),
-    "gemini text signature": AIMessage([_text(extras={"signature": "c2ln"})]),
+    "gemini signatures": AIMessage("", tool_calls=[call()], additional_kwargs={SIGNATURES: {"call_1": SIGNATURE}}),
+    "gemini text signature": AIMessage([_text(extras={"signature": SIGNATURE})]),
     "gemini code": AIMessage(
         [
-            {"type": "executable_code", "executable_code": "1+1", "language": 1},
+            {"type": "executable_code", "executable_code": "1+1", "language": "PYTHON"},
             {"type": "code_execution_result", "code_execution_result": "2", "outcome": 1},
         ]
     ),

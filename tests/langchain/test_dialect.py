@@ -24,7 +24,7 @@ from chatmend.langchain.mending import Settings, mended
 from chatmend.langchain.partners import place_named
 from chatmend.transcript import Message, ToolCall
 from tests.corpus import rows
-from tests.langchain.shapes import SHAPES, SIGNATURES, broken, call, raw
+from tests.langchain.shapes import SHAPES, SIGNATURE, SIGNATURES, broken, call, raw
 
 TARGETS = ["openai/gpt-4o", "openai/responses/gpt-5", "anthropic/claude-haiku-4-5", "mistral/mistral-large-latest"]
 TARGETS += ["gemini/gemini-2.5-flash", "bedrock/amazon.nova-pro-v1:0"]
@@ -151,7 +151,7 @@ def test_a_dropped_call_is_dropped_in_every_place(name: str) -> None:
 def test_a_signature_follows_its_call_to_the_new_id() -> None:
     message, dialect = SHAPES["gemini signatures"], Dialect()
     written: Any = dialect.write(renamed(dialect.read(message)))
-    assert written.additional_kwargs[SIGNATURES] == {"new_call_1": "c2ln"}
+    assert written.additional_kwargs[SIGNATURES] == {"new_call_1": SIGNATURE}
 
 
 def test_two_calls_of_one_id_in_one_message_keep_their_own_blocks() -> None:

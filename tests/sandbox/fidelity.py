@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter, defaultdict
+import sys
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -258,8 +259,11 @@ def _table(title: str, outcomes: list[Outcome]) -> None:
             )
 
 
-def main() -> None:
-    """Print the tables."""
+def main() -> int:
+    """Print the tables; exit status 1 if something recorded is judged otherwise, 2 without the recordings."""
+    if not rows("requests_accepted") or not facts():
+        print(f"the recordings are not here: {ROOT}; set CHATMEND_CORPUS")
+        return 2
     with Sandbox(bodies=False) as sandbox, httpx.Client(base_url=sandbox.url(), timeout=60) as client:
         taken, refused, rules = list(accepted(client)), list(rejected(client)), list(tried(client))
         more = list(rejected(client, ("params", "tools_schema")))
@@ -271,8 +275,12 @@ def main() -> None:
     print(f"\nLeft out: {len(missed)} of {len(due())}")
     for rule in missed:
         print(f"  {rule['id']:<48} {LEFT_OUT.get(rule['id'], 'no endpoint for ' + rule['api'])}")
-    print("\n", Counter(outcome.status_ok and outcome.text_ok for outcome in rules))
+    wrong = [outcome for outcome in (*taken, *refused, *rules) if not (outcome.status_ok and outcome.kind_ok)]
+    texts = [outcome for outcome in rules if not outcome.text_ok]
+    sent = len(taken) + len(refused) + len(rules)
+    print(f"\n{sent} sent, {len(wrong)} judged otherwise, {len(texts)} rules in other words")
+    return 1 if wrong or texts else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

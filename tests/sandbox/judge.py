@@ -1,23 +1,24 @@
 """``python -m tests.sandbox.judge [COUNT]``: broken transcripts, raw and repaired, through LiteLLM to the sandbox.
 
-For each target a line: how many of the raw transcripts are refused, and how many of the repaired ones. What LiteLLM
-itself cannot send (its own exceptions) is counted apart.
+For each target a line: what became of the raw transcripts, and of the repaired ones. What LiteLLM itself cannot send
+(its own exceptions), or sends otherwise than it was given, is counted apart.
 """
 
 from __future__ import annotations
 
-import json
+import logging
 import re
 import sys
 from collections import Counter
-from typing import Any
+from importlib.metadata import version
+from typing import Any, NamedTuple
 
 import litellm
 
 import chatmend
 from chatmend.sandbox import Sandbox
-from tests.broken import broken
-from tests.judges.litellm_requests import _offline
+from tests.broken import broken, copied
+from tests.judges.litellm_requests import _offline, _told_apart
 
 Json = Any
 _BEDROCK = {"aws_access_key_id": "a", "aws_secret_access_key": "b", "aws_region_name": "us-east-1"}
@@ -65,32 +66,58 @@ def _tools(messages: Json) -> list[Json]:
     return [{"type": "function", "function": {"name": name, "parameters": schema}} for name in sorted(names)]
 
 
-def verdict(sandbox: Sandbox, target: str, messages: Json) -> str:
-    """``accepted``, ``unsent`` (LiteLLM could not send it), or the broken rule."""
+class Verdict(NamedTuple):
+    """What became of one transcript, and why."""
+
+    kind: str
+    """``accepted``; ``refused`` by the sandbox; ``unsent``: LiteLLM raised before anything was sent; ``altered``:
+    refused because LiteLLM sent something else than it was given."""
+    why: str = ""
+
+
+def verdict(sandbox: Sandbox, target: str, messages: Json, tools: Json) -> Verdict:
+    """Send one transcript through LiteLLM."""
+    found = _sent(sandbox, target, messages, tools)
+    if found.kind != "refused":
+        return found
+    kept = _kept_whole(messages)
+    altered = kept != _offline(messages) and _sent(sandbox, target, kept, tools).kind == "accepted"
+    return Verdict("altered", found.why) if altered else found
+
+
+def _kept_whole(messages: Json) -> Json:
+    """The same transcript without what LiteLLM is known to lose.
+
+    For Gemini it sends one of several equal calls, but all of their results; for Mistral it leaves out empty results.
+    """
+    apart = _told_apart(_offline(messages))
+    return [
+        {**message, "content": "."} if isinstance(message, dict) and _is_empty_result(message) else message
+        for message in apart
+    ]
+
+
+def _is_empty_result(message: dict[str, Json]) -> bool:
+    return message.get("role") == "tool" and message.get("content") in ("", [])
+
+
+def _sent(sandbox: Sandbox, target: str, messages: Json, tools: Json) -> Verdict:
     model, path, more = ROUTES[target]
-    base = (
-        {"aws_bedrock_runtime_endpoint": sandbox.url(path)} if "bedrock" in target else {"api_base": sandbox.url(path)}
-    )
+    base = "aws_bedrock_runtime_endpoint" if "bedrock" in target else "api_base"
+    more = {base: sandbox.url(path), "api_key": "k", **more}
     sandbox.clear()
     try:
-        litellm.completion(
-            model=model,
-            messages=_offline(messages),
-            tools=_tools(messages),
-            api_key="k",
-            num_retries=0,
-            max_retries=0,
-            **base,
-            **more,
-        )
+        litellm.completion(model, _offline(messages), tools=tools, num_retries=0, max_retries=0, **more)
     except Exception as error:  # noqa: BLE001 - LiteLLM raises whatever a broken transcript makes it raise
-        said = sandbox.refusals
-        return (
-            f"{said[0].rule}: {said[0].text[:160]}"
-            if said
-            else f"unsent {type(error).__name__}: {' '.join(str(error).split())[:160]}"
-        )
-    return "accepted"
+        if said := sandbox.refusals:
+            return Verdict("refused", f"{said[0].rule}: {said[0].text}")
+        return Verdict("unsent", _SPECIFIC.sub("...", f"{type(error).__name__}: {' '.join(str(error).split())}")[:200])
+    return Verdict("accepted")
+
+
+_SPECIFIC = re.compile(r"file-\w+|tok\w+|\[\d+\]|(?<=index )\d+")
+"""What differs from one exception to the next: ids, words and places."""
+KINDS = ("accepted", "refused", "unsent", "altered")
 
 
 def main() -> int:
@@ -98,28 +125,38 @@ def main() -> int:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 50
     part = sys.argv[2] if len(sys.argv) > 2 else ""
     litellm.suppress_debug_info = True
-    refused = 0
+    logging.getLogger("LiteLLM").setLevel(logging.CRITICAL)
+    print(f"{count} broken transcripts for each target, raw and repaired, through LiteLLM {version('litellm')}")
+    print("unsent: LiteLLM raised and sent nothing; altered: refused for what LiteLLM made of it, accepted otherwise")
+    print(f"{'':50}{'raw':>10}{'repaired':>40}")
+    print(f"{'':50}{''.join(f'{kind:>10}' for kind in (*KINDS[:3], *KINDS))}")
+    sums: Counter[str] = Counter()
     with Sandbox() as sandbox:
         for target in (name for name in ROUTES if part in name):
-            raw: Counter[str] = Counter()
-            mended: Counter[str] = Counter()
-            for seed in range(count):
-                messages = broken(seed, "openai_chat")
-                raw[verdict(sandbox, target, messages).split(":")[0]] += 1
-                repaired = chatmend.repair(json.loads(json.dumps(messages)), target, tools=_tools(messages)).messages
-                mended[verdict(sandbox, target, repaired)] += 1
-            bad = {rule: number for rule, number in mended.items() if rule != "accepted"}
-            unsent = sum(number for rule, number in mended.items() if rule.startswith("unsent"))
-            refused += sum(bad.values()) - unsent
-            print(
-                f"{target:52} raw not accepted {count - raw['accepted']:4} of {count}   repaired refused "
-                f"{sum(bad.values()) - unsent:4}   unsent {unsent}",
-                flush=True,
-            )
-            for code in sorted({rule.partition(":")[0] for rule in bad}):
-                examples = {rule: number for rule, number in bad.items() if rule.partition(":")[0] == code}
-                print(f"    {sum(examples.values()):3} {next(iter(examples))}")
-    return 1 if refused else 0
+            sums += _line(sandbox, target, count)
+    print(f"{'all':50}{'':30}{''.join(f'{sums[kind]:>10}' for kind in KINDS)}")
+    return 1 if sums["refused"] else 0
+
+
+def _line(sandbox: Sandbox, target: str, count: int) -> Counter[str]:
+    raw: Counter[str] = Counter()
+    mended: Counter[Verdict] = Counter()
+    for seed in range(count):
+        messages = broken(seed, "openai_chat")
+        tools = _tools(messages)
+        raw[verdict(sandbox, target, messages, tools).kind] += 1
+        repaired = chatmend.repair(copied(messages), target, tools=tools, dialect="openai_chat").messages
+        mended[verdict(sandbox, target, repaired, tools)] += 1
+    kinds = Counter({kind: sum(n for found, n in mended.items() if found.kind == kind) for kind in KINDS})
+    raw["refused"] += raw.pop("altered", 0)
+    print(
+        f"{target:50}{''.join(f'{raw[k]:>10}' for k in KINDS[:3])}{''.join(f'{kinds[k]:>10}' for k in KINDS)}",
+        flush=True,
+    )
+    for found, number in sorted(mended.items()):
+        if found.kind != "accepted":
+            print(f"    {number:3} {found.kind} {found.why[:160]}")
+    return kinds
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ says what it was recorded against. Credentials are never written.
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ import vcr
 from vcr.serializers import yamlserializer
 
 from chatmend.sandbox import Sandbox
-from tests.sandbox.proof_pairs import MODELS, PAIRS, Body
+from tests.sandbox.proof_pairs import MODELS, PAIRS, THROUGH_LITELLM, Body
 
 LIVE = os.environ.get("LIVE") == "1"
 FOLDER = Path(__file__).resolve().parents[2] / "cassettes"
@@ -31,6 +32,8 @@ _KEYS = {
     "moonshot": "MOONSHOT_API_KEY",
     "zai": "ZAI_API_KEY",
     "minimax": "MINIMAX_API_KEY",
+    "openrouter": "OPENROUTER_API_KEY",
+    "openai-responses": "OPENAI_API_KEY",
     "perplexity": "PERPLEXITYAI_API_KEY",
     "cohere": "CO_API_KEY",
     "anthropic": "ANTHROPIC_API_KEY",
@@ -39,6 +42,8 @@ _KEYS = {
 }
 _HERE = {
     "openai": "openai/v1",
+    "openai-responses": "openai/v1",
+    "openrouter": "openrouter/api/v1",
     "deepseek": "deepseek",
     "xai": "xai/v1",
     "moonshot": "moonshot/v1",
@@ -50,6 +55,8 @@ _HERE = {
 }
 _THERE = {
     "openai": "https://api.openai.com/v1",
+    "openai-responses": "https://api.openai.com/v1",
+    "openrouter": "https://openrouter.ai/api/v1",
     "deepseek": "https://api.deepseek.com",
     "xai": "https://api.x.ai/v1",
     "moonshot": "https://api.moonshot.ai/v1",
@@ -61,7 +68,17 @@ _LITELLM = {
     "openai": ("openai/gpt-4o", "openai/v1"),
     "mistral": ("mistral/mistral-large-2411", "mistral/v1"),
     "deepseek": ("deepseek/deepseek-chat", "deepseek"),
+    "xai": ("xai/grok-4-1-fast-non-reasoning", "xai/v1"),
+    "groq": ("groq/llama-3.3-70b-versatile", "groq/openai/v1"),
+    "moonshot": ("moonshot/kimi-k2-0905-preview", "moonshot/v1"),
+    "zai": ("zai/glm-4.6", "zai/api/paas/v4"),
+    "minimax": ("minimax/MiniMax-M2", "minimax/v1"),
+    "cohere": ("cohere_chat/command-a-03-2025", "cohere/v2/chat"),
+    "anthropic": ("anthropic/claude-sonnet-4-6", "anthropic"),
+    "gemini": ("gemini/gemini-2.5-flash", "gemini/v1beta"),
+    "bedrock": ("bedrock/converse/us.anthropic.claude-sonnet-4-5-20250929-v1:0", "bedrock"),
 }
+"""LiteLLM's model, and the path of the sandbox."""
 Send = Callable[[Body], Any]
 
 
@@ -73,14 +90,21 @@ def sender(provider: str, root: str | None) -> Send:
     """Something that sends a body through the provider's official SDK; ``root``: the sandbox, or None."""
     model, key = MODELS[provider], _key(provider)
     special = {"anthropic": _anthropic, "gemini": _gemini, "mistral": _mistral, "bedrock": _bedrock}
-    special |= {"cohere": _cohere, "groq": _groq, "azure": _azure}
+    special |= {"cohere": _cohere, "groq": _groq, "azure": _azure, "openai-responses": _responses}
     if provider in special:
         return special[provider](model, key, root)
     import openai  # noqa: PLC0415 - each SDK only where it is used
 
     base = f"{root}/{_HERE[provider]}" if root else _THERE[provider]
     client = openai.OpenAI(base_url=base, api_key=key, max_retries=0)
-    return lambda body: client.chat.completions.create(model=model, **body)
+    return lambda body: client.chat.completions.create(**{"model": model, **body})
+
+
+def _responses(model: str, key: str, root: str | None) -> Send:
+    import openai  # noqa: PLC0415
+
+    client = openai.OpenAI(base_url=f"{root}/openai/v1" if root else None, api_key=key, max_retries=0)
+    return lambda body: client.responses.create(**{"model": model, **body})
 
 
 def _azure(model: str, key: str, root: str | None) -> Send:
@@ -88,14 +112,14 @@ def _azure(model: str, key: str, root: str | None) -> Send:
 
     endpoint = f"{root}/azure" if root else os.environ["AZURE_OPENAI_ENDPOINT"]
     client = openai.AzureOpenAI(azure_endpoint=endpoint, api_key=key, api_version="2024-10-21", max_retries=0)
-    return lambda body: client.chat.completions.create(model=model, **body)
+    return lambda body: client.chat.completions.create(**{"model": model, **body})
 
 
 def _anthropic(model: str, key: str, root: str | None) -> Send:
     import anthropic  # noqa: PLC0415
 
     client = anthropic.Anthropic(base_url=f"{root}/anthropic" if root else None, api_key=key, max_retries=0)
-    return lambda body: client.messages.create(model=model, **body)
+    return lambda body: client.messages.create(**{"model": model, **body})
 
 
 def _gemini(model: str, key: str, root: str | None) -> Send:
@@ -103,14 +127,14 @@ def _gemini(model: str, key: str, root: str | None) -> Send:
 
     options = {"base_url": f"{root}/gemini"} if root else None
     client = genai.Client(api_key=key, http_options=options)
-    return lambda body: client.models.generate_content(model=model, **body)
+    return lambda body: client.models.generate_content(**{"model": model, **body})
 
 
 def _mistral(model: str, key: str, root: str | None) -> Send:
     from mistralai.client import Mistral  # noqa: PLC0415
 
     client = Mistral(api_key=key, server_url=f"{root}/mistral" if root else None)
-    return lambda body: client.chat.complete(model=model, **body)
+    return lambda body: client.chat.complete(**{"model": model, **body})
 
 
 def _bedrock(model: str, _key: str, root: str | None) -> Send:
@@ -119,21 +143,21 @@ def _bedrock(model: str, _key: str, root: str | None) -> Send:
     fake = {"aws_access_key_id": "sandbox", "aws_secret_access_key": "sandbox", "region_name": "us-east-1"}
     more = {"endpoint_url": f"{root}/bedrock", **fake} if root else {}
     client = boto3.client("bedrock-runtime", **more)
-    return lambda body: client.converse(modelId=model, **body)
+    return lambda body: client.converse(**{"modelId": model, **body})
 
 
 def _cohere(model: str, key: str, root: str | None) -> Send:
     import cohere  # noqa: PLC0415
 
     client = cohere.ClientV2(api_key=key, base_url=f"{root}/cohere" if root else None)
-    return lambda body: client.chat(model=model, **body)
+    return lambda body: client.chat(**{"model": model, **body})
 
 
 def _groq(model: str, key: str, root: str | None) -> Send:
     import groq  # noqa: PLC0415
 
     client = groq.Groq(base_url=f"{root}/groq" if root else None, api_key=key, max_retries=0)
-    return lambda body: client.chat.completions.create(model=model, **body)
+    return lambda body: client.chat.completions.create(**{"model": model, **body})
 
 
 def through_litellm(provider: str, root: str | None) -> Send:
@@ -141,8 +165,22 @@ def through_litellm(provider: str, root: str | None) -> Send:
     import litellm  # noqa: PLC0415
 
     model, path = _LITELLM[provider]
-    base = f"{root}/{path}" if root else None
-    return lambda body: litellm.completion(model=model, api_base=base, api_key=_key(provider), num_retries=0, **body)
+    owner = model.partition("/")[0]
+    more: dict[str, Any] = {"num_retries": 0, "max_retries": 0}
+    if root:
+        more["aws_bedrock_runtime_endpoint" if provider == "bedrock" else "api_base"] = f"{root}/{path}"
+    more |= dict.fromkeys(_AWS, "sandbox") if root and provider == "bedrock" else {}
+    if provider != "bedrock":
+        more["api_key"] = _key(provider)
+
+    def send(body: Body) -> Any:
+        own = f"{owner}/{body['model']}" if "model" in body else model
+        return litellm.completion(**{**copy.deepcopy(body), "model": own}, **more)
+
+    return send
+
+
+_AWS = ("aws_access_key_id", "aws_secret_access_key", "aws_region_name")
 
 
 class _Told:
@@ -215,9 +253,12 @@ def main() -> None:
             send = sender(provider, root)
             for name, pair in faults.items():
                 record(send, FOLDER / provider / f"{name}.yaml", pair, root)
-                if provider in _LITELLM:
-                    path = FOLDER / "litellm" / provider / f"{name}.yaml"
-                    record(through_litellm(provider, root), path, pair, root)
+        for provider, faults in THROUGH_LITELLM.items():
+            if LIVE and not _key(provider):
+                continue
+            send = through_litellm(provider, root)
+            for name, pair in faults.items():
+                record(send, FOLDER / "litellm" / provider / f"{name}.yaml", pair, root)
 
 
 if __name__ == "__main__":

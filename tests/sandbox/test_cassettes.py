@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import httpx
 import pytest
+import yaml
 
-from tests.sandbox.proof_pairs import PAIRS
+from tests.sandbox.proof_pairs import PAIRS, THROUGH_LITELLM
+
+if TYPE_CHECKING:
+    from chatmend.sandbox import Sandbox
 
 FOLDER = Path(__file__).resolve().parents[2] / "cassettes"
 FILES = sorted(FOLDER.rglob("*.yaml"))
+PLACES = {**PAIRS, **{f"litellm/{provider}": faults for provider, faults in THROUGH_LITELLM.items()}}
 
 
-def test_every_pair_was_recorded() -> None:
-    recorded = {(path.parent.name, path.stem) for path in FILES}
-    assert {(provider, fault) for provider, faults in PAIRS.items() for fault in faults} <= recorded
+def test_every_pair_was_recorded_and_nothing_else() -> None:
+    recorded = {(path.parent.relative_to(FOLDER).as_posix(), path.stem) for path in FILES}
+    assert recorded == {(place, fault) for place, faults in PLACES.items() for fault in faults}
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(FOLDER)))
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(FOLDER).as_posix())
 def test_a_file_tells_its_origin_and_holds_a_refusal_and_an_answer(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert text.startswith("# Recorded against ")
@@ -26,3 +33,22 @@ def test_a_file_tells_its_origin_and_holds_a_refusal_and_an_answer(path: Path) -
     assert first >= 400
     assert second == 200
     assert not re.search("authorization|api-key|127.0.0.1", text, flags=re.IGNORECASE)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_the_sandbox_still_answers_what_was_recorded(place: str, sandbox: Sandbox) -> None:
+    differs = []
+    for path in sorted((FOLDER / place).glob("*.yaml")):
+        for recorded in yaml.safe_load(path.read_text(encoding="utf-8"))["interactions"]:
+            got = _sent(sandbox, recorded["request"])
+            wanted = recorded["response"]
+            rule = wanted["headers"].get("x-sandbox-rule", [got.headers.get("x-sandbox-rule")])[0]
+            if (got.status_code, got.headers.get("x-sandbox-rule")) != (wanted["status"]["code"], rule):
+                differs.append((path.name, got.status_code, got.headers.get("x-sandbox-rule")))
+    assert differs == []
+
+
+def _sent(sandbox: Sandbox, request: dict[str, Any]) -> httpx.Response:
+    headers = {"content-type": "application/json", "authorization": "Bearer k"}
+    url = sandbox.url(request["uri"].removeprefix("http://sandbox/"))
+    return httpx.post(url, content=request["body"], headers=headers)

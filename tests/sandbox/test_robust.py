@@ -34,8 +34,9 @@ def body_of(endpoint: Endpoint) -> dict[str, Any]:
     name = {"vertex": "gemini", "openrouter": "openai"}.get(endpoint.provider, endpoint.provider)
     if endpoint.table == "anthropic" or "invoke" in endpoint.path:
         name = "anthropic"
-    pairs = next(iter(PAIRS[name].values()))
-    body = copy.deepcopy(pairs[1]) | {"model": model, "temperature": 0.5, "stop": ["x"], "metadata": {"a": "b"}}
+    faults = PAIRS[name]
+    fault = next((fault for fault in ("orphan-tool-result", "invalid-tool-arguments") if fault in faults), min(faults))
+    body = copy.deepcopy(faults[fault][1]) | {"model": model, "temperature": 0.5, "stop": ["x"], "metadata": {"a": "b"}}
     if "responses" in endpoint.path:
         call = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}", "id": "fc_1"}
         output = {"type": "function_call_output", "call_id": "c", "output": "r"}

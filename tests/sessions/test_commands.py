@@ -13,7 +13,12 @@ pytest.importorskip("typer")
 
 from typer.testing import CliRunner
 
+from chatmend import resolve
 from chatmend.cli import app
+from chatmend.cli.ahead import ahead
+from chatmend.cli.conversation import Order
+from chatmend.cli.sources import discover
+from chatmend.cli.walk import walk
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -140,3 +145,51 @@ def test_a_damaged_session_is_a_fault_that_names_the_line(store: SessionStore, t
     done = run("check", path, "--target", TARGET)
     assert done.exit_code == 2
     assert f"{path}: line " in done.output.replace("\n", "")
+
+
+def many(root: Path) -> None:
+    """Small files in folders, two of them with lines, one that is no JSON, and one that holds no conversation."""
+    for at in range(40):
+        (root / f"{at % 4}").mkdir(parents=True, exist_ok=True)
+        (root / f"{at % 4}" / f"{at}.json").write_text(json.dumps(BROKEN if at % 3 else [HELLO]))
+    for at in (1, 2):
+        (root / f"{at}.jsonl").write_text("".join(f"{json.dumps(BROKEN)}\n" for _ in range(50)))
+    (root / "2" / "cut.json").write_text("[{")
+    (root / "3" / "other.json").write_text('{"a": 1}')
+
+
+def test_many_small_files_are_repaired_the_same_by_two_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chatmend.cli.ahead._MUCH", 1000)
+    monkeypatch.setattr("chatmend.cli.ahead._GROUP", 1000)
+    told = []
+    for jobs in (1, 2):
+        many(tmp_path / str(jobs))
+        done = run("repair", tmp_path / str(jobs), "--target", TARGET, "--write", "--backup", "--jobs", jobs)
+        assert done.exit_code == 2
+        told.append(done.output.replace(str(tmp_path / str(jobs)), ""))
+    one, two = (
+        {path.relative_to(root): path.read_bytes() for path in root.rglob("*.*")}
+        for root in (tmp_path / "1", tmp_path / "2")
+    )
+    assert one == two
+    assert told[0] == told[1]
+    assert len([path for path in one if path.suffix == ".bak"]) == 28
+
+
+def test_a_file_that_changed_after_it_was_seen_ahead_is_seen_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chatmend.cli.ahead._MUCH", 1)
+    for name in "ab":
+        (tmp_path / f"{name}.json").write_text(json.dumps(BROKEN))
+    order = Order(resolve(TARGET), repairs=True, jobs=2)
+    first, second = ahead(discover([tmp_path], print).sources, order)
+    (tmp_path / "b.json").write_text(json.dumps([HELLO]))
+    seen = []
+    for source in (first, second):
+        with source.path.open("rb") as file:
+            assert source.ahead is not None
+            seen += [bool(found.visits) for _, found in walk(source, file, order)]
+    assert seen == [True, False]

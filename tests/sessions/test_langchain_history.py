@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
 
 import pytest
 
@@ -19,13 +19,9 @@ from langchain_core.messages import (
     messages_from_dict,
     messages_to_dict,
 )
-from langchain_core.runnables import RunnableConfig  # noqa: TC002 - LangGraph reads the annotation
 from langchain_core.runnables.history import RunnableWithMessageHistory
 
-from chatmend.langchain.history import ChatMendHistory
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from chatmend.langchain import ChatMendHistory
 
 CALL = {"name": "f", "args": {"a": [1, None]}, "id": "c1", "type": "tool_call"}
 SAID = [
@@ -93,26 +89,33 @@ def test_a_runnable_with_message_history_remembers_across_processes(tmp_path: Pa
     assert [message.content for message in stored] == ["one", "one!", "two", "two!"]
 
 
-def test_the_recipe_for_langgraph_keeps_the_conversation_on_disk(tmp_path: Path) -> None:
-    graphs = pytest.importorskip("langgraph.graph")
-    checkpoints = pytest.importorskip("langgraph.checkpoint.memory")
+def test_a_conversation_is_followed_and_one_whose_past_changed_goes_on_in_a_new_session(tmp_path: Path) -> None:
     store = SessionStore(tmp_path)
+    for length in (1, 1, 3, 4):
+        ChatMendHistory.of(store, "main").follow(SAID[:length])
+    (path,) = store.paths()
+    assert ChatMendHistory.of(store, "main").messages == SAID
+    history = ChatMendHistory.of(store, "main")
+    history.follow(SAID[2:])
+    assert history.messages == ChatMendHistory.of(store, "main").messages == SAID[2:]
+    assert (history.session.header.continues, len(store.load(path).messages)) == (path, 4)
 
-    def model(state: Any) -> Any:
-        return {"messages": [AIMessage(f"{len(state['messages'])} so far")]}
 
-    def remember(state: Any, config: RunnableConfig) -> Any:
-        history = ChatMendHistory.of(store, config["configurable"]["thread_id"])
-        history.add_messages(state["messages"][len(history.messages) :])
-        return {}
-
-    graph = graphs.StateGraph(graphs.MessagesState)
-    graph.add_node("model", model)
-    graph.add_node("remember", remember)
-    graph.add_edge(graphs.START, "model")
-    graph.add_edge("model", "remember")
-    running = graph.compile(checkpointer=checkpoints.InMemorySaver())
-    for text in ("one", "two"):
-        said = running.invoke({"messages": [HumanMessage(text)]}, {"configurable": {"thread_id": "t"}})
-    assert ChatMendHistory.of(SessionStore(tmp_path), "t").messages == said["messages"]
-    assert len(said["messages"]) == 4
+def test_the_recipe_for_langgraph_runs_as_it_is_written_and_resumes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("langgraph")
+    text = (Path(__file__).parents[2] / "docs/sessions.md").read_text("utf-8")
+    recipe = text.partition("<!-- run by tests/sessions/test_langchain_history.py -->\n```python\n")[2].partition(
+        "```"
+    )[0]
+    monkeypatch.chdir(tmp_path)
+    for answers in (["one", "two"], ["three", "four"]):
+        model = GenericFakeChatModel(messages=iter(map(AIMessage, answers)))
+        exec(compile(recipe, "docs/sessions.md", "exec"), {"model": model})  # noqa: S102 - our own page
+    stored = ChatMendHistory.of(SessionStore(tmp_path), "ann").messages
+    questions = ["Hello", "And tomorrow?"] * 2
+    assert [message.content for message in stored] == [
+        text for pair in zip(questions, ["one", "two", "three", "four"], strict=True) for text in pair
+    ]
+    assert len(list(SessionStore(tmp_path).paths())) == 1

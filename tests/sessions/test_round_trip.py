@@ -11,6 +11,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 
 from chatmend.errors import TranscriptError
+from chatmend.sessions import together
+from chatmend.sessions.block_reader import _alone as read_blocks_alone
 from chatmend.sessions.blocks import block
 from chatmend.sessions.document import Document, beside_block, parse
 from chatmend.sessions.escaping import escape, escape_surrogates, unescape
@@ -72,6 +74,34 @@ def test_each_text_has_one_escaped_form_and_each_escaped_form_one_text(one: str,
 @settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 def test_any_json_comes_back_byte_for_byte(messages: list[Any]) -> None:
     assert as_sent(read(written(messages))[0]) == as_sent(messages)
+
+
+@given(transcripts)
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+def test_many_blocks_at_once_are_the_same_as_one_by_one(messages: list[Any]) -> None:
+    blocks = [block(message) for message in messages]
+    at_once = together.written(messages)
+    assert at_once is None or at_once[0] == blocks
+    texts = [made.decode() for made in blocks]
+    found = together.read(texts)
+    assert found is None or as_sent(found) == as_sent([read_blocks_alone(text, 0) for text in texts])
+
+
+def test_ordinary_messages_are_written_and_read_at_once() -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": '{"x": "<NaN> Infinity"}'}}
+    messages = [
+        {"role": "user", "content": "Compare <!-- this --> with NaN, please."},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {
+            "role": "tool",
+            "tool_call_id": "c",
+            "content": [{"type": "text", "text": "one"}, {"type": "text", "text": ""}],
+        },
+        {"type": "human", "data": {"content": "as LangChain says it"}},
+    ]
+    blocks, marked = together.written(messages) or ([], True)
+    assert (blocks, marked) == ([block(message) for message in messages], False)
+    assert together.read([made.decode() for made in blocks]) == messages
 
 
 @given(values)

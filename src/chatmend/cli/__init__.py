@@ -7,10 +7,11 @@ and ``repair`` to standard output.
 import sys
 
 try:
-    import rich  # noqa: F401 - only whether it is there
+    import orjson  # noqa: F401 - only whether it is there
+    import rich  # noqa: F401
     import typer  # noqa: F401
 except ImportError as error:
-    text = f"the command line needs Typer and Rich ({error}); install them: pip install 'chatmend[cli]'"
+    text = f"the command line needs Typer, Rich and orjson ({error}); install them: pip install 'chatmend[cli]'"
     raise ImportError(text, name=error.name) from error
 
 from chatmend.cli.app import app

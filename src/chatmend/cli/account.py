@@ -21,6 +21,10 @@ _PROGRESS_FROM = 1 << 20
 """Bytes to read from which a progress bar is worth its line."""
 
 
+_AGAIN = 10
+"""How many faults are named again at the end."""
+
+
 class Account:
     """Prints as it goes, and counts; where both go to a terminal, the progress bar stands below."""
 
@@ -31,6 +35,10 @@ class Account:
         self.conversations = self.faulty = self.left = self.faults = self.passed = self.links = self.written = 0
         self._quiet = quiet
         self._progress: Progress | None = None
+        self._first: list[str] = []
+        """The first faults."""
+        self._buried = False
+        """Whether findings were printed behind the first fault."""
 
     def begin(self, discovery: Discovery) -> None:
         """Show progress from here on, where anyone can see it."""
@@ -76,6 +84,7 @@ class Account:
         self.codes.update((finding.code, finding.rule) for finding in visit.findings)
         if self._quiet:
             return
+        self._buried = self._buried or bool(self.faults)
         say(self.console, title, "bold")
         for finding in visit.findings:
             say(self.console, f"  {finding.text}", EFFECTS[finding.effect])
@@ -83,10 +92,12 @@ class Account:
     def fault(self, text: str) -> None:
         """Name a fault on standard error, and go on."""
         self.faults += 1
+        if len(self._first) < _AGAIN:
+            self._first.append(text)
         say(Console(stderr=True), text, "red")
 
     def summarise(self, *, wrote: str = "") -> None:
-        """Print how often each code was found, and what became of the files."""
+        """Print how often each code was found, and what became of the files; faults again that scrolled away."""
         if self.codes:
             say(self.console, "")
         for (code, rule), number in sorted(self.codes.items()):
@@ -100,6 +111,11 @@ class Account:
             f"{count(self.links, 'symbolic link')} not followed" if self.links else "",
             f"{count(self.faults, 'fault')}, see above" if self.faults else "",
         ]
+        if self._buried:
+            more = self.faults - len(self._first)
+            again = [*self._first, f"and {count(more, 'other fault')}, see above"] if more else self._first
+            for text in again:
+                say(Console(stderr=True), text, "red")
         say(self.console, "; ".join(part for part in parts if part), "bold")
 
     def status(self, *, found: bool) -> int:

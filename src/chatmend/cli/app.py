@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
+from typing import Annotated
+
 import typer
 
 from chatmend.cli import check, explain, image, repair, rules, sandbox, sessions, usage
@@ -15,6 +18,23 @@ app = typer.Typer(
     help="Repair LLM chat transcripts so that strict providers accept them, and say what was changed.",
     epilog="Example: chatmend check chat.json --target anthropic/claude-sonnet-4-5",
 )
+
+
+def _say_version(wanted: bool) -> None:  # noqa: FBT001 - Typer calls it
+    if wanted:
+        typer.echo(f"chatmend {version('chatmend')}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_say_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Options that stand before a command."""
+
 
 app.command(epilog="Example: chatmend check chat.json sessions/ --target mistral/mistral-large-latest")(check.check)
 app.command(epilog="Example: chatmend repair sessions/ --target anthropic/claude-sonnet-4-5 --write")(repair.repair)

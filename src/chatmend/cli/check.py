@@ -6,6 +6,7 @@ import typer
 from rich.console import Console
 
 from chatmend.cli.account import Account
+from chatmend.cli.ahead import ahead
 from chatmend.cli.conversation import Order
 from chatmend.cli.options import Files, Jobs, Quiet, TargetName, target_named
 from chatmend.cli.sources import Source, discover
@@ -21,7 +22,7 @@ def check(*, files: Files, target: TargetName, jobs: Jobs = 0, quiet: Quiet = Fa
     with Account(Console(), quiet=quiet) as account:
         discovery = discover(files, account.fault)
         account.begin(discovery)
-        for source in discovery.sources:
+        for source in ahead(discovery.sources, order):
             _check(source, order, account)
     account.summarise()
     raise typer.Exit(account.status(found=bool(account.codes)))

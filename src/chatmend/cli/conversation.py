@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+import orjson
 
 from chatmend import SessionFormatError, Target, TranscriptError, repair, repair_request
 from chatmend.cli.difference import difference, text_difference
@@ -61,6 +64,9 @@ class Visit:
     difference: str = ""
 
 
+_SOUND = Visit()
+
+
 def visit(raw: bytes, order: Order) -> Visit:
     """Judge one conversation for a target.
 
@@ -69,9 +75,11 @@ def visit(raw: bytes, order: Order) -> Visit:
     """
     if is_session(raw):
         return _visit_session(raw, order)
-    value = parsed(raw)
+    value = parsed(raw, exact=order.repairs)
     try:
         becomes, changes = mended(value, order.target)
+        if not changes:
+            return _SOUND
         if becomes is value or not order.repairs:
             return Visit(_findings(changes, order))
         if order.differs:
@@ -113,12 +121,23 @@ def _findings(changes: tuple[Change, ...], order: Order) -> tuple[Finding, ...]:
     return tuple(Finding(c.code, c.rule, c.effect.name.lower(), line(c), is_left(c)) for c in told)
 
 
-def parsed(raw: bytes) -> Conversation:
+def parsed(raw: bytes, *, exact: bool = False) -> Conversation:
     """The list of messages, or the object that holds one, that a JSON text says.
+
+    Args:
+        raw: the text.
+        exact: whether integers beyond 64 bits are kept, because it will be written again; without, they are rounded.
 
     Raises:
         UnreadableError: it says nothing of the kind.
     """
+    if not exact:
+        with suppress(orjson.JSONDecodeError):  # stricter than the parser below, which also says where and why
+            return _conversation(orjson.loads(raw))
+    return _parsed_exactly(raw)
+
+
+def _parsed_exactly(raw: bytes) -> Conversation:
     row, column = 1, 1
     try:
         return _conversation(parse(raw.decode("utf-8-sig")))

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.text import Text
 
-from chatmend import ImageError, TargetError, recompress, resolve
+from chatmend import ImageError, recompress
+from chatmend.cli.options import TargetName, target_named
+from chatmend.cli.terminal import FAULT, say
 from chatmend.images import Probe, probe_image, tokens
 
 if TYPE_CHECKING:
-    from chatmend.targets import ImageLimits
+    from chatmend.targets import Target
 
-FAULT = 2
 _EXTENSIONS = {"jpeg": ".jpg"}
 _LARGEST = 128 << 20
 
@@ -32,12 +32,7 @@ class _Pair:
 
 def image(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Image files.", show_default=False)],
-    target: Annotated[
-        str,
-        typer.Option(
-            "--target", "-t", metavar="TARGET", help="Where it will be sent: provider/model.", show_default=False
-        ),
-    ],
+    target: TargetName,
     out: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Where the results go; made if missing. Without it nothing is written."),
@@ -52,12 +47,8 @@ def image(
 
     Exit status: 0 all are fit to be sent, 2 one could not be read or saved, or the target is unknown.
     """
-    try:
-        limits = resolve(target).limits.images
-    except TargetError as error:
-        _say(str(error), error=True)
-        raise typer.Exit(FAULT) from error
-    pairs = [pair for path in files if (pair := _recompressed(path, target, limits, native=native))]
+    meant = target_named(target)
+    pairs = [pair for path in files if (pair := _recompressed(path, meant, native=native))]
     faults = len(files) - len(pairs)
     faults += not _written(pairs, out) if out else 0
     if sheet and pairs and not _drawn(sheet, pairs):
@@ -65,32 +56,32 @@ def image(
     raise typer.Exit(FAULT if faults else 0)
 
 
-def _say(text: str, *, error: bool = False) -> None:
-    printable = "".join(sign if sign.isprintable() else "?" for sign in text)
-    Console(stderr=error).print(Text(printable, "red" if error else ""), soft_wrap=True)
+def _fault(text: str) -> None:
+    say(Console(stderr=True), text, "red")
 
 
-def _recompressed(path: Path, target: str, limits: ImageLimits, *, native: bool) -> _Pair | None:
+def _recompressed(path: Path, target: Target, *, native: bool) -> _Pair | None:
     try:
         if path.stat().st_size > _LARGEST:
-            _say(f"{path}: larger than {_LARGEST >> 20} MiB", error=True)
+            _fault(f"{path}: larger than {_LARGEST >> 20} MiB")
             return None
         before = path.read_bytes()
         after = recompress(before, target, native=native)
     except OSError as error:
-        _say(f"{path}: could not be read: {error.strerror}", error=True)
+        _fault(f"{path}: could not be read: {error.strerror}")
         return None
     except ImageError as error:
-        _say(f"{path}: {error}", error=True)
+        _fault(f"{path}: {error}")
         return None
     old, new = probe_image(before), probe_image(after)
-    becomes = "stays as it is" if after is before else f"becomes {new.described}"
-    _say(f"{path}: {old.described}{_cost(old, limits)}; {becomes}{_cost(new, limits) if after is not before else ''}")
+    was = f"{path}: {old.described}{_cost(old, target)}"
+    becomes = "stays as it is" if after is before else f"becomes {new.described}{_cost(new, target)}"
+    say(Console(), f"{was}; {becomes}")
     return _Pair(path.name, before, after)
 
 
-def _cost(probe: Probe, limits: ImageLimits) -> str:
-    count = tokens(limits, probe.shown) if probe.width else None
+def _cost(probe: Probe, target: Target) -> str:
+    count = tokens(target.limits.images, probe.shown) if probe.width else None
     return "" if count is None else f", about {count} tokens"
 
 
@@ -102,12 +93,12 @@ def _written(pairs: list[_Pair], out: Path) -> bool:
         suffix = Path(pair.name).suffix if pair.after is pair.before else _EXTENSIONS.get(kind, f".{kind}")
         name = f"{Path(pair.name).stem}{suffix}"
         if name in names:
-            _say(f"{out / name}: two files would have this name; the second is not written", error=True)
+            _fault(f"{out / name}: two files would have this name; the second is not written")
             return False
         names.add(name)
         if not _saved(out / name, pair.after):
             return False
-        _say(f"written: {out / name}")
+        say(Console(), f"written: {out / name}")
     return True
 
 
@@ -122,6 +113,6 @@ def _saved(path: Path, data: bytes) -> bool:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
     except OSError as error:
-        _say(f"{path}: could not be written: {error.strerror}", error=True)
+        _fault(f"{path}: could not be written: {error.strerror}")
         return False
     return True

@@ -16,7 +16,7 @@ from chatmend.targets import known_providers
 if TYPE_CHECKING:
     from chatmend import Target
 
-_SURELY_MEANT = 0.85
+_SURELY_MEANT = 0.8
 """Likeness from which an unknown provider's name is taken for a misspelt one, and not for a provider without table."""
 
 Files = Annotated[
@@ -46,7 +46,8 @@ Jobs = Annotated[
         "-j",
         metavar="N",
         min=0,
-        help="Processes for a big file with one conversation per line; 0: as many as there are processors.",
+        help="Processes for a big file with one conversation per line, and for many small files; 0: as many as there "
+        "are processors.",
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the summary and faults only.")]

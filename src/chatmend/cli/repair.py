@@ -14,6 +14,7 @@ import typer
 from rich.console import Console
 
 from chatmend.cli.account import Account
+from chatmend.cli.ahead import ahead
 from chatmend.cli.conversation import Order
 from chatmend.cli.options import Files, Jobs, Quiet, TargetName, target_named
 from chatmend.cli.rewrite import NotWrittenError, opened_without_links, refuse_read_only, rewriting
@@ -67,7 +68,7 @@ def repair(  # noqa: PLR0913 - a command's options
     order = Order(target_named(target), repairs=True, differs=diff, jobs=jobs)
     goal = _Goal(out, write=write, backup=backup)
     with Account(Console(stderr=not write and out is None), quiet=quiet) as account:
-        for source in _sources(files, out, account, alone=not (write or diff or out)):
+        for source in ahead(_sources(files, out, account, alone=not (write or diff or out)), order):
             _repair(source, order, account, goal)
     account.summarise(wrote="written" if write or out else "")
     raise typer.Exit(account.status(found=bool(account.left)))

@@ -21,7 +21,9 @@ def sandbox(
         Path | None, typer.Option(metavar="FILE", help="Write counts and refusals there at the end, as JSON.")
     ] = None,
 ) -> None:
-    """Serve the providers' APIs on this machine: no keys, no cost, the providers' own refusals.
+    """Serve the providers' APIs on this machine.
+
+    No keys, no cost, the providers' own refusals.
 
     Prints, per provider, the base URL and the environment variables for its SDK, LiteLLM and LangChain; then one line a
     request. Ctrl-C ends it. Exit status 2: the port is taken, or the extra is missing.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -14,6 +14,8 @@ from chatmend.sessions.repairs import is_session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+
+    from chatmend.cli.walk import Seen
 
 _LINES = frozenset({".jsonl", ".ndjson"})
 _KNOWN = _LINES | {".json"}
@@ -32,6 +34,8 @@ class Source:
     """Whether it was found in a directory. What holds no conversation is passed over there, and a fault if named."""
     size: int = 0
     """Bytes."""
+    ahead: Callable[[os.stat_result], list[tuple[Block, Seen]] | None] | None = field(default=None, compare=False)
+    """What another process has seen in it already, if it is still the file that it was."""
 
     @property
     def has_lines(self) -> bool:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from chatmend.usage import Usage
 
+_KEYS = frozenset({"model", "provider"})
+
 
 def usage(
     files: Annotated[
@@ -32,19 +34,19 @@ def usage(
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print the rows as JSON.")] = False,
 ) -> None:
-    """Add up the tokens that responses report: a row per model, with cache hits and cost.
+    """Add up the tokens that responses report.
+
+    A row per model, with cache hits and cost.
 
     Exit status: 0 all files were read, 2 one was not, or nothing in it is a usage.
     """
+    keys = tuple(key.strip() for key in by.split(","))
+    if not _KEYS.issuperset(keys):
+        raise stop(f"--by {by}: it takes 'model', 'provider', or 'provider,model'")
     faults: list[str] = []
-    keys = tuple(key.strip() for key in by.split(",") if key.strip())
-    try:
-        rows = summarise(_read(files, faults), keys)
-        told = json.dumps([row.to_dict() for row in rows], indent=2) if as_json else render(rows, keys)
-    except (AttributeError, ValueError) as error:
-        raise stop(f"--by {by}: {error}; it takes names of usage fields such as 'model' and 'provider'") from error
+    rows = summarise(_read(files, faults), keys)
     if rows:
-        typer.echo(told)
+        typer.echo(json.dumps([row.to_dict() for row in rows], indent=2) if as_json else render(rows, keys))
     for fault in faults:
         say(Console(stderr=True), fault, "red")
     if plot and rows:

@@ -36,24 +36,31 @@ class Seen:
 
 def walk(source: Source, file: IO[bytes], order: Order) -> Iterator[tuple[Block, Seen]]:
     """Each block of a file with what was seen in it, in order."""
-    size = os.fstat(file.fileno()).st_size
-    processes = order.jobs or (
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
-    if not source.has_lines or size < _BIG or processes == 1:
+    state = os.fstat(file.fileno())
+    if source.ahead is not None and (known := source.ahead(state)) is not None:
+        yield from known
+        return
+    if not source.has_lines or state.st_size < _BIG or processes(order) == 1:
         for block in blocks(source, file):
             yield block, see(block.pieces(file, lines=source.has_lines), order, source)
         return
     # Spawned, not forked: the progress bar's thread must not be forked along.
-    with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
+    with ProcessPoolExecutor(processes(order), get_context("spawn")) as pool:
         flight: deque[tuple[Block, Future[Seen]]] = deque()
         for block in blocks(source, file):
             flight.append((block, pool.submit(_see_part, block, order, source)))
-            if len(flight) > processes * _AHEAD:
+            if len(flight) > processes(order) * _AHEAD:
                 done, seen = flight.popleft()
                 yield done, seen.result()
         for done, seen in flight:
             yield done, seen.result()
+
+
+def processes(order: Order) -> int:
+    """How many processes are to work."""
+    if order.jobs:
+        return order.jobs
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _see_part(block: Block, order: Order, source: Source) -> Seen:
@@ -63,9 +70,9 @@ def _see_part(block: Block, order: Order, source: Source) -> Seen:
 
 def see(lines: list[bytes], order: Order, source: Source) -> Seen:
     """Visit each conversation of a block."""
-    seen = Seen(len(lines))
+    seen, has_lines = Seen(len(lines)), source.has_lines
     for number, raw in enumerate(lines):
-        if source.has_lines and not raw.strip():
+        if has_lines and raw.isspace():
             continue
         try:
             visited = visit(raw, order)

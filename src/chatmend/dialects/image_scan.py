@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from chatmend import images
 from chatmend.dialects.pictures import picture
-from chatmend.images.plan import diagnose, is_mislabelled
 from chatmend.targets.image_limits import ImageLimits
 from chatmend.windows import Symptom
 
@@ -30,7 +30,7 @@ def image_scanner(limits: Limits) -> Callable[[dict[str, Any]], int]:
             return mask | Symptom.IMAGES
         if found.payload is not None:
             probe = found.payload.probe()
-            if is_mislabelled(probe, facts, found.payload.label) or diagnose(
+            if images.is_mislabelled(probe, facts, found.payload.label) or images.diagnose(
                 probe, facts, found.payload.text_size, found.detail
             ):
                 mask |= Symptom.IMAGES

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from chatmend import images
 from chatmend.images.payload import Payload, encoded, payload_of
-from chatmend.images.reader import base64_reader
 
 if TYPE_CHECKING:
     from chatmend.transcript import Native
@@ -142,7 +142,7 @@ def relabelled(native: _Part, found: Picture, media_type: str) -> _Part:
     """The part with the same image as clean base64, under the media type that its bytes call for."""
     payload = found.payload
     assert payload is not None  # noqa: S101 - a link has no label of ours
-    if isinstance(payload.data, str) and base64_reader(payload.data, payload.start).clean:
+    if isinstance(payload.data, str) and images.base64_reader(payload.data, payload.start).clean:
         return redrawn(native, found, payload.data[payload.start :], media_type)
     return redrawn(native, found, encoded(payload.decoded()), media_type)
 

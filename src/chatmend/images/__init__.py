@@ -1,6 +1,6 @@
 """Images in transcripts: looked at without decoding, recompressed where a target would refuse them, once.
 
-What only recompression needs is imported with the first image that is recompressed.
+Nothing of it is imported before the first image is seen, and Pillow only with the first that is recompressed.
 """
 
 from __future__ import annotations
@@ -11,27 +11,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from chatmend.images.budget import Budget
     from chatmend.images.cache import Outcome, ResultCache
-    from chatmend.images.facts import Probe
+    from chatmend.images.facts import Probe, media_type, name_of, weight
     from chatmend.images.once import recompress
+    from chatmend.images.plan import diagnose, is_label, is_mislabelled, plan_for
     from chatmend.images.probe import probe_image
+    from chatmend.images.reader import base64_reader
     from chatmend.images.recompressor import Recompressor, common
     from chatmend.images.shared import Backend, SharedCache
     from chatmend.images.sizes import seen_size, tokens
 
-_HOMES = {
-    "Backend": "shared",
-    "Budget": "budget",
-    "Outcome": "cache",
-    "Probe": "facts",
-    "Recompressor": "recompressor",
-    "ResultCache": "cache",
-    "SharedCache": "shared",
-    "common": "recompressor",
-    "probe_image": "probe",
-    "recompress": "once",
-    "seen_size": "sizes",
-    "tokens": "sizes",
-}
 __all__ = [
     "Backend",
     "Budget",
@@ -40,16 +28,39 @@ __all__ = [
     "Recompressor",
     "ResultCache",
     "SharedCache",
+    "base64_reader",
     "common",
+    "diagnose",
+    "is_label",
+    "is_mislabelled",
+    "media_type",
+    "name_of",
+    "plan_for",
     "probe_image",
     "recompress",
     "seen_size",
     "tokens",
+    "weight",
 ]
+_HOMES = {
+    "budget": ("Budget",),
+    "cache": ("Outcome", "ResultCache"),
+    "facts": ("Probe", "media_type", "name_of", "weight"),
+    "once": ("recompress",),
+    "plan": ("diagnose", "is_label", "is_mislabelled", "plan_for"),
+    "probe": ("probe_image",),
+    "reader": ("base64_reader",),
+    "recompressor": ("Recompressor", "common"),
+    "shared": ("Backend", "SharedCache"),
+    "sizes": ("seen_size", "tokens"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> object:
     """Import a public name when it is first asked for."""
-    if name not in _HOMES:
+    if name not in _HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    value: object = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+    globals()[name] = value
+    return value

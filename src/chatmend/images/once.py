@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from chatmend import images
 from chatmend.errors import ImageError
 from chatmend.images.payload import Payload
-from chatmend.images.plan import diagnose, plan
+from chatmend.images.plan import diagnose, plan_for
 from chatmend.targets import resolve
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def recompress(
     probe = payload.probe()
     if diagnose(probe, limits, payload.text_size, detail) is None:
         return data
-    wanted = plan(probe, limits, payload.text_size, detail)
+    wanted = plan_for(probe, limits, payload.text_size, detail)
     if isinstance(wanted, str):
         raise ImageError(f"{probe.described}: {wanted}")
     outcome = (recompressor or images.common())(payload, probe, wanted)

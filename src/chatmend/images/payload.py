@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import base64
 import binascii
-import hashlib
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from chatmend.images.probe import probe_image
-from chatmend.images.reader import base64_reader
+from chatmend import images
 
 if TYPE_CHECKING:
     from chatmend.images.facts import Probe
@@ -39,13 +37,17 @@ class Payload:
 
     def probe(self) -> Probe:
         """What the image is."""
-        return probe_image(self.data, self.start)
+        return images.probe_image(self.data, self.start)
 
     def key(self) -> bytes:
         """A hash of the content: SHA-256 of the base64 text, or of the bytes."""
+        from hashlib import sha256
+
         if isinstance(self.data, str):
-            return hashlib.sha256(self.data[self.start :].encode("ascii", "replace")).digest()
-        return hashlib.sha256(b"raw " + self.data).digest()
+            return sha256(self.data[self.start :].encode("ascii", "replace")).digest()
+        told = sha256(b"raw ")
+        told.update(self.data)
+        return told.digest()
 
     def decoded(self) -> bytes:
         """The bytes of the image.
@@ -74,7 +76,7 @@ def _fast() -> Any:  # noqa: ANN401 - a module or None
 
 
 def _decoded(text: str, start: int) -> bytes:
-    if not base64_reader(text, start).clean:
+    if not images.base64_reader(text, start).clean:
         text = "".join(text[start:].split()).rstrip("=").translate(str.maketrans("-_", "+/"))
         text, start = text + "=" * (-len(text) % 4), 0
     pieces = [

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from chatmend.images.defects import Defect
 from chatmend.images.sizes import Size, seen_size, within
 
 if TYPE_CHECKING:
@@ -16,18 +16,6 @@ _WORST = 0.8
 """Bytes a pixel that JPEG at quality 85, 4:2:0, never exceeds: white noise takes 0.76."""
 _ALIASES = {"image/heif": "image/heic"}
 _SCRIPTS = frozenset({"svg", "pdf"})
-
-
-class Defect(StrEnum):
-    """What is wrong with an image, the gravest first; each has a rule of its own."""
-
-    UNREADABLE = "unreadable"
-    TYPE = "type"
-    ANIMATED = "animated"
-    ROTATED = "rotated"
-    UNUSUAL = "unusual"
-    PIXELS = "pixels"
-    BYTES = "bytes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +111,7 @@ def most_bytes(limits: ImageLimits) -> int | None:
     return min(own, share) if own and share else own or share
 
 
-def plan(probe: Probe, limits: ImageLimits, text_size: int, detail: object = None) -> Plan | str:
+def plan_for(probe: Probe, limits: ImageLimits, text_size: int, detail: object = None) -> Plan | str:
     """What an image with a defect should become, or why it cannot become anything."""
     if probe.type in _SCRIPTS or probe.fault in ("empty", "not base64"):
         return "it is no picture" if probe.type in _SCRIPTS else str(probe.fault)

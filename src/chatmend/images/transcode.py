@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from chatmend.images.plan import Plan
 
 Box: TypeAlias = tuple[float, float, float, float]
-REVISION = 1
+REVISION = 2
 """Counts changes of what comes out for the same input; part of every cache key."""
 MOST_PIXELS = 89_000_000
 """Above this Pillow itself warns of a decompression bomb, and a caller may have made that warning an error."""
@@ -151,13 +151,15 @@ def _cost(image: Image, probe: Probe, scaled: Size) -> int:
 
 
 def _redrawn(image: Image, probe: Probe, size: Size, box: Box | None) -> Image:
+    """Decode, scale and flatten; what the JPEG decoder has halved already needs no sharp filter for the rest."""
     from PIL import Image as Pillow
 
     image.load()
     profile = image.info.get("icc_profile")
     drawn = plain(image)
     if drawn.size != size:
-        drawn = drawn.resize(size, Pillow.Resampling.BICUBIC, box=box)
+        scaled = probe.type == "jpeg" and image.width < probe.width
+        drawn = drawn.resize(size, Pillow.Resampling.BILINEAR if scaled else Pillow.Resampling.BICUBIC, box=box)
     turned = image.getexif().get(ORIENTATION, 1) if probe.type == "avif" else probe.orientation
     return upright(flat(drawn, profile), turned)
 

@@ -1,4 +1,4 @@
-"""The LangChain adapter: any chat model, a function, a middleware, a node.
+"""The LangChain adapter: any chat model, a function, a middleware, a node, a message history on disk.
 
     from chatmend.langchain import mend
 
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from chatmend.langchain.history import ChatMendHistory
 from chatmend.langchain.model import MendedChatModel, mend
 from chatmend.langchain.node import repair_node
 from chatmend.langchain.transformer import repair_messages
@@ -19,7 +20,7 @@ from chatmend.langchain.transformer import repair_messages
 if TYPE_CHECKING:
     from chatmend.langchain.middleware import RepairMiddleware
 
-__all__ = ["MendedChatModel", "RepairMiddleware", "mend", "repair_messages", "repair_node"]
+__all__ = ["ChatMendHistory", "MendedChatModel", "RepairMiddleware", "mend", "repair_messages", "repair_node"]
 
 
 def __getattr__(name: str) -> Any:

@@ -118,8 +118,14 @@ def _of_block(block: dict[str, Any]) -> object:
 
 
 def _raw(call: dict[str, Any]) -> Call:
-    function = call.get("function") or {}
+    function = function_of(call)
     return Call(call.get("id"), function.get("name"), function.get("arguments"), call, "additional_kwargs")
+
+
+def function_of(call: dict[str, Any]) -> dict[str, Any]:
+    """What a call in the shape of OpenAI says of its function: nothing where that is no object."""
+    held = call.get("function")
+    return held if isinstance(held, dict) else {}
 
 
 def _listed(calls: object) -> list[dict[str, Any]]:
@@ -136,7 +142,7 @@ def _text(arguments: object) -> str:
 
 def closed(shown: dict[str, Any], call: Call | None) -> Outcome:
     """A call in the shape of OpenAI as LangChain writes it: an invalid one where the arguments are no JSON object."""
-    function = shown.get("function") or {}
+    function = function_of(shown)
     name, text = function.get("name"), function.get("arguments")
     kept = call.native if call is not None and call.place in ("tool_calls", "invalid_tool_calls") else {}
     rest = {key: value for key, value in kept.items() if key not in ("name", "args", "id", "type", "error")}
@@ -226,5 +232,5 @@ def _renewed_raw(native: Any, outcome: Outcome | None) -> Any:
     call = outcome.call if outcome is not None else None
     if outcome is None or call is None or not isinstance(native, dict):
         return native
-    function = {**(native.get("function") or {}), "name": call["name"], "arguments": outcome.text}
+    function = {**function_of(native), "name": call["name"], "arguments": outcome.text}
     return {**native, "id": call["id"], "function": function}

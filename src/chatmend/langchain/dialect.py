@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import BaseMessage, ChatMessage
 
+from chatmend import jsontext
 from chatmend.dialects import Traits, anthropic_messages, openai_chat, traits
 from chatmend.dialects.openai_scan import scanner as openai_scanner
 from chatmend.jsontext import is_same
@@ -125,6 +126,8 @@ def _known(part: Part) -> Part:
         return anthropic_messages.read({"role": "user", "content": [block]}).parts[0]
     if block.get("type") == "reasoning":
         return Thinking(str(block.get("reasoning") or ""), _signature(block), native=block)
+    if block.get("type") == "thinking":  # Mistral's is a list of blocks
+        return Thinking(jsontext.dumps(block.get("thinking")), _signature(block), native=block)
     return part
 
 

@@ -135,6 +135,8 @@ def _sketch_answer(shown: dict[str, Any], message: AIMessage, *, signed: bool) -
         shown["tool_calls"] = [_open(call) if signed or not call.is_plain else _brief(call.native) for call in calls]
     elif "function_call" in message.additional_kwargs:
         shown["function_call"] = message.additional_kwargs["function_call"]
+    if "prefix" in message.additional_kwargs:
+        shown["prefix"] = message.additional_kwargs["prefix"]
 
 
 def _brief(call: Any) -> dict[str, Any]:
@@ -150,7 +152,8 @@ def _is_plain(args: dict[str, Any]) -> bool:
         text = repr(args)
     except Exception:  # noqa: BLE001 - too deep, or an object of somebody else's
         return False
-    return "\\ud" not in text and text.count("[") + text.count("{") < jsontext.DEEPEST
+    finite = "nan" not in text and "inf" not in text
+    return finite and "\\ud" not in text and text.count("[") + text.count("{") < jsontext.DEEPEST
 
 
 def is_result_block(block: Any) -> bool:

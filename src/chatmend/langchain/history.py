@@ -51,6 +51,21 @@ class ChatMendHistory(BaseChatMessageHistory):
         """
         self.session.append(*messages_to_dict(messages))
 
+    def follow(self, messages: Sequence[BaseMessage]) -> None:
+        """Store a whole conversation as it stands now, such as the state of a graph: what is new is added.
+
+        One whose past was changed, trimmed or summarised since goes on in a new session.
+
+        Raises:
+            SessionConflictError, SessionWriteError, TranscriptError: see ``add_messages``.
+        """
+        known = self.messages
+        if list(messages[: len(known)]) != known:
+            self.clear()
+            known = []
+        if new := messages[len(known) :]:
+            self.add_messages(new)
+
     def clear(self) -> None:
         """Begin anew, in a session of the same name; what was said stays in the old file."""
         self.session = self.session.go_on()

@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from chatmend.changes import Effect
 from chatmend.errors import ChatmendError
 from chatmend.langchain.dialect import Dialect
 from chatmend.langchain.shaping import shaped
@@ -84,8 +85,9 @@ def mended(
     if is_disabled():
         return as_it_was
     try:
+        allow = settings.policy.allow if settings.policy is not None else Effect.DROPS
         with measured(place.target.name, mode="report" if settings.dry_run else "repair") as telling:
-            kept, first = shaped(messages, place.carries)
+            kept, first = shaped(messages, place.carries, allow)
             dialect = Dialect(chat_messages=place.chat_messages)
             done = repair(kept, place.target, tools=tools, thinking=thinking, policy=settings.policy, dialect=dialect)
             changes = telling.changes = (*first, *done.changes)

@@ -18,7 +18,7 @@ from pydantic import Field
 from chatmend.langchain.configurable import mend_configurable
 from chatmend.langchain.hooks import settings_of, wrapped
 from chatmend.langchain.mending import Settings, is_disabled
-from chatmend.langchain.salvage import salvaged
+from chatmend.langchain.salvage import readable, salvaged
 from chatmend.targets import resolve
 
 if TYPE_CHECKING:
@@ -51,12 +51,13 @@ class MendedChatModel(BaseChatModel):
 
     def _convert_input(self, model_input: Any) -> PromptValue:
         try:
-            return super()._convert_input(model_input)
+            found = super()._convert_input(model_input)
         except Exception:
-            found = None if is_disabled() else salvaged(model_input)
-            if found is None:
+            salvage = None if is_disabled() else salvaged(model_input)
+            if salvage is None:
                 raise
-            return found
+            found = salvage
+        return found if is_disabled() else readable(found)
 
 
 def mend(  # noqa: PLR0913 - what can be chosen for a model

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from chatmend.errors import TargetError
-from chatmend.langchain.shaping import Carries
+from chatmend.langchain.carries import Carries
 from chatmend.targets import Target, resolve
 from chatmend.targets.resolve import lay_over
 
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from langchain_core.language_models import BaseChatModel
+
+
+_NOTHING: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +47,31 @@ def place_of(model: BaseChatModel, options: Mapping[str, Any], named: str | None
         TargetError: the named target leads to no table.
     """
     key = _partner_of(model)
-    if named is not None:
-        return _place(named, key)
     model_id = _model_id(model, options)
+    lacks = _lacks(model, model_id)
+    if named is not None:
+        return _place(named, key, lacks)
     if key is None:
-        return _place(model_id, None) if _is_known(model_id) else _place("other", None)
+        return _place(model_id, None, lacks) if _is_known(model_id) else _place("other", None)
     provider = str(_partner(key)["provider"])
     if key == "openai-chat":
         provider = _hosted(model) or provider
         if provider == "openai" and _speaks_responses(model, options):
             provider, key = "openai/responses", "openai-responses"
-    return _place(f"{provider}/{model_id}" if provider else model_id, key)
+    return _place(f"{provider}/{model_id}" if provider else model_id, key, lacks)
+
+
+def _lacks(model: BaseChatModel, model_id: str) -> frozenset[str]:
+    """The types of blocks that the profile of the model says it cannot take; only a plain no counts."""
+    profile = getattr(model, "profile", None)
+    if not isinstance(profile, dict) or model_id != _model_id(model, {}):
+        return _NOTHING
+    return _types_lacked(profile.get("audio_inputs") is False, profile.get("video_inputs") is False)
+
+
+@lru_cache(maxsize=4)
+def _types_lacked(audio: bool, video: bool) -> frozenset[str]:  # noqa: FBT001 - the key of a cache
+    return frozenset([*(("audio", "input_audio") if audio else ()), *(("video",) if video else ())])
 
 
 def place_named(name: str) -> Place:
@@ -69,7 +86,7 @@ def place_named(name: str) -> Place:
 
 
 @lru_cache(maxsize=512)
-def _place(name: str, partner: str | None) -> Place:
+def _place(name: str, partner: str | None, lacks: frozenset[str] = frozenset()) -> Place:
     try:
         target = resolve(name)
     except TargetError:
@@ -79,11 +96,16 @@ def _place(name: str, partner: str | None) -> Place:
     for facts in _facts(partner):
         target = replace(target, limits=lay_over(target.limits, facts), hygiene=lay_over(target.hygiene, facts))
     if partner is None:
-        return Place(target, chat_messages=True)
+        return Place(target, chat_messages=True, carries=_without(Carries(), lacks))
     row = _partner(partner)
     facts = {**row.get("carries", {})}
     facts |= {name: frozenset(value) for name, value in facts.items() if isinstance(value, list)}
-    return Place(target, row["chat_messages"], row["cumulative_usage"], Carries(**facts))
+    return Place(target, row["chat_messages"], row["cumulative_usage"], _without(Carries(**facts), lacks))
+
+
+def _without(carries: Carries, lacks: frozenset[str]) -> Carries:
+    refused = {f"{place}_refuses": carries.refused(place) | lacks for place in ("user", "answer", "result")}
+    return replace(carries, **refused) if lacks else carries
 
 
 def _facts(partner: str | None) -> list[dict[str, Any]]:

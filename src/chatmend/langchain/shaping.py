@@ -6,59 +6,49 @@ carry is a fact of the table ``partners.toml``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage, ToolMessage
 
 from chatmend.changes import Change, Effect
-from chatmend.dialects.pictures import picture, translated
+from chatmend.langchain.blocks import Place, Writer
 from chatmend.langchain.calls import Call, calls_of, closed, is_call
+from chatmend.langchain.carries import Carries
 from chatmend.langchain.fields import is_result_block
 from chatmend.transcript import is_unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-
-@dataclass(frozen=True, slots=True)
-class Carries:
-    """What a partner's converter can carry."""
-
-    results_inside: bool = True
-    """Tool results as blocks of a user message."""
-    calls_inside: frozenset[str] | None = None
-    """Types of content blocks that are sent as calls though ``tool_calls`` has none; None: any."""
-    sources: frozenset[str] | None = None
-    """Types of blocks with a ``source``, as Anthropic writes images and documents; None: any."""
-    bare_urls: bool = True
-    """``image_url`` that is a string instead of an object."""
-    cache_markers: bool = True
-    """``cache_control`` on content blocks."""
-    drops: frozenset[str] = frozenset()
-    """Types of blocks that other providers wrote and that would be refused."""
-    foreign_reasoning: bool = True
-    """Blocks of reasoning that another provider wrote: without the id that this one gives its own."""
+_WHY = "the partner package cannot carry this shape"
 
 
-def shaped(messages: list[BaseMessage], carries: Carries) -> tuple[list[BaseMessage], tuple[Change, ...]]:
-    """The messages in shapes that can be carried; the same list where all can."""
+def shaped(
+    messages: list[BaseMessage], carries: Carries, allow: Effect = Effect.DROPS
+) -> tuple[list[BaseMessage], tuple[Change, ...]]:
+    """The messages in shapes that can be carried; the same list where all can.
+
+    ``allow``: the worst effect that the caller permits; what would need more is left and reported.
+    """
     kept = messages
     changes: list[Change] = []
     if any(isinstance(message, RemoveMessage) for message in messages):
         kept = [message for message in messages if not isinstance(message, RemoveMessage)]
         why = "an order to a reducer is no message"
         changes.append(_change(messages, kept, ("ROLE001", "unknown-role"), why, Effect.RESHAPES))
-    if carries == Carries():
+    if not any(message.content.__class__ is list or message.additional_kwargs for message in kept):
         return kept, tuple(changes)
+    writer = Writer(carries, allow)
     out: list[BaseMessage] = []
     for message in kept:
-        out += _shaped(message, carries) if isinstance(message.content, list) else (message,)
+        whole = _whole(message, writer) if message.additional_kwargs else message
+        out += _shaped(whole, writer) if isinstance(message.content, list) else (whole,)
+    rule = ("PART001", "unknown-part")
+    if writer.left:
+        changes.append(Change(*rule, Effect.DROPS, None, _WHY, (), (), applied=False))
     if is_unchanged(out, kept):
         return kept, tuple(changes)
-    dropped = any(_is_dropped(block, carries) for message in kept for block in message.content)
-    why = "the partner package cannot carry this shape"
-    changes.append(_change(kept, out, ("PART001", "unknown-part"), why, Effect.DROPS if dropped else Effect.RESHAPES))
+    changes.append(_change(kept, out, rule, _WHY, writer.effect))
     return out, tuple(changes)
 
 
@@ -71,65 +61,51 @@ def _change(
     return Change(*rule, effect, first, why, tuple(before), tuple(after), None, -1)
 
 
-def _shaped(message: BaseMessage, carries: Carries) -> Sequence[BaseMessage]:
+def _whole(message: BaseMessage, writer: Writer) -> BaseMessage:
+    """The message without keys of another provider at which the converter raises."""
+    kwargs = message.additional_kwargs
+    bad = [key for key in writer.carries.object_kwargs if key in kwargs and not isinstance(kwargs[key], dict)]
+    if not bad or not writer.may(Effect.DROPS if any(kwargs[key] for key in bad) else Effect.RESHAPES):
+        return message
+    return message.model_copy(update={"additional_kwargs": {key: kwargs[key] for key in kwargs if key not in bad}})
+
+
+def _shaped(message: BaseMessage, writer: Writer) -> Sequence[BaseMessage]:
     content: list[Any] = message.content  # type: ignore[assignment]
-    blocks = [_carried(block, carries) for block in content]
-    blocks = [block for block in blocks if not _is_dropped(block, carries)]
-    if isinstance(message, AIMessage) and carries.calls_inside is not None:
-        message, blocks = _called(message, blocks, carries.calls_inside)
+    carries = writer.carries
+    blocks = writer.blocks(content, _place(message))
+    if isinstance(message, AIMessage):
+        if any(map(is_call, blocks)):
+            message, blocks = _mirrored(message, blocks, carries)
+        blocks = writer.without_tail(blocks, calls=bool(message.tool_calls or message.invalid_tool_calls))
     if not is_unchanged(content, blocks):
-        message = message.model_copy(update={"content": blocks})
+        message = message.model_copy(update={"content": blocks or ""})
     if isinstance(message, HumanMessage) and not carries.results_inside and any(map(is_result_block, blocks)):
         return _split(message, blocks)
     return (message,)
 
 
-def _carried(block: Any, carries: Carries) -> Any:
-    """One block, in a shape that can be carried."""
-    if block.__class__ is not dict:
-        return block
-    if not carries.cache_markers and "cache_control" in block:
-        block = {key: value for key, value in block.items() if key != "cache_control"}
-    if is_result_block(block):
-        inner = block.get("content")
-        if inner is None:
-            return {**block, "content": ""}
-        if isinstance(inner, list):
-            inside = [_carried(item, carries) for item in inner]
-            return block if is_unchanged(inside, inner) else {**block, "content": inside}
-    if not carries.bare_urls and isinstance(block.get("image_url"), str):
-        return {**block, "image_url": {"url": block["image_url"]}}
-    if carries.sources is not None and isinstance(block.get("source"), dict):
-        return block if block.get("type") in carries.sources else _without_source(block)
-    return block
+def _mirrored(message: AIMessage, blocks: list[Any], carries: Carries) -> tuple[AIMessage, list[Any]]:
+    """The message with every call where it is sent from, and nowhere else that would be refused."""
+    if carries.calls_inside is not None:
+        message, blocks = _called(message, blocks, carries.calls_inside)
+    refused = carries.refused_mirrors
+    if not refused or _is_standard(message):
+        return message, blocks
+    return message, [block for block in blocks if not (is_call(block) and block["type"] in refused)]
 
 
-def _without_source(block: dict[str, Any]) -> dict[str, Any]:
-    """A block of Anthropic's as OpenAI or LangChain writes it; the same where its bytes are not in it."""
-    source = block["source"]
-    if block.get("type") == "image":
-        found = picture(block)
-        return (translated(block, found, "url-object") if found else None) or block
-    data, kind = source.get("data"), source.get("media_type")
-    if source.get("type") == "text" and isinstance(data, str):
-        return {"type": "text", "text": data}
-    if source.get("type") == "base64" and isinstance(data, str) and isinstance(kind, str):
-        return {"type": "file", "base64": data, "mime_type": kind}
-    return block
+def _place(message: BaseMessage) -> Place:
+    return "answer" if isinstance(message, AIMessage) else "result" if isinstance(message, ToolMessage) else "user"
 
 
-def _is_dropped(block: Any, carries: Carries) -> bool:
-    if block.__class__ is not dict:
-        return False
-    own = block.get("id") or block.get("encrypted_content")
-    foreign = not carries.foreign_reasoning and block.get("type") == "reasoning" and not own
-    return foreign or block.get("type") in carries.drops
+def _is_standard(message: AIMessage) -> bool:
+    """Whether the content is in LangChain's own blocks, which converters translate before anything else."""
+    return message.response_metadata.get("output_version") == "v1"
 
 
 def _called(message: AIMessage, blocks: list[Any], sent: frozenset[str]) -> tuple[AIMessage, list[Any]]:
     """The message with calls in ``tool_calls`` that stood in its content alone, where they would not be sent."""
-    if not any(map(is_call, blocks)):
-        return message, blocks
     alone = [call for call in calls_of(message) if call.place == "content" and not _is_sent(call.native, sent)]
     if not alone:
         return message, blocks

@@ -16,7 +16,7 @@ from langchain_core.messages import (
 )
 
 from chatmend import jsontext
-from chatmend.langchain.calls import SIGNATURES, Call, Mirrors, Outcome, calls_of, closed, is_call
+from chatmend.langchain.calls import SIGNATURES, Call, Mirrors, Outcome, calls_of, closed, function_of, is_call
 from chatmend.langchain.fields import SOURCE
 from chatmend.transcript import is_unchanged
 
@@ -91,7 +91,7 @@ def _content(content: Any) -> str | list[Any]:
 def _answer(shown: dict[str, Any], source: Source | None, objects: Mapping[int, Any]) -> dict[str, Any]:
     """The fields of an ``AIMessage`` that hold its calls, all of them edited together."""
     said: list[tuple[Call | None, dict[str, Any]]] = []
-    for entry in shown.get("tool_calls") or ():
+    for entry in _entries(shown.get("tool_calls")):
         number = entry.get(SOURCE)
         call = objects.get(number) if isinstance(number, int) else None
         said.append((call if isinstance(call, Call) else None, entry))
@@ -114,6 +114,12 @@ def _answer(shown: dict[str, Any], source: Source | None, objects: Mapping[int, 
     return update
 
 
+def _entries(listed: object) -> list[dict[str, Any]]:
+    """The calls of a dict. One that is no object is shown as one with nothing but its arguments."""
+    entries = listed if isinstance(listed, list | tuple) else [] if listed is None else [listed]
+    return [one if isinstance(one, dict) else {"function": {"arguments": jsontext.dumps(one)}} for one in entries]
+
+
 def calls_of_source(source: Source, objects: Mapping[int, Any]) -> list[Call]:
     """The calls that the source was read with: the very objects, so that they can be told apart."""
     return [objects[entry[SOURCE]] for entry in source.fields.get("tool_calls", ())]
@@ -121,7 +127,7 @@ def calls_of_source(source: Source, objects: Mapping[int, Any]) -> list[Call]:
 
 def _outcome(call: Call | None, entry: dict[str, Any]) -> Outcome:
     """How a call is written now: the object it was, where nothing in it changed."""
-    function = entry.get("function") or {}
+    function = function_of(entry)
     if call is not None and (call.id, call.name, call.arguments) == (
         entry.get("id"),
         function.get("name"),
@@ -172,8 +178,7 @@ def _kept_kwargs(shown: dict[str, Any], source: Source, mirrors: Mirrors) -> dic
     if isinstance(legacy := shown.get("function_call"), dict):
         changed["function_call"] = legacy
     gone = {"tool_calls"} if changed.get("tool_calls") == [] else set()
-    if "function_call" in source.fields and "function_call" not in changed:
-        gone.add("function_call")
+    gone |= {key for key in ("function_call", "prefix") if key in source.fields and key not in shown}
     kept = {key: value for key, value in {**kwargs, **changed}.items() if key not in gone}
     return kwargs if kept == kwargs else kept
 

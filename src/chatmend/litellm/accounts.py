@@ -115,12 +115,11 @@ class Accounts:
 
     def add(self, kwargs: Mapping[str, Any], response: object) -> None:
         """Count a call that LiteLLM logs as a success. An answer from LiteLLM's own cache used nothing."""
-        said = mark(response)
-        if said is None or kwargs.get("cache_hit"):
+        account = account_of_call(kwargs, response)
+        if account is None:
             return
-        account = said.account
         sure, claimed = _keys(kwargs)
-        self.ledger.add(_priced(account, kwargs), **sure, **self._bounded(sure, claimed))
+        self.ledger.add(account, **sure, **self._bounded(sure, claimed))
 
     def _bounded(self, sure: Mapping[str, str | None], claimed: dict[str, str | None]) -> dict[str, str | None]:
         row = tuple(sorted({**sure, **claimed}.items()))
@@ -131,6 +130,12 @@ class Accounts:
                 return {name: OTHER for name, value in claimed.items() if value is not None}
             self._seen.add(row)
         return claimed
+
+
+def account_of_call(kwargs: Mapping[str, Any], response: object) -> Usage | None:
+    """The account of a call that LiteLLM logs as a success, with its cost; ``None`` where nothing was used."""
+    said = mark(response)
+    return None if said is None or kwargs.get("cache_hit") else _priced(said.account, kwargs)
 
 
 def _priced(account: Usage, kwargs: Mapping[str, Any]) -> Usage:

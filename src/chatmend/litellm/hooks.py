@@ -15,7 +15,8 @@ from chatmend.errors import PolicyError
 from chatmend.litellm import notes
 from chatmend.litellm.accounts import Accounts, mark
 from chatmend.litellm.attempt import Attempt, attempt, carries, is_heavy
-from chatmend.litellm.exchange import exchange
+from chatmend.litellm.exchange import Sent, exchange, keep_sent
+from chatmend.litellm.recording import recording
 from chatmend.litellm.shapes import shape_of, shape_of_route
 from chatmend.litellm.streams import ChunkMarker
 from chatmend.litellm.target import target_of, target_of_route
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from chatmend.litellm.exchange import Exchange
     from chatmend.litellm.shapes import Shape
     from chatmend.policy import Policy
+    from chatmend.sessions import SessionStore
+    from chatmend.sessions.recorder import Recorder
 
 _passed: ContextVar[notes.Note | None] = ContextVar("chatmend_passed", default=None)
 """The note of a pass-through request, whose later hooks are not shown LiteLLM's record of the call."""
@@ -45,7 +48,8 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
             the exception out, for tests.
         mode: ``"repair"``, or ``"report"`` to tell what would be changed and send the original.
         images: what recompresses images, a ``chatmend.images.Recompressor``; by default the process's own.
-        record: called off the event loop with the ``Exchange`` of every call that succeeded.
+        record: a ``SessionStore`` keeps every call that succeeded as a turn of a session on disk; a function is called
+            off the event loop with its ``Exchange``.
         allow: patterns of models (``"anthropic/*"``, a deployment, or a model group of the Router); none: all.
         deny: patterns of models that are left alone, also where ``allow`` names them.
         usage: the ledger to add to; one of its own by default.
@@ -61,7 +65,7 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
         on_error: Literal["pass", "raise"] = "pass",
         mode: Literal["repair", "report"] = "repair",
         images: Any = None,
-        record: Callable[[Exchange], object] | None = None,
+        record: SessionStore | Recorder | Callable[[Exchange], object] | None = None,
         allow: Iterable[str] = (),
         deny: Iterable[str] = (),
         usage: UsageLedger | None = None,
@@ -77,7 +81,7 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
         self.on_error = on_error
         self.mode = mode
         self.images = images
-        self.record = record
+        self.record = recording(record)
         self.allow, self.deny = tuple(allow), tuple(deny)
         self.usage = usage if usage is not None else UsageLedger()
         self.failures = notes.Failures(on_error)
@@ -125,6 +129,8 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
                 # Otherwise LiteLLM's logs show what was not sent.
                 logged.update_messages(made.new.get("messages", kwargs["messages"]))
             goes = made.applied_to(kwargs)
+            if self.record is not None:
+                keep_sent(logged, call_type, Sent.of(goes or kwargs, shape, target))
             return goes if on_record or not told.changes else dict(notes.noted(goes or kwargs, told))
         return None
 
@@ -212,7 +218,12 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
         """An asynchronous call that succeeded, streams at their end: count it."""
         self._count(kwargs, response_obj)
         if self.record is not None:
-            await asyncio.to_thread(self._record, kwargs, response_obj)
+            try:
+                recorded = asyncio.get_running_loop().run_in_executor(None, self._record, kwargs, response_obj)
+            except RuntimeError:  # Python ends: no new threads, and nobody who waits
+                self._record(kwargs, response_obj)
+            else:
+                await recorded
 
     def _count(self, kwargs: Any, response: Any) -> None:
         if not is_disabled():

@@ -104,7 +104,9 @@ def _carried(call: object) -> Note | None:
     """The note that came with a call's metadata."""
     said = call.get("metadata") if isinstance(call, dict) else None
     found = said.get(KEY) if isinstance(said, dict) else None
-    return Note(found["target"], found["mode"], found["changes"]) if isinstance(found, dict) else None
+    if not isinstance(found, dict) or "target" not in found:  # an account alone
+        return None
+    return Note(found["target"], found["mode"], found["changes"])
 
 
 def of_request(request: Mapping[str, Any]) -> Note | None:

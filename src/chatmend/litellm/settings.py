@@ -15,8 +15,10 @@ from chatmend.changes import Effect
 from chatmend.errors import PolicyError
 from chatmend.litellm.hooks import ChatMend
 from chatmend.policy import Policy
+from chatmend.sessions import SessionStore
 
-OPTIONS = ("mode", "on_error", "allow", "deny", "policy")
+OPTIONS = ("mode", "on_error", "allow", "deny", "policy", "record")
+"""As arguments of `ChatMend`, but for ``record``: a directory, in which calls are kept as sessions."""
 _NAMED = ("strict_alternation", "provider_hygiene", "drop_instead_of_note", "offline")
 
 
@@ -41,6 +43,8 @@ def from_section(section: dict[str, Any]) -> ChatMend:
     for key in ("allow", "deny"):
         if key in told:
             told[key] = _patterns(told[key])
+    if "record" in told:
+        told["record"] = SessionStore(Path(str(told["record"])).expanduser())
     return ChatMend(_policy(told.pop("policy", None)), **told)
 
 

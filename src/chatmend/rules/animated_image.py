@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chatmend.images.plan import Defect
+from chatmend.images.defects import Defect
 from chatmend.rules.image_repair import recompress
 from chatmend.rules.rule import Context, Rule
 from chatmend.windows import Memory, Symptom, Window

@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING, Any
 from chatmend import images
 from chatmend.changes import Effect, Fix
 from chatmend.dialects.pictures import Picture, picture, redrawn, told
-from chatmend.images.facts import Probe, media_type, name_of, weight
-from chatmend.images.plan import Defect, Plan, diagnose, plan
-from chatmend.images.sizes import tokens
 from chatmend.rules import image_words as words
 from chatmend.transcript import Media, Text, ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from chatmend.images.cache import Outcome
+    from chatmend.images import Outcome, Probe
+    from chatmend.images.defects import Defect
     from chatmend.rules.rule import Context
     from chatmend.transcript import Message, Part
     from chatmend.windows import Window
@@ -91,7 +89,7 @@ def recompress(window: Window, context: Context, defect: Defect) -> Iterator[Fix
         if found is None or found.payload is None:
             return None
         probe = found.payload.probe()
-        if diagnose(probe, context.limits.images, found.payload.text_size, found.detail) is not defect:
+        if images.diagnose(probe, context.limits.images, found.payload.text_size, found.detail) is not defect:
             return None
         return _recompressed(found, part, probe, context)
 
@@ -101,9 +99,9 @@ def recompress(window: Window, context: Context, defect: Defect) -> Iterator[Fix
 def _recompressed(found: Picture, part: Media, probe: Probe, context: Context) -> Mended | None:
     assert found.payload is not None  # noqa: S101 - asked before
     limits = context.limits.images
-    wanted = plan(probe, limits, found.payload.text_size, found.detail)
+    wanted = images.plan_for(probe, limits, found.payload.text_size, found.detail)
     problem = wanted if isinstance(wanted, str) else None
-    if isinstance(wanted, Plan):
+    if not isinstance(wanted, str):
         outcome = (context.recompressor or images.common())(found.payload, probe, wanted)
         if outcome.text is not None:
             return _replaced(found, part, probe, outcome, context)
@@ -116,7 +114,9 @@ def _recompressed(found: Picture, part: Media, probe: Probe, context: Context) -
 
 def _replaced(found: Picture, part: Media, probe: Probe, outcome: Outcome, context: Context) -> Mended:
     native: Any = part.native
-    becomes: list[Part] = [replace(part, native=redrawn(native, found, outcome.text or "", media_type(outcome.type)))]
+    becomes: list[Part] = [
+        replace(part, native=redrawn(native, found, outcome.text or "", images.media_type(outcome.type)))
+    ]
     if probe.frames > 1:
         becomes.append(_said(native, words.FIRST_FRAME))
     if context.policy.image_notes and probe.width and outcome.size != probe.shown:
@@ -133,9 +133,9 @@ def _account(found: Picture, probe: Probe, outcome: Outcome, context: Context) -
     """What the image was and is: size, bytes, tokens."""
     limits = context.limits.images
     size = len(outcome.text or "") // 4 * 3
-    account = f"{probe.described} became {name_of(outcome.type)}, {outcome.size[0]} x {outcome.size[1]}, {weight(size)}"
-    before = tokens(limits, probe.shown, found.detail) if probe.width else None
-    after = tokens(limits, outcome.size, found.detail)
+    account = f"{probe.described} became {images.name_of(outcome.type)}, {outcome.size[0]} x {outcome.size[1]}, {images.weight(size)}"
+    before = images.tokens(limits, probe.shown, found.detail) if probe.width else None
+    after = images.tokens(limits, outcome.size, found.detail)
     if before is not None and after is not None and before > after:
         account += f", about {before - after} of {before} tokens saved"
     return account

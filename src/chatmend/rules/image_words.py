@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from chatmend.images.facts import Probe, name_of
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from chatmend.images import Probe
 
 IN_RESULT = "The image of this tool result is in the next user message."
 IN_MESSAGE = "The image of this message is in the next user message."
@@ -24,8 +27,3 @@ def scaled(before: tuple[int, int], after: tuple[int, int]) -> str:
     return "This image is shown at {} x {} of {} x {} pixels; multiply coordinates by {}.".format(
         *after, *before, factor
     )
-
-
-def named(kind: str) -> str:
-    """A type for people."""
-    return name_of(kind)

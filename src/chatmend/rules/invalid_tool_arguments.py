@@ -69,7 +69,7 @@ def _as_object(value: object) -> dict[str, object]:
             parsed = jsontext.parse(value, distinct=True)
         except ValueError:
             parsed = None
-        if isinstance(parsed, dict):
+        if isinstance(parsed, dict) and jsontext.is_object(value):
             return parsed
     return {RAW_ARGUMENTS: value if isinstance(value, str) else jsontext.dumps(value)}
 

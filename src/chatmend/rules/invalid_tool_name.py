@@ -18,7 +18,6 @@ After:
 
 from __future__ import annotations
 
-import hashlib
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -43,7 +42,9 @@ def legal_name(name: str, pattern: str) -> str:
     for candidate in (re.sub(r"[^A-Za-z0-9_-]", "_", name), clean, f"tool_{clean}"):
         if re.fullmatch(pattern, candidate):
             return candidate
-    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH]
+    from hashlib import sha256  # noqa: PLC0415 - `import chatmend` stays fast
+
+    digest = sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH]
     return f"tool_{clean[: _LONGEST - _HASH - 6]}_{digest}"
 
 

@@ -16,9 +16,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from chatmend import images
 from chatmend.changes import Effect
 from chatmend.dialects.pictures import picture, relabelled
-from chatmend.images.plan import is_label, is_mislabelled
 from chatmend.rules.image_repair import Mended, each_image
 from chatmend.rules.rule import Context, Rule
 from chatmend.windows import Memory, Symptom, Window
@@ -38,7 +38,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         if found is None or found.payload is None:
             return None
         label, probe = found.payload.label, found.payload.probe()
-        if not is_mislabelled(probe, context.limits.images, label):
+        if not images.is_mislabelled(probe, context.limits.images, label):
             return None
         native: Any = part.native
         try:
@@ -46,7 +46,9 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         except ValueError:  # no base64 further in: it is judged as unreadable when it has to be decoded
             return None
         why = (
-            f"the bytes are {probe.name}" if not is_label(label, probe) else "the base64 is not as the target reads it"
+            f"the bytes are {probe.name}"
+            if not images.is_label(label, probe)
+            else "the base64 is not as the target reads it"
         )
         return Mended((replace(part, native=becomes),), why, Effect.RESHAPES)
 

@@ -1,7 +1,7 @@
 """A tool call that nobody answered.
 
 Why: ``An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'``
-(OpenAI); ```tool_use` ids were found without `tool_result` blocks immediately after`` (Anthropic). The process died, the
+(OpenAI); `` `tool_use` ids were found without `tool_result` blocks immediately after`` (Anthropic). The process died, the
 user interrupted, the history was cut.
 
 Repair: a constant, neutral result: ``No result was recorded for this tool call.`` It claims nothing about why. Where the

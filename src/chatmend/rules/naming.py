@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -41,7 +40,9 @@ def described(call: ToolCall) -> str:
 
 
 def _spelled(key: str, count: int, limits: Limits) -> str:
-    number = int.from_bytes(hashlib.sha256(f"{key}\0{count}".encode("utf-8", "surrogatepass")).digest())
+    from hashlib import sha256  # noqa: PLC0415 - `import chatmend` stays fast
+
+    number = int.from_bytes(sha256(f"{key}\0{count}".encode("utf-8", "surrogatepass")).digest())
     letters = ""
     for _ in range(9):
         number, digit = divmod(number, 62)

@@ -39,6 +39,8 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         if not isinstance(message.native, dict):
             continue
         keys = frozenset(k for k in message.native if _is_refused(k, context))
+        if _begins_nothing(message, limits) and not (window.last and message is window.messages[-1]):
+            keys |= {limits.prefill_key or ""}
         named = "name" in message.native and not _name_is_taken(message, context)
         parts = tuple(_bare(part, message, limits) for part in message.parts)
         if not keys and not named and is_unchanged(message.parts, parts):
@@ -54,9 +56,16 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         if message.role is Role.TOOL and named and len(message.results) == 1:
             parts = (replace(message.results[0], name=None),)
         effect = Effect.DROPS if said else Effect.RESHAPES
-        listed = ", ".join(sorted({k if k in limits.refused_keys or k == "name" else "an unknown key" for k in keys}))
+        told = limits.refused_keys | {"name", limits.prefill_key or "name"}
+        listed = ", ".join(sorted({k if k in told else "an unknown key" for k in keys}))
         listed = listed or "a key of a part"
         yield Fix(at, at + 1, (replace(message, parts=parts, without=keys),), f"the target refuses: {listed}", effect)
+
+
+def _begins_nothing(message: Message, limits: Limits) -> bool:
+    """Whether a message asks to be continued, which only the last one may."""
+    key = limits.prefill_key
+    return key is not None and isinstance(message.native, dict) and message.native.get(key) is True
 
 
 def _is_refused(key: object, context: Context) -> bool:

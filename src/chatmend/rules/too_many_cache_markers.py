@@ -38,7 +38,13 @@ def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
     if limit is None:
         return request, []
     messages = request.messages
-    marked = [(at, count) for at, native in enumerate(messages) if (count := _of_message(_shown(native, context)))]
+    # Most messages are a text without a marker, which is told first and fast.
+    beyond = [
+        (at, native)
+        for at, native in enumerate(messages)
+        if native.__class__ is not dict or native.get("content").__class__ is not str or "cache_control" in native
+    ]
+    marked = [(at, count) for at, native in beyond if (count := _of_message(_shown(native, context)))]
     over = sum(count for _, count in marked) + markers(request.system) + markers(request.tools) - limit
     changes: list[Change] = []
     out = messages

@@ -66,15 +66,15 @@ def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
     limits, messages = context.limits.images, request.messages
     if limits.max_images is None and limits.max_request_bytes is None:
         return request, []
-    listed = [at for at, m in enumerate(messages) if m.__class__ is dict and m.get("content").__class__ is list]
-    found = {at: inside for at in listed if (inside := list(_pictures(messages[at])))}
+    listed = [at for at, message in enumerate(messages) if _content(message).__class__ is list]
+    found = {at: inside for at in listed if (inside := list(_pictures(_content(messages[at]))))}
     if not found:
         return request, []
     tally = _Tally(limits.max_images, limits.max_request_bytes)
     tally.size = _weight(request.system) + _weight(request.tools)
     for at, message in enumerate(messages):
         inside = found.get(at, [])
-        tally.size += _weight(message) - sum(size for _, size in inside)
+        tally.size += _weight(_said(message)) - sum(size for _, size in inside)
         for place, size in inside:
             tally.images.append(((at, *place), size))
             tally.size += size
@@ -83,8 +83,16 @@ def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
     return (request if out is messages else replace(request, messages=out)), changes
 
 
-def _pictures(message: Any) -> Iterator[tuple[_Place, int]]:  # noqa: ANN401 - anything may stand here
-    content = message.get("content") if isinstance(message, dict) else None
+def _content(message: Any) -> Any:  # noqa: ANN401 - anything may stand here
+    """The content of a message, which a dialect of objects has as an attribute."""
+    return message.get("content") if message.__class__ is dict else getattr(message, "content", None)
+
+
+def _said(message: Any) -> Any:  # noqa: ANN401 - as above
+    return message if message.__class__ is dict else (_content(message), getattr(message, "tool_calls", None))
+
+
+def _pictures(content: Any) -> Iterator[tuple[_Place, int]]:  # noqa: ANN401 - as above
     if not isinstance(content, list):
         return
     for at, part in enumerate(content):
@@ -93,7 +101,7 @@ def _pictures(message: Any) -> Iterator[tuple[_Place, int]]:  # noqa: ANN401 - a
         if (image := picture(part)) is not None:
             yield (at,), image.payload.text_size if image.payload is not None else 0
         elif part.get("type") == "tool_result":
-            yield from (((at, *place), size) for place, size in _pictures(part))
+            yield from (((at, *place), size) for place, size in _pictures(part.get("content")))
 
 
 def _weight(value: object) -> int:
@@ -112,8 +120,10 @@ def _told(messages: list[Any], gone: list[_Place], context: Context) -> tuple[li
     out, changes = list(messages), list[Change]()
     for at, places in by_message.items():
         becomes = out[at]
+        shown: Any = becomes if isinstance(becomes, dict) else context.dialect.read(becomes).native
         for place in places:
-            becomes = _without(becomes, place)
+            shown = _without(shown, place)
+        becomes = shown if isinstance(becomes, dict) else context.dialect.write(context.dialect.read(shown))
         why = f"more images than the target takes in one request: {len(places)} of the oldest removed"
         changes.append(
             Change(

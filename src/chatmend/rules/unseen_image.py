@@ -1,6 +1,6 @@
 """An image for a model that takes none.
 
-Why: ``unknown variant `image_url`, expected `text``` (DeepSeek); ``No endpoints found that support image input``
+Why: ``unknown variant `image_url`, expected `text` `` (DeepSeek); ``No endpoints found that support image input``
 (OpenRouter).
 
 Repair: a text says that an image stood here. This concerns links, too.

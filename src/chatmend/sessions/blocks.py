@@ -31,9 +31,9 @@ WORD = re.compile(r"[A-Za-z][\w-]*\Z", re.ASCII)
 """A role that stands as it is."""
 OPENING, JSON, NEXT, CLOSING = '<!--MSG role="', "<!--JSON ", "\n<!--NEXT-->\n", "\n<!--/MSG-->\n"
 """The delimiters of a block. ``CLOSING`` ends it, and stands nowhere else."""
-_NUL = "\\u0000"
+NUL = "\\u0000"
 """How JSON writes the sign that stands before the number of a text that was taken out."""
-_FIRST = f'"{_NUL}1"'
+_FIRST = f'"{NUL}1"'
 _NUMBER = re.compile(r'"\\u0000([0-9]+)"')
 
 _JSON = json.JSONEncoder(ensure_ascii=False)
@@ -51,7 +51,8 @@ def _fast_encoder() -> Callable[[object], str]:
     return lambda value: "".join(write(value, 0))
 
 
-_encode = _fast_encoder()
+encode = _fast_encoder()
+"""A JSON value as text, whatever letters it has."""
 
 
 def block(message: object, tag: str = "MSG") -> bytes:
@@ -61,7 +62,7 @@ def block(message: object, tag: str = "MSG") -> bytes:
         TranscriptError: it holds something that JSON cannot say, or is nested too deep.
     """
     try:
-        return _block(message, tag, _encode).encode()
+        return _block(message, tag, encode).encode()
     except UnicodeEncodeError:
         return escape_surrogates(_block(message, tag, _ASCII_JSON.encode)).encode()
     except (TypeError, ValueError) as error:
@@ -81,11 +82,11 @@ def _block(message: object, tag: str, encode: Callable[[object], str]) -> str:
             return f'{OPENING}{role}"-->\n{escape(text)}'
     skeleton, texts = _taken_apart(message, encode)
     below = "\n" + NEXT.join(map(escape, texts)) if texts else ""
-    opening = f'MSG role="{_label(message)}"' if tag == "MSG" else tag
+    opening = f'MSG role="{label(message)}"' if tag == "MSG" else tag
     return f"<!--{opening}-->\n{JSON}{skeleton}-->{below}"
 
 
-def _label(message: object) -> str:
+def label(message: object) -> str:
     """The role for people; ``?`` where it is no word."""
     role = message.get("role", message.get("type")) if isinstance(message, dict) else None
     return role if isinstance(role, str) and WORD.match(role) else "?"
@@ -95,20 +96,28 @@ def _taken_apart(message: object, encode: Callable[[object], str]) -> tuple[str,
     """The JSON of a message with places for its texts, and the texts."""
     texts: list[str] = []
     try:
-        lifted = _lift(message, texts) if type(message) is dict else message
+        lifted = lift(message, texts) if type(message) is dict else message
     except RecursionError:
         lifted, texts = message, []
     skeleton = encode(lifted)
-    if skeleton.count(_NUL) != len(texts):  # the message has such a sign itself: it is kept in one piece
-        skeleton, texts = encode(message), []
+    if skeleton.count(NUL) != len(texts):  # the message has such a sign itself: it is kept in one piece
+        return _without_brackets(encode(message)), []
+    return with_places(skeleton), texts
+
+
+def with_places(skeleton: str) -> str:
+    """JSON with a ``<1>`` in the place of each text that was taken out, and no other ``<``."""
+    skeleton = _without_brackets(skeleton).replace(_FIRST, "<1>")
+    return _NUMBER.sub(r"<\1>", skeleton) if NUL in skeleton else skeleton
+
+
+def _without_brackets(skeleton: str) -> str:
     if "<" in skeleton or ">" in skeleton:
-        skeleton = skeleton.replace("<", "\\u003c").replace(">", "\\u003e")
-    if len(texts) == 1:
-        return skeleton.replace(_FIRST, "<1>", 1), texts
-    return _NUMBER.sub(r"<\1>", skeleton) if texts else skeleton, texts
+        return skeleton.replace("<", "\\u003c").replace(">", "\\u003e")
+    return skeleton
 
 
-def _lift(value: dict[Any, Any], texts: list[str]) -> dict[Any, Any]:
+def lift(value: dict[Any, Any], texts: list[str]) -> dict[Any, Any]:
     """A copy in which the texts are replaced by their numbers."""
     out = value.copy()
     for key, inner in value.items():
@@ -118,7 +127,7 @@ def _lift(value: dict[Any, Any], texts: list[str]) -> dict[Any, Any]:
             texts.append(inner)
             out[key] = f"\0{len(texts)}"
         elif type(inner) is list:
-            out[key] = [_lift(item, texts) if type(item) is dict else item for item in inner]
+            out[key] = [lift(item, texts) if type(item) is dict else item for item in inner]
         elif type(inner) is dict:
-            out[key] = _lift(inner, texts)
+            out[key] = lift(inner, texts)
     return out

@@ -51,10 +51,13 @@ class Document:
     def render(self) -> bytes:
         """The whole file."""
         head = "\n".join(self.header.lines()).encode() + _END
-        beside = b"\n%s%s" % (self.beside, _CLOSING_BESIDE) if self.beside else b""
-        messages = b"\n%s%s" % (_BETWEEN.join(self.blocks), _CLOSING) if self.blocks else b""
-        below = b"%s%s%s" % (head, beside, messages)
-        return b"%s%s%s\n%s" % (OPENING, _DIGEST, sha256(below).hexdigest().encode(), below)
+        beside = (b"\n", self.beside, _CLOSING_BESIDE) if self.beside else ()
+        messages = (b"\n", _BETWEEN.join(self.blocks), _CLOSING) if self.blocks else ()
+        below = (head, *beside, *messages)
+        digest = sha256()
+        for part in below:
+            digest.update(part)
+        return b"".join((OPENING, _DIGEST, digest.hexdigest().encode(), b"\n", *below))
 
     def messages(self) -> list[Any]:
         """The messages, made anew from their blocks."""

@@ -10,48 +10,32 @@ import atexit
 import json
 import logging
 import os
-from collections import Counter, OrderedDict, deque
+from collections import Counter, deque
 from dataclasses import dataclass
 from threading import Condition, Thread
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
-from chatmend.errors import SessionConflictError, SessionDivergedError
+from chatmend.sessions.conversations import Conversations, Origin, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from chatmend.sessions.session import Session
     from chatmend.sessions.store import SessionStore
 
+__all__ = ["Origin", "Recorder"]
+
 _log = logging.getLogger("chatmend.sessions")
-_OPEN = 256
-"""Sessions that are kept in memory; others are loaded again when they go on."""
+
+
+def _dumped(value: Any) -> object:  # noqa: ANN401 - whatever a client sends
+    """A message object of an SDK, which its client sends back as it came."""
+    if hasattr(value, "model_dump"):
+        return value.model_dump(exclude_none=True)
+    raise TypeError(type(value).__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
-    """Whose request it was and where it went."""
-
-    key: tuple[str, ...]
-    """Who was authenticated first, such as a hash of the key or a team, then what the client says: a session's id, an
-    agent. What comes later can only extend what stands before it."""
-    target: str = ""
-    """Provider and model, as LiteLLM names them."""
-    dispatcher: str = ""
-
-    @property
-    def agent(self) -> str:
-        """Key and target as the name of an agent; two keys never have the same.
-
-        What is sent to another provider is repaired for it and cached there: a session of its own.
-        """
-        key = "/".join(quote(part, safe="-_. ", errors="surrogatepass") for part in self.key) or "main"
-        return f"{key}@{self.target}" if self.target else key
-
-
-@dataclass(frozen=True, slots=True)
-class _Turn:
+class _Waiting:
     origin: Origin
     text: str
     """Messages, reply and what stood beside them, as JSON: a copy that nobody changes any more."""
@@ -69,14 +53,14 @@ class Recorder:
         self.faults: Counter[str] = Counter()
         """How often what was the reason: ``queue full``, ``closed``, or the name of an exception."""
         self._most, self._most_bytes = most, most_bytes
-        self._sessions: OrderedDict[str, Session] = OrderedDict()
+        self._conversations = Conversations(store)
         self._begin()
-        atexit.register(self.close)
+        atexit.register(self._end)
 
     def _begin(self) -> None:
-        self._turns: deque[_Turn] = deque()
+        self._turns: deque[_Waiting] = deque()
         self._bytes = 0
-        self._busy = self._closed = False
+        self._busy = self._closed = self._ending = False
         self._changed = Condition()
         self._thread: Thread | None = None
         self._process = os.getpid()
@@ -92,15 +76,18 @@ class Recorder:
     ) -> bool:
         """Take a request to be written as ``Session.record`` would; whether there was room for it."""
         try:
-            text = json.dumps([list(messages), reply, None if beside is None else dict(beside)])
-            return self._put(_Turn(origin, text, usage))
+            parts = [list(messages), reply, None if beside is None else dict(beside)]
+            text = json.dumps(parts, default=_dumped)
+            return self._put(_Waiting(origin, text, usage))
         except Exception as error:  # noqa: BLE001 - a request is worth more than its record
             self._lose(type(error).__name__)
             return False
 
-    def _put(self, turn: _Turn) -> bool:
+    def _put(self, turn: _Waiting) -> bool:
         if self._process != os.getpid():
             self._begin()  # in a forked process: the parent writes what it holds
+        if self._ending:
+            return self._written(turn)
         with self._changed:
             fits = len(self._turns) < self._most and self._bytes + len(turn.text) <= self._most_bytes
             if fits and not self._closed:
@@ -121,7 +108,7 @@ class Recorder:
 
     def close(self, seconds: float = 5.0) -> None:
         """Write what is left, for at most so many seconds, and take nothing more. What is not written then is lost."""
-        atexit.unregister(self.close)
+        atexit.unregister(self._end)
         if self._process != os.getpid():
             return
         self.flush(seconds)
@@ -135,6 +122,11 @@ class Recorder:
         if self.lost:
             reasons = ", ".join(f"{name} x{count}" for name, count in sorted(self.faults.items()))
             _log.warning("chatmend did not record %d requests: %s", self.lost, reasons)
+
+    def _end(self) -> None:
+        """Python ends. What others still hand over while they end, LiteLLM's log among them, is written at once."""
+        self.close()
+        self._ending = not self._busy
 
     def _lose(self, reason: str) -> None:
         with self._changed:
@@ -153,40 +145,17 @@ class Recorder:
                 turn = self._turns.popleft()
                 self._bytes -= len(turn.text)
                 self._busy = True
-            try:
-                self._write(turn)
-            except Exception as error:  # noqa: BLE001 - the next request may be stored
-                self._sessions.pop(turn.origin.agent, None)
-                self._lose(type(error).__name__)
+            self._written(turn)
             with self._changed:
                 self._busy = False
                 self._changed.notify_all()
 
-    def _write(self, turn: _Turn) -> None:
-        session = self._session(turn.origin)
-        try:
-            self._record(session, turn)
-        except SessionDivergedError:
-            self._keep(session.go_on(), turn)
-        except SessionConflictError:
-            self._keep(self.store.load(session.path), turn)
-
-    def _keep(self, session: Session, turn: _Turn) -> None:
-        self._sessions[turn.origin.agent] = session
-        self._record(session, turn)
-
-    @staticmethod
-    def _record(session: Session, turn: _Turn) -> None:
+    def _written(self, turn: _Waiting) -> bool:
         messages, reply, beside = json.loads(turn.text)
-        session.record(messages, reply=reply, usage=turn.usage, beside=beside)
-
-    def _session(self, origin: Origin) -> Session:
-        """The session that goes on with this key: in memory, or the latest in the store, or a new one."""
-        agent = origin.agent
-        session = self._sessions.pop(agent, None) or self.store.latest(agent)
-        if session is None:
-            session = self.store.start(agent, target=origin.target, dispatcher=origin.dispatcher)
-        self._sessions[agent] = session
-        if len(self._sessions) > _OPEN:
-            self._sessions.popitem(last=False)
-        return session
+        try:
+            self._conversations.write(turn.origin, Turn(messages, reply, turn.usage, beside))
+        except Exception as error:  # noqa: BLE001 - the next request may be stored
+            self._conversations.forget(turn.origin)
+            self._lose(type(error).__name__)
+            return False
+        return True

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from chatmend.sessions.blocks import block
 from chatmend.sessions.markers import KEY_HINT, PART_HINT, without_markers
+from chatmend.sessions.together import written
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,14 +18,14 @@ def rendered(messages: Sequence[Any]) -> tuple[list[bytes], list[Any]]:
     Raises:
         TranscriptError: a message cannot be stored.
     """
-    blocks, markers = [], []
-    for at, message in enumerate(messages):
-        made = block(message)
+    done = written(messages)
+    blocks, marked = done if done is not None else ([block(message) for message in messages], True)
+    markers: list[Any] = []
+    for at, made in enumerate(blocks if marked else ()):
         if KEY_HINT in made or PART_HINT in made:
-            bare, taken = without_markers(message, at)
+            bare, taken = without_markers(messages[at], at)
             markers += taken
-            made = block(bare) if taken else made
-        blocks.append(made)
+            blocks[at] = block(bare) if taken else made
     return blocks, markers
 
 

@@ -7,10 +7,9 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from chatmend.errors import SessionDivergedError, SessionError
-from chatmend.sessions.blocks import block
 from chatmend.sessions.document import Document, beside_block
 from chatmend.sessions.header import Header
-from chatmend.sessions.markers import with_markers, without_markers
+from chatmend.sessions.markers import with_markers
 from chatmend.sessions.rendering import first_difference, rendered
 from chatmend.sessions.repairs import findings, mended
 from chatmend.usage import Usage, UsageLedger, normalize_usage
@@ -112,8 +111,8 @@ class Session:
 
         Args:
             messages: all messages of the request, as they were sent. They begin with what was sent before.
-            reply: the message that came back, as it will be sent in the next request. If another one is sent then, that
-                one counts.
+            reply: the message that came back, as it will be sent in the next request, or a list of items that came back
+                one by one (OpenAI's Responses API). If another one is sent then, that one counts.
             usage: a response or an account of tokens, of any provider, as `normalize_usage` takes it.
             beside: what the request had beside its messages; as it was, if not given.
 
@@ -137,7 +136,7 @@ class Session:
                 used=self._with(account),
             )
             if reply is not None:
-                blocks.append(block(without_markers(reply, 0)[0]))
+                blocks += rendered(reply if isinstance(reply, list) else [reply])[0]
             self._save(blocks, header, None if beside is None else beside_block(beside))
             if account is not None:
                 self._store.ledger.add(account, agent=self.agent, session=self.path)

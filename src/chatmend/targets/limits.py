@@ -144,3 +144,7 @@ class Limits:
     # Cache markers
     max_cache_markers: int | None = None
     """How many cache markers a request may hold; None: markers are not looked at."""
+
+    def __hash__(self) -> int:
+        """Some of the fields that differ most: what is built for limits is looked up by them, once a transcript."""
+        return hash((self.roles, self.system, self.call_id_pattern, self.thinking, self.part_types, self.refused_keys))

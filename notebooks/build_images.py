@@ -1,0 +1,231 @@
+"""Writes ``images.ipynb`` and runs it from top to bottom, so that its outputs are real.
+
+python notebooks/build_images.py
+"""
+
+from __future__ import annotations
+
+import sys
+
+from build_litellm import write
+
+CELLS = (
+    """md
+# Images that fit, and can still be read
+
+One oversized screenshot ends a session: it is resent with every turn, and refused with every turn. Here are four images as people and tools put them
+into transcripts, a provider that refuses them (a sandbox on this machine: no keys, nothing leaves it), and what a repair makes of them: what they look
+like, how many bytes and tokens they take, and what can still be read.""",
+    """
+import base64, io, random
+from PIL import Image, ImageDraw, ImageFont
+
+WORDS = "settings window server answer question report market table weather number water people morning garden letter figure".split()
+
+
+def saved(image, form, **options):
+    out = io.BytesIO()
+    image.save(out, form, **options)
+    return out.getvalue()
+
+
+def screenshot(width, height, size=16):
+    lots, image, face = random.Random(7), Image.new("RGB", (width, height), "#f6f6f8"), ImageFont.load_default(size)
+    draw = ImageDraw.Draw(image)
+    for left in range(20, width - 540, 580):
+        draw.rectangle((left - 10, 20, left + 550, height - 20), fill="white", outline="#c8c8cd")
+        for top in range(50, height - 60, 31):
+            line = ""
+            while draw.textlength(line, face) < 440:
+                line += lots.choice(WORDS) + " "
+            draw.text((left, top), line, "#1e1e22", face)
+    return image
+
+
+def photo(width, height):
+    lots = random.Random(8)
+    soft = Image.frombytes("RGB", (8, 6), lots.randbytes(144)).resize((width, height), Image.Resampling.BICUBIC)
+    grain = Image.frombytes("L", (width // 2, height // 2), lots.randbytes(width * height // 4)).resize((width, height))
+    ImageDraw.Draw(soft).text((width // 5, height // 3), "this side up", "white", ImageFont.load_default(height // 8))
+    return Image.blend(soft, Image.merge("RGB", [grain] * 3), 0.12)
+
+
+exif = Image.Exif()
+exif[0x0112] = 6  # the camera lay on its side
+title = Image.new("RGBA", (2400, 700), (0, 0, 0, 0))
+ImageDraw.Draw(title).text((120, 200), "white words on nothing", "white", ImageFont.load_default(180))
+screen = screenshot(3840, 2160)
+files = {
+    "4K screenshot": (saved(screen, "PNG"), "image/png"),
+    "photo on its side": (saved(photo(4000, 3000).transpose(Image.Transpose.ROTATE_90), "JPEG", quality=92, exif=exif), "image/jpeg"),
+    "transparent title": (saved(title, "PNG"), "image/png"),
+    "PNG called JPEG, cut off": (saved(screen.crop((0, 0, 900, 500)), "PNG")[:9000], "image/jpeg"),
+}""",
+    """md
+## Refused""",
+    """
+import httpx
+
+from chatmend.sandbox import Sandbox
+
+sandbox = Sandbox().start()
+TARGET = "anthropic/claude-sonnet-4-5"
+
+
+def said(data, kind):
+    source = {"type": "base64", "media_type": kind, "data": base64.b64encode(data).decode()}
+    return [{"role": "user", "content": [{"type": "text", "text": "What is this?"}, {"type": "image", "source": source}]}]
+
+
+def post(messages):
+    body = {"model": "claude-sonnet-4-5", "max_tokens": 100, "messages": messages}
+    answer = httpx.post(sandbox.url("anthropic/v1/messages"), json=body, timeout=60)
+    return f"{answer.status_code} {answer.json().get('error', {}).get('message', 'accepted')[:110]}"
+
+
+session = [turn for data, kind in files.values() for turn in [*said(data, kind), {"role": "assistant", "content": "I see."}]][:-1]
+for name, (data, kind) in files.items():
+    print(f"{name:26} {post(said(data, kind))}")
+print(f"{'all in one session':26} {post(session)}")""",
+    """md
+The first three are taken; what the model then sees is another matter: nobody turns the photo upright, and white words on nothing may become white words
+on white. The fourth is refused, and with it every later request of the session.
+
+## Repaired
+
+The report says what became of each. What cannot be saved becomes a text that says what it was; the rest of its message stays.""",
+    """
+import chatmend
+
+done = chatmend.repair(session, TARGET)
+for change in done.changes:
+    print(f"{change.code} {change.rule:18} {change.effect.name:8} {change.why}")
+print()
+print(post(done.messages))
+print("the next repair changes nothing:", chatmend.repair(done.messages, TARGET).messages is done.messages)""",
+    """md
+Before (as the model would see it, its orientation not honoured) and after:""",
+    """
+from IPython.display import Image as Shown, display
+
+
+def opened(data):
+    return Image.open(io.BytesIO(data))
+
+
+def beside(*images, height=150):
+    thumbs = []
+    for image in images:
+        shown = image.convert("RGBA")
+        shown.thumbnail((height * 2, height))
+        ground = Image.new("RGBA", shown.size, "white")
+        ground.alpha_composite(shown)
+        thumbs.append(ground.convert("RGB"))
+    sheet = Image.new("RGB", (sum(thumb.width + 10 for thumb in thumbs), height), "#888888")
+    left = 0
+    for thumb in thumbs:
+        sheet.paste(thumb, (left, 0))
+        left += thumb.width + 10
+    return Shown(saved(sheet, "JPEG", quality=80))
+
+
+def after(message):
+    source = message["content"][1].get("source")
+    return base64.b64decode(source["data"]) if source else None
+
+
+for (name, (data, _)), message in zip(files.items(), done.messages[::2]):
+    if becomes := after(message):
+        print(name)
+        display(beside(opened(data), opened(becomes)))
+    else:
+        print(name, "->", message["content"][1]["text"])""",
+    """md
+## Bytes and tokens
+
+The same files for other targets. Each provider has its own limits, its own rule for scaling and its own price; `stays` is the very same bytes.""",
+    """
+from chatmend.images import probe_image, tokens
+
+TARGETS = [TARGET, "anthropic/claude-opus-4-8", "openai/gpt-4o", "gemini/gemini-2.5-flash", "mistral/mistral-medium-latest", "ollama/llava"]
+
+
+def size(data):
+    return f"{len(data) / 1e6:.1f} MB" if len(data) > 1e6 else f"{len(data) / 1e3:.0f} KB"
+
+
+rows = []
+for name in list(files)[:3]:
+    data = files[name][0]
+    print(f"{name}: {size(data)}")
+    for target in TARGETS:
+        limits, becomes = chatmend.resolve(target).limits.images, chatmend.recompress(data, target)
+        rows.append((name, target, len(data), len(becomes)))
+        old, new = probe_image(data), probe_image(becomes)
+        costs = tokens(limits, old.shown), tokens(limits, new.shown)
+        cost = "" if costs[0] is None else f"{costs[0]} tokens" if costs[0] == costs[1] else f"{costs[0]} -> {costs[1]} tokens"
+        print(f"    {target:32}", f"{'stays':28}" if becomes is data else f"{f'{new.name}, {new.width} x {new.height}, {size(becomes)}':28}", cost)""",
+    """
+%matplotlib inline
+import matplotlib.pyplot as plt
+
+figure, axes = plt.subplots(1, 3, figsize=(9, 2.6))
+for axis, name in zip(axes, list(files)[:3]):
+    mine = [row for row in rows if row[0] == name]
+    names = ["before", *(row[1].partition("/")[2][:18] for row in mine)]
+    axis.barh(names[::-1], [value / 1e6 for value in [mine[0][2], *(row[3] for row in mine)]][::-1])
+    axis.set_title(name, fontsize=9)
+    axis.tick_params(labelsize=7)
+    axis.set_xlabel("MB", fontsize=7)
+figure.tight_layout()""",
+    """md
+## What can still be read
+
+The 16 px text of the 4K screenshot: as it was, at the 2000 px that stay right however many images follow, at 1200 px (what several agents scale to), and as
+JPEG of quality 60. Resolution decides, not the codec.""",
+    """
+def cut(image, width=3840):
+    scale = image.width / width
+    return image.crop(tuple(int(edge * scale) for edge in (10, 40, 300, 130))).resize((290, 90), Image.Resampling.BICUBIC)
+
+
+kept = opened(chatmend.recompress(files["4K screenshot"][0], TARGET))
+small = opened(saved(screen.resize((1200, 675), Image.Resampling.LANCZOS), "JPEG", quality=85))
+rough = opened(saved(screen.resize((2000, 1125), Image.Resampling.BICUBIC), "JPEG", quality=60))
+print("original | chatmend,", kept.size, "| 1200 px | JPEG of quality 60")
+display(beside(cut(screen), cut(kept), cut(small), cut(rough), height=90))""",
+    """
+import os, shutil, subprocess, tempfile
+from collections import Counter
+
+
+def read(image):
+    part = image.crop((0, 0, int(image.width * 0.32), int(image.height * 0.5))).convert("L")
+    part = part.resize((part.width * 2, part.height * 2), Image.Resampling.BICUBIC)
+    with tempfile.NamedTemporaryFile(suffix=".png") as file:
+        part.save(file.name)
+        run = subprocess.run(["tesseract", file.name, "-", "--psm", "11"], capture_output=True, text=True, env=os.environ | {"OMP_THREAD_LIMIT": "1"})
+    return Counter(word for word in run.stdout.lower().split() if word in WORDS)
+
+
+if shutil.which("tesseract"):
+    found = {"original": read(screen), "chatmend": read(kept), "1200 px": read(small), "quality 60": read(rough)}
+    most = found["original"].total()
+    print("OCR, words found of those found in the original:", {name: f"{(words & found['original']).total() / most:.0%}" for name, words in found.items()})
+else:
+    print("OCR: tesseract is not installed")""",
+    """md
+## Coordinates
+
+For computer use, `images="native"` gives exactly the size that the model sees, and `image_notes=True` says by how much coordinates must be multiplied.""",
+    """
+policy = chatmend.Policy(images="native", image_notes=True)
+told = chatmend.repair(said(*files["4K screenshot"]), TARGET, policy=policy)
+print(probe_image(after(told.messages[0])).described)
+print(told.messages[0]["content"][2]["text"])
+sandbox.stop()""",
+)
+
+
+if __name__ == "__main__":
+    sys.exit(write(CELLS, "images.ipynb"))
