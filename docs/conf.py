@@ -51,12 +51,13 @@ for notebook in (HERE.parent / "notebooks").glob("*.ipynb"):
 sys.path.insert(0, str(HERE.parent / "src"))
 
 
-def _with_contents(_app: Sphinx, page: str, source: list[str]) -> None:
-    """The pages of a folder hang below its README, which is also read where nobody knows a toctree."""
+def _as_site(_app: Sphinx, page: str, source: list[str]) -> None:
+    """Pages are also read where nobody knows a toctree, and where the notebooks stand beside docs."""
+    source[0] = source[0].replace("](../notebooks/", "](notebooks/")
     if page.endswith("/README"):
         source[0] += "\n```{toctree}\n:hidden:\n:glob:\n\n*\n```\n"
 
 
 def setup(app: Sphinx) -> None:
     """Sphinx calls this."""
-    app.connect("source-read", _with_contents)
+    app.connect("source-read", _as_site)
