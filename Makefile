@@ -5,11 +5,17 @@ VENV := .venv
 LANGCHAIN := .venv-langchain
 DOCS := .venv-docs
 COUNT ?= 20000
+SEEDS ?= 40
+KILLS ?= 100
+RESERVATIONS ?= 1600
+PROCESSES ?= 64
+TRANSCRIPTS ?= 2000
+MEGABYTES ?= 100
 CORE := $(filter-out tests/test_demo.py tests/test_compare.py,$(wildcard tests/test_*.py)) tests/golden tests/images tests/usage
 PY := $(VENV)/bin/python
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check docs docs-rules bench compare golden package harm fuzz kill usage-report fidelity cassettes judge litellm-matrix litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox
+.PHONY: demo test check docs docs-rules bench compare golden package harm fuzz kill usage-report fidelity cassettes judge litellm-matrix litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py
@@ -24,6 +30,7 @@ check: $(VENV)/.dev
 	$(VENV)/bin/lint-imports
 	$(PY) docs/generate.py --check
 	$(PY) -m pytest
+	$(MAKE) test-langchain-standard
 
 # The site, in docs/_build/html. A warning is an error.
 docs: $(DOCS)/.ready
@@ -71,6 +78,15 @@ fuzz: $(VENV)/.dev
 kill: $(VENV)/.dev
 	$(PY) -m tests.kill
 
+# The long runs of the sessions: make sessions KILLS=1000 RESERVATIONS=10000 PROCESSES=64 TRANSCRIPTS=10000
+sessions: $(VENV)/.dev
+	CHATMEND_KILLS=$(KILLS) CHATMEND_RESERVATIONS=$(RESERVATIONS) CHATMEND_PROCESSES=$(PROCESSES) \
+	CHATMEND_SEEDS=$(TRANSCRIPTS) $(PY) -m pytest --durations=5 tests/sessions/test_processes.py tests/sessions/test_round_trip.py
+
+# A JSONL file of so many megabytes, repaired by one process and by two: make bench-jobs MEGABYTES=1000
+bench-jobs: $(VENV)/.dev
+	$(PY) benchmarks/bench_jobs.py $(MEGABYTES)
+
 fidelity: $(VENV)/.dev
 	$(PY) -m tests.sandbox.fidelity
 
@@ -108,8 +124,13 @@ test-langchain: $(LANGCHAIN)/.ready
 test-langchain-standard: $(LANGCHAIN)/.ready
 	cd tests/langchain/standard && PYTHONPATH=../../.. ../../../$(LANGCHAIN)/bin/python -m pytest -c pytest.ini --rootdir=. test_standard.py
 
+# Broken transcripts through real partner classes: what the sandbox still refuses, with the seed.
+fuzz-langchain: $(LANGCHAIN)/.ready
+	$(LANGCHAIN)/bin/python -m tests.langchain.fuzz $(SEEDS)
+
 notebooks: $(LANGCHAIN)/.ready $(VENV)/.dev
 	$(PY) notebooks/build_images.py
+	$(PY) notebooks/build_usage.py
 	$(LANGCHAIN)/bin/python -m jupyter execute --inplace notebooks/langchain.ipynb
 
 bench-langchain: $(LANGCHAIN)/.ready

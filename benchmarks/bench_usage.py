@@ -32,7 +32,7 @@ BODY = {
     "service_tier": "default",
     "system_fingerprint": "fp_1",
 }
-ROUNDS, CALLS = 150, 200
+ROUNDS, CALLS = 500, 100
 
 
 def main() -> int:

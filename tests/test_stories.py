@@ -238,6 +238,30 @@ def test_a_history_without_a_user_gets_one_where_it_was_sent_and_not_later() -> 
     assert chatmend.repair(grown, "anthropic/claude-sonnet-4-5").messages == [*first, *grown[2:]]
 
 
+def test_numbers_that_json_does_not_know_are_kept_as_text_where_an_object_is_wanted() -> None:
+    messages = [user("q"), asks("call_1", arguments='{"x": NaN}'), result("call_1", "r")]
+    done = chatmend.repair(messages, CLAUDE)
+    (call,) = done.messages[1]["tool_calls"]
+    assert json.loads(call["function"]["arguments"]) == {RAW_ARGUMENTS: '{"x": NaN}'}
+    said = [user("q"), asks("call_1", arguments='{"x": "NaN"}'), result("call_1", "r")]
+    assert chatmend.repair(said, CLAUDE).messages is said
+
+
+def test_only_the_last_message_asks_mistral_to_go_on() -> None:
+    begun = {"role": "assistant", "content": "Sure", "prefix": True}
+    open_end = [user("q"), begun]
+    assert chatmend.repair(open_end, "mistral/mistral-large-latest").messages is open_end
+    done = chatmend.repair([user("q"), begun, user("next")], "mistral/mistral-large-latest")
+    assert done.messages[1] == answer("Sure")
+
+
+def test_an_image_without_a_media_type_gets_that_of_its_bytes() -> None:
+    pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+    image = {"type": "image", "source": {"type": "base64", "media_type": None, "data": pixel}}
+    done = chatmend.repair([user([image])], CLAUDE, dialect="anthropic_messages")
+    assert done.messages[0]["content"][0]["source"]["media_type"] == "image/png"
+
+
 def test_half_a_character_beside_a_key_that_is_no_text_leaves_the_message_what_it_was() -> None:
     broken: list[Any] = [
         {"role": "bot", "content": "Half \ud83d", ("a", "b"): "kept"},

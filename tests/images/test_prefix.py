@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import base64
 import struct
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 import chatmend
+from chatmend.rules.image_words import TOO_MANY
 from chatmend.targets import resolve
 from tests.images.judge import FACTS, refusals
 from tests.images.pictures import noise, part, png_header, samples, saved
@@ -107,3 +109,83 @@ def test_nothing_goes_where_dropping_is_not_allowed() -> None:
     left = [change for change in done.changes if not change.applied]
     assert {change.code for change in left} == {"IMG012"}
     assert "Image removed" not in str(done.messages)
+
+
+def _contents(at: int) -> list[Any]:
+    inline = {"inlineData": {"mimeType": "image/png", "data": samples()["one pixel"].text}}
+    answer = {"name": "look", "response": {"output": "seen"}, "parts": [inline]}
+    call = {"functionCall": {"name": "look", "args": {}}, "thoughtSignature": "c2ln"}
+    return [
+        {"role": "user", "parts": [{"text": f"Image {at}"}, inline]},
+        {"role": "model", "parts": [call]},
+        {"role": "user", "parts": [{"functionResponse": answer}]},
+        {"role": "model", "parts": [{"text": "Seen."}]},
+    ]
+
+
+def _items(at: int) -> list[Any]:
+    image = part(samples()["one pixel"], "input_image")
+    return [
+        {"role": "user", "content": [{"type": "input_text", "text": f"Image {at}"}, image]},
+        {"type": "function_call", "call_id": f"call_{at}", "name": "look", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": f"call_{at}", "output": [image]},
+        {"role": "assistant", "content": [{"type": "output_text", "text": "Seen."}]},
+    ]
+
+
+def _blocks(at: int) -> list[Any]:
+    image = part(samples()["one pixel"], "anthropic")
+    result = {"type": "tool_result", "tool_use_id": f"t{at}", "content": [image]}
+    return [
+        {"role": "user", "content": [{"type": "text", "text": f"Image {at}"}, image]},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": f"t{at}", "name": "look", "input": {}}]},
+        {"role": "user", "content": [result]},
+        {"role": "assistant", "content": [{"type": "text", "text": "Seen."}]},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("target", "dialect", "turn", "most"),
+    [
+        ("gemini/gemini-3-pro-preview", "gemini_contents", _contents, 3600),
+        ("openai/gpt-5.6", "openai_responses", _items, 1500),
+        ("anthropic/claude-sonnet-4-5", "anthropic_messages", _blocks, 100),
+    ],
+)
+def test_the_oldest_go_in_every_wire_format_also_from_tool_results(
+    target: str, dialect: str, turn: Any, most: int
+) -> None:
+    messages = [message for at in range(most // 2 + 1) for message in turn(at)]
+    done = chatmend.repair(messages, target, dialect=dialect)
+    said = repr(done.messages)
+    assert said.count(TOO_MANY) == most + 1 - int(most * 0.75)  # the last but one passes the limit, the last is free
+    assert repr(messages).count(samples()["one pixel"].text) == most + 2
+    assert all(f"Image {at}'" in said for at in range(most // 2 + 1))
+    assert chatmend.repair(done.messages, target, dialect=dialect).messages is done.messages
+    assert chatmend.replay(messages, done.changes) == done.messages
+
+
+def test_raw_bytes_count_as_the_base64_that_they_are_sent_as() -> None:
+    target = resolve("gemini/gemini-3-pro-preview")
+    images = replace(target.limits.images, max_request_bytes=1_000_000)
+    target = replace(target, limits=replace(target.limits, images=images), spoken={})
+    data = samples()["screenshot"].data
+    part_of = {"inlineData": {"mimeType": "image/png", "data": data}}
+    messages = [{"role": "user", "parts": [part_of]} for _ in range(12 * 100_000 // len(data))]
+    sent = chatmend.repair(messages, target, dialect="gemini_contents").messages
+    kept = sum("inlineData" in item for message in sent for item in message["parts"])
+    assert 0 < kept * len(data) * 4 / 3 <= 1_000_000
+    assert kept < len(messages)
+
+
+def test_so_they_do_from_langchains_messages() -> None:
+    core = pytest.importorskip("langchain_core.messages")
+    image = part(samples()["one pixel"])
+    messages = [core.HumanMessage([{"type": "text", "text": f"Image {at}"}, image]) for at in range(9)]
+    content = [
+        item
+        for message in chatmend.repair(messages, "mistral/mistral-medium-latest").messages
+        for item in message.content
+    ]
+    assert [item["type"] for item in content].count("image_url") == 6
+    assert [item["text"] for item in content if item["type"] == "text"].count(TOO_MANY) == 3

@@ -1,4 +1,4 @@
-"""Broken transcripts by seed, through real partner classes: what the sandbox refused, and what a partner could not send.
+"""Broken transcripts by seed, through real partner classes: what the sandbox refused, and what could not be sent.
 
 python -m tests.langchain.fuzz [COUNT] [MODEL] [FIRST-SEED]
 

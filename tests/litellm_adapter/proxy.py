@@ -64,7 +64,7 @@ class Proxy:
             ],
             "router_settings": {"fallbacks": [{"down": ["ant"]}], "num_retries": 0, "disable_cooldowns": True},
             "litellm_settings": {"callbacks": "tests.litellm_adapter.counted.callback"},
-            "chatmend": {"deny": ["guarded"]},
+            "chatmend": {"deny": ["guarded"], "record": str(folder / "workspace")},
             "guardrails": [
                 {
                     "guardrail_name": "mend",

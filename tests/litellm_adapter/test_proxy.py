@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from chatmend import SessionStore
 from tests.litellm_adapter.transcripts import CHAT_TOOLS, MESSAGES_TOOLS, chat, messages, valid
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from chatmend import Session
     from tests.litellm_adapter.proxy import Proxy
 
 CHAT = "/v1/chat/completions"
@@ -114,3 +116,26 @@ def _until(condition: Any) -> bool:
     while not condition() and time.monotonic() < end:
         time.sleep(0.05)
     return bool(condition())
+
+
+def test_a_client_s_session_is_kept_under_the_key_that_was_authenticated(proxy: Proxy, sandbox: Any) -> None:
+    said = [{"role": "user", "content": "Hello"}]
+    for turn in (1, 2):
+        answer = proxy.post(CHAT, {"model": "oai", "messages": said, "metadata": {"session_id": "of ann"}}).json()
+        said = [*said, answer["choices"][0]["message"], {"role": "user", "content": "More"}]
+        session = _session(proxy, "of ann", turn)
+    assert [message["role"] for message in session.messages] == ["user", "assistant", "user", "assistant"]
+    owner, name = session.agent.removesuffix("@openai/gpt-4o").split("/")
+    assert (name, proxy.key in session.agent, len(owner) > 20) == ("of ann", False, True)
+    assert (session.usage.calls, session.header.continues) == (2, "")
+
+
+def _session(proxy: Proxy, name: str, turns: int) -> Session:
+    """The session of that name, as soon as it has so many turns: LiteLLM logs in the background."""
+    store, end = SessionStore(proxy.folder / "workspace"), time.monotonic() + 30
+    while time.monotonic() < end:
+        for session in map(store.load, store.paths()):
+            if name in session.agent and session.header.turns == turns:
+                return session
+        time.sleep(0.1)
+    raise AssertionError(proxy.log.read_text()[-2000:])

@@ -17,12 +17,14 @@ from chatmend.litellm.exchange import Exchange
 from chatmend.litellm.recording import origin
 from chatmend.sandbox import Reply
 from chatmend.sessions import LocalStorage, SessionStore
-from tests.litellm_adapter.transcripts import CHAT_TOOLS, MESSAGES_TOOLS, RESPONSES_TOOLS, chat
+from tests.litellm_adapter.test_callback import SHOWS_THE_RECORD
+from tests.litellm_adapter.transcripts import CHAT_TOOLS, MESSAGES_TOOLS, RESPONSES_TOOLS, chat, responses
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+as_sent = pytest.mark.skipif(not SHOWS_THE_RECORD, reason="this LiteLLM has no record when the hook runs")
 OPENAI, CLAUDE = "openai/gpt-4o", "anthropic/claude-sonnet-4-5"
 HELLO, MORE = {"role": "user", "content": "Hello <!--/MSG-->"}, {"role": "user", "content": "And tomorrow?"}
 THINKING = {"thinking": {"type": "enabled", "budget_tokens": 1024}, "max_tokens": 4096}
@@ -70,6 +72,7 @@ def ask(callback: ChatMend, sandbox: Any, messages: Any, path: str = "openai/v1"
     return asyncio.run(_logged(callback, litellm.acompletion(messages=messages, **given)))
 
 
+@as_sent
 def test_a_conversation_is_one_session_whose_messages_are_those_that_were_sent(
     callback: ChatMend, sandbox: Any
 ) -> None:
@@ -184,7 +187,27 @@ def test_items_of_the_responses_api_are_stored_one_by_one(callback: ChatMend, sa
     assert [session.messages[: len(again)] for session in recorded(callback)] == [again]
 
 
+@as_sent
+def test_repaired_items_are_stored_as_they_were_sent(callback: ChatMend, sandbox: Any) -> None:
+    given = {"model": OPENAI, "api_key": "any", "api_base": sandbox.url("openai/v1"), "litellm_session_id": "s1"}
+    asyncio.run(_logged(callback, litellm.aresponses(input=responses(), tools=RESPONSES_TOOLS, **given)))
+    (session,) = recorded(callback)
+    sent = sandbox.requests[-1].body["input"]
+    assert [item["type"] for item in sent if "type" in item][:2] == ["function_call", "function_call_output"]
+    assert session.messages[: len(sent)] == sent
+
+
+@as_sent
+def test_a_bridged_call_is_stored_in_the_dialect_of_its_caller(callback: ChatMend, sandbox: Any) -> None:
+    given = {"model": CLAUDE, "api_key": "any", "api_base": sandbox.url("anthropic"), "litellm_session_id": "s1"}
+    asyncio.run(_logged(callback, litellm.aresponses(input=[HELLO], tools=RESPONSES_TOOLS, **given)))
+    (session,) = recorded(callback)
+    assert (session.messages, session.beside) == ([HELLO], {"tools": RESPONSES_TOOLS})
+    assert (session.header.dialect, session.target) == ("openai_responses", CLAUDE)
+
+
 def test_gemini_s_contents_are_stored_as_they_were_sent(callback: ChatMend, sandbox: Any) -> None:
+    pytest.importorskip("fastapi", reason="older versions of LiteLLM need the proxy for it")
     given = {"model": "gemini/gemini-2.5-flash", "api_key": "any", "api_base": sandbox.url("gemini/v1beta")}
     contents = [{"role": "user", "parts": [{"text": "Rome?"}]}]
     call = litellm.google_genai.agenerate_content(contents=contents, litellm_session_id="s1", **given)

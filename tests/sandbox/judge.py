@@ -98,7 +98,7 @@ def _kept_whole(messages: Json) -> Json:
 
 
 def _is_empty_result(message: dict[str, Json]) -> bool:
-    return message.get("role") == "tool" and message.get("content") in ("", [])
+    return message.get("role") == "tool" and message.get("content") == ""
 
 
 def _sent(sandbox: Sandbox, target: str, messages: Json, tools: Json) -> Verdict:

@@ -217,7 +217,9 @@ def _plain(response: Any) -> Any:
 def _cassette(path: Path, root: str | None) -> Iterator[None]:
     path.unlink(missing_ok=True)
     path.parent.mkdir(parents=True, exist_ok=True)
-    recorder = vcr.VCR(record_mode="all", filter_headers=_HIDDEN, decode_compressed_response=True)
+    # Gemini's key may stand in the address
+    hidden: dict[str, Any] = {"filter_headers": _HIDDEN, "filter_query_parameters": ["key"]}
+    recorder = vcr.VCR(record_mode="all", decode_compressed_response=True, **hidden)
     recorder.register_serializer("told", _Told)
     with recorder.use_cassette(
         str(path), serializer="told", before_record_request=_anonymous(root), before_record_response=_plain

@@ -1,8 +1,20 @@
-"""The same store in a bucket: an S3 API on this machine, whose conditional writes are made one at a time."""
+"""The same store in a bucket: an S3 API on this machine, whose conditional writes are made one at a time.
+
+Azure's API too, where ``CHATMEND_AZURITE`` says where its emulator listens::
+
+    npx azurite-blob --inMemoryPersistence --skipApiVersionCheck
+    CHATMEND_AZURITE=http://127.0.0.1:10000 python -m pytest tests/sessions/test_cloud.py
+"""
 
 from __future__ import annotations
 
+import hmac
 import multiprocessing
+import os
+from base64 import b64decode, b64encode
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from secrets import token_hex
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +29,9 @@ pytest.importorskip("flask_cors")
 pytest.importorskip("boto3")
 
 import boto3
+import httpx
 from moto.server import DomainDispatcherApplication, create_backend_app
-from obstore.store import S3Store
+from obstore.store import AzureStore, S3Store
 from werkzeug.serving import WSGIRequestHandler, make_server
 
 from chatmend.sessions.cloud import CloudStorage
@@ -27,6 +40,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 HELLO, HI = {"role": "user", "content": "Hello <!--"}, {"role": "assistant", "content": "Hi"}
+ACCOUNT = "devstoreaccount1"
+EMULATOR_KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
+"""No secret: every emulator of Azure has this one."""
+RUN = os.environ.setdefault("CHATMEND_TEST_RUN", token_hex(4))
+"""Tells this run and the processes it starts from earlier ones, whose sessions an emulator still holds."""
 KEYS = {"access_key_id": "someone", "secret_access_key": "hidden", "region": "us-east-1"}
 
 
@@ -35,8 +53,14 @@ class _Quiet(WSGIRequestHandler):
         pass
 
 
-@pytest.fixture(scope="module")
-def endpoint() -> Iterator[str]:
+@pytest.fixture(scope="module", params=["s3", "azure"])
+def endpoint(request: pytest.FixtureRequest) -> Iterator[str]:
+    with {"s3": _moto, "azure": _azurite}[request.param]() as running:
+        yield running
+
+
+@contextmanager
+def _moto() -> Iterator[str]:
     # Not threaded: moto checks a condition and writes in two steps.
     server = make_server(
         "127.0.0.1", 0, DomainDispatcherApplication(create_backend_app), threaded=False, request_handler=_Quiet
@@ -46,18 +70,37 @@ def endpoint() -> Iterator[str]:
     keys = {f"aws_{name}": value for name, value in KEYS.items() if name != "region"}
     client = boto3.client("s3", endpoint_url=url, region_name=KEYS["region"], **keys)
     client.create_bucket(Bucket="sessions")
-    yield url
+    yield f"s3 {url}"
     server.shutdown()
 
 
+@contextmanager
+def _azurite() -> Iterator[str]:
+    if not (url := os.environ.get("CHATMEND_AZURITE")):
+        pytest.skip("CHATMEND_AZURITE does not say where Azure's emulator listens")
+    _make_container(url)
+    yield f"azure {url}/{ACCOUNT}"
+
+
+def _make_container(url: str) -> None:
+    """Azure's emulator has none when it starts."""
+    now = datetime.now(UTC).strftime("%a, %d %b %Y %H:%M:%S GMT")
+    told = f"x-ms-date:{now}\nx-ms-version:2021-12-02\n/{ACCOUNT}/{ACCOUNT}/sessions\nrestype:container"
+    signed = hmac.digest(b64decode(EMULATOR_KEY), f"PUT{chr(10) * 12}{told}".encode(), "sha256")
+    headers = {"x-ms-date": now, "x-ms-version": "2021-12-02"}
+    headers["Authorization"] = f"SharedKey {ACCOUNT}:{b64encode(signed).decode()}"
+    answer = httpx.put(f"{url}/{ACCOUNT}/sessions?restype=container", headers=headers)
+    assert answer.status_code in {201, 409}, answer.text  # made, or there from the last time
+
+
 def bucket(endpoint: str, prefix: str) -> SessionStore:
-    options = {"allow_http": True}
-    retries = {"max_retries": 0}
-    return SessionStore(
-        CloudStorage(
-            S3Store("sessions", prefix=prefix, endpoint=endpoint, client_options=options, retry_config=retries, **KEYS)
-        )
-    )
+    kind, url = endpoint.split()
+    more: Any = {"client_options": {"allow_http": True}, "retry_config": {"max_retries": 0}}
+    prefix = f"{prefix}-{RUN}"
+    if kind == "azure":
+        keys = {"account_name": ACCOUNT, "account_key": EMULATOR_KEY}
+        return SessionStore(CloudStorage(AzureStore("sessions", prefix=prefix, endpoint=url, **keys, **more)))
+    return SessionStore(CloudStorage(S3Store("sessions", prefix=prefix, endpoint=url, **KEYS, **more)))
 
 
 def test_a_session_in_a_bucket_is_resumed_on_another_machine(endpoint: str) -> None:
@@ -109,7 +152,7 @@ def test_no_two_processes_ever_share_a_name(endpoint: str) -> None:
 
 
 def test_a_bucket_out_of_reach_is_a_clear_error_without_keys() -> None:
-    store = bucket("http://127.0.0.1:1", "x")
+    store = bucket("s3 http://127.0.0.1:1", "x")
     with pytest.raises(SessionError, match="could not be read") as caught:
         store.latest()
     with pytest.raises(SessionWriteError, match="not written"):

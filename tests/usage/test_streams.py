@@ -319,3 +319,13 @@ def test_a_recorded_stream_may_be_cut_anywhere_and_sent_twice() -> None:
         twice = fed(*(chunk for chunk in chunks for _ in range(2)), {"done": True}, **named)
         wrong += [row["id"] for usage in (pieces.close(), twice) if usage != right]
     assert wrong == []
+
+
+def test_a_count_that_two_accounts_have_keeps_both_paths_and_one_that_differs_is_listed() -> None:
+    stream = UsageStream("bedrock")
+    stream.feed({"type": "message_delta", "usage": {"input_tokens": 5, "output_tokens": 7}})
+    stream.feed({"amazon-bedrock-invocationMetrics": {"inputTokenCount": 5, "outputTokenCount": 9}})
+    usage = stream.usage
+    assert (usage.input_tokens, usage.output_tokens) == (5, 7)
+    assert usage.sources["input_tokens"] == "usage.input_tokens | amazon-bedrock-invocationMetrics.inputTokenCount"
+    assert usage.unread == ("amazon-bedrock-invocationMetrics.outputTokenCount",)

@@ -65,7 +65,8 @@ def picture(native: Native) -> Picture | None:
     kind = native.get("type")
     source = native.get("source")
     if kind == "image" and isinstance(source, dict):
-        data = payload_of(source.get("data"), source.get("media_type")) if source.get("type") == "base64" else None
+        label = source.get("media_type") or ""  # required there: one that is missing is a wrong one
+        data = payload_of(source.get("data"), label) if source.get("type") == "base64" else None
         return Picture("source", data)
     inline = native.get("inlineData", native.get("inline_data"))
     if isinstance(inline, dict):

@@ -33,6 +33,8 @@ class Carries:
     """Blocks of reasoning that another provider wrote: without the id that this one gives its own."""
     trailing_reasoning: bool = True
     """Reasoning with an id of its own as the last block of an answer without calls: nothing that it led to."""
+    trailing_thinking: bool = True
+    """Thinking as the last block of an answer, behind its calls."""
     object_kwargs: frozenset[str] = _NONE
     """Keys of an answer's ``additional_kwargs`` at which the converter raises unless they hold an object."""
     typed: frozenset[str] = _NONE

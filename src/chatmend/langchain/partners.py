@@ -104,8 +104,14 @@ def _place(name: str, partner: str | None, lacks: frozenset[str] = frozenset()) 
 
 
 def _without(carries: Carries, lacks: frozenset[str]) -> Carries:
-    refused = {f"{place}_refuses": carries.refused(place) | lacks for place in ("user", "answer", "result")}
-    return replace(carries, **refused) if lacks else carries
+    if not lacks:
+        return carries
+    return replace(
+        carries,
+        user_refuses=carries.user_refuses | lacks,
+        answer_refuses=carries.answer_refuses | lacks,
+        result_refuses=carries.result_refuses | lacks,
+    )
 
 
 def _facts(partner: str | None) -> list[dict[str, Any]]:

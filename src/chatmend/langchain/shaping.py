@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage, ToolMessage
 
 from chatmend.changes import Change, Effect
 from chatmend.langchain.blocks import Place, Writer
@@ -80,7 +80,7 @@ def _shaped(message: BaseMessage, writer: Writer) -> Sequence[BaseMessage]:
         blocks = writer.without_tail(blocks, calls=bool(message.tool_calls or message.invalid_tool_calls))
     if not is_unchanged(content, blocks):
         message = message.model_copy(update={"content": blocks or ""})
-    if isinstance(message, HumanMessage) and not carries.results_inside and any(map(is_result_block, blocks)):
+    if _place(message) == "user" and not carries.results_inside and any(map(is_result_block, blocks)):
         return _split(message, blocks)
     return (message,)
 
@@ -89,10 +89,16 @@ def _mirrored(message: AIMessage, blocks: list[Any], carries: Carries) -> tuple[
     """The message with every call where it is sent from, and nowhere else that would be refused."""
     if carries.calls_inside is not None:
         message, blocks = _called(message, blocks, carries.calls_inside)
+    if not carries.trailing_thinking and _is_thinking(blocks[-1]) and not _is_standard(message):
+        blocks = [*(block for block in blocks if not is_call(block)), *filter(is_call, blocks)]
     refused = carries.refused_mirrors
     if not refused or _is_standard(message):
         return message, blocks
     return message, [block for block in blocks if not (is_call(block) and block["type"] in refused)]
+
+
+def _is_thinking(block: Any) -> bool:
+    return block.__class__ is dict and block.get("type") in ("thinking", "redacted_thinking")
 
 
 def _place(message: BaseMessage) -> Place:
@@ -126,7 +132,7 @@ def _open(call: Call) -> dict[str, Any]:
     return {"id": call.id, "function": {"name": call.name, "arguments": call.arguments}}
 
 
-def _split(message: HumanMessage, blocks: list[Any]) -> list[BaseMessage]:
+def _split(message: BaseMessage, blocks: list[Any]) -> list[BaseMessage]:
     """A message for each tool result, and one for the rest behind them."""
     out: list[BaseMessage] = [_result(block) for block in blocks if is_result_block(block)]
     rest = [block for block in blocks if not is_result_block(block)]

@@ -31,7 +31,7 @@ class Mended:
 
 
 @dataclass(slots=True)
-class _Walk:
+class Walk:
     """The parts of one message on their way through a rule, up to an effect."""
 
     mend: Callable[[Media, str], Mended | None]
@@ -65,7 +65,7 @@ def each_image(window: Window, context: Context, mend: Callable[[Media, str], Me
         if not any(isinstance(part, Media | ToolResult) for part in message.parts):
             continue
         for allow in sorted({min(context.policy.allow, Effect.DROPS), Effect.DROPS}):
-            walk = _Walk(mend, allow)
+            walk = Walk(mend, allow)
             parts = walk.parts(message.parts, message.role)
             worst = max((mended.effect for mended in walk.done), default=Effect.RESHAPES)
             if walk.done and (allow <= context.policy.allow or worst > context.policy.allow):

@@ -14,25 +14,29 @@ After:
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from chatmend import jsontext
 from chatmend.changes import Change, Effect
 from chatmend.dialects.pictures import picture, told
+from chatmend.rules.image_repair import Mended, Walk
 from chatmend.rules.image_words import TOO_MANY
 from chatmend.rules.rule import Context, Request, RequestRule
-from chatmend.transcript import Thinking
+from chatmend.transcript import Text, Thinking
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from chatmend.dialects.pictures import Picture
+    from chatmend.transcript import Media
+
 CODE, NAME = "IMG012", "too-many-images"
 _KEPT = 0.75
 """What is left of a limit when it was passed."""
-_Place = tuple[int, ...]
-"""Where an image is: the message, then the place in each nested list of parts."""
+_INSIDE = {"tool_result": "content", "functionResponse": "parts", "function_response": "parts"}
+"""Where a tool result that is a part has its own parts: by its type, or by the key that holds it."""
 
 
 @dataclass(slots=True)
@@ -41,9 +45,11 @@ class _Tally:
 
     most: int | None
     most_bytes: int | None
-    images: deque[tuple[_Place, int]] = field(default_factory=deque)
+    images: deque[tuple[int, int]] = field(default_factory=deque)
+    """The message of each, and its bytes."""
     size: int = 0
-    gone: list[_Place] = field(default_factory=list)
+    gone: Counter[int] = field(default_factory=Counter)
+    """How many of the oldest are gone from each message."""
 
     def settle(self) -> None:
         """Let the oldest go where a limit is passed."""
@@ -56,9 +62,9 @@ class _Tally:
                 self._drop()
 
     def _drop(self) -> None:
-        place, size = self.images.popleft()
+        at, size = self.images.popleft()
         self.size -= size
-        self.gone.append(place)
+        self.gone[at] += 1
 
 
 def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
@@ -66,65 +72,63 @@ def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
     limits, messages = context.limits.images, request.messages
     if limits.max_images is None and limits.max_request_bytes is None:
         return request, []
-    listed = [at for at, message in enumerate(messages) if _content(message).__class__ is list]
-    found = {at: inside for at in listed if (inside := list(_pictures(_content(messages[at]))))}
+    keys = context.dialect.TRAITS.content_keys
+    shown: list[Any] = [_shown(native, context) for native in messages]
+    listed = [at for at, m in enumerate(shown) if m.__class__ is dict and m.get(keys[0]).__class__ is not str]
+    found = {at: images for at in listed if (images := list(_pictures(shown[at], keys)))}
     if not found:
         return request, []
     tally = _Tally(limits.max_images, limits.max_request_bytes)
     tally.size = _weight(request.system) + _weight(request.tools)
-    for at, message in enumerate(messages):
-        inside = found.get(at, [])
-        tally.size += _weight(_said(message)) - sum(size for _, size in inside)
-        for place, size in inside:
-            tally.images.append(((at, *place), size))
-            tally.size += size
+    for at, native in enumerate(shown):
+        payloads = [image.payload for image in found.get(at, ())]
+        tally.size += _weight(native) + sum(p.text_size for p in payloads if p and isinstance(p.data, bytes))
+        tally.images.extend((at, payload.text_size if payload else 0) for payload in payloads)
         tally.settle()
     out, changes = _told(messages, tally.gone, context)
     return (request if out is messages else replace(request, messages=out)), changes
 
 
-def _content(message: Any) -> Any:  # noqa: ANN401 - anything may stand here
-    """The content of a message, which a dialect of objects has as an attribute."""
-    return message.get("content") if message.__class__ is dict else getattr(message, "content", None)
+def _shown(native: object, context: Context) -> object:
+    """A message as a dict; one that is an object is read only where it may hold an image."""
+    if native.__class__ is dict:
+        return native
+    content = getattr(native, "content", None)
+    if content.__class__ is list:
+        return context.dialect.read(native).native
+    return {"content": content, "tool_calls": getattr(native, "tool_calls", None)}
 
 
-def _said(message: Any) -> Any:  # noqa: ANN401 - as above
-    return message if message.__class__ is dict else (_content(message), getattr(message, "tool_calls", None))
-
-
-def _pictures(content: Any) -> Iterator[tuple[_Place, int]]:  # noqa: ANN401 - as above
-    if not isinstance(content, list):
+def _pictures(holder: Any, keys: tuple[str, ...]) -> Iterator[Picture]:  # noqa: ANN401 - anything may stand here
+    """The images in a message, or in a tool result, in order."""
+    if not isinstance(holder, dict):
         return
-    for at, part in enumerate(content):
-        if not isinstance(part, dict) or isinstance(part.get("text"), str):
-            continue
-        if (image := picture(part)) is not None:
-            yield (at,), image.payload.text_size if image.payload is not None else 0
-        elif part.get("type") == "tool_result":
-            yield from (((at, *place), size) for place, size in _pictures(part.get("content")))
+    for key in keys:
+        parts = holder.get(key)
+        for part in parts if isinstance(parts, list) else (parts,):
+            if not isinstance(part, dict) or isinstance(part.get("text"), str):
+                continue
+            if (image := picture(part)) is not None:
+                yield image
+                continue
+            for name, inside in _INSIDE.items():
+                yield from _pictures(part if part.get("type") == name else part.get(name), (inside,))
 
 
 def _weight(value: object) -> int:
-    """About how many bytes a value takes in the request; a text is measured, not read."""
+    """About how many bytes a value takes in the request, but for raw bytes; a text is measured, not read."""
     if isinstance(value, dict) and isinstance(value.get("content"), str) and len(value) == 2:  # noqa: PLR2004
         return len(value["content"]) + 32
     return sum((len(text) if text.isascii() else len(text) * 3) + 6 for text in jsontext.strings(value))
 
 
-def _told(messages: list[Any], gone: list[_Place], context: Context) -> tuple[list[Any], list[Change]]:
-    by_message: dict[int, list[_Place]] = {}
-    for place in gone:
-        by_message.setdefault(place[0], []).append(place[1:])
+def _told(messages: list[Any], gone: Counter[int], context: Context) -> tuple[list[Any], list[Change]]:
     allowed = context.policy.allow >= Effect.DROPS
-    signed = _last_signed(messages, context) if by_message else -1
+    signed = _last_signed(messages, context) if gone else -1
     out, changes = list(messages), list[Change]()
-    for at, places in by_message.items():
-        becomes = out[at]
-        shown: Any = becomes if isinstance(becomes, dict) else context.dialect.read(becomes).native
-        for place in places:
-            shown = _without(shown, place)
-        becomes = shown if isinstance(becomes, dict) else context.dialect.write(context.dialect.read(shown))
-        why = f"more images than the target takes in one request: {len(places)} of the oldest removed"
+    for at, count in sorted(gone.items()):
+        becomes = _without(messages[at], count, context)
+        why = f"more images than the target takes in one request: {count} of the oldest removed"
         changes.append(
             Change(
                 CODE, NAME, Effect.DROPS, at, why, (out[at],), (becomes if allowed else out[at],), None, at,
@@ -132,7 +136,7 @@ def _told(messages: list[Any], gone: list[_Place], context: Context) -> tuple[li
             )
         )  # fmt: skip
         out[at] = becomes
-    return (out, changes) if by_message and allowed else (messages, changes)
+    return (out, changes) if gone and allowed else (messages, changes)
 
 
 def _last_signed(messages: list[Any], context: Context) -> int:
@@ -144,12 +148,19 @@ def _last_signed(messages: list[Any], context: Context) -> int:
     return -1
 
 
-def _without(holder: dict[str, Any], place: _Place) -> dict[str, Any]:
-    """A message, or a tool result, with a text in the place of one image."""
-    first, *rest = place
-    content = list(holder["content"])
-    content[first] = _without(content[first], tuple(rest)) if rest else told(content[first], TOO_MANY)
-    return {**holder, "content": content}
+def _without(native: object, count: int, context: Context) -> object:
+    """A message with a text in the place of each of its first ``count`` images."""
+    left = count
+
+    def mend(part: Media, role: str) -> Mended | None:
+        nonlocal left
+        if left == 0 or picture(part.native) is None:
+            return None
+        left -= 1
+        return Mended((Text(TOO_MANY, told(part.native, TOO_MANY)),), "", Effect.DROPS)
+
+    message = context.dialect.read(native)
+    return context.dialect.write(replace(message, parts=Walk(mend, Effect.DROPS).parts(message.parts, message.role)))
 
 
 RULE = RequestRule(CODE, NAME, apply)

@@ -89,7 +89,8 @@ def _block(message: object, tag: str, encode: Callable[[object], str]) -> str:
 def label(message: object) -> str:
     """The role for people; ``?`` where it is no word."""
     role = message.get("role", message.get("type")) if isinstance(message, dict) else None
-    return role if isinstance(role, str) and WORD.match(role) else "?"
+    # An enum that is a str as well shows its own name where it is formatted.
+    return str.__str__(role) if isinstance(role, str) and WORD.match(role) else "?"
 
 
 def _taken_apart(message: object, encode: Callable[[object], str]) -> tuple[str, list[str]]:

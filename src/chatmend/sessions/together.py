@@ -33,15 +33,15 @@ _FROM = len(JSON)
 
 def written(messages: Sequence[Any]) -> tuple[list[bytes], bool] | None:
     """The blocks of messages, and whether one of them may have a cache marker."""
-    openings: dict[object, str] = {}
+    openings: dict[str, str] = {}
     blocks: list[str] = []
     lifted: list[Any] = []
     texts: list[tuple[int, list[str]]] = []
     try:
         for message in messages:
-            if type(message) is not dict:
+            role = message.get("role", message.get("type")) if type(message) is dict else None
+            if type(role) is not str:
                 return None
-            role = message.get("role", message.get("type"))
             opening = openings.get(role) or openings.setdefault(role, f'{OPENING}{label(message)}"{_END}')
             content = message.get("content")
             if type(content) is str and tuple(message) == _PLAIN and "?" not in opening:

@@ -8,22 +8,26 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from chatmend.usage.plain import mapping
-from chatmend.usage.shapes import Provider, Table
+from chatmend.usage.shapes import Leaf, Provider, Table
 from chatmend.usage.tables import load, providers, table_at, tables
 
-Found = tuple[int, str, Table, Mapping[str, Any]]
-"""One account inside a payload: layer, path, table, data. Of two accounts the one in the lower layer has authority."""
+Found = tuple[int, str, Table, Mapping[str, Any], Provider | None]
+"""One account inside a payload: layer, path, table, data, and whose marks it bears. The lowest layer has authority."""
 
 
 class Plan(NamedTuple):
     """Which keys of a payload are worth a look. Payloads of one kind have the same keys: it is made once for each."""
 
+    own: tuple[str, Table] | None
+    """The key that makes the payload an account itself, where its value is not null, and the table of its shape."""
     marks: tuple[tuple[str, Table], ...]
     """Keys that tell a shape, the first shape in order first."""
     places: tuple[tuple[str, "_Place"], ...]
-    around: tuple[tuple[str, Any], ...]
-    """Keys beside the accounts, with their node in the body's table."""
+    around: tuple[tuple[str, str, str], ...]
+    """Keys beside the accounts, with the field that a text is there and its path, or two empty words."""
     errors: tuple["Sign", ...]
+    row: Provider | None
+    """Whose marks are among the keys."""
 
 
 class Sign(NamedTuple):
@@ -38,70 +42,77 @@ class Sign(NamedTuple):
 def plan_of(payload: Mapping[str, Any]) -> Plan:
     """The plan for a payload with these keys."""
     keys = tuple(payload)
-    return _plan(keys) if len(keys) <= _MANY else _plan.__wrapped__(keys)
+    plan = _PLANS.get(keys)
+    return plan if plan is not None else _remembered(keys)
 
 
 _MANY = 64
 """Keys. A payload with more is none of a provider's, and not worth remembering."""
+_KINDS = 256
+_PLANS: dict[tuple[str, ...], Plan] = {}
+"""A plan for each kind of payload. No ``lru_cache``: it would cost a third of the time that an account takes."""
 
 
-@lru_cache(maxsize=256)
+def _remembered(keys: tuple[str, ...]) -> Plan:
+    plan = _plan(keys)
+    if len(keys) <= _MANY:
+        if len(_PLANS) >= _KINDS:
+            _PLANS.clear()
+        _PLANS[keys] = plan
+    return plan
+
+
 def _plan(keys: tuple[str, ...]) -> Plan:
     marks, (places, _), body = _marks(), _places(), tables()["body"].keys
     told = sorted(((key, marks[key]) for key in keys if key in marks), key=lambda pair: pair[1].rank)
     return Plan(
+        own=told[0] if told and not told[0][1].body else None,
         marks=tuple(told),
         places=tuple((key, places[key]) for key in keys if key in places),
-        around=tuple((key, body[key]) for key in body if key in keys),
+        around=tuple((key, *_text_at(body[key])) for key in body if key in keys),
         errors=tuple(sign for sign in _signs() if sign.key in keys),
+        row=next((row for mark, row in _provider_index()[2].items() if mark in keys), None),
     )
+
+
+def _text_at(node: object) -> tuple[str, str]:
+    return (node.key, node.path) if isinstance(node, Leaf) else ("", "")
 
 
 def find(payload: Mapping[str, Any], plan: Plan) -> list[Found]:
     """Every account in the payload, the most trustworthy first; the payload itself where it is one."""
-    own: Table | None = None
-    for key, table in plan.marks:
-        if payload[key] is not None:
-            own = table
-            break
+    own = _marked(payload, plan) if plan.marks else None
     if own is not None and not own.body:
-        return [(0, "", own, payload)]
+        return [(0, "", own, payload, plan.row)]
     found: list[Found] = []
     for key, place in plan.places:
         _enter(found, place, payload[key])
     if len(found) > 1:
         found.sort(key=itemgetter(0))
     if own is not None and (not found or found[0][0] > _main_layer()):
-        found.insert(0, (_main_layer(), "", own, payload))
+        found.insert(0, (_main_layer(), "", own, payload, plan.row))
     if not found:
         _walk(found, _places()[1], payload)
     return found
 
 
-def recognise(data: Mapping[str, Any]) -> Table | None:
+def _marked(data: Mapping[str, Any], plan: Plan) -> Table | None:
     """The table whose marks the payload bears; of several the first in order."""
-    marks = _marks()
-    best = None
-    for key in data:
-        table = marks.get(key)
-        if table is not None and (best is None or table.rank < best.rank) and data[key] is not None:
-            best = table
-            if not table.rank:
-                break
-    return best
+    for key, table in plan.marks:
+        if data[key] is not None:
+            return table
+    return None
 
 
-def provider_of(data: Mapping[str, Any], name: str | None, model: str | None, module: str = "") -> Provider | None:
+def provider_of(marked: Provider | None, name: str | None, model: str | None, module: str = "") -> Provider | None:
     """The provider's row: by its name, the SDK's module, a mark in the account, or the model."""
-    names, modules, marks = _provider_index()
-    if name is not None and name.lower() in names:
-        return names[name.lower()]
-    if module in modules:
-        return modules[module]
-    if name is None:
-        for key in marks:
-            if key in data:
-                return marks[key]
+    if name is not None or module:
+        names, modules, _ = _provider_index()
+        known = names.get(name.lower()) if name is not None else None
+        if known is not None or module in modules:
+            return known or modules[module]
+    if marked is not None and name is None:
+        return marked
     return _by_model(model) if model else None
 
 
@@ -119,18 +130,17 @@ def _enter(found: list[Found], place: "_Place", value: object) -> None:
     if not data:
         return
     if place.layer is not None:
-        _note(found, place, place.layer, data)
+        plan = plan_of(data)
+        own = plan.own
+        if own is not None and data[own[0]] is not None and not place.shape:
+            table: Table | None = own[1]
+        else:
+            table = tables()[place.shape] if place.shape else _marked(data, plan)
+        if table is not None:
+            here = place.tables.get(table.shape) or place.table(table.shape)
+            found.append((place.layer, place.path, here, data, plan.row))
     if place.inner:
         _walk(found, place.inner, data)
-
-
-def _note(found: list[Found], place: "_Place", layer: int, data: Mapping[str, Any]) -> None:
-    shape = place.shape
-    if not shape:
-        table = recognise(data)
-        shape = table.shape if table is not None else ""
-    if shape:
-        found.append((layer, place.path, table_at(shape, place.path), data))
 
 
 def _first(value: object) -> object:
@@ -146,6 +156,12 @@ class _Place:
     layer: int | None = None
     shape: str = ""
     inner: dict[str, "_Place"] = field(default_factory=dict)
+    tables: dict[str, Table] = field(default_factory=dict)
+    """The tables of the shapes that were seen here."""
+
+    def table(self, shape: str) -> Table:
+        """The shape's table, with every path below this place."""
+        return self.tables.setdefault(shape, table_at(shape, self.path))
 
 
 @cache

@@ -1,6 +1,8 @@
 """``normalize_usage``: one true account of whatever a provider, an SDK or a framework reports."""
 
+import re
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 from chatmend.usage.account import Usage, build
@@ -8,7 +10,6 @@ from chatmend.usage.finding import Found, Plan, Sign, find, plan_of, provider_of
 from chatmend.usage.plain import mapping
 from chatmend.usage.reading import read
 from chatmend.usage.settling import settle
-from chatmend.usage.shapes import Leaf
 from chatmend.usage.tables import cost_owners, table_at, tables
 
 
@@ -26,28 +27,37 @@ def normalize_usage(
 
     Nothing raises: what cannot be read is in ``warnings`` and ``unread``; ``complete`` is False for an error.
     """
-    if isinstance(payload, Usage):
+    data: Mapping[str, Any] | None
+    account: Mapping[str, Any]
+    if type(payload) is dict:
+        data, module = payload, ""
+    elif isinstance(payload, Usage):
         return payload
-    data = payload if type(payload) is dict else mapping(payload)
+    else:
+        data, module = mapping(payload), type(payload).__module__.partition(".")[0]
     if data is None:
         return _nothing(f"a {type(payload).__name__} holds no account", provider, model)
     plan = plan_of(data)
-    found = find(data, plan) or _headers(data)
-    if headers:
-        found += _headers(headers, "headers")
-    if not found:
-        values: dict[str, Any] = {"sources": {}}
-        fill_beside(values, data, plan)
-        return finish(values, wrong(data, plan), provider, model)
-    _, path, table, account = found[0]
-    module = "" if type(payload) is dict else type(payload).__module__.partition(".")[0]
+    others: Sequence[Found] = ()
+    # a bare usage object, the commonest payload: nothing else in it is looked for
+    if plan.own is not None and not headers and data[plan.own[0]] is not None:
+        path, table, account, marked = "", plan.own[1], data, plan.row
+    else:
+        found = find(data, plan) or _headers(data)
+        if headers:
+            found += _headers(headers, "headers")
+        if not found:
+            values: dict[str, Any] = {"sources": {}}
+            fill_beside(values, data, plan)
+            return finish(values, wrong(data, plan), provider, model)
+        (_, path, table, account, marked), *others = found
     told = model or data.get("model")
-    row = provider_of(account, provider, told if type(told) is str else None, module)
+    row = provider_of(marked, provider, told if type(told) is str else None, module)
     name = provider or (row.name if row is not None and row.marks else table.provider) or None
     values = settle(read(table, account), row)
-    if not path and len(found) == 1:
+    if not path and not others:
         return finish(values, (), name, model)
-    for _, _, other, beside in found[1:]:
+    for _, _, other, beside, _ in others:
         # an account without a value is nobody's
         name = provider or other.provider or None if len(values) == 1 else name
         fill(values, settle(read(other, beside), row))
@@ -57,7 +67,8 @@ def normalize_usage(
 
 
 def fill(values: dict[str, Any], others: Mapping[str, Any]) -> None:
-    """Take from another account of the same call what the first says nothing of."""
+    """Take from another account of the same call what the first says nothing of; what both say stays told."""
+    _tell_twice(values, others)
     for name, value in others.items():
         known = values.get(name)
         if known is None:
@@ -66,6 +77,25 @@ def fill(values: dict[str, Any], others: Mapping[str, Any]) -> None:
             values[name] = {**value, **known}
         elif value and type(known) is tuple:
             values[name] = tuple(dict.fromkeys(known + value))
+
+
+def _tell_twice(values: dict[str, Any], others: Mapping[str, Any]) -> None:
+    """A count that both accounts have: one more source where they agree, else a number that is not read."""
+    sources, unread = values["sources"], []
+    for name, path in others.get("sources", {}).items():
+        known, value = values.get(name), others.get(name)
+        if known is None or type(value) not in _EXACT or name == "total_tokens" or path in sources.get(name, ""):
+            continue
+        if value == known:
+            sources[name] = f"{sources[name]} | {path}" if name in sources else path
+        else:
+            unread += _PATHS.split(path)
+    if unread:
+        values["unread"] = (*values.get("unread", ()), *unread)
+
+
+_EXACT = frozenset({int, Decimal})
+_PATHS = re.compile(r" [+|] ")
 
 
 def finish(values: dict[str, Any], faults: Sequence[str], provider: str | None, model: str | None) -> Usage:
@@ -106,15 +136,16 @@ def retotal(values: dict[str, Any]) -> None:
 
 def fill_beside(values: dict[str, Any], data: Mapping[str, Any], plan: Plan) -> None:
     """Add what the body says beside its accounts. Its other numbers (times, indices, content) are no account's."""
-    for key, node in plan.around:
+    sources = values["sources"]
+    for key, name, path in plan.around:
         value = data[key]
         if type(value) is not str or len(value) > _LONGEST:
             if value is not None:
-                _fill_deep(values, {key: data[key] for key, _ in plan.around})
+                _fill_deep(values, {key: data[key] for key, _, _ in plan.around})
                 return
-        elif type(node) is Leaf and node.key not in values:
-            values[node.key] = value
-            values["sources"][node.key] = node.path
+        elif name and name not in values:
+            values[name] = value
+            sources[name] = path
 
 
 _LONGEST = 200
@@ -131,15 +162,20 @@ def _headers(headers: Mapping[str, str], path: str = "") -> list[Found]:
     """Headers are named without regard to case."""
     table = table_at("headers", path)
     kept = {key.lower(): value for key, value in headers.items() if isinstance(key, str) and key.lower() in table.keys}
-    return [(_LAST, path, table, kept)] if not kept.keys().isdisjoint(table.marks) else []
+    return [(_LAST, path, table, kept, None)] if not kept.keys().isdisjoint(table.marks) else []
 
 
 _LAST = 99
 """The layer of headers: every account in the body has more authority."""
 
 
-def wrong(data: Mapping[str, Any], plan: Plan) -> list[str]:
+def wrong(data: Mapping[str, Any], plan: Plan) -> Sequence[str]:
     """Why the body is no answer: the codes of `body.toml`."""
+    for sign in plan.errors:
+        if (not data[sign.key]) is sign.empty:
+            break
+    else:  # as with most bodies: no comprehension, which costs more than all of this
+        return ()
     signs = [sign for sign in plan.errors if _says(data[sign.key], sign)]
     # a stream's last chunk holds no choice either, only the usage
     if signs and data.get("object") == "chat.completion.chunk" and data.get("usage"):

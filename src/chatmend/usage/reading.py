@@ -62,14 +62,18 @@ def read(table: Table, data: Mapping[str, Any]) -> Reading:
 
 def read_keys(reading: Reading, node: Table | Branch, data: Mapping[str, Any]) -> None:
     """Read the keys of one mapping into the account, and those of the mappings inside it."""
-    values, extra, sources = reading.values, reading.extra, reading.sources
+    values, sources = reading.values, reading.sources
     counts, keys = node.counts, node.keys
     for key, value in data.items():
         # the common cases, without a call: a plain count, and a mapping of such
-        if type(value) is int and not value >> _BITS and (hit := counts.get(key)) is not None:
+        if type(value) is int and (hit := counts.get(key)) is not None and not value >> 60:
             group, name, whole, source = hit
-            into = extra.setdefault(group, {}) if group else values
-            if name not in into:
+            if not group:
+                if name not in values:
+                    values[name] = value
+                    sources[whole] = source
+                    continue
+            elif name not in (into := reading.extra.setdefault(group, {})):
                 into[name] = value
                 sources[whole] = source
                 continue
@@ -96,9 +100,6 @@ def _read_other(reading: Reading, node: object, value: object, path: str) -> Non
         _leave(reading, value, path, 0)
     elif is_numeric(value):
         reading.leave(path)
-
-
-_UNKNOWN = object()
 
 
 def _read_leaf(reading: Reading, leaf: Leaf, value: object) -> None:

@@ -34,14 +34,15 @@ def settle(reading: Reading, provider: Provider | None) -> dict[str, Any]:
         values["total_tokens"] = values["provider_total"]
         sources["total_tokens"] = sources["provider_total"]
     values["sources"] = sources
-    if reading.extra or reading.unread or reading.warnings or reading.beside or "cost" in values:
+    if reading.extra:
+        values.update(reading.extra)
+    if reading.unread or reading.warnings or reading.beside or "cost" in values:
         _tell(values, reading)
     return values
 
 
 def _tell(values: dict[str, Any], reading: Reading) -> None:
     """Write down what few accounts have."""
-    values.update(reading.extra)
     if "cost" in values:
         values.setdefault("cost_currency", "USD")
     if reading.unread:

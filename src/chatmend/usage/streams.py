@@ -83,8 +83,8 @@ class UsageStream:
             self._follow(data)
         if found and self._row is None:
             module = type(chunk).__module__.partition(".")[0]
-            self._row = provider_of(found[0][3], self._provider, self._model or _model(data), module)
-        readings = [(layer, read(table, account)) for layer, _, table, account in found]
+            self._row = provider_of(found[0][4], self._provider, self._model or _model(data), module)
+        readings = [(layer, read(table, account)) for layer, _, table, account, _ in found]
         if not found or found[0][1]:
             around: dict[str, Any] = {"sources": {}}
             fill_beside(around, data, plan)
@@ -157,7 +157,7 @@ def drop_stale(old: Reading, new: Reading) -> None:
         if sum(old.values.get(part) or 0 for part in parts) != later:
             for part in parts:
                 old.values.pop(part, None)
-                old.sources.pop(part, None)
+                old.leave(*filter(None, [old.sources.pop(part, None)]))
 
 
 def keep_words(old: Reading, new: Reading) -> None:
