@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 LANGCHAIN := .venv-langchain
 LOWER := .venv-lower
+DOCS := .venv-docs
 COUNT ?= 20000
 SEEDS ?= 40
 KILLS ?= 100
@@ -11,14 +12,14 @@ RESERVATIONS ?= 1600
 PROCESSES ?= 64
 TRANSCRIPTS ?= 2000
 MEGABYTES ?= 100
+CORE := $(filter-out tests/test_demo.py tests/test_compare.py,$(wildcard tests/test_*.py)) tests/golden tests/images tests/usage
 PY := $(VENV)/bin/python
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check docs-rules bench bench-jobs harm fuzz kill sessions usage-report fidelity bench-sandbox cassettes judge litellm-matrix litellm-lower test-langchain test-langchain-standard fuzz-langchain notebooks bench-langchain clean
+.PHONY: demo test check docs docs-rules bench compare golden package harm fuzz kill usage-report fidelity cassettes judge litellm-matrix litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py
-	$(PY) examples/resume.py
 
 test: $(VENV)/.dev
 	$(PY) -m pytest
@@ -33,17 +34,41 @@ check: $(VENV)/.dev
 	$(MAKE) test-langchain-standard
 	$(MAKE) litellm-lower
 
-# Writes docs/rules and docs/errors.md from the docstrings and tables.
+# The site, in docs/_build/html. A warning is an error.
+docs: $(DOCS)/.ready
+	$(DOCS)/bin/python docs/generate.py --check
+	$(DOCS)/bin/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+
+# Writes docs/rules, docs/providers and docs/errors.md from the docstrings and tables.
 docs-rules: $(VENV)/.dev
 	$(PY) docs/generate.py
 
 bench: $(VENV)/.dev
+	$(PY) -m benchmarks.speed $(WRITE)
 	$(PY) benchmarks/bench_repair.py
 	$(PY) benchmarks/bench_litellm.py
 	$(PY) benchmarks/bench_usage.py
 	$(PY) -m benchmarks.bench_images
 	$(PY) benchmarks/bench_sessions.py
 	$(PY) benchmarks/bench_cli.py
+
+# Others and ours on the same broken transcripts; COUNT=100 for a quick look. WRITE=--write puts the tables into the pages.
+compare: $(VENV)/.dev
+	PYTHONHASHSEED=0 $(PY) -m benchmarks.compare $(if $(filter command line,$(origin COUNT)),$(COUNT),2000) $(WRITE)
+
+# Pins anew what each target is sent; say so in the changelog, under Repaired output.
+golden: $(VENV)/.dev
+	$(PY) -m tests.golden.pinned
+
+# Wheel and sdist: built, checked, looked into; then the core's tests with what the wheel holds instead of src.
+package: $(VENV)/.dev
+	rm -rf dist build
+	$(PY) -m build --no-isolation --outdir dist .
+	$(PY) -m twine check --strict dist/*
+	$(PY) -m tests.package dist
+	$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --target build/wheel dist/*.whl
+	PYTHONPATH=build/wheel:. $(PY) -c "import chatmend, pathlib; assert 'build/wheel' in pathlib.Path(chatmend.__file__).as_posix()"
+	PYTHONPATH=$(CURDIR)/build/wheel:$(CURDIR) $(PY) -m pytest $(CORE)
 
 harm: $(VENV)/.dev
 	$(PY) -m tests.harm
@@ -112,7 +137,7 @@ bench-langchain: $(LANGCHAIN)/.ready
 	$(LANGCHAIN)/bin/python benchmarks/bench_langchain.py
 
 clean:
-	rm -rf $(VENV) $(LANGCHAIN) $(LOWER)
+	rm -rf $(VENV) $(LANGCHAIN) $(LOWER) $(DOCS) docs/_build docs/notebooks dist build
 
 $(LANGCHAIN)/.ready: pyproject.toml constraints-langchain.txt
 	$(PYTHON) -m venv $(LANGCHAIN)
@@ -122,6 +147,11 @@ $(LANGCHAIN)/.ready: pyproject.toml constraints-langchain.txt
 $(LOWER)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(LOWER)
 	$(LOWER)/bin/python -m pip install --quiet --disable-pip-version-check -e ".[sandbox]" "litellm==1.82.0" wrapt pytest
+	touch $@
+
+$(DOCS)/.ready: pyproject.toml constraints-docs.txt
+	$(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-docs.txt -e ".[docs]"
 	touch $@
 
 $(PY):

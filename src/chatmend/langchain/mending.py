@@ -13,6 +13,7 @@ from chatmend.errors import ChatmendError
 from chatmend.langchain.dialect import Dialect
 from chatmend.langchain.shaping import shaped
 from chatmend.repair import repair
+from chatmend.telemetry import measured
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,15 +86,16 @@ def mended(
         return as_it_was
     try:
         allow = settings.policy.allow if settings.policy is not None else Effect.DROPS
-        kept, first = shaped(messages, place.carries, allow)
-        dialect = Dialect(chat_messages=place.chat_messages)
-        done = repair(kept, place.target, tools=tools, thinking=thinking, policy=settings.policy, dialect=dialect)
+        with measured(place.target.name, mode="report" if settings.dry_run else "repair") as telling:
+            kept, first = shaped(messages, place.carries, allow)
+            dialect = Dialect(chat_messages=place.chat_messages)
+            done = repair(kept, place.target, tools=tools, thinking=thinking, policy=settings.policy, dialect=dialect)
+            changes = telling.changes = (*first, *done.changes)
     except Exception as error:
         if settings.on_error == "raise":
             raise
         warn(error)
         return as_it_was
-    changes = (*first, *done.changes)
     _note(changes)
     return Mended(messages, changes, tools) if settings.dry_run else Mended(done.messages, changes, done.tools)
 

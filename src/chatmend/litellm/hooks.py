@@ -21,6 +21,7 @@ from chatmend.litellm.shapes import shape_of, shape_of_route
 from chatmend.litellm.shared_images import SharedImages, owner_of
 from chatmend.litellm.streams import ChunkMarker
 from chatmend.litellm.target import target_of, target_of_route
+from chatmend.telemetry import measured
 from chatmend.usage import UsageLedger
 
 if TYPE_CHECKING:
@@ -102,7 +103,9 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
     def mend(self, kwargs: Mapping[str, Any], shape: Shape, target: str, key: Any = None) -> Attempt:
         """Repair one request, of the owner of the proxy's key; in report mode, say what would be done."""
         images = self.images.of(owner_of(kwargs, key)) if isinstance(self.images, SharedImages) else self.images
-        made = attempt(kwargs, shape, target, self.policy, images)
+        with measured(target, mode=self.mode) as telling:
+            made = attempt(kwargs, shape, target, self.policy, images)
+            telling.changes = made.changes
         return made if self.mode == "repair" else Attempt(made.target, made.changes)
 
     async def mend_async(self, kwargs: Mapping[str, Any], shape: Shape, target: str, key: Any = None) -> Attempt:

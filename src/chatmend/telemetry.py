@@ -1,0 +1,108 @@
+"""What the adapters tell OpenTelemetry, where ``opentelemetry-api`` is installed; nothing where it is not.
+
+Codes, counts, targets and seconds; no content, keys or arguments. The span that is current gets one event a code.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from functools import cache
+from importlib import import_module
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from chatmend.changes import Change
+
+SCOPE = "chatmend"
+"""The name of the meter."""
+_MANY = 200
+"""Targets that get a series of their own: a client of a proxy may make names up."""
+_DEEP = 8
+_LONG = 1_000
+"""Characters from which a text may be an image."""
+
+
+class Telling:
+    """One repair as it is measured: ``changes`` are told when the block is left."""
+
+    def __init__(self) -> None:
+        """Nothing has been changed yet."""
+        self.changes: tuple[Change, ...] = ()
+
+
+@contextlib.contextmanager
+def measured(target: str, *, mode: str = "repair") -> Iterator[Telling]:
+    """Measure the repair inside the block; whoever makes it puts its changes into what this yields.
+
+    Args:
+        target: what it is repaired for.
+        mode: ``repair``, or ``report`` where the original is sent.
+    """
+    telling = Telling()
+    instruments = _instruments()
+    started = perf_counter() if instruments is not None else 0.0
+    yield telling
+    if instruments is not None:
+        with contextlib.suppress(Exception):  # a meter that fails must not cost the repair
+            instruments.tell(target, mode, telling.changes, perf_counter() - started)
+
+
+@cache
+def _instruments() -> _Instruments | None:
+    try:
+        return _Instruments()
+    except ImportError:
+        return None
+
+
+class _Instruments:
+    """The meter's instruments, made once: the API hands them on to a provider that is set later."""
+
+    def __init__(self) -> None:
+        meter = import_module("opentelemetry.metrics").get_meter(SCOPE)
+        self._trace = import_module("opentelemetry.trace")
+        self._changes = meter.create_counter("chatmend.changes", "{change}", "Changes of a transcript")
+        self._saved = meter.create_counter("chatmend.image.saved", "By", "Bytes of images that need not be sent")
+        self._took = meter.create_histogram("chatmend.repair.duration", "s", "Time that a repair takes")
+        self._targets: set[str] = set()
+
+    def tell(self, target: str, mode: str, changes: Iterable[Change], seconds: float) -> None:
+        where = {"chatmend.target": self._known(target), "chatmend.mode": mode}
+        self._took.record(seconds, where)
+        done = [change for change in changes if change.applied]
+        span = self._trace.get_current_span()
+        for (code, rule, effect), count in Counter((c.code, c.rule, c.effect.name.lower()) for c in done).items():
+            what = {"chatmend.code": code, "chatmend.rule": rule, "chatmend.effect": effect, **where}
+            self._changes.add(count, what)
+            if span.is_recording():
+                places = [change.index for change in done if change.code == code and change.index is not None]
+                span.add_event("chatmend.change", {**what, "chatmend.count": count, "chatmend.index": places[:20]})
+        if saved := sum(_saved(change) for change in done if change.code.startswith("IMG")):
+            self._saved.add(saved, where)
+
+    def _known(self, target: str) -> str:
+        if target not in self._targets and len(self._targets) >= _MANY:
+            return "other"
+        self._targets.add(target)
+        return target
+
+
+def _saved(change: Change) -> int:
+    """Bytes of image that were in front of a change and are not behind it; base64 has four letters for three."""
+    return max(0, _letters(change.before) - _letters(change.after)) * 3 // 4
+
+
+def _letters(value: Any, depth: int = 0) -> int:  # noqa: ANN401 - messages of any dialect
+    if isinstance(value, str):
+        return len(value) if len(value) >= _LONG else 0
+    if depth > _DEEP:
+        return 0
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, (list, tuple)):
+        return _letters(getattr(value, "content", ""), depth + 1)
+    return sum(_letters(item, depth + 1) for item in value)

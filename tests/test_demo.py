@@ -1,0 +1,56 @@
+"""`make demo` does what its headlines say, and leaves nothing behind when it is stopped."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+WORDS = [sys.executable, "examples/demo.py"]
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """Where the demo puts its files; by this its processes are known, too."""
+    return {**os.environ, "TMPDIR": str(folder)}
+
+
+def running(folder: Path) -> list[str]:
+    """The processes that were started with ``environment(folder)``."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if str(folder).encode() in (process / "environ").read_bytes():
+                found.append((process / "cmdline").read_text())
+        except OSError:  # another user's, or it ended meanwhile
+            continue
+    return found
+
+
+def test_the_demo_goes_as_it_says(tmp_path: Path) -> None:
+    done = subprocess.run(  # noqa: S603 - our own script
+        WORDS, cwd=ROOT, env=environment(tmp_path), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    assert "exceed max allowed size: 8000" in done.stdout
+    assert "were found without" in done.stdout
+    assert "asked: anthropic 529, gemini 200" in done.stdout
+    assert "tokens that had been sent came from the provider's cache." in done.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="processes are found in /proc")
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+def test_a_demo_that_is_stopped_leaves_no_process_and_no_file(sign: signal.Signals, tmp_path: Path) -> None:
+    with subprocess.Popen(WORDS, cwd=ROOT, env=environment(tmp_path), stdout=subprocess.PIPE, text=True) as demo:  # noqa: S603
+        assert demo.stdout is not None
+        assert demo.stdout.readline().startswith("A LiteLLM proxy starts")
+        demo.send_signal(sign)
+        demo.stdout.read()
+    assert demo.returncode == 128 + sign
+    assert running(tmp_path) == []
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,42 @@
+"""Links of the pages lead somewhere, and README says what is so."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+PAGES = [page for page in PAGES if "_build" not in page.parts and "notebooks" not in page.parts]
+LINK = re.compile(r"\]\((?!https?://|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)")
+FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+
+
+def anchors(page: Path) -> set[str]:
+    """The places of a page that a link may name, as GitHub and MyST make them."""
+    heads = re.findall(r"^#+ (.+)$", FENCED.sub("", page.read_text("utf-8")), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).strip().replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_link_within_the_pages_leads_somewhere(page: Path) -> None:
+    for path, anchor in LINK.findall(FENCED.sub("", page.read_text("utf-8"))):
+        aim = (page.parent / path).resolve() if path else page
+        assert aim.exists(), path
+        assert not anchor or anchor in anchors(aim), f"{path}#{anchor}"
+
+
+def test_make_knows_every_target_that_a_page_names() -> None:
+    known = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+    for page in PAGES:
+        named = set(re.findall(r"`make ([a-z-]+)", page.read_text("utf-8")))
+        assert named <= known, (page, named - known)
+
+
+def test_the_tables_that_runs_write_are_there() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    for name in ("compare", "speed"):
+        table = readme.split(f"<!-- {name} -->")[1].split(f"<!-- /{name} -->")[0]
+        assert table.count("\n|") > 5, f"run 'make {'bench' if name == 'speed' else name} WRITE=--write'"
