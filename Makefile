@@ -22,7 +22,7 @@ demo: $(VENV)/.demo
 	$(PY) examples/demo.py
 
 test: $(VENV)/.dev
-	$(PY) -m pytest
+	$(PY) -m pytest -n auto --dist loadfile
 
 check: $(VENV)/.dev
 	$(PY) -m ruff check .
@@ -30,7 +30,7 @@ check: $(VENV)/.dev
 	$(PY) -m mypy
 	$(VENV)/bin/lint-imports
 	$(PY) docs/generate.py --check
-	$(PY) -m pytest
+	$(PY) -m pytest -n auto --dist loadfile
 	$(MAKE) test-langchain-standard
 	$(MAKE) litellm-lower
 
