@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING
 from chatmend.changes import Effect, Fix
 from chatmend.placeholders import CONTINUED
 from chatmend.rules.rule import Context, Rule
+from chatmend.rules.stray_notes import says_beside
 from chatmend.transcript import Message, Part, Role, Text, Thinking, ToolResult, is_blank, is_unchanged, place_of
 from chatmend.windows import Memory, Symptom, Window
 
@@ -60,7 +61,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             yield Fix(at, at + 1, (_filled(message),), "an empty message is refused", Effect.ADDS)
         else:
             thought = any(isinstance(part, Thinking) and part.text for part in message.parts)
-            effect = Effect.DROPS if thought else Effect.RESHAPES
+            effect = Effect.DROPS if thought or says_beside(message) else Effect.RESHAPES
             yield Fix(at, at + 1, (), "an empty message says nothing", effect)
 
 

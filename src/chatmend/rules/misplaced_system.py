@@ -25,11 +25,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
-from chatmend.jsontext import strings
 from chatmend.placeholders import SYSTEM_NOTE
 from chatmend.rules.late_tool_result import trimmed
 from chatmend.rules.merging import merge
 from chatmend.rules.rule import Context, Rule
+from chatmend.rules.stray_notes import says_beside
 from chatmend.transcript import Message, Role, Text, texts
 from chatmend.windows import Memory, Symptom, Window
 
@@ -46,7 +46,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     lead = _lead(window, words_only=beside) if window.opening else 0
     if beside and lead:
         words = tuple(text for message in window.messages[:lead] for text in texts(message.parts) if text.strip())
-        more = any(_says_more(message) for message in window.messages[:lead])
+        more = any(map(says_beside, window.messages[:lead]))
         effect = Effect.DROPS if more else Effect.RESHAPES
         yield Fix(0, lead, (), "the system prompt stands beside the messages", effect, hoists=words)
     becomes = list(window.messages)
@@ -68,13 +68,6 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             yield replace(fix, start=fix.start + lead, stop=fix.stop + lead)
     else:
         yield from trimmed(window, (*front, *rest), "the target takes no system message here")
-
-
-def _says_more(message: Message) -> bool:
-    """Whether a message has words under keys that have no place beside the messages."""
-    native = message.native if isinstance(message.native, dict) else {}
-    more = native.keys() - {"role", "content", "parts", "type", "cache_control"}
-    return any(True for key in more for _ in strings(native[key]) if str(key)[:1] != "_")
 
 
 def _lead(window: Window, *, words_only: bool) -> int:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
+from chatmend.jsontext import strings
 from chatmend.placeholders import CONTINUED, note
 from chatmend.transcript import Message, Part, Role, Text, ToolResult
 
@@ -63,3 +64,8 @@ def unknown_keys(message: Message) -> dict[object, object]:
     """The keys of a result's message that we do not know: they stay with the note."""
     native = message.native if isinstance(message.native, dict) else {}
     return {key: value for key, value in native.items() if key not in _OF_A_RESULT}
+
+
+def says_beside(message: Message) -> bool:
+    """Whether a message has words under keys that we do not know: they go where it goes."""
+    return any(True for key, held in unknown_keys(message).items() for _ in strings(held) if str(key)[:1] != "_")
