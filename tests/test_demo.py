@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,10 +44,16 @@ def test_the_demo_goes_as_it_says(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def _heard() -> None:
+    """What a shell starts in the background ignores Ctrl-C, and so do its children: here it is heard again."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="processes are found in /proc")
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
 def test_a_demo_that_is_stopped_leaves_no_process_and_no_file(sign: signal.Signals, tmp_path: Path) -> None:
-    with subprocess.Popen(WORDS, cwd=ROOT, env=environment(tmp_path), stdout=subprocess.PIPE, text=True) as demo:  # noqa: S603
+    place: dict[str, Any] = {"cwd": ROOT, "env": environment(tmp_path), "preexec_fn": _heard}
+    with subprocess.Popen(WORDS, stdout=subprocess.PIPE, text=True, **place) as demo:  # noqa: S603
         assert demo.stdout is not None
         assert demo.stdout.readline().startswith("A LiteLLM proxy starts")
         demo.send_signal(sign)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any
 
 _DEEPEST = 12
+_LONGEST = 10_000
 _FORMATS = {
     "date": "2026-01-31",
     "date-time": "2026-01-31T12:00:00Z",
@@ -46,12 +48,13 @@ def _typed(schema: Mapping[str, Any], root: Mapping[str, Any], name: str, depth:
     kind = str(kind[0] if isinstance(kind, list) and kind else kind).lower()
     if kind == "object":
         properties = schema.get("properties")
-        return {key: _value(inner, root, key, depth + 1) for key, inner in (properties or {}).items()}
+        listed = properties.items() if isinstance(properties, Mapping) else ()
+        return {key: _value(inner, root, str(key), depth + 1) for key, inner in listed}
     if kind == "array":
-        return [_value(schema.get("items"), root, name, depth + 1)] * max(1, int(schema.get("minItems", 1)))
+        return [_value(schema.get("items"), root, name, depth + 1)] * max(1, _count(schema, "minItems", 1))
     if kind in ("integer", "number"):
-        least = schema.get("minimum", schema.get("exclusiveMinimum", 0))
-        return least + 1 if "exclusiveMinimum" in schema else max(least, min(1, schema.get("maximum", 1)))
+        least = _number(schema, "minimum", _number(schema, "exclusiveMinimum", 0))
+        return least + 1 if "exclusiveMinimum" in schema else max(least, min(1, _number(schema, "maximum", 1)))
     if kind == "boolean":
         return True
     return None if kind == "null" else _text(schema, name)
@@ -59,8 +62,20 @@ def _typed(schema: Mapping[str, Any], root: Mapping[str, Any], name: str, depth:
 
 def _text(schema: Mapping[str, Any], name: str) -> str:
     text = _FORMATS.get(str(schema.get("format")), name.replace("_", " "))
-    text = text.ljust(int(schema.get("minLength", 0)), "x")
-    return text[: int(schema.get("maxLength", len(text)))]
+    text = text.ljust(_count(schema, "minLength", 0), "x")
+    return text[: _count(schema, "maxLength", len(text))]
+
+
+def _number(schema: Mapping[str, Any], key: str, default: float) -> float:
+    """What a schema says under a key, where it is a number at all."""
+    value = schema.get(key)
+    return value if isinstance(value, int | float) else default
+
+
+def _count(schema: Mapping[str, Any], key: str, default: int) -> int:
+    """The same as a length of something that fits into memory."""
+    number = _number(schema, key, default)
+    return int(min(max(number, 0), _LONGEST)) if isfinite(number) else default
 
 
 def _resolve(reference: str, root: Mapping[str, Any]) -> Any:
