@@ -146,7 +146,7 @@ $(LANGCHAIN)/.ready: pyproject.toml constraints-langchain.txt
 
 $(LOWER)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(LOWER)
-	$(LOWER)/bin/python -m pip install --quiet --disable-pip-version-check -e ".[sandbox]" "litellm==1.82.0" wrapt pytest
+	$(LOWER)/bin/python -m pip install --quiet --disable-pip-version-check -e ".[sandbox]" "litellm==1.82.0" wrapt pytest sybil
 	touch $@
 
 $(DOCS)/.ready: pyproject.toml constraints-docs.txt
