@@ -6,9 +6,13 @@ import json
 import os
 import subprocess
 import sys
+from collections import OrderedDict
 from typing import Any
 
 import pytest
+from anthropic.types import ToolUseBlock
+from langchain_core.messages import HumanMessage, ToolMessage
+from openai.types.chat import ChatCompletionMessage
 
 import chatmend
 from chatmend.placeholders import CONTINUED, NO_RESULT, NOTE, RAW_ARGUMENTS
@@ -323,3 +327,59 @@ def test_two_system_messages_without_words_become_one_that_still_has_a_content()
     done = chatmend.repair([{"role": "system"}, {"role": "system"}, user("Hello")], "minimax/MiniMax-M2")
     assert done.messages == [{"role": "system", "content": ""}, user("Hello")]
     assert chatmend.repair(done.messages, "minimax/MiniMax-M2").messages is done.messages
+
+
+@pytest.mark.parametrize("target", [OPENAI, CLAUDE, "mistral/mistral-medium-latest"])
+def test_words_under_parts_are_said(target: str) -> None:
+    stored = {"id": "1", "role": "user", "parts": [{"type": "text", "text": "What is the weather?"}]}
+    sent = chatmend.repair_request({"messages": [stored, answer("Mild."), user("Thanks")]}, target).body["messages"]
+    assert "What is the weather?" in json.dumps(sent[0]["content"])
+
+
+def test_an_answer_appended_as_the_object_of_an_sdk_is_read() -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    said = ChatCompletionMessage.model_validate({"role": "assistant", "content": None, "tool_calls": [call]})
+    sound = [user("Look!"), said, result("c1", "done")]
+    assert chatmend.repair(sound, OPENAI).messages is sound
+    done = chatmend.repair([*sound[:2], user("Never mind.")], OPENAI)
+    assert done.messages[1] is said
+    assert done.messages[2] == result("c1", NO_RESULT)
+    assert chatmend.replay([*sound[:2], user("Never mind.")], done.changes) == done.messages
+
+
+def test_blocks_appended_as_the_objects_of_an_sdk_are_read() -> None:
+    block = ToolUseBlock(type="tool_use", id="t1", name="look", input={})
+    messages = [user("Look!"), {"role": "assistant", "content": [block]}, user("Never mind.")]
+    done = chatmend.repair(messages, CLAUDE)
+    assert done.messages[1] is messages[1]
+    assert done.messages[2]["content"][0]["tool_use_id"] == "t1"
+
+
+def test_langchain_messages_behind_a_dict_are_read() -> None:
+    stored = [user("Look!"), asks("c1"), ToolMessage("REAL", tool_call_id="c1"), HumanMessage("Thanks")]
+    assert chatmend.repair(stored, OPENAI).messages is stored
+
+
+def test_a_transcript_of_ordered_dicts_is_read_as_any_other() -> None:
+    called = OrderedDict(role="assistant", content=[{"type": "tool_use", "id": "t1", "name": "look", "input": {}}])
+    came = user([{"type": "tool_result", "tool_use_id": "t1", "content": "done"}])
+    messages = [user("Look!"), called, came, OrderedDict(role="assistant", content="Done."), user("Thanks")]
+    assert chatmend.repair(messages, CLAUDE).messages is messages
+
+
+@pytest.mark.parametrize(
+    "target", [OPENAI, CLAUDE, "gemini/gemini-3-pro-preview", "hosted_vllm/mistralai/Mistral-7B-Instruct-v0.3"]
+)
+@pytest.mark.parametrize("dialect", ["openai_chat", "anthropic_messages", "openai_responses", "gemini_contents"])
+def test_a_role_or_type_that_is_a_list_is_no_exception(target: str, dialect: str) -> None:
+    url = {"image_url": {"url": "data:image/png;base64,AAAA"}}
+    for message in (
+        {"role": ["user"], "content": [{"type": "image_url", **url}]},
+        {"role": "user", "content": [{"type": ["image_url"], **url}]},
+        {"role": "user", "inlineData": {"mimeType": "image/png", "data": "AAAA"}, "type": {"a": 1}},
+        {"role": "user", "content": [{"inlineData": {"mimeType": "image/png", "data": "AAAA"}, "type": {"a": 1}}]},
+        {"tool_call_id": "c2", "content": float("nan"), "type": []},
+        {"role": "zz", "tool_calls": "text"},
+    ):
+        for policy in (chatmend.Policy(), chatmend.Policy.offline()):
+            chatmend.repair([message, message], target, dialect=dialect, policy=policy)

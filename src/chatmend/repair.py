@@ -10,6 +10,7 @@ from chatmend.dialects import DIALECTS, Dialect, Traits, recognise, recognise_bo
 from chatmend.engine import Run
 from chatmend.errors import ReplayError, TranscriptError
 from chatmend.jsontext import is_same
+from chatmend.objects import Shown
 from chatmend.policy import Policy
 from chatmend.report import Reported
 from chatmend.rules import Context
@@ -82,13 +83,14 @@ def repair(  # noqa: PLR0913 - what stands beside the messages counts
         raise TranscriptError(text)
     chosen = policy or _DEFAULT
     place = resolve(target) if isinstance(target, str) else target
-    spoken = DIALECTS[dialect] if isinstance(dialect, str) else dialect or recognise(messages)
+    shown = Shown(messages)
+    spoken = DIALECTS[dialect] if isinstance(dialect, str) else dialect or recognise(shown.messages)
     limits = chosen.apply(place.limits_in(spoken.NAME, hygiene=chosen.rules == "hygiene"))
     context = Context(limits, spoken, chosen, recompressor, thinking=_is_on(thinking), tools=bool(tools))
-    run = Run(messages, context, memory=Memory(elsewhere=continues))
+    run = Run(shown.messages, context, memory=Memory(elsewhere=continues))
     run.start()
     request, changes = run.finish(system, tools)
-    return Repaired(request.messages, changes, request.system, request.tools)
+    return Repaired(shown.back(request.messages), shown.changed(changes), request.system, request.tools)
 
 
 def _is_list(messages: object) -> bool:

@@ -71,6 +71,8 @@ def recognise(natives: Sequence[Native], among: Container[str] = frozenset(DIALE
     frameworks leave such parts in chats.
     """
     leaning = "openai_chat"
+    if (adapter := next(filter(None, (_adapter_of(m) for m in natives if m.__class__ is not dict)), None)) is not None:
+        return import_module(adapter).Dialect()  # type: ignore[no-any-return]
     for native in natives:
         if isinstance(native, dict):
             if "tool_calls" in native or "tool_call_id" in native or native.get("role") in ("tool", "function"):
@@ -82,8 +84,6 @@ def recognise(natives: Sequence[Native], among: Container[str] = frozenset(DIALE
                     return DIALECTS[module.NAME]
             if openai_responses.NAME in among and openai_responses.leans(native):
                 leaning = openai_responses.NAME
-        elif (adapter := _adapter_of(native)) is not None:
-            return import_module(adapter).Dialect()  # type: ignore[no-any-return]
     return DIALECTS[leaning]
 
 

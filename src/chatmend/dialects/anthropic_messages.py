@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from chatmend.dialects.content import read_content, read_part, same_or, write_content, write_part
+from chatmend.dialects.content import read_content, read_part, same_or, under_parts, write_content, write_part
 from chatmend.dialects.image_scan import image_holders
 from chatmend.dialects.openai_scan import call_scanner
 from chatmend.dialects.part_scan import part_scanner
 from chatmend.dialects.roles import role_of
-from chatmend.dialects.traits import Traits, filled, kind_of, remember, translated, with_system
+from chatmend.dialects.traits import Traits, filled, kind_of, remember, with_system
 from chatmend.jsontext import is_sound, is_too_deep
 from chatmend.transcript import Message, Opaque, Role, Text, ToolCall, ToolResult
 from chatmend.windows import Memory, Symptom
@@ -78,6 +78,11 @@ def _read_block(native: Native) -> Part:
     return read_part(native)
 
 
+def translated(message: Message) -> tuple[Message, ...]:
+    """What a message says that has its words under ``parts``."""
+    return under_parts(message, _read_block)
+
+
 def write(message: Message) -> Native:
     """Write one message: its native object itself when nothing in it changed."""
     return same_or(_written(message), message, read)
@@ -129,16 +134,16 @@ def scanner(limits: Limits) -> Scan:
         answered: list[str] = []
         while at < len(natives):
             native = natives[at]
-            role = native.get("role") if native.__class__ is dict else None
+            role = native.get("role") if isinstance(native, dict) else None
             if role == "assistant" and _role_of(native) is Role.USER:
                 role = ""
             if role not in ("user", "assistant"):
                 mask |= Symptom.ROLE | Symptom.SYSTEM | Symptom.KEYS | Symptom.PAIRING
-                if native.__class__ is not dict:
+                if not isinstance(native, dict):
                     mask |= Symptom.UNREADABLE
                 if role == "system" and anywhere:
                     mask &= ~Symptom.SYSTEM
-                role = str(_role_of(native)) if native.__class__ is dict else "user"
+                role = str(_role_of(native)) if isinstance(native, dict) else "user"
             if role == "assistant":
                 if followed or (start == 0 and at > 0 and not run):
                     break
@@ -146,7 +151,7 @@ def scanner(limits: Limits) -> Scan:
             else:
                 followed = True
                 memory.has_user |= role == "user"
-            if native.__class__ is dict:
+            if isinstance(native, dict):
                 mask |= message_symptoms(native, ids if role == "assistant" else None, answered, late=bool(followed))
             at += 1
         if ids != answered[: len(ids)] or len(answered) != len(ids) or (not followed and ids):
@@ -213,7 +218,7 @@ def _message_scanner(limits: Limits) -> Any:  # noqa: ANN401 - a closure
                     mask |= Symptom.CALLS
         if rest or not content:
             beside = scan_parts(rest)
-            if beside & Symptom.MEDIA and native.get("role") in holders:
+            if beside & Symptom.MEDIA and str(native.get("role")) in holders:
                 beside ^= Symptom.MEDIA
             mask |= beside
         return mask

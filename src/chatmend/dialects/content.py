@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.dialects.pictures import picture
@@ -81,6 +82,15 @@ def same_or(out: dict[str, object], message: Message, read: Callable[[Native], M
     if is_same(out, native) or (out.keys() != native.keys() and is_same(read(native), message)):
         return native
     return out
+
+
+def under_parts(message: Message, read: Callable[[Native], Part] = read_part) -> tuple[Message, ...]:
+    """What a message says under ``parts``, as Gemini's do, in the dialects that have ``content``."""
+    native = message.native
+    if not isinstance(native, dict) or native.get("content") is not None or not isinstance(native.get("parts"), list):
+        return ()
+    kept = {key: value for key, value in native.items() if key not in ("parts", "content")}
+    return (replace(message, parts=(*message.parts, *read_content(native["parts"], read)), native=kept),)
 
 
 def read_content(native: Native, read: Callable[[Native], Part] = read_part) -> tuple[Part, ...]:

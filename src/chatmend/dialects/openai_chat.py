@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chatmend.dialects.content import read_content, same_or, write_content
+from chatmend.dialects.content import read_content, same_or, under_parts, write_content
 from chatmend.dialects.openai_scan import scanner
 from chatmend.dialects.roles import role_of
-from chatmend.dialects.traits import Traits, filled, kind_of, remember, translated, with_system
+from chatmend.dialects.traits import Traits, filled, kind_of, remember, with_system
 from chatmend.transcript import Message, Opaque, Role, Text, Thinking, ToolCall, ToolResult, is_unchanged, place_of
 
 if TYPE_CHECKING:
@@ -81,6 +81,11 @@ def signature_of(call: dict[str, object]) -> object:
         return google["thought_signature"]
     fields = call.get("provider_specific_fields")
     return fields.get("thought_signature") if isinstance(fields, dict) else None
+
+
+def translated(message: Message) -> tuple[Message, ...]:
+    """What a message says that has its words under ``parts``."""
+    return under_parts(message) if message.role is not Role.TOOL else ()
 
 
 def write(message: Message) -> Native:

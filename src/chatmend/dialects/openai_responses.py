@@ -206,7 +206,7 @@ def _write_call(call: ToolCall, without: frozenset[str]) -> dict[str, object]:
 
 def _write_result(result: ToolResult, without: frozenset[str]) -> dict[str, object]:
     _, pair = _OF_KIND.get(result.kind, _OF_KIND["function"])
-    native = result.native if isinstance(result.native, dict) and result.native.get("type") in OUTPUTS else {}
+    native = result.native if isinstance(result.native, dict) and result.native.get("type") in tuple(OUTPUTS) else {}
     out = {**native, "type": pair.output}
     out = {key: value for key, value in out.items() if key not in without}
     if result.call_id is not None or pair.id_key in native:

@@ -51,7 +51,7 @@ def _holds_media(message: Any) -> bool:
     content = message.get("content")
     if isinstance(content, str):
         return False
-    content = content or message.get("parts")
+    content = content or message.get("parts") or message.get("output")
     if not isinstance(content, list):
         return False
     return any(isinstance(part, dict) and _is_media(part) for part in content)
@@ -59,7 +59,9 @@ def _holds_media(message: Any) -> bool:
 
 def _is_media(part: dict[str, Any]) -> bool:
     # A tool result holds parts of its own, a browser's screenshot among them.
-    return part.get("type") in _MEDIA or any(key in part for key in _MEDIA) or _holds_media(part)
+    if part.get("type") in _MEDIA or any(key in part for key in _MEDIA) or _holds_media(part):
+        return True
+    return any(_holds_media(part[key]) for key in ("functionResponse", "function_response") if key in part)
 
 
 def attempt(

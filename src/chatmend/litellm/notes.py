@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections import Counter
 from dataclasses import dataclass
 from threading import Lock
@@ -104,9 +105,18 @@ def _carried(call: object) -> Note | None:
     """The note that came with a call's metadata."""
     said = call.get("metadata") if isinstance(call, dict) else None
     found = said.get(KEY) if isinstance(said, dict) else None
-    if not isinstance(found, dict) or "target" not in found:  # an account alone
+    if not isinstance(found, dict) or not {"target", "mode", "changes"} <= found.keys():  # an account alone
         return None
-    return Note(found["target"], found["mode"], found["changes"])
+    changes = found["changes"]
+    if not isinstance(changes, dict) or not all(map(_is_count, changes.items())):
+        return None  # a client may write what it likes into its metadata, and this goes into a header
+    return Note(str(found["target"]), found["mode"], changes)
+
+
+def _is_count(item: tuple[object, object]) -> bool:
+    """Whether it is a rule's code with a number."""
+    code, count = item
+    return isinstance(code, str) and re.fullmatch(r"[A-Z]+[0-9]{3}", code) is not None and isinstance(count, int)
 
 
 def of_request(request: Mapping[str, Any]) -> Note | None:

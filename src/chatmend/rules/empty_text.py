@@ -61,7 +61,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             yield Fix(at, at + 1, (_filled(message),), "an empty message is refused", Effect.ADDS)
         else:
             thought = any(isinstance(part, Thinking) and part.text for part in message.parts)
-            effect = Effect.DROPS if thought or says_beside(message) else Effect.RESHAPES
+            effect = Effect.DROPS if thought or says_beside(message, context) else Effect.RESHAPES
             yield Fix(at, at + 1, (), "an empty message says nothing", effect)
 
 

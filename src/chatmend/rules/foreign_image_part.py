@@ -39,7 +39,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         native, found = part.native, picture(part.native)
         if found is None or not isinstance(native, dict) or not shapes or found.shape in shapes:
             return None
-        known = limits.part_types is None or native.get("type") in limits.part_types
+        known = limits.part_types is None or native.get("type") in tuple(limits.part_types)
         if not context.traits.types_by_role and (known or ("type" not in native and limits.typeless_parts)):
             return None
         becomes = translated(native, found, shapes[0])

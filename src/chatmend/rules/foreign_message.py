@@ -38,4 +38,4 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             yield Fix(at, at + 1, becomes, "the message is of another format")
 
 
-RULE = Rule("MSG002", "foreign-message", Symptom.UNREADABLE | Symptom.ROLE, find)
+RULE = Rule("MSG002", "foreign-message", Symptom.UNREADABLE | Symptom.ROLE | Symptom.KEYS, find)

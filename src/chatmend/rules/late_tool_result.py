@@ -46,7 +46,7 @@ from chatmend.changes import Effect, Fix
 from chatmend.rules.exchanges import match
 from chatmend.rules.orphan_tool_result import strays
 from chatmend.rules.rule import Context, Rule
-from chatmend.rules.stray_notes import tell
+from chatmend.rules.stray_notes import tell, unknown_keys
 from chatmend.transcript import Message, Role, ToolResult
 from chatmend.windows import Memory, Symptom, Window
 
@@ -118,9 +118,11 @@ def _sorted(
         if mine and not others and stays and whole:
             answers.append((mine[0][0], message))
             continue
+        carried = None if others else unknown_keys(message) or None  # what stood beside goes with the first
         for number, part in mine:
             if isinstance(part, ToolResult):
-                base = message if message.role is Role.TOOL else Message(Role.TOOL)
+                base = message if message.role is Role.TOOL else Message(Role.TOOL, (), carried)
+                carried = None
                 call = found.calls[number]
                 answer = replace(part, call_id=call.id, kind=call.kind)
                 same = stays and len(message.parts) == 1 and answer == part

@@ -42,7 +42,8 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     for at, message in enumerate(window.messages):
         native = message.native if isinstance(message.native, dict) else {}
         listed = native.get("tool_calls")
-        if native.get("function_call") is not None and not _is_function_call(native["function_call"]):
+        stray = message.role is Role.TOOL or not _is_function_call(native.get("function_call"))
+        if native.get("function_call") is not None and stray:
             words = CALL_NOTE + jsontext.dumps(native["function_call"])
             kept = replace(message, parts=tuple(part for part in message.parts if not _is_old(part)))
             becomes = replace(kept, parts=_with_note(kept, words), without=frozenset({"function_call"}))

@@ -46,7 +46,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     lead = _lead(window, words_only=beside) if window.opening else 0
     if beside and lead:
         words = tuple(text for message in window.messages[:lead] for text in texts(message.parts) if text.strip())
-        more = any(map(says_beside, window.messages[:lead]))
+        more = any(says_beside(message, context) for message in window.messages[:lead])
         effect = Effect.DROPS if more else Effect.RESHAPES
         yield Fix(0, lead, (), "the system prompt stands beside the messages", effect, hoists=words)
     becomes = list(window.messages)

@@ -28,7 +28,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Change, Effect
-from chatmend.jsontext import identity
+from chatmend.jsontext import identity, is_same
 from chatmend.rules.rule import Context, Request, RequestRule
 from chatmend.transcript import Role, ToolResult, is_unchanged
 
@@ -61,7 +61,7 @@ def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
 def _without_repeats(messages: _Messages, context: Context) -> Iterator[Any]:
     previous: object = None
     for message in messages:
-        if message != previous or not isinstance(message, dict) or _is_idless(context.dialect.read(message)):
+        if not is_same(message, previous) or not isinstance(message, dict) or _is_idless(context.dialect.read(message)):
             yield message
         previous = message
 

@@ -14,6 +14,7 @@ from chatmend.transcript import Message, Part, Role, Text, ToolResult
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from chatmend.rules.rule import Context
     from chatmend.windows import Place, Window
 
 _OF_A_RESULT = frozenset(
@@ -66,6 +67,8 @@ def unknown_keys(message: Message) -> dict[object, object]:
     return {key: value for key, value in native.items() if key not in _OF_A_RESULT}
 
 
-def says_beside(message: Message) -> bool:
-    """Whether a message has words under keys that we do not know: they go where it goes."""
-    return any(True for key, held in unknown_keys(message).items() for _ in strings(held) if str(key)[:1] != "_")
+def says_beside(message: Message, context: Context) -> bool:
+    """Whether a message has words under keys that hold none in its dialect: they go where it goes."""
+    native = message.native if isinstance(message.native, dict) else {}
+    held = _OF_A_RESULT - {"content", "parts", "output"} | {*context.traits.content_keys}
+    return any(True for key in native if key not in held and str(key)[:1] != "_" for _ in strings(native[key]))

@@ -112,6 +112,7 @@ def _readable(part: Part, known: frozenset[str] | None, context: Context, *, lis
     if isinstance(part, Media) and kind == "image_url" and isinstance(native, dict) and not is_held(native):
         return _told(part)
     if isinstance(part, Media | Thinking):
+        kind = kind if kind is None or isinstance(kind, str) else jsontext.identity(kind)
         own = place_of(part) == "own"
         fits = own or not isinstance(native, dict) or known is None or kind in known
         fits = fits or (isinstance(native, dict) and kind is None and "type" not in native and limits.typeless_parts)

@@ -63,7 +63,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
 
 def _joined(parts: tuple[object, ...]) -> tuple:  # type: ignore[type-arg]
     """The label and the first text in one, so that a plain string stays one."""
-    label, *rest = parts
+    label, *rest = parts or (Text(""),)
     if rest and isinstance(label, Text) and isinstance(rest[0], Text) and not isinstance(rest[0].native, dict):
         return (Text(f"{label.text} {rest[0].text}"), *rest[1:])
     return tuple(parts)

@@ -1,0 +1,78 @@
+"""Objects of SDKs among the messages, shown as the dicts that they are sent as, and put back where nothing changed.
+
+OpenAI's, Anthropic's, Google's and LiteLLM's messages and blocks are Pydantic models: people append an answer, or its
+content, as it came. LangChain's messages are no matter of this: they have a dialect of their own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from chatmend.transcript import is_unchanged
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from chatmend.changes import Change
+
+_HOLDERS = ("content", "tool_calls", "parts", "output")
+
+
+class Shown:
+    """A list of messages as dicts, with the way back."""
+
+    def __init__(self, messages: list[Any]) -> None:
+        """Look at each message, and at what it holds in lists."""
+        shown = [_shown(message) for message in messages]
+        same = is_unchanged(shown, messages)
+        self._came = {} if same else {id(new): old for new, old in zip(shown, messages, strict=True) if new is not old}
+        self.messages: list[Any] = messages if same else shown
+        self._given = messages
+
+    def back(self, messages: list[Any]) -> list[Any]:
+        """The list with what came in the place of what shows it; the very list that came if nothing changed."""
+        if not self._came:
+            return messages
+        out = [self._came.get(id(message), message) for message in messages]
+        return self._given if is_unchanged(out, self._given) else out
+
+    def changed(self, changes: Iterable[Change]) -> tuple[Change, ...]:
+        """Changes of the objects themselves."""
+        if not self._came:
+            return tuple(changes)
+        return tuple(
+            replace(
+                change,
+                before=tuple(self._came.get(id(native), native) for native in change.before),
+                after=tuple(self._came.get(id(native), native) for native in change.after),
+            )
+            for change in changes
+        )
+
+
+def _shown(message: Any) -> Any:  # noqa: ANN401 - anything may stand in a transcript
+    if message.__class__ is not dict:
+        return _dumped(message) if not isinstance(message, dict | str) else message
+    found: dict[str, Any] = {}
+    for key in _HOLDERS:
+        held = message.get(key)
+        if held.__class__ is list or isinstance(held, tuple):
+            items = [item if item.__class__ is dict or item.__class__ is str else _dumped(item) for item in held]
+            if held.__class__ is not list or not is_unchanged(items, held):
+                found[key] = items
+    return {**message, **found} if found else message
+
+
+def _dumped(value: Any) -> Any:  # noqa: ANN401
+    """A Pydantic model as it is sent; anything else itself."""
+    if not hasattr(value, "model_dump") or _is_langchain(value):
+        return value
+    try:
+        return value.model_dump(mode="json", exclude_none=True)
+    except Exception:  # noqa: BLE001 - a model of somebody else: what it cannot say stays what it is
+        return value
+
+
+def _is_langchain(value: object) -> bool:
+    return any(cls.__module__.partition(".")[0] == "langchain_core" for cls in type(value).__mro__)
