@@ -383,3 +383,26 @@ def test_a_role_or_type_that_is_a_list_is_no_exception(target: str, dialect: str
     ):
         for policy in (chatmend.Policy(), chatmend.Policy.offline()):
             chatmend.repair([message, message], target, dialect=dialect, policy=policy)
+
+
+def test_what_was_only_found_leaves_the_list_the_very_same() -> None:
+    broken = [user("Look!"), asks("c1"), user("Never mind.")]
+    done = chatmend.repair(broken, OPENAI, policy=chatmend.Policy(allow=chatmend.Effect.RESHAPES))
+    assert [change.code for change in done.changes] == ["TOOL007"]
+    assert done.messages is broken
+
+
+def test_a_message_of_ours_is_known_again_and_no_other() -> None:
+    sent = chatmend.repair([user("Look!"), asks("c1"), user("Never mind.")], OPENAI).messages
+    assert [chatmend.is_synthetic(message) for message in sent] == [False, False, True, False]
+    block = {"type": "tool_result", "tool_use_id": "t", "content": NO_RESULT}
+    assert chatmend.is_synthetic(user([block]))
+    assert not chatmend.is_synthetic(user([block, {"type": "text", "text": "Never mind."}]))
+    assert chatmend.is_synthetic(user(CONTINUED))
+    assert not chatmend.is_synthetic(user(f"{CONTINUED} and more"))
+    assert not chatmend.is_synthetic({"role": "assistant", "content": None})
+
+
+def test_a_dialect_that_does_not_exist_names_those_that_do() -> None:
+    with pytest.raises(chatmend.TranscriptError, match="no dialect 'openai'; take one of openai_chat"):
+        chatmend.repair([user("Hello")], OPENAI, dialect="openai")

@@ -18,7 +18,7 @@ from chatmend.errors import (
     TranscriptError,
 )
 from chatmend.policy import Policy
-from chatmend.repair import Repaired, RepairedRequest, check, repair, repair_request, replay
+from chatmend.repair import Repaired, RepairedRequest, check, is_synthetic, repair, repair_request, replay
 from chatmend.targets import Limits, Target, resolve
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ __all__ = [
     "UsageLedger",
     "UsageStream",
     "check",
+    "is_synthetic",
     "normalize_usage",
     "recompress",
     "repair",

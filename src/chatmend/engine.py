@@ -104,7 +104,7 @@ class Run:
         self._remember(window)
         if thinks:
             self._mark_invalidating(window, before)
-        if len(self.changes) == before:
+        if not any(change.applied for change in self.changes[before:]):
             return None
         return [message.whole for message in window.messages]
 

@@ -11,14 +11,17 @@ from chatmend.engine import Run
 from chatmend.errors import ReplayError, TranscriptError
 from chatmend.jsontext import is_same
 from chatmend.objects import Shown
+from chatmend.placeholders import CONTINUED, is_placeholder
 from chatmend.policy import Policy
 from chatmend.report import Reported
 from chatmend.rules import Context
 from chatmend.targets import Target, resolve
+from chatmend.transcript import Text, ToolResult
 from chatmend.windows import Memory, Symptom
 
 if TYPE_CHECKING:
     from chatmend.images.recompressor import Recompressor
+    from chatmend.transcript import Part
 
 Messages = list[Any]
 _DEFAULT = Policy()
@@ -75,7 +78,7 @@ def repair(  # noqa: PLR0913 - what stands beside the messages counts
         continues: the provider stores what came before (``previous_response_id``): a result may answer a call there.
 
     Raises:
-        TranscriptError: ``messages`` is no list.
+        TranscriptError: ``messages`` is no list, or no ``dialect`` has that name.
         TargetError: no table describes ``target``.
     """
     if not _is_list(messages):
@@ -83,6 +86,9 @@ def repair(  # noqa: PLR0913 - what stands beside the messages counts
         raise TranscriptError(text)
     chosen = policy or _DEFAULT
     place = resolve(target) if isinstance(target, str) else target
+    if isinstance(dialect, str) and dialect not in DIALECTS:
+        text = f"no dialect {dialect!r}; take one of {', '.join(DIALECTS)}"
+        raise TranscriptError(text)
     shown = Shown(messages)
     spoken = DIALECTS[dialect] if isinstance(dialect, str) else dialect or recognise(shown.messages)
     limits = chosen.apply(place.limits_in(spoken.NAME, hygiene=chosen.rules == "hygiene"))
@@ -146,6 +152,23 @@ def check(messages: Messages, target: str | Target, **beside: Any) -> tuple[Chan
     return tuple(replace(change, applied=False) for change in repair(messages, target, **beside).changes)
 
 
+def is_synthetic(message: object) -> bool:
+    """Whether a message holds nothing but what chatmend puts where a provider wants something that nobody said.
+
+    That is a tool result that says exactly "No result was recorded for this tool call.", or a turn that says exactly
+    ``[continued]``. Somebody else who says the same cannot be told apart.
+    """
+    shown = Shown([message]).messages[0]
+    parts = recognise([shown]).read(shown).parts
+    return bool(parts) and all(map(_is_ours, parts))
+
+
+def _is_ours(part: Part) -> bool:
+    if isinstance(part, ToolResult):
+        return is_placeholder(part)
+    return isinstance(part, Text) and part.text == CONTINUED
+
+
 def replay(messages: Messages, changes: tuple[Change, ...] | list[Change]) -> Messages:
     """Make recorded changes again on the transcript that they were recorded on.
 
@@ -191,6 +214,7 @@ __all__ = [
     "RepairedRequest",
     "Symptom",
     "check",
+    "is_synthetic",
     "repair",
     "repair_request",
     "replay",
