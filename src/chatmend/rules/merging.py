@@ -24,11 +24,8 @@ def merge(messages: Sequence[Message]) -> Message:
     old = [call for call in calls if call.legacy]
     said += [Text(CALL_NOTE + jsontext.dumps(call.native)) for call in old[:-1]]  # a message has place for one
     calls = [call for call in calls if not any(call is other for other in old[:-1])]
-    written = (
-        "tool_calls",
-        "thinking_blocks",
-        *(("content", "parts") if parts else ()),
-    )  # what is empty stays as it is
+    written = {"tool_calls", *(("content", "parts") if parts else ())}  # what is empty stays as it is
+    written |= {"thinking_blocks"} if messages[0].is_assistant else set()
     body = {k: v for k, v in native.items() if k not in written}
     return replace(messages[0], parts=(*join_texts(said), *calls), native=body)
 
