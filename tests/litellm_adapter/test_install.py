@@ -45,9 +45,7 @@ def test_a_synchronous_call_that_the_callback_cannot_reach_is_warned_of_once(
     assert "chatmend.litellm.install()" in told.message
 
 
-def test_calls_within_reach_are_not_warned_of(
-    sandbox: Any, mend: ChatMend, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_calls_within_reach_are_not_warned_of(sandbox: Any, mend: ChatMend, caplog: pytest.LogCaptureFixture) -> None:
     more = given(sandbox)
     completion(**more)
     asyncio.run(litellm.acompletion(**more))

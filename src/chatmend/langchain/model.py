@@ -104,7 +104,9 @@ def _mended(model: Any, settings: Settings) -> Any:
     if configurable is not None:
         return configurable
     if isinstance(model, str):
-        text = f"mend takes a chat model, not its name; mend(init_chat_model({model!r})) makes one (langchain.chat_models)"
+        text = (
+            f"mend takes a chat model, not its name; mend(init_chat_model({model!r})) makes one (langchain.chat_models)"
+        )
         raise TypeError(text)
     kind = type(model).__name__
     text = f"mend takes a chat model, not a {kind}; mend the model inside, or put repair_messages before it"

@@ -4,7 +4,7 @@ import sys
 
 
 def main() -> None:
-    """Serve with the defaults; what prevents it is one line and status 2, as in ``chatmend sandbox``, which has options."""
+    """Serve with the defaults, or say in a line what prevents it and leave with status 2."""
     if sys.argv[1:]:
         _stop("python -m chatmend.sandbox takes no options: 'chatmend sandbox' does, see 'chatmend sandbox --help'")
     try:
