@@ -317,3 +317,9 @@ def test_half_a_character_beside_something_nested_too_deep_leaves_the_message_wh
     assert [message["role"] for message in done.messages] == ["user", "assistant", "user"]
     assert done.messages[1]["content"][0] == {"type": "text", "text": "Half \ufffd"}
     assert done.messages[2] is answered
+
+
+def test_two_system_messages_without_words_become_one_that_still_has_a_content() -> None:
+    done = chatmend.repair([{"role": "system"}, {"role": "system"}, user("Hello")], "minimax/MiniMax-M2")
+    assert done.messages == [{"role": "system", "content": ""}, user("Hello")]
+    assert chatmend.repair(done.messages, "minimax/MiniMax-M2").messages is done.messages

@@ -24,7 +24,12 @@ def merge(messages: Sequence[Message]) -> Message:
     old = [call for call in calls if call.legacy]
     said += [Text(CALL_NOTE + jsontext.dumps(call.native)) for call in old[:-1]]  # a message has place for one
     calls = [call for call in calls if not any(call is other for other in old[:-1])]
-    body = {k: v for k, v in native.items() if k not in ("content", "parts", "tool_calls", "thinking_blocks")}
+    written = (
+        "tool_calls",
+        "thinking_blocks",
+        *(("content", "parts") if parts else ()),
+    )  # what is empty stays as it is
+    body = {k: v for k, v in native.items() if k not in written}
     return replace(messages[0], parts=(*join_texts(said), *calls), native=body)
 
 
