@@ -118,7 +118,7 @@ litellm-lower: $(LOWER)/.ready
 
 # LangChain's newest packages and its own standard suites pin what the other environment cannot have.
 test-langchain: $(LANGCHAIN)/.ready
-	$(LANGCHAIN)/bin/python -m pytest tests/langchain --ignore=tests/langchain/standard -p no:cacheprovider -o asyncio_mode=strict
+	$(LANGCHAIN)/bin/python -m pytest tests/langchain docs/how-to/deepagents.md --ignore=tests/langchain/standard -p no:cacheprovider -o asyncio_mode=strict
 	$(LANGCHAIN)/bin/python -m tests.langchain.matrix
 
 test-langchain-standard: $(LANGCHAIN)/.ready

@@ -125,6 +125,14 @@ def test_with_a_file_the_place_is_told_and_the_messages_that_hold_the_id(tmp_pat
     assert "the id toolu_01, which the text names, stands in messages[1]" in told
 
 
+def test_of_several_rules_behind_a_text_the_one_that_the_file_breaks_comes_first(tmp_path: Path) -> None:
+    late = [*OPEN, {"role": "tool", "tool_call_id": "toolu_01", "content": "done"}]
+    done = run(UNANSWERED, "--file", stored(tmp_path / "chat.json", late))
+    assert done.exit_code == 0
+    assert done.stdout.startswith("TOOL006 late-tool-result")
+    assert "Or: TOOL007 missing-tool-result" in done.stdout
+
+
 def test_with_a_file_of_lines_the_line_is_told(tmp_path: Path) -> None:
     file = stored(tmp_path / "many.jsonl", OPEN[:1], OPEN, OPEN[:1])
     told = run("TOOL007", "--file", file, "--target", "anthropic").stdout

@@ -11,6 +11,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
 PAGES = [page for page in PAGES if "_build" not in page.parts and "notebooks" not in page.parts]
 LINK = re.compile(r"\]\((?!https?://|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)")
+HOME = re.compile(r"https://(?:github\.com/chatmend/chatmend/blob|raw\.githubusercontent\.com/chatmend/chatmend)/main/")
+"""What README's links begin with: it is shown on PyPI, too, where nothing stands beside it."""
 FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 
@@ -22,10 +24,19 @@ def anchors(page: Path) -> set[str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_every_link_within_the_pages_leads_somewhere(page: Path) -> None:
-    for path, anchor in LINK.findall(FENCED.sub("", page.read_text("utf-8"))):
+    for path, anchor in LINK.findall(HOME.sub(_up(page), FENCED.sub("", page.read_text("utf-8")))):
         aim = (page.parent / path).resolve() if path else page
         assert aim.exists(), path
         assert not anchor or anchor in anchors(aim), f"{path}#{anchor}"
+
+
+def _up(page: Path) -> str:
+    """The way from a page to the folder of the repository."""
+    return "../" * (len(page.relative_to(ROOT).parts) - 1)
+
+
+def test_links_of_readme_lead_somewhere_on_pypi_too() -> None:
+    assert not LINK.findall(FENCED.sub("", (ROOT / "README.md").read_text("utf-8")))
 
 
 def test_make_knows_every_target_that_a_page_names() -> None:

@@ -249,3 +249,8 @@ def test_a_rate_limiter_is_asked_once(sandbox: Any, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(limiter, "acquire", lambda **_: asked.append(1) or True)
     mend(CONFIGURATIONS["openai"].model(sandbox, rate_limiter=limiter)).invoke("hello")
     assert asked == [1]
+
+
+def test_the_name_of_a_model_is_told_how_to_become_one() -> None:
+    with pytest.raises(TypeError, match=r"init_chat_model\('openai:gpt-4o'\)"):
+        mend("openai:gpt-4o")  # type: ignore[type-var]

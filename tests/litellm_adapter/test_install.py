@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import sys
 import types
@@ -32,6 +33,25 @@ def test_the_drop_in_leaves_a_valid_request_alone(sandbox: Any) -> None:
     answer = completion(**given(sandbox, messages=mine, tools=None))
     assert sandbox.requests[0].body["messages"] == valid() == mine
     assert answer._hidden_params["chatmend"]["changes"] == {}
+
+
+def test_a_synchronous_call_that_the_callback_cannot_reach_is_warned_of_once(
+    sandbox: Any, mend: ChatMend, caplog: pytest.LogCaptureFixture
+) -> None:
+    for _ in range(2):
+        litellm.completion(**given(sandbox, messages=valid(), tools=None))
+    (told,) = [record for record in caplog.records if record.name == "chatmend.litellm"]
+    assert told.levelname == "WARNING"
+    assert "chatmend.litellm.install()" in told.message
+
+
+def test_calls_within_reach_are_not_warned_of(sandbox: Any, mend: ChatMend, caplog: pytest.LogCaptureFixture) -> None:
+    more = given(sandbox)
+    completion(**more)
+    asyncio.run(litellm.acompletion(**more))
+    install()
+    litellm.completion(**more)
+    assert not [record for record in caplog.records if record.levelname == "WARNING"]
 
 
 def test_positional_arguments_are_understood(sandbox: Any) -> None:

@@ -39,3 +39,18 @@ def test_a_port_that_is_taken_is_an_oserror(sandbox: Any) -> None:
 
     with pytest.raises(OSError, match="in use"):
         serve(port=sandbox.port)
+
+
+def test_the_module_refuses_options_that_it_would_not_heed() -> None:
+    command = [sys.executable, "-m", "chatmend.sandbox", "--port", "0"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own command
+    assert done.returncode == 2
+    assert "chatmend sandbox --help" in done.stderr
+
+
+def test_the_module_says_what_to_install_without_its_extra() -> None:
+    code = "import sys; sys.modules['uvicorn'] = None; from chatmend.sandbox.__main__ import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)  # noqa: S603
+    assert done.returncode == 2
+    assert "pip install 'chatmend[sandbox]'" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -56,18 +56,21 @@ def explain(
     text = sys.stdin.read() if what == ["-"] else " ".join(what)
     console = Console()
     pages, by = _pages(text)
-    first, *others = pages
+    name = target or (by[0] if by else "")
+    if file and not name:
+        raise stop("with --file: name who refused it, for example --target anthropic/claude-sonnet-4-5")
+    places = _places(file, Order(target_named(name)), text) if file else []
+    # Of the rules that such a text may stand for, first the one that the file breaks.
+    found = {finding.code for place in places for finding in place.findings}
+    first, *others = sorted(pages, key=lambda page: isinstance(page, Topic) or page.code not in found)
     _say_page(console, first)
     for other in others:
         title = other.title if isinstance(other, Topic) else f"{other.code} {other.name}: {other.summary}"
         say(console, "")
         say(console, f"Or: {title}")
     if file:
-        name = target or (by[0] if by else "")
-        if not name:
-            raise stop("with --file: name who refused it, for example --target anthropic/claude-sonnet-4-5")
         codes = {page.code for page in pages if isinstance(page, Manual)}
-        _say_where(console, list(_places(file, Order(target_named(name)), text)), codes, name)
+        _say_where(console, places, codes, name)
 
 
 def _pages(text: str) -> tuple[list[Manual | Topic], tuple[str, ...]]:

@@ -12,6 +12,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+try:
+    import langchain_core  # noqa: F401 - the extra may be missing
+except ImportError as error:
+    text = f"chatmend.langchain needs langchain-core ({error}); install it: pip install 'chatmend[langchain]'"
+    raise ModuleNotFoundError(text, name=error.name) from error
+
 from chatmend.langchain.history import ChatMendHistory
 from chatmend.langchain.model import MendedChatModel, mend
 from chatmend.langchain.node import repair_node

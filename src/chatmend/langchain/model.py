@@ -103,6 +103,11 @@ def _mended(model: Any, settings: Settings) -> Any:
     configurable = mend_configurable(model, lambda made: _mended(made, settings))
     if configurable is not None:
         return configurable
+    if isinstance(model, str):
+        text = (
+            f"mend takes a chat model, not its name; mend(init_chat_model({model!r})) makes one (langchain.chat_models)"
+        )
+        raise TypeError(text)
     kind = type(model).__name__
     text = f"mend takes a chat model, not a {kind}; mend the model inside, or put repair_messages before it"
     raise TypeError(text)

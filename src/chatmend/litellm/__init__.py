@@ -16,6 +16,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+try:
+    import litellm  # noqa: F401 - the extra may be missing
+except ImportError as error:
+    text = f"chatmend.litellm needs LiteLLM ({error}); install it: pip install 'chatmend[litellm]'"
+    raise ModuleNotFoundError(text, name=error.name) from error
+
 from chatmend.litellm.exchange import Exchange
 from chatmend.litellm.hooks import ChatMend
 from chatmend.litellm.install import acompletion, completion, install, uninstall

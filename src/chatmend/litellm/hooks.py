@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 _passed: ContextVar[notes.Note | None] = ContextVar("chatmend_passed", default=None)
 """The note of a pass-through request, whose later hooks are not shown LiteLLM's record of the call."""
 
+in_reach: ContextVar[bool] = ContextVar("chatmend_in_reach", default=False)
+"""Whether the synchronous call that is under way came through `install` or the drop-in."""
+
 _numbers = count(1)
 """LiteLLM takes two callbacks with the same plain attributes for one, and would log to the first only."""
 
@@ -88,6 +91,7 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
         self.usage = usage if usage is not None else UsageLedger()
         self.failures = notes.Failures(on_error)
         self._accounts = Accounts(self.usage)
+        self._warned = False
 
     def concerns(self, kwargs: Mapping[str, Any], target: str) -> bool:
         """Whether a request to this target is to be looked at: the kill switch, and the lists of models."""
@@ -212,6 +216,13 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
         """As `logging_hook`, for asynchronous calls."""
         return self.logging_hook(kwargs, result, call_type)
 
+    def log_pre_api_call(self, model: Any, messages: Any, kwargs: Any) -> None:
+        """Any request is about to leave: a synchronous completion that nobody has looked at is warned of, once."""
+        with self.failures.caught():
+            if not self._warned and not is_disabled() and _is_out_of_reach(kwargs):
+                self._warned = True
+                notes.warn_of_synchronous()
+
     def log_success_event(self, kwargs: Any, response_obj: Any, start_time: Any, end_time: Any) -> None:
         """A synchronous call that succeeded, streams at their end: count it."""
         self._count(kwargs, response_obj)
@@ -238,6 +249,12 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
         if self.record is not None and not is_disabled():
             with self.failures.caught():
                 self.record(exchange(kwargs, response))
+
+
+def _is_out_of_reach(record: Mapping[str, Any]) -> bool:
+    """Whether a call is a synchronous completion that went past `install` and the drop-in."""
+    call = record.get("litellm_params") or {}
+    return record.get("call_type") == "completion" and not call.get("acompletion") and not in_reach.get()
 
 
 def is_disabled() -> bool:

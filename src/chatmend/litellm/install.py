@@ -18,7 +18,7 @@ import wrapt
 
 from chatmend.litellm import notes
 from chatmend.litellm.attempt import carries
-from chatmend.litellm.hooks import ChatMend, is_disabled
+from chatmend.litellm.hooks import ChatMend, in_reach, is_disabled
 from chatmend.litellm.shapes import CHAT, RESPONSES
 from chatmend.litellm.streams import ChunkMarker, MarkedStream
 from chatmend.litellm.target import target_of
@@ -146,7 +146,11 @@ def _completion(callback: ChatMend, wrapped: Any, args: tuple[Any, ...], kwargs:
     # Both run `acompletion` inside, whose hook repairs each attempt.
     if kwargs.get("acompletion") or kwargs.get("fallbacks") or is_disabled():
         return wrapped(*args, **kwargs)
-    return _marked(callback, *_sent(callback, wrapped, _named(args, kwargs, ("model", "messages")), CHAT))
+    token = in_reach.set(True)
+    try:
+        return _marked(callback, *_sent(callback, wrapped, _named(args, kwargs, ("model", "messages")), CHAT))
+    finally:
+        in_reach.reset(token)
 
 
 async def _acompletion(callback: ChatMend, wrapped: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -52,6 +52,14 @@ def note(target: str, mode: str, changes: Iterable[Change]) -> Note:
     return told
 
 
+def warn_of_synchronous() -> None:
+    """Say that the callback alone does not repair a synchronous call: LiteLLM has no hook for that."""
+    _log.warning(
+        "chatmend does not repair synchronous litellm.completion by its callback alone: "
+        "call chatmend.litellm.install() once, or litellm.acompletion"
+    )
+
+
 def _plain(target: str) -> str:
     """A target on a log line: a client may have named the model."""
     return "".join(letter if letter.isprintable() else "?" for letter in target[:200])

@@ -1,0 +1,22 @@
+"""An extra that is missing is named, with the command that installs it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("framework", "module", "extra"),
+    [
+        ("litellm", "chatmend.litellm", "litellm"),
+        ("langchain_core", "chatmend.langchain", "langchain"),
+        ("uvicorn", "chatmend.sandbox", "sandbox"),
+    ],
+)
+def test_a_missing_extra_is_told_with_the_command_that_installs_it(framework: str, module: str, extra: str) -> None:
+    code = f"import sys; sys.modules[{framework!r}] = None; from {module} import *"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)  # noqa: S603
+    assert done.stderr.endswith(f"pip install 'chatmend[{extra}]'\n")
