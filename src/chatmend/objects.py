@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from chatmend.dialects import adapter_of
 from chatmend.transcript import is_unchanged
 
 if TYPE_CHECKING:
@@ -66,13 +67,9 @@ def _shown(message: Any) -> Any:  # noqa: ANN401 - anything may stand in a trans
 
 def _dumped(value: Any) -> Any:  # noqa: ANN401
     """A Pydantic model as it is sent; anything else itself."""
-    if not hasattr(value, "model_dump") or _is_langchain(value):
+    if not hasattr(value, "model_dump") or adapter_of(value) is not None:
         return value
     try:
         return value.model_dump(mode="json", exclude_none=True)
     except Exception:  # noqa: BLE001 - a model of somebody else: what it cannot say stays what it is
         return value
-
-
-def _is_langchain(value: object) -> bool:
-    return any(cls.__module__.partition(".")[0] == "langchain_core" for cls in type(value).__mro__)

@@ -71,7 +71,7 @@ def recognise(natives: Sequence[Native], among: Container[str] = frozenset(DIALE
     frameworks leave such parts in chats.
     """
     leaning = "openai_chat"
-    if (adapter := next(filter(None, (_adapter_of(m) for m in natives if m.__class__ is not dict)), None)) is not None:
+    if (adapter := next(filter(None, (adapter_of(m) for m in natives if m.__class__ is not dict)), None)) is not None:
         return import_module(adapter).Dialect()  # type: ignore[no-any-return]
     for native in natives:
         if isinstance(native, dict):
@@ -87,7 +87,7 @@ def recognise(natives: Sequence[Native], among: Container[str] = frozenset(DIALE
     return DIALECTS[leaning]
 
 
-def _adapter_of(native: Native) -> str | None:
+def adapter_of(native: Native) -> str | None:
     """The module with the dialect of a message object; a subclass is one, too."""
     roots = (cls.__module__.partition(".")[0] for cls in type(native).__mro__)
     return next((_ELSEWHERE[root] for root in roots if root in _ELSEWHERE), None)
@@ -103,4 +103,4 @@ def recognise_body(body: dict[str, Any]) -> str | None:
     return None
 
 
-__all__ = ["DIALECTS", "Dialect", "Scan", "Traits", "recognise", "recognise_body"]
+__all__ = ["DIALECTS", "Dialect", "Scan", "Traits", "adapter_of", "recognise", "recognise_body"]

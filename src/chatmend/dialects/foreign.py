@@ -12,10 +12,11 @@ from chatmend.placeholders import CALL_NOTE, note
 from chatmend.transcript import Message, Part, Role, Text, Thinking, ToolCall, ToolResult
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+    from chatmend.transcript import Native
 
 _Exchanged = TypeVar("_Exchanged", ToolCall, ToolResult)
-__all__ = ["has_blocks", "is_chat", "is_same", "is_same_message", "items", "read", "rest", "told"]
 
 
 def is_chat(native: dict[str, object]) -> bool:
@@ -43,6 +44,17 @@ def is_same_message(one: Message, other: Message) -> bool:
     if (one.role, one.spelling, len(one.parts)) != (other.role, other.spelling, len(other.parts)):
         return False
     return all(is_same(part, twin) for part, twin in zip(one.parts, other.parts, strict=True))
+
+
+def same_or(
+    message: Message, read: Callable[[Native], Message], written: Callable[[Message], dict[str, object]]
+) -> Native:
+    """What a message is written as: the native object that it was read from, where nothing in it changed."""
+    native = message.native
+    if isinstance(native, dict) and is_same_message(read(native), message):
+        return native
+    out = written(message)
+    return native if isinstance(native, dict) and is_same(out, native) else out
 
 
 def rest(message: Message) -> dict[str, object]:

@@ -12,6 +12,7 @@ from chatmend.windows import Symptom
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from chatmend.dialects.pictures import Picture
     from chatmend.targets.limits import Limits
 
 
@@ -23,33 +24,33 @@ def image_scanner(limits: Limits) -> Callable[[dict[str, Any]], int]:
 
     def scan_image(part: dict[str, Any]) -> int:
         found = picture(part)
-        if found is None:
-            return Symptom.NONE
-        mask = Symptom.MEDIA
-        if not facts.vision:
-            return mask | Symptom.IMAGES
-        if found.payload is not None:
-            probe = found.payload.probe()
-            if images.is_mislabelled(probe, facts, found.payload.label) or images.diagnose(
-                probe, facts, found.payload.text_size, found.detail
-            ):
-                mask |= Symptom.IMAGES
-        return mask
+        return Symptom.NONE if found is None else Symptom.MEDIA | (Symptom.IMAGES if _is_defective(found, facts) else 0)
 
     return scan_image
 
 
 def image_check(limits: Limits, shapes: tuple[str, ...]) -> Callable[[dict[str, Any], str], bool]:
     """A function that says of a part in a message of some role whether no rule would change an image in it."""
-    scan_image, holders = image_scanner(limits), image_holders(limits)
+    facts, holders = limits.images, image_holders(limits)
+    asked = facts != ImageLimits()
 
     def is_clean(part: dict[str, Any], role: str) -> bool:
         found = picture(part)
         if found is None:
             return True
-        return role in holders and found.shape in shapes and not scan_image(part) & Symptom.IMAGES
+        return role in holders and found.shape in shapes and not (asked and _is_defective(found, facts))
 
     return is_clean
+
+
+def _is_defective(found: Picture, facts: ImageLimits) -> bool:
+    if not facts.vision:
+        return True
+    if found.payload is None:
+        return False
+    probe = found.payload.probe()
+    label, size = found.payload.label, found.payload.text_size
+    return images.is_mislabelled(probe, facts, label) or bool(images.diagnose(probe, facts, size, found.detail))
 
 
 def image_holders(limits: Limits) -> frozenset[str]:

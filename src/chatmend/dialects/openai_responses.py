@@ -137,11 +137,7 @@ def _read_output(native: dict[str, object], pair: Pair) -> tuple[Part, ...]:
 
 def write(message: Message) -> Native:
     """Write one item: its native object itself when nothing in it changed."""
-    native = message.native
-    if isinstance(native, dict) and foreign.is_same_message(read(native), message):
-        return native
-    out = _written(message)
-    return native if isinstance(native, dict) and foreign.is_same(out, native) else out
+    return foreign.same_or(message, read, _written)
 
 
 def _written(message: Message) -> dict[str, object]:
