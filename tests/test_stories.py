@@ -406,3 +406,35 @@ def test_a_message_of_ours_is_known_again_and_no_other() -> None:
 def test_a_dialect_that_does_not_exist_names_those_that_do() -> None:
     with pytest.raises(chatmend.TranscriptError, match="no dialect 'openai'; take one of openai_chat"):
         chatmend.repair([user("Hello")], OPENAI, dialect="openai")
+
+
+@pytest.mark.parametrize(
+    "target", ["gemini/gemini-2.5-flash", "bedrock/us.amazon.nova-pro-v1:0", "bedrock/anthropic.claude-sonnet-4-5-v1:0"]
+)
+def test_a_file_that_only_openai_holds_is_told_where_the_conversation_goes_on(target: str) -> None:
+    said = [{"type": "text", "text": "see"}, {"type": "file", "file": {"file_id": "file-abc123"}}]
+    done = chatmend.repair([user(said)], target)
+    assert done.messages[0]["content"][0] is said[0]
+    assert done.messages[0]["content"][1]["type"] == "text"
+    assert "file-abc123" in done.messages[0]["content"][1]["text"]
+    assert [change.effect for change in done.changes] == [chatmend.Effect.DEGRADES]
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        {"file_id": "https://generativelanguage.googleapis.com/v1beta/files/abc"},
+        {"file_id": "file-bGl0ZWxsbTpmaWxlLWFiYzEyMzttb2RlbCxncHQtNG8"},
+        {"file_data": "data:application/pdf;base64,JVBERi0xLjQK"},
+    ],
+)
+@pytest.mark.parametrize("target", ["gemini/gemini-2.5-flash", "bedrock/us.amazon.nova-pro-v1:0"])
+def test_a_file_that_can_be_looked_up_stays(target: str, reference: dict[str, str]) -> None:
+    messages = [user([{"type": "text", "text": "see"}, {"type": "file", "file": reference}])]
+    assert chatmend.repair(messages, target).messages is messages
+
+
+def test_an_image_whose_data_url_names_no_type_gets_its_own() -> None:
+    png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+    done = chatmend.repair([user([{"type": "image_url", "image_url": {"url": f"data:;base64,{png}"}}])], OPENAI)
+    assert done.messages[0]["content"][0]["image_url"]["url"] == f"data:image/png;base64,{png}"

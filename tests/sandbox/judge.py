@@ -1,7 +1,8 @@
 """``python -m tests.sandbox.judge [COUNT]``: broken transcripts, raw and repaired, through LiteLLM to the sandbox.
 
-For each target a line: what became of the raw transcripts, and of the repaired ones. What LiteLLM itself cannot send
-(its own exceptions), or sends otherwise than it was given, is counted apart.
+For each target a line: what became of the raw transcripts, and of those that the callback's repair has seen, which
+knows LiteLLM's conversion beside the provider. What LiteLLM itself cannot send (its own exceptions), or sends otherwise
+than it was given, is counted apart, with its reason.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from typing import Any, NamedTuple
 
 import litellm
 
-import chatmend
+from chatmend.litellm.attempt import attempt
+from chatmend.litellm.shapes import CHAT
 from chatmend.sandbox import Sandbox
 from tests.broken import broken, copied
 from tests.judges.litellm_requests import _offline, _told_apart
@@ -145,8 +147,9 @@ def _line(sandbox: Sandbox, target: str, count: int) -> Counter[str]:
         messages = broken(seed, "openai_chat")
         tools = _tools(messages)
         raw[verdict(sandbox, target, messages, tools).kind] += 1
-        repaired = chatmend.repair(copied(messages), target, tools=tools, dialect="openai_chat").messages
-        mended[verdict(sandbox, target, repaired, tools)] += 1
+        call = {"messages": copied(messages), "tools": tools}
+        repaired = attempt(call, CHAT, target).applied_to(call) or call
+        mended[verdict(sandbox, target, repaired["messages"], repaired["tools"])] += 1
     kinds = Counter({kind: sum(n for found, n in mended.items() if found.kind == kind) for kind in KINDS})
     raw["refused"] += raw.pop("altered", 0)
     print(

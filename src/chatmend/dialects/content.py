@@ -56,6 +56,13 @@ def read_part(native: Native) -> Part:
     return Media(native) if picture(native) else Opaque(native)
 
 
+def file_id(native: object) -> str | None:
+    """What a part of the type ``file`` calls its file, where it refers to one instead of holding it."""
+    file = native.get("file") if isinstance(native, dict) and native.get("type") == "file" else None
+    found = file.get("file_id") if isinstance(file, dict) else None
+    return found if isinstance(found, str) and found else None
+
+
 def reasoning_text(native: dict[str, object]) -> str:
     """What an entry of OpenAI's reasoning says in clear."""
     listed = [native.get(key) for key in ("summary", "content")]

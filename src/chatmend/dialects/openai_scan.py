@@ -39,7 +39,7 @@ def call_scanner(limits: Limits) -> Callable[[list[Any], list[str]], int]:
     named = re.compile(limits.tool_name_pattern).fullmatch if limits.tool_name_pattern else None
     names: set[str] = set()
     arguments, signatures = limits.arguments, limits.thought_signatures
-    single, tools = limits.single_call, limits.tools_taken
+    single, distinct, tools = limits.single_call, not limits.equal_calls, limits.tools_taken
     wanted = Symptom.THINKING if "required" in (signatures, limits.reasoning_content) else 0
 
     def scan_call(call: Any, ids: list[str]) -> int:  # noqa: ANN401 - anything may stand here
@@ -78,11 +78,19 @@ def call_scanner(limits: Limits) -> Callable[[list[Any], list[str]], int]:
         mask = 0
         for call in calls:
             mask |= scan_call(call, ids)
-        if not tools or (single and len(calls) > 1):
+        if not tools or (len(calls) > 1 and (single or (distinct and _have_one_name(calls)))):
             mask |= Symptom.CALLS
         return mask | wanted
 
     return scan_calls
+
+
+def _have_one_name(calls: list[Any]) -> bool:
+    """Whether two calls may be equal."""
+    try:
+        return len({call["function"]["name"] for call in calls}) < len(calls)
+    except (KeyError, TypeError):
+        return True
 
 
 @lru_cache(maxsize=64)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
+from chatmend.dialects.content import file_id
 from chatmend.dialects.image_scan import image_scanner
 from chatmend.dialects.pictures import is_held
 from chatmend.jsontext import is_sound, is_sound_value
@@ -21,6 +23,7 @@ _TEXTS = frozenset({"text", "input_text", "output_text"})
 def part_scanner(limits: Limits, known: frozenset[str] | None) -> Callable[[list[Any]], int]:
     """A function that looks at a content list and returns its symptoms; ``known`` are the types not worth a look."""
     scan_image = image_scanner(limits)
+    held = re.compile(limits.file_references).search if limits.file_references else None
 
     def scan_parts(parts: list[Any]) -> int:
         mask = 0 if parts else Symptom.EMPTY
@@ -50,6 +53,7 @@ def part_scanner(limits: Limits, known: frozenset[str] | None) -> Callable[[list
                 or (known is not None and kind not in known)
                 or (kind == "image_url" and not is_held(part))
                 or (kind == "image" and part.get("source").__class__ is not dict)
+                or (held is not None and (name := file_id(part)) is not None and not held(name))
             ):
                 mask |= Symptom.PART
             if not is_sound_value(part):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from chatmend.dialects import DIALECTS
+from chatmend.litellm.conversion import reached
 from chatmend.repair import repair
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def attempt(
     system = kwargs.get(beside)
     done = repair(
         came,
-        target,
+        reached(target),
         system=system,
         tools=tools,
         thinking=_thinking(kwargs, shape),

@@ -55,6 +55,7 @@ RULES: tuple[Rule, ...] = _named(
     "invalid_item_id",
     "invalid_tool_name",
     "invalid_tool_arguments",
+    "parallel_calls.EQUAL",  # names and arguments are final; before the signatures, which go by message
     "invalid_thought_signature",
     "missing_reasoning",
     "invalid_cache_marker",

@@ -1,8 +1,10 @@
-"""Several calls in one message, for a template that takes one.
+"""Several calls in one message, for a template that takes one; or two that ask for the same, where they would be one.
 
-Why: ``This model only supports single tool-calls at once!`` (Llama 3.x chat templates).
+Why: ``This model only supports single tool-calls at once!`` (Llama 3.x chat templates); ``Please ensure that the number
+of function response parts is equal to the number of function call parts of the function call turn`` (Gemini before 3
+through LiteLLM, which folds equal calls into one and sends the results of both).
 
-Repair: one message for each call, each followed by its result.
+Repair: one message for each call, or for each run of distinct calls, each followed by its results.
 
 Before (hosted_vllm/meta-llama/Llama-3.1-8B-Instruct):
     [{"role": "user", "content": "go"},
@@ -23,9 +25,11 @@ After:
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from chatmend import jsontext
 from chatmend.changes import Fix
 from chatmend.rules.exchanges import match
 from chatmend.rules.rule import Context, Rule
@@ -33,40 +37,89 @@ from chatmend.transcript import Message, Role, ToolCall
 from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """Messages with more than one call, all answered right behind."""
-    if not context.limits.single_call:
+    """Messages with more than one call."""
+    if context.limits.single_call:
+        steps = [[[call] for call in message.calls] or [[]] for message in window.messages[: window.run]]
+        yield from _one_after_the_other(window, steps, "the target takes one call in a message", "")
+
+
+def find_equal(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
+    """Messages with calls that ask for the same."""
+    if not context.limits.equal_calls:
+        steps = [list(_distinct(message.calls)) for message in window.messages[: window.run]]
+        # A converter would send an empty text.
+        yield from _one_after_the_other(window, steps, "equal calls of one message would become one", None)
+
+
+def _one_after_the_other(
+    window: Window, steps: list[list[list[ToolCall]]], why: str, content: str | None
+) -> Iterator[Fix]:
+    """Give each step of each message a message of its own, with its results right behind."""
+    if all(len(found) < 2 for found in steps):  # noqa: PLR2004 - more than one
         return
-    found = match(window)
-    number = 0
     becomes: list[Message] = []
     taken: set[int] = set()
-    for message in window.messages[: window.run]:
-        said = tuple(part for part in message.parts if not isinstance(part, ToolCall))
-        calls = message.calls
-        for place, call in enumerate(calls):
-            parts = (*said, call) if place == 0 else (call,)
-            becomes.append(message if len(calls) == 1 else replace(message, parts=parts, native=_alone(message, place)))
-            if (answer := found.answers.get(number)) is not None:
-                taken.add(answer[0])
-                becomes.append(window.messages[answer[0]])
-            number += 1
-        if not calls:
-            becomes.append(message)
-    if all(len(message.calls) < 2 for message in window.messages[: window.run]):  # noqa: PLR2004 - more than one
-        return
+    answers, number = match(window).answers, 0
+    for message, found in zip(window.messages[: window.run], steps, strict=True):
+        for place, calls in enumerate(found):
+            becomes.append(message if len(found) == 1 else _step(message, calls, place, content))
+            answered = [answers[at][0] for at in range(number, number + len(calls)) if at in answers]
+            becomes += [window.messages[at] for at in answered]
+            taken.update(answered)
+            number += len(calls)
     stop = max(taken, default=window.run - 1) + 1
     becomes += [m for at, m in enumerate(window.messages[:stop]) if at >= window.run and at not in taken]
-    yield Fix(0, stop, tuple(becomes), "the target takes one call in a message")
+    yield Fix(0, stop, tuple(becomes), why)
 
 
-def _alone(message: Message, place: int) -> object:
-    if place == 0 or not isinstance(message.native, dict):
-        return message.native
-    return {"role": str(Role.ASSISTANT), "content": ""}
+def _distinct(calls: Iterable[ToolCall]) -> Iterator[list[ToolCall]]:
+    """The calls of a message in runs of which no two are equal, in order."""
+    step: list[ToolCall] = []
+    seen: set[object] = set()
+    for call in calls:
+        meant = _meant(call)
+        if meant in seen:
+            yield step
+            step, seen = [], set()
+        step.append(call)
+        seen.add(meant)
+    yield step
+
+
+def _meant(call: ToolCall) -> object:
+    """What a call asks for, however its arguments are spelled."""
+    try:
+        arguments = json.loads(call.arguments) if isinstance(call.arguments, str) else call.arguments
+        meant = _frozen([call.name, arguments])
+        hash(meant)
+    except (TypeError, ValueError, RecursionError):
+        return jsontext.identity([call.name, call.arguments])
+    return meant
+
+
+def _frozen(value: object) -> object:
+    """A JSON value that can be looked up; equal ones stay equal."""
+    if isinstance(value, dict):
+        return frozenset((key, _frozen(inner)) for key, inner in value.items())
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+
+
+def _step(message: Message, calls: list[ToolCall], place: int, content: str | None) -> Message:
+    said = tuple(part for part in message.parts if not isinstance(part, ToolCall)) if place == 0 else ()
+    native = message.native
+    if place and isinstance(native, dict):
+        native = {"role": str(Role.ASSISTANT), "content": content}
+    return replace(message, parts=(*said, *calls), native=native)
 
 
 RULE = Rule("TOOL009", "parallel-calls", Symptom.CALLS | Symptom.PAIRING, find)
+EQUAL = Rule(
+    "TOOL009",
+    "parallel-calls",
+    Symptom.CALLS | Symptom.PAIRING | Symptom.NAMES | Symptom.ARGUMENTS,
+    find_equal,
+)

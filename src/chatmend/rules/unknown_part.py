@@ -1,10 +1,10 @@
-"""A content part that the target cannot read: a bare string, no type, a type of another provider.
+"""A content part that the target cannot read: a bare string, no type, a type or a file of another provider.
 
 Why: ``Missing required parameter: 'messages[1].content[0].type'.`` (OpenAI); ``Input tag 'image_url' found using 'type'
 does not match any of the expected tags`` (Anthropic).
 
 Repair: a string becomes a text part; what has no readable type is told as text, as JSON. A part of a known type is never
-touched.
+touched, unless it names a file that only another provider holds (``file-...`` of OpenAI, sent to Gemini).
 
 Before (openai/gpt-4o):
     [{"role": "user", "content": ["look", {"text": "here"}]}]
@@ -14,12 +14,13 @@ After:
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend import jsontext
 from chatmend.changes import Effect, Fix
-from chatmend.dialects.content import TEXTS
+from chatmend.dialects.content import TEXTS, file_id
 from chatmend.dialects.pictures import is_held
 from chatmend.placeholders import CONTINUED
 from chatmend.rules.rule import Context, Rule
@@ -111,6 +112,8 @@ def _readable(part: Part, known: frozenset[str] | None, context: Context, *, lis
         return Text(part.text)
     if isinstance(part, Media) and kind == "image_url" and isinstance(native, dict) and not is_held(native):
         return _told(part)
+    if isinstance(part, Media) and _is_elsewhere(native, limits.file_references):
+        return _told(part)
     if isinstance(part, Media | Thinking):
         kind = kind if kind is None or isinstance(kind, str) else jsontext.identity(kind)
         own = place_of(part) == "own"
@@ -120,6 +123,12 @@ def _readable(part: Part, known: frozenset[str] | None, context: Context, *, lis
     if isinstance(part, Opaque) and not _may_stay(native, known, context):
         return _told(part)
     return part
+
+
+def _is_elsewhere(native: object, held: str | None) -> bool:
+    """Whether a part refers to a file that the target cannot look up."""
+    name = file_id(native) if held is not None else None
+    return held is not None and name is not None and re.search(held, name) is None
 
 
 def _may_stay(native: object, known: frozenset[str] | None, context: Context) -> bool:

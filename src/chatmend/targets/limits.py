@@ -53,6 +53,8 @@ class Limits:
     """Results must come in the order of their calls."""
     single_call: bool = False
     """At most one call in a message."""
+    equal_calls: bool = True
+    """Two calls of one message may have the same name and the same arguments."""
     call_id_required: bool = False
     """A call and its result must carry an id that is a non-empty string."""
     optional_call_ids: bool = False
@@ -106,6 +108,9 @@ class Limits:
     """A part without a type is taken."""
     bare_strings: bool = True
     """A bare string is taken as a part."""
+    file_references: str | None = None
+    """Regular expression found in every ``file_id`` that the target can look up; others name a file that lies in the
+    store of another provider. None: any."""
     message_name: frozenset[str] | None = None
     """Roles on which ``name`` is taken; None: all."""
     message_name_pattern: str | None = None
