@@ -42,4 +42,4 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         yield Fix(end, end, (continued(Role.USER),), "all that followed is gone", Effect.ADDS)
 
 
-RULE = Rule("TURN002", "emptied-window", Symptom.NONE, find)
+RULE = Rule("TURN002", "emptied-window", Symptom.TURNS, find)

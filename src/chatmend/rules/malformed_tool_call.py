@@ -100,4 +100,4 @@ def _mended(part: Part, message: Message, context: Context) -> Part:
     return part
 
 
-RULE = Rule("TOOL003", "malformed-tool-call", Symptom.CALLS | Symptom.PAIRING | Symptom.KEYS | Symptom.ROLE, find)
+RULE = Rule("TOOL003", "malformed-tool-call", Symptom.CALLS | Symptom.KEYS | Symptom.ROLE, find)
