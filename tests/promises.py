@@ -107,14 +107,16 @@ def _lost(messages: list[Any], done: Repaired) -> set[str]:
 
 
 def _moved_prefixes(messages: list[Any], target: str, dialect: str, done: Repaired) -> Iterator[str]:
+    """At every boundary: what is repaired from the start, and what a session repairs that sends back what it sent."""
     whole = [unmarked(message) for message in done.messages]
-    for at in boundaries(messages, dialect):
-        sent = repaired(messages[:at], target, dialect).messages
-        sent_plain = [unmarked(message) for message in sent]
-        if whole[: len(sent)] != sent_plain:
+    came, kept = 0, list[Any]()  # what the session has seen, and what it holds of that
+    for at in [*boundaries(messages, dialect), len(messages)]:
+        sent = done.messages if at == len(messages) else repaired(messages[:at], target, dialect).messages
+        if whole[: len(sent)] != [unmarked(message) for message in sent]:
             yield f"3 prefix: at {at} of {len(messages)}"
             return
-        fed = repaired([*sent, *messages[at:]], target, dialect).messages
-        if [unmarked(message) for message in fed[: len(sent)]] != sent_plain:
+        fed = sent if came == 0 else repaired([*kept, *messages[came:at]], target, dialect).messages
+        if [unmarked(message) for message in fed[: len(kept)]] != [unmarked(message) for message in kept]:
             yield f"3 prefix, fed back: at {at} of {len(messages)}"
             return
+        came, kept = at, fed
