@@ -89,8 +89,10 @@ class Run:
         start, stop = span
         said = list(map(self.context.dialect.read, messages[start:stop]))
         opening = start == 0 and said[0].role is not Role.ASSISTANT
-        followed = any(message.role is not Role.ASSISTANT for message in said)
-        window = Window(said, list(range(start, stop)), opening, followed, last=stop == len(messages))
+        others = [message for message in said if message.role is not Role.ASSISTANT]
+        heard = any(not message.is_system for message in others)
+        last = stop == len(messages)
+        window = Window(said, list(range(start, stop)), opening, bool(others), heard, last)
         before = len(self.changes)
         changed = self._run(window, span, mask)
         self._remember(window)

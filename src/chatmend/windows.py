@@ -77,6 +77,8 @@ class Window:
     opening: bool
     followed: bool
     """Whether, as it came in, it held a message that is not the assistant's; a window that did keeps one."""
+    heard: bool
+    """Whether, as it came in, it held a user's message or a result: then it was certainly sent."""
     last: bool
     """Nothing comes after. Rules may ask only where no follower could make a difference to what was sent."""
     exchanges: Exchanges | None = None

@@ -14,7 +14,12 @@ if TYPE_CHECKING:
     from chatmend.transcript import Native, Part
 
 NAME = "openai_chat"
-TRAITS = Traits(typed_calls=True, signs_calls=True)
+TRAITS = Traits(
+    tools_keys=("tools", "functions"),
+    thinking_keys=("thinking", "reasoning_effort"),
+    typed_calls=True,
+    signs_calls=True,
+)
 __all__ = [
     "NAME", "TRAITS", "filled", "kind_of", "read", "remember", "scanner", "translated", "with_system", "write",
 ]  # fmt: skip
