@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from chatmend.changes import Change
 
+_SAID = {"role", "content"}
+"""The keys of a message that holds nothing but what was said."""
 _HOLDERS = ("content", "tool_calls", "parts", "output")
 
 
@@ -25,7 +27,12 @@ class Shown:
 
     def __init__(self, messages: list[Any]) -> None:
         """Look at each message, and at what it holds in lists."""
-        shown = [_shown(message) for message in messages]
+        shown = [
+            message
+            if message.__class__ is dict and message.keys() == _SAID and message["content"].__class__ is str
+            else _shown(message)
+            for message in messages
+        ]
         same = is_unchanged(shown, messages)
         self._came = {} if same else {id(new): old for new, old in zip(shown, messages, strict=True) if new is not old}
         self.messages: list[Any] = messages if same else shown

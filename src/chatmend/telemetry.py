@@ -10,11 +10,9 @@ from collections import Counter
 from functools import cache
 from importlib import import_module
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from chatmend.changes import Change
 
 SCOPE = "chatmend"
@@ -27,28 +25,35 @@ _LONG = 1_000
 
 
 class Telling:
-    """One repair as it is measured: ``changes`` are told when the block is left."""
+    """One repair as it is measured: ``changes`` are told when the block is left without an exception."""
 
-    def __init__(self) -> None:
+    __slots__ = ("_mode", "_started", "_target", "changes")
+
+    def __init__(self, target: str, mode: str) -> None:
         """Nothing has been changed yet."""
         self.changes: tuple[Change, ...] = ()
+        self._target, self._mode = target, mode
+
+    def __enter__(self) -> Self:
+        """The clock starts."""
+        self._started = perf_counter()
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        """Tell what took how long."""
+        if error is None and (instruments := _instruments()) is not None:
+            with contextlib.suppress(Exception):  # a meter that fails must not cost the repair
+                instruments.tell(self._target, self._mode, self.changes, perf_counter() - self._started)
 
 
-@contextlib.contextmanager
-def measured(target: str, *, mode: str = "repair") -> Iterator[Telling]:
-    """Measure the repair inside the block; whoever makes it puts its changes into what this yields.
+def measured(target: str, *, mode: str = "repair") -> Telling:
+    """Measure the repair inside a ``with`` block; whoever makes it puts its changes into what this yields.
 
     Args:
         target: what it is repaired for.
         mode: ``repair``, or ``report`` where the original is sent.
     """
-    telling = Telling()
-    instruments = _instruments()
-    started = perf_counter() if instruments is not None else 0.0
-    yield telling
-    if instruments is not None:
-        with contextlib.suppress(Exception):  # a meter that fails must not cost the repair
-            instruments.tell(target, mode, telling.changes, perf_counter() - started)
+    return Telling(target, mode)
 
 
 @cache
@@ -70,9 +75,11 @@ class _Instruments:
         self._took = meter.create_histogram("chatmend.repair.duration", "s", "Time that a repair takes")
         self._targets: set[str] = set()
 
-    def tell(self, target: str, mode: str, changes: Iterable[Change], seconds: float) -> None:
+    def tell(self, target: str, mode: str, changes: tuple[Change, ...], seconds: float) -> None:
         where = {"chatmend.target": self._known(target), "chatmend.mode": mode}
         self._took.record(seconds, where)
+        if not changes:
+            return
         done = [change for change in changes if change.applied]
         span = self._trace.get_current_span()
         for (code, rule, effect), count in Counter((c.code, c.rule, c.effect.name.lower()) for c in done).items():

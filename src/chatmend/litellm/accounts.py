@@ -27,8 +27,10 @@ _UNTOLD = frozenset({"sources", "unread", "provider", "model"})
 def account_of(response: object) -> Usage | None:
     """The account of a response, a chunk or an event; ``None`` where it holds none."""
     usage = usage_in(response)
-    if usage is None:
-        return None
+    return None if usage is None else _account_of(response, usage)
+
+
+def _account_of(response: object, usage: Any) -> Usage:
     account = normalize_usage({"model": _get(response, "model"), "usage": _plain(usage)})
     # Into the usage of a streamed chunk LiteLLM writes a cost that it has worked out itself.
     if account.cost is not None and _get(response, "object") == "chat.completion.chunk":
@@ -57,13 +59,20 @@ def _plain(value: Any) -> Any:
         return value
     extra = getattr(value, "__pydantic_extra__", None) or {}
     told = {**fields, **extra} if extra else fields
-    return {key: _plain_inside(item) for key, item in told.items() if item is not None and key != KEY}
+    return {
+        key: item if item.__class__ in _SIMPLE else _plain_inside(item)
+        for key, item in told.items()
+        if item is not None and key != KEY
+    }
 
 
 def _plain_inside(item: Any) -> Any:
     if isinstance(item, list):
         return [_plain_inside(one) for one in item]
     return item if isinstance(item, int | float | str) else _plain(item)
+
+
+_SIMPLE = frozenset({int, float, str, bool})
 
 
 class Told(dict[str, Any]):
@@ -73,16 +82,20 @@ class Told(dict[str, Any]):
 
     def __init__(self, account: Usage) -> None:
         """Copy what is set. An account holds only what is set in its ``__dict__``."""
-        said = {key: value for key, value in vars(account).items() if key not in _UNTOLD}
-        if not all(map(_is_plain, said.values())):
-            whole = account.to_dict()
-            said = {key: whole[key] for key in said if key in whole}
-        self.update(said)
+        whole: Mapping[str, Any] | None = None
+        for key, value in vars(account).items():
+            if key in _UNTOLD:
+                continue
+            if value.__class__ in _SIMPLE or (value.__class__ is dict and _INT.issuperset(map(type, value.values()))):
+                self[key] = value
+                continue
+            whole = account.to_dict() if whole is None else whole
+            if key in whole:
+                self[key] = whole[key]
         self.account = account
 
 
-def _is_plain(value: object) -> bool:
-    return isinstance(value, int | str) or (isinstance(value, dict) and all(type(one) is int for one in value.values()))
+_INT = frozenset({int})
 
 
 def mark(response: object) -> Told | None:
@@ -91,15 +104,19 @@ def mark(response: object) -> Told | None:
     Nothing of LiteLLM's is changed: its cost is worked out from its own figures.
     """
     usage = usage_in(response)
-    known = _get(usage, KEY) if usage is not None else None
+    # What pydantic keeps of a model, read past its machinery: that would make an AttributeError for what is not there.
+    extra = usage if isinstance(usage, dict) else getattr(usage, "__pydantic_extra__", None)
+    known = extra.get(KEY) if isinstance(extra, dict) else _get(usage, KEY)
     if isinstance(known, Told):
         return known
-    account = account_of(response)
+    account = None if usage is None else _account_of(response, usage)
     if account is None or not (account.total_tokens or account.output_tokens or account.input_tokens):
         return None
     said = Told(account)
-    if isinstance(usage, dict):
-        usage[KEY] = said
+    if isinstance(extra, dict):
+        extra[KEY] = said
+        if extra is not usage:
+            usage.model_fields_set.add(KEY)
     else:
         with suppress(ValueError):  # a class that is closed; what cannot be written there is still counted
             setattr(usage, KEY, said)
@@ -113,7 +130,7 @@ class Accounts:
         """``ledger`` may be read, and reset, at any time by anyone."""
         self.ledger = ledger
         self._max_rows = max_rows
-        self._seen: set[tuple[tuple[str, str | None], ...]] = set()
+        self._seen: set[tuple[str | None, ...]] = set()
         self._lock = Lock()
 
     def add(self, kwargs: Mapping[str, Any], response: object) -> None:
@@ -125,10 +142,10 @@ class Accounts:
         self.ledger.add(account, **sure, **self._bounded(sure, claimed))
 
     def _bounded(self, sure: Mapping[str, str | None], claimed: dict[str, str | None]) -> dict[str, str | None]:
-        row = tuple(sorted({**sure, **claimed}.items()))
+        row = (*sure.values(), *claimed.values())
+        if row in self._seen:
+            return claimed
         with self._lock:
-            if row in self._seen:
-                return claimed
             if len(self._seen) >= self._max_rows:
                 return {name: OTHER for name, value in claimed.items() if value is not None}
             self._seen.add(row)
@@ -153,7 +170,9 @@ def _priced(account: Usage, kwargs: Mapping[str, Any]) -> Usage:
 def _keys(kwargs: Mapping[str, Any]) -> tuple[dict[str, str | None], dict[str, str | None]]:
     """Who was authenticated, which the proxy says; and what the client claims, which can only split these rows."""
     params = kwargs.get("litellm_params") or {}
-    said = {**(params.get("metadata") or {}), **(params.get("litellm_metadata") or {})}
+    said, more = params.get("metadata") or {}, params.get("litellm_metadata")
+    if more:
+        said = {**said, **more}
     sure = {
         "team": said.get("user_api_key_team_id"),
         "key": said.get("user_api_key_hash") or said.get("user_api_key"),

@@ -43,7 +43,14 @@ def carries(kwargs: Mapping[str, Any], shape: Shape) -> bool:
 
 def is_heavy(messages: list[Any]) -> bool:
     """Whether a repair may take long: many messages, or images, which may have to be recompressed."""
-    return len(messages) > MANY or any(map(_holds_media, messages))
+    if len(messages) > MANY:
+        return True
+    # Most messages are a text: told here, because a call for each costs more than the look.
+    for message in messages:
+        if message.__class__ is not dict or message.get("content").__class__ is not str:
+            if _holds_media(message):
+                return True
+    return False
 
 
 def _holds_media(message: Any) -> bool:
@@ -77,7 +84,7 @@ def attempt(
     tools = kwargs.get("tools") or kwargs.get("functions") or []
     came = kwargs[shape.field]
     beside = next((key for key in shape.system if kwargs.get(key)), shape.system[0]) if shape.system else ""
-    system = kwargs.get(beside)
+    system = kwargs.get(beside) if beside else None
     done = repair(
         came,
         reached(target),
@@ -87,8 +94,10 @@ def attempt(
         policy=policy,
         dialect=shape.dialect,
         recompressor=images,
-        continues=any(map(kwargs.get, shape.stored)),
+        continues=bool(shape.stored) and any(map(kwargs.get, shape.stored)),
     )
+    if done.messages is came and done.tools is tools and done.system is system:
+        return Attempt(target, done.changes)
     goes = ((shape.field, came, done.messages), ("tools", tools, done.tools), (beside, system, done.system))
     new = {key: value for key, old, value in goes if key and value is not old}
     return Attempt(target, done.changes, new or None)

@@ -97,6 +97,8 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
         """Whether a request to this target is to be looked at: the kill switch, and the lists of models."""
         if is_disabled():
             return False
+        if not self.allow and not self.deny:
+            return True
         said = kwargs.get("litellm_metadata") or kwargs.get("metadata") or {}
         group = said.get("model_group") if isinstance(said, dict) else None
         names = [name for name in (target, kwargs.get("model"), group) if isinstance(name, str)]
@@ -120,26 +122,32 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
 
     async def async_pre_call_deployment_hook(self, kwargs: dict[str, Any], call_type: Any) -> dict[str, Any] | None:
         """Every asynchronous call, once per attempt, when the deployment is known: repair the request."""
-        with self.failures.caught():
-            shape = shape_of(call_type)
-            # With fallbacks= each model gets a call of its own inside this one, from the messages as they came in.
-            if shape is None or not carries(kwargs, shape) or kwargs.get("fallbacks"):
-                return None
-            target = target_of(kwargs)
-            if not self.concerns(kwargs, target):
-                return None
-            made = await self.mend_async(kwargs, shape, target)
-            logged: Any = kwargs.get("litellm_logging_obj")
-            told = notes.note(target, self.mode, made.changes)
-            on_record = notes.keep(logged, call_type, told)
-            if made.new and shape.field == "messages" and hasattr(logged, "update_messages"):
-                # Otherwise LiteLLM's logs show what was not sent.
-                logged.update_messages(made.new.get("messages", kwargs["messages"]))
-            goes = made.applied_to(kwargs)
-            if self.record is not None:
-                keep_sent(logged, call_type, Sent.of(goes or kwargs, shape, target))
-            return goes if on_record or not told.changes else dict(notes.noted(goes or kwargs, told))
+        try:
+            return await self._repaired(kwargs, call_type)
+        except Exception as error:
+            if not self.failures.swallow(error):
+                raise
         return None
+
+    async def _repaired(self, kwargs: dict[str, Any], call_type: Any) -> dict[str, Any] | None:
+        shape = shape_of(call_type)
+        # With fallbacks= each model gets a call of its own inside this one, from the messages as they came in.
+        if shape is None or not carries(kwargs, shape) or kwargs.get("fallbacks"):
+            return None
+        target = target_of(kwargs)
+        if not self.concerns(kwargs, target):
+            return None
+        made = await self.mend_async(kwargs, shape, target)
+        logged: Any = kwargs.get("litellm_logging_obj")
+        told = notes.note(target, self.mode, made.changes)
+        on_record = notes.keep(logged, call_type, told)
+        if made.new and shape.field == "messages" and hasattr(logged, "update_messages"):
+            # Otherwise LiteLLM's logs show what was not sent.
+            logged.update_messages(made.new.get("messages", kwargs["messages"]))
+        goes = made.applied_to(kwargs)
+        if self.record is not None:
+            keep_sent(logged, call_type, Sent.of(goes or kwargs, shape, target))
+        return goes if on_record or not told.changes else dict(notes.noted(goes or kwargs, told))
 
     async def async_pre_call_hook(
         self, user_api_key_dict: Any, cache: Any, data: dict[str, Any], call_type: Any
@@ -165,8 +173,11 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
         """Every whole answer of an asynchronous call: the account and the note go with it."""
         if shape_of(call_type) is None or is_disabled():
             return
-        with self.failures.caught():
+        try:
             self.finish(response, notes.of_request(request_data))
+        except Exception as error:
+            if not self.failures.swallow(error):
+                raise
 
     def finish(self, response: Any, note: notes.Note | None) -> None:
         """Write the account into a whole answer's usage, and account and note beside it."""
@@ -206,8 +217,11 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
 
     def logging_hook(self, kwargs: dict[str, Any], result: Any, call_type: Any) -> tuple[dict[str, Any], Any]:
         """Before any logger sees a call: the note and the account stand in the metadata that loggers show."""
-        with self.failures.caught():
+        try:
             return (kwargs if is_disabled() else exported(kwargs, result)), result
+        except Exception as error:
+            if not self.failures.swallow(error):
+                raise
         return kwargs, result
 
     async def async_logging_hook(
@@ -241,9 +255,13 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
                 await recorded
 
     def _count(self, kwargs: Any, response: Any) -> None:
-        if not is_disabled():
-            with self.failures.caught():
-                self._accounts.add(kwargs, response)
+        if is_disabled():
+            return
+        try:
+            self._accounts.add(kwargs, response)
+        except Exception as error:
+            if not self.failures.swallow(error):
+                raise
 
     def _record(self, kwargs: Any, response: Any) -> None:
         if self.record is not None and not is_disabled():

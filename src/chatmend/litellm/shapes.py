@@ -58,7 +58,7 @@ ROUTES: tuple[tuple[str, Shape], ...] = (
 
 def shape_of(call_type: object) -> Shape | None:
     """The shape of a call that LiteLLM names by a string or by its ``CallTypes``."""
-    return SHAPES.get(str(getattr(call_type, "value", call_type)))
+    return SHAPES.get(call_type if call_type.__class__ is str else str(getattr(call_type, "value", call_type)))
 
 
 def shape_of_route(path: str) -> Shape | None:

@@ -43,6 +43,8 @@ def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
     """The request after the offline choices: a change for each that had something to do."""
     policy, changes, messages = context.policy, list[Change](), request.messages
     hoists = policy.system == "hoist" and context.limits.system != "anywhere"
+    if not hoists and policy.duplicates != "messages" and policy.late_results != "move":
+        return request, changes
     for wanted, step, why in (
         (policy.duplicates == "messages", _without_repeats, "a message that repeats the one before it goes"),
         (policy.late_results == "move", _returned, "a late result returns to its call"),

@@ -38,7 +38,13 @@ def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
     if limit is None:
         return request, []
     messages = request.messages
-    beyond = [(at, native) for at, native in enumerate(messages) if _may_hold(native)]
+    beyond = [
+        (at, native)
+        for at, native in enumerate(messages)
+        # Most are a text without a marker: told here, because a call for each costs more than the look.
+        if native.__class__ is not dict or native.get("content").__class__ is not str or "cache_control" in native
+        if native.__class__ is dict or getattr(native, "content", None).__class__ is list
+    ]
     marked = [(at, count) for at, native in beyond if (count := _of_message(_shown(native, context)))]
     over = sum(count for _, count in marked) + markers(request.system) + markers(request.tools) - limit
     changes: list[Change] = []
@@ -62,13 +68,6 @@ def markers(value: object) -> int:
         return 0
     blocks = [block for block in value if isinstance(block, dict)]
     return sum((block.get("cache_control") is not None) + markers(block.get("content")) for block in blocks)
-
-
-def _may_hold(native: object) -> bool:
-    """Whether a message can hold markers; most are a text without one, which is told first and fast."""
-    if native.__class__ is dict and isinstance(native, dict):
-        return native.get("content").__class__ is not str or "cache_control" in native
-    return getattr(native, "content", None).__class__ is list
 
 
 def _shown(native: object, context: Context) -> Any:  # noqa: ANN401 - anything may stand in a transcript

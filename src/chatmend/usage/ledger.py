@@ -11,6 +11,7 @@ from chatmend.usage.account import Usage
 from chatmend.usage.prices import SOURCE, estimate_cost
 from chatmend.usage.sums import plus
 
+_BATCH = 64
 Price = Callable[[Usage], Decimal | None]
 """What a call would cost in US dollars, or None where that is not known."""
 
@@ -74,21 +75,23 @@ class UsageLedger:
     price: Price | None = field(default_factory=lambda: estimate_cost if find_spec("genai_prices") else None)
     """Asked for a cost that the provider does not report. genai-prices where it is installed; None to ask nobody."""
     _rows: dict[tuple[tuple[str, str], ...], Row] = field(default_factory=dict, repr=False)
+    _new: list[tuple[dict[str, str], Usage, tuple[Cost, ...]]] = field(default_factory=list, repr=False)
+    """Calls that are not in their rows yet: many one behind the other take a fraction of what each would alone."""
     _lock: Lock = field(default_factory=Lock, repr=False)
 
     def add(self, usage: Usage, **keys: str | None) -> None:
         """Count one call. ``model`` and ``provider`` are taken from the account where they are not given."""
         known = {"model": usage.model, "provider": usage.provider, **keys}
         named = {name: value for name, value in known.items() if value is not None}
-        costs = self._costs(usage, named.get("model"))
-        row = Row(named, usage, 1, int(not usage.complete), int(not costs), costs)
-        key = tuple(sorted(named.items()))
-        with self._lock:
-            self._rows[key] = self._rows[key] + row if key in self._rows else row
+        self._new.append((named, usage, self._costs(usage, named.get("model"))))
+        if len(self._new) >= _BATCH:
+            with self._lock:
+                self._settle()
 
     def snapshot(self, by: Iterable[str] | None = None) -> tuple[Row, ...]:
         """The rows as they are now, in the order of their keys; summed up by the keys that are named."""
         with self._lock:
+            self._settle()
             rows = dict(self._rows)
         return _grouped(rows, by)
 
@@ -100,8 +103,18 @@ class UsageLedger:
     def reset(self, by: Iterable[str] | None = None) -> tuple[Row, ...]:
         """Empty the ledger and return what was in it. A call added meanwhile is in the one or in the other."""
         with self._lock:
+            self._settle()
             rows, self._rows = self._rows, {}
         return _grouped(rows, by)
+
+    def _settle(self) -> None:
+        """Put the new calls into their rows, under the lock. Others may append meanwhile, so the list stays the list."""
+        count = len(self._new)
+        for named, usage, costs in self._new[:count]:
+            row = Row(named, usage, 1, int(not usage.complete), int(not costs), costs)
+            key = tuple(sorted(named.items()))
+            self._rows[key] = self._rows[key] + row if key in self._rows else row
+        del self._new[:count]
 
     def _costs(self, usage: Usage, model: str | None) -> tuple[Cost, ...]:
         if usage.cost is not None:
