@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from chatmend.litellm import notes
 from chatmend.litellm.accounts import account_of_call, session_of
 from chatmend.litellm.replies import reply_of
-from chatmend.litellm.shapes import CONTENTS, Shape, shape_of
+from chatmend.litellm.shapes import CONTENTS, Shape, name_of, shape_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -84,7 +84,7 @@ def keep_sent(logged: Any, call_type: object, sent: Sent) -> None:
     record = getattr(logged, "model_call_details", None)
     if not isinstance(record, dict):
         return
-    known, name = record.get(_SENT), str(getattr(call_type, "value", call_type))
+    known, name = record.get(_SENT), name_of(call_type)
     if known is None or known[0] == name:
         record[_SENT] = (name, sent)
 

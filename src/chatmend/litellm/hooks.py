@@ -174,19 +174,19 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
         if shape_of(call_type) is None or is_disabled():
             return
         try:
-            self.finish(response, notes.of_request(request_data))
+            self.finish(response, notes.shown_of_request(request_data))
         except Exception as error:
             if not self.failures.swallow(error):
                 raise
 
-    def finish(self, response: Any, note: notes.Note | None) -> None:
-        """Write the account into a whole answer's usage, and account and note beside it."""
+    def finish(self, response: Any, note: Mapping[str, Any] | None) -> None:
+        """Write the account into a whole answer's usage, and account and note, as it is for JSON, beside it."""
         account = mark(response)
         hidden = getattr(response, "_hidden_params", None)
         if isinstance(hidden, dict) and (note is not None or account is not None):
             hidden[notes.KEY] = {
                 **(hidden.get(notes.KEY) or {}),  # a bridged call is finished twice
-                **(note.to_dict() if note is not None else {}),
+                **(note or {}),
                 **({"usage": account} if account is not None else {}),
             }
 
@@ -286,13 +286,13 @@ def _matches(names: Iterable[str], patterns: tuple[str, ...]) -> bool:
 
 def exported(kwargs: dict[str, Any], result: Any) -> dict[str, Any]:
     """A call's log record with our note and account in its metadata, on a copy: the metadata may be the caller's."""
-    note, account = notes.kept(kwargs), mark(result)
+    note, account = notes.shown(kwargs), mark(result)
     if note is None and account is None:
         return kwargs
     params = dict(kwargs.get("litellm_params") or {})
     said = params.get("metadata") or {}
     shown = {
-        **(note.to_dict() if note is not None else {}),
+        **(note or {}),
         **({"usage": account} if account is not None else {}),
     }
     params["metadata"] = {**said, notes.KEY: shown}

@@ -205,7 +205,7 @@ def _marked(callback: ChatMend, response: Any, note: notes.Note | None) -> Any:
     """A response with its account; a stream that will write it into its chunks."""
     with callback.failures.caught():
         if not _is_stream(response):
-            callback.finish(response, note)
+            callback.finish(response, None if note is None else note.to_dict())
             return response
         hidden = getattr(response, "_hidden_params", None)
         if note is not None and isinstance(hidden, dict):

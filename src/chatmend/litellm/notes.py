@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from chatmend.litellm.shapes import name_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -82,7 +84,7 @@ def keep(logged: Any, call_type: object, told: Note) -> bool:
     record = _record(logged)
     if record is None:
         return False
-    name = str(getattr(call_type, "value", call_type))
+    name = name_of(call_type)
     notes = record.get(KEY)
     if not isinstance(notes, dict) or name in notes:
         notes = {}
@@ -97,16 +99,24 @@ def _record(logged: Any) -> dict[str, Any] | None:
 
 def kept(record: object) -> Note | None:
     """The note of the last attempt, from LiteLLM's record of the call or the object that holds it."""
+    told = shown(record)
+    return None if told is None else Note(**told)
+
+
+def shown(record: object) -> dict[str, Any] | None:
+    """As `kept`, but as it is for JSON; to be copied, not changed."""
     details = record if isinstance(record, dict) else _record(record)
-    notes = (details or {}).get(KEY)
+    notes = details.get(KEY) if details is not None else None
     if not isinstance(notes, dict) or not notes:
-        return _carried((details or {}).get("litellm_params"))
+        carried = _carried(details.get("litellm_params")) if details is not None else None
+        return None if carried is None else carried.to_dict()
     told = list(notes.values())
     if len(told) == 1:
-        return Note(**told[0])
+        one: dict[str, Any] = told[0]
+        return one
     # What one pass found, a second pass in another dialect does not find again.
     counts = sum((Counter(one["changes"]) for one in told), Counter[str]())
-    return Note(told[-1]["target"], told[-1]["mode"], counts)
+    return Note(told[-1]["target"], told[-1]["mode"], counts).to_dict()
 
 
 def _carried(call: object) -> Note | None:
@@ -130,6 +140,14 @@ def _is_count(item: tuple[object, object]) -> bool:
 def of_request(request: Mapping[str, Any]) -> Note | None:
     """The note of an attempt, from its request."""
     return kept(request.get("litellm_logging_obj")) or _carried(request)
+
+
+def shown_of_request(request: Mapping[str, Any]) -> dict[str, Any] | None:
+    """As `of_request`, but as it is for JSON; to be copied, not changed."""
+    if (told := shown(request.get("litellm_logging_obj"))) is not None:
+        return told
+    carried = _carried(request)
+    return None if carried is None else carried.to_dict()
 
 
 def headers(told: Note | None) -> dict[str, str] | None:

@@ -58,7 +58,13 @@ ROUTES: tuple[tuple[str, Shape], ...] = (
 
 def shape_of(call_type: object) -> Shape | None:
     """The shape of a call that LiteLLM names by a string or by its ``CallTypes``."""
-    return SHAPES.get(call_type if call_type.__class__ is str else str(getattr(call_type, "value", call_type)))
+    return SHAPES.get(name_of(call_type))
+
+
+def name_of(call_type: object) -> str:
+    """The name of a call, which LiteLLM gives as a string or as a member of its ``CallTypes``."""
+    # ``_value_`` is the member's own attribute; ``value`` is a descriptor in Python, asked several times a call.
+    return str(getattr(call_type, "_value_", call_type))
 
 
 def shape_of_route(path: str) -> Shape | None:
