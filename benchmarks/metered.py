@@ -6,9 +6,12 @@ import json
 import os
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chatmend.litellm import ChatMend
+
+if TYPE_CHECKING:
+    from litellm.integrations.custom_logger import CustomLogger
 
 HOOKS = (
     "async_pre_call_hook",
@@ -23,7 +26,7 @@ HOOKS = (
 class Meter:
     """Adds up what the hooks of one callback take."""
 
-    def __init__(self, callback: ChatMend) -> None:
+    def __init__(self, callback: CustomLogger) -> None:
         """Put a watch around every hook."""
         self.seconds = 0.0
         self.callback = callback
@@ -43,20 +46,21 @@ class Meter:
 
 def _told() -> ChatMend:
     """For a proxy: it writes both times into a file after each call that was logged."""
-    meter = Meter(ChatMend())
-    log = meter.callback.async_log_success_event
+    callback = ChatMend()
+    meter = Meter(callback)
+    log = callback.async_log_success_event
     path = Path(os.environ["CHATMEND_TEST_CALLS"])
 
     async def logged(*args: Any, **kwargs: Any) -> None:  # noqa: ANN401
         await log(*args, **kwargs)
-        calls = sum(row.calls for row in meter.callback.usage.snapshot())
+        calls = sum(row.calls for row in callback.usage.snapshot())
         told = {"hooks": meter.seconds, "process": time.process_time(), "calls": calls}
         new = path.with_suffix(".new")
         new.write_text(json.dumps(told))
         new.rename(path)
 
-    setattr(meter.callback, "async_log_success_event", logged)  # noqa: B010 - mypy knows it for a method
-    return meter.callback
+    setattr(callback, "async_log_success_event", logged)  # noqa: B010 - mypy knows it for a method
+    return callback
 
 
 if "CHATMEND_TEST_CALLS" in os.environ:

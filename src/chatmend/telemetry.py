@@ -5,6 +5,7 @@ Codes, counts, targets and seconds; no content, keys or arguments. The span that
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from functools import cache
 from importlib import import_module
@@ -41,10 +42,8 @@ class Telling:
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         """Tell what took how long."""
         if error is None and (instruments := _instruments()) is not None:
-            try:
+            with contextlib.suppress(Exception):  # a meter that fails must not cost the repair
                 instruments.tell(self._target, self._mode, self.changes, perf_counter() - self._started)
-            except Exception:  # noqa: BLE001, S110 - a meter that fails must not cost the repair
-                pass
 
 
 def measured(target: str, *, mode: str = "repair") -> Telling:

@@ -47,9 +47,9 @@ def is_heavy(messages: list[Any]) -> bool:
         return True
     # Most messages are a text: told here, because a call for each costs more than the look.
     for message in messages:
-        if message.__class__ is not dict or message.get("content").__class__ is not str:
-            if _holds_media(message):
-                return True
+        is_text = message.__class__ is dict and message.get("content").__class__ is str
+        if not is_text and _holds_media(message):
+            return True
     return False
 
 

@@ -78,8 +78,6 @@ def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
     found = {at: images for at in listed if (images := list(_pictures(_shown(messages[at], context), keys)))}
     if not found:
         return request, []
-    if all([m.__class__ is dict and m.get(keys[0]).__class__ is str for m in messages]):  # texts hold no images
-        return request, []
     shown: list[Any] = [_shown(native, context) for native in messages]
     tally = _Tally(limits.max_images, limits.max_request_bytes)
     tally.size = _weight(request.system) + _weight(request.tools)

@@ -108,7 +108,7 @@ class UsageLedger:
         return _grouped(rows, by)
 
     def _settle(self) -> None:
-        """Put the new calls into their rows, under the lock. Others may append meanwhile, so the list stays the list."""
+        """Put the new calls into their rows, under the lock; others may append meanwhile, so the list stays."""
         count = len(self._new)
         for named, usage, costs in self._new[:count]:
             row = Row(named, usage, 1, int(not usage.complete), int(not costs), costs)
