@@ -10,6 +10,7 @@ from chatmend.dialects.image_scan import image_holders
 from chatmend.dialects.openai_scan import call_scanner
 from chatmend.dialects.part_scan import part_scanner
 from chatmend.dialects.roles import role_of
+from chatmend.dialects.thinking_scan import is_thinking
 from chatmend.dialects.traits import Traits, filled, kind_of, remember, with_system
 from chatmend.jsontext import is_sound, is_too_deep
 from chatmend.transcript import Message, Opaque, Role, Text, ToolCall, ToolResult
@@ -171,7 +172,7 @@ def scanner(limits: Limits) -> Scan:
 
 def _message_scanner(limits: Limits) -> Any:  # noqa: ANN401 - a closure
     scan_parts, scan_calls = part_scanner(limits, limits.block_types or _BLOCKS), call_scanner(limits)
-    holders = image_holders(limits)
+    holders, takes_trailing = image_holders(limits), limits.trailing_thinking
 
     def scan_message(native: dict[str, Any], ids: list[str] | None, answered: list[str], *, late: bool) -> int:
         content = native.get("content")
@@ -223,6 +224,9 @@ def _message_scanner(limits: Limits) -> Any:  # noqa: ANN401 - a closure
             if beside & Symptom.MEDIA and str(native.get("role")) in holders:
                 beside ^= Symptom.MEDIA
             mask |= beside
+        if mask & Symptom.SIGNED:
+            odd = ids is None or mask & Symptom.KEYS  # said by somebody else, or perhaps by another provider's model
+            mask |= Symptom.THINKING if odd or (not takes_trailing and is_thinking(content[-1])) else 0
         return mask
 
     return scan_message

@@ -56,9 +56,9 @@ def items_scanner(limits: Limits, read: Read) -> Scan:
                 if kind == "function_call" and is_clean_call(native):
                     ids.append(call_id := native["call_id"])
                     waiting[call_id] = waiting.get(call_id, 0) + 1
-                elif kind == "message" and is_clean_message(native):
-                    dirty = dirty or (calls_last and bool(ids))
-                else:
+                elif calls_last and ids:
+                    dirty = True
+                elif kind != "message" or not is_clean_message(native):
                     dirty = dirty or kind != "reasoning" or not _is_clean_reasoning(native, limits)
             elif kind == "function_call_output":
                 followed, call_id = True, native.get("call_id")
