@@ -54,7 +54,8 @@ class Run:
         while start < end:
             had_user, becomes = memory.has_user, None
             stop, mask, ids = scan(messages, start, memory)
-            if asks_user and self._lacks_user(messages, (start, stop), mask, had_user=had_user):
+            settled = had_user and memory.has_turns
+            if asks_user and not settled and self._lacks_user(messages, (start, stop), mask, had_user=had_user):
                 mask |= Symptom.USERLESS
             signed, mask = mask & Symptom.SIGNED, mask & ~Symptom.SIGNED
             if mask:

@@ -12,7 +12,7 @@ from chatmend.dialects.part_scan import part_scanner
 from chatmend.dialects.roles import role_of
 from chatmend.dialects.thinking_scan import is_thinking
 from chatmend.dialects.traits import Traits, filled, kind_of, remember, with_system
-from chatmend.jsontext import is_sound, is_too_deep
+from chatmend.jsontext import is_sound, is_sound_value, is_too_deep
 from chatmend.transcript import Message, Opaque, Role, Text, ToolCall, ToolResult
 from chatmend.windows import Memory, Symptom
 
@@ -60,14 +60,18 @@ def read(native: Native) -> Message:
 
 def _role_of(native: dict[str, Any]) -> Role:
     """As the message spells it; but one that opens with a result, and calls nothing, is not the assistant's."""
-    role, content = role_of(native), native.get("content")
-    if role is not Role.ASSISTANT or not isinstance(content, list) or not _is_a(content[:1], "tool_result"):
+    role = role_of(native)
+    if role is not Role.ASSISTANT or not _opens_with_result(native):
         return role
-    return role if _is_a(content, "tool_use") else Role.USER
+    blocks = native["content"]
+    calls = any(isinstance(block, dict) and block.get("type") == "tool_use" for block in blocks)
+    return role if calls else Role.USER
 
 
-def _is_a(blocks: list[Any], kind: str) -> bool:
-    return any(isinstance(block, dict) and block.get("type") == kind for block in blocks)
+def _opens_with_result(native: dict[str, Any]) -> bool:
+    content = native.get("content")
+    first = content[0] if isinstance(content, list) and content else None
+    return isinstance(first, dict) and first.get("type") == "tool_result"
 
 
 def _read_block(native: Native) -> Part:
@@ -138,7 +142,7 @@ def scanner(limits: Limits) -> Scan:
         while at < len(natives):
             native = natives[at]
             role = native.get("role") if isinstance(native, dict) else None
-            if role == "assistant" and _role_of(native) is Role.USER:
+            if role == "assistant" and _opens_with_result(native) and _role_of(native) is Role.USER:
                 role = ""
             if role not in ("user", "assistant"):
                 mask |= Symptom.ROLE | Symptom.SYSTEM | Symptom.KEYS | Symptom.PAIRING
@@ -170,6 +174,12 @@ def scanner(limits: Limits) -> Scan:
     return scan
 
 
+def _scan_own(block: dict[str, Any]) -> int:
+    """The symptoms of a call or a result beside those of the exchange."""
+    mask = Symptom.MARKERS if "cache_control" in block else 0
+    return mask if is_sound_value(block) else mask | Symptom.SURROGATE
+
+
 def _message_scanner(limits: Limits) -> Any:  # noqa: ANN401 - a closure
     scan_parts, scan_calls = part_scanner(limits, limits.block_types or _BLOCKS), call_scanner(limits)
     holders, takes_trailing = image_holders(limits), limits.trailing_thinking
@@ -197,7 +207,7 @@ def _message_scanner(limits: Limits) -> Any:  # noqa: ANN401 - a closure
                 if block.get("input").__class__ is not dict or is_too_deep(block["input"]):
                     mask |= Symptom.ARGUMENTS
                 called = True
-                mask |= scan_parts([block]) & (Symptom.SURROGATE | Symptom.MARKERS)
+                mask |= _scan_own(block)
             elif kind == "tool_result":
                 call_id, inner = block.get("tool_use_id"), block.get("content")
                 if results_over or not late or call_id.__class__ is not str:
@@ -213,7 +223,7 @@ def _message_scanner(limits: Limits) -> Any:  # noqa: ANN401 - a closure
                     mask |= Symptom.CONTENT if "content" in block else 0
                 elif inner.__class__ is not str:
                     mask |= Symptom.UNREADABLE
-                mask |= scan_parts([block]) & (Symptom.SURROGATE | Symptom.MARKERS)
+                mask |= _scan_own(block)
             else:
                 results_over = True
                 rest.append(block)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from chatmend.dialects.image_scan import image_scanner
 from chatmend.dialects.pictures import is_held
-from chatmend.dialects.thinking_scan import is_thinking, thinking_check
+from chatmend.dialects.thinking_scan import KINDS, thinking_check
 from chatmend.jsontext import is_sound, is_sound_value
 from chatmend.windows import Symptom
 
@@ -43,7 +43,7 @@ def part_scanner(limits: Limits, known: frozenset[str] | None) -> Callable[[list
                 continue
             mask |= scan_image(part)
             mask |= Symptom.MARKERS if "cache_control" in part else 0
-            if is_thinking(part):
+            if kind.__class__ is str and kind in KINDS:
                 mask |= Symptom.SIGNED if is_clean_thinking(part) else Symptom.SIGNED | Symptom.THINKING
             if (
                 not isinstance(kind, str)

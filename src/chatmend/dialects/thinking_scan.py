@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from chatmend.targets.limits import Limits
 
-_KINDS = frozenset({"thinking", "redacted_thinking", "reasoning"})
+KINDS = frozenset({"thinking", "redacted_thinking", "reasoning"})
 """Types of content parts that hold thinking."""
 _PROOFS = {"thinking": ("thinking", "signature"), "redacted_thinking": ("data", "data")}
 """For a type of block the keys of its words and of the proof that it is signed with."""
@@ -22,7 +22,7 @@ def is_thinking(part: Any) -> bool:  # noqa: ANN401 - anything may stand here
     if part.__class__ is not dict:
         return False
     kind = part.get("type")
-    return kind.__class__ is str and kind in _KINDS
+    return kind.__class__ is str and kind in KINDS
 
 
 def can_be_proof(signature: str | None) -> bool:
@@ -35,12 +35,13 @@ def thinking_check(limits: Limits) -> Callable[[Any], bool]:
     mode = limits.thinking
 
     def is_clean(block: Any) -> bool:  # noqa: ANN401 - anything may stand here
-        if mode == "refused" or not is_thinking(block) or "cache_control" in block:
+        if mode == "refused" or block.__class__ is not dict or "cache_control" in block:
             return False
-        if mode == "any":
-            return True
-        words, proof = _PROOFS.get(block.get("type"), ("", ""))
+        kind = block.get("type")
+        if mode == "any" or kind.__class__ is not str or kind not in _PROOFS:
+            return mode == "any"
+        words, proof = _PROOFS[kind]
         signature = block.get(proof)
-        return isinstance(block.get(words), str) and isinstance(signature, str) and can_be_proof(signature)
+        return block.get(words).__class__ is str and signature.__class__ is str and can_be_proof(signature)
 
     return is_clean
