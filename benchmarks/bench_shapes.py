@@ -28,7 +28,7 @@ SIGNATURE = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="
 TIMES = 15
 
 
-def answers(messages: Messages, **more: Any) -> Messages:
+def answers(messages: Messages, **more: object) -> Messages:
     """The same, with more keys on what the model wrote."""
     return [{**m, **more} if m["role"] == "assistant" else m for m in messages]
 
