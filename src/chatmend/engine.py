@@ -54,13 +54,17 @@ class Run:
         while start < end:
             had_user, becomes = memory.has_user, None
             stop, mask, ids = scan(messages, start, memory)
-            if asks_user and self._lacks_user(messages, (start, stop), mask, had_user=had_user):
+            settled = had_user and memory.has_turns
+            if asks_user and not settled and self._lacks_user(messages, (start, stop), mask, had_user=had_user):
                 mask |= Symptom.USERLESS
+            signed, mask = mask & Symptom.SIGNED, mask & ~Symptom.SIGNED
             if mask:
                 memory.has_user = had_user
-                becomes = self._mend(messages, (start, stop), mask)
+                becomes = self._mend(messages, (start, stop), mask, signed=bool(signed))
                 if becomes is not None and out is None:
                     out = messages[:start]
+            elif signed and self.context.limits.thinking == "signed":
+                self.signed = len(self.changes)
             if out is not None:
                 out.extend(messages[start:stop] if becomes is None else becomes)
             memory.has_turns = memory.has_turns or memory.has_user or stop > 1 or mask == 0
@@ -85,7 +89,7 @@ class Run:
         opening = start == 0 and not read(messages[0]).is_assistant
         return not opening or stop == len(messages)
 
-    def _mend(self, messages: Messages, span: tuple[int, int], mask: int) -> Messages | None:
+    def _mend(self, messages: Messages, span: tuple[int, int], mask: int, *, signed: bool) -> Messages | None:
         start, stop = span
         said = list(map(self.context.dialect.read, messages[start:stop]))
         opening = start == 0 and said[0].role is not Role.ASSISTANT
@@ -96,7 +100,7 @@ class Run:
         before = len(self.changes)
         changed = self._run(window, span, mask)
         self._remember(window)
-        if mask & Symptom.THINKING:
+        if signed:
             self._mark_invalidating(window, before)
         return [message.whole for message in window.messages] if changed else None
 

@@ -123,8 +123,7 @@ def mend_json(text: str) -> str:
 def is_sound_value(value: object) -> bool:
     """Whether every string in a nested value can be encoded as UTF-8."""
     stack = [value]
-    while stack:
-        item = stack.pop()
+    for item in stack:  # which grows while it is walked
         if isinstance(item, str):
             if not item.isascii() and _SURROGATE.search(item):
                 return False

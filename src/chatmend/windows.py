@@ -47,6 +47,8 @@ class Symptom:
     """An image stands where, or in a form in which, the target may not take it."""
     USERLESS = 524288
     """No user has spoken yet where the target wants one; no scan tells it, the engine does."""
+    SIGNED = 1048576
+    """There is thinking that may be signed: no defect, but what changes in front of it may make it invalid."""
 
 
 Place = tuple[int, int]

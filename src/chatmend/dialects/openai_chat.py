@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chatmend.dialects.content import read_content, same_or, under_parts, write_content
+from chatmend.dialects.content import read_content, same_or, signature_of, under_parts, write_content
 from chatmend.dialects.openai_scan import scanner
 from chatmend.dialects.roles import role_of
 from chatmend.dialects.traits import Traits, filled, kind_of, remember, with_system
@@ -80,16 +80,6 @@ def _call(native: Native) -> ToolCall:
         function = {**custom, "arguments": custom.get("input")} if isinstance(custom, dict) else {}
     name, arguments = function.get("name"), function.get("arguments")
     return ToolCall(native.get("id"), name, arguments, signature_of(native), native=native, kind=kind)
-
-
-def signature_of(call: dict[str, object]) -> object:
-    """The thought signature of a call, wherever LiteLLM or Google's OpenAI endpoint put it."""
-    extra = call.get("extra_content")
-    google = extra.get("google") if isinstance(extra, dict) else None
-    if isinstance(google, dict) and "thought_signature" in google:
-        return google["thought_signature"]
-    fields = call.get("provider_specific_fields")
-    return fields.get("thought_signature") if isinstance(fields, dict) else None
 
 
 def translated(message: Message) -> tuple[Message, ...]:
