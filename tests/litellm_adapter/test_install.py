@@ -12,12 +12,21 @@ import litellm
 import pytest
 
 from chatmend.litellm import ChatMend, completion, install, uninstall
+from tests.litellm_adapter.heard import Heard
 from tests.litellm_adapter.transcripts import CHAT_TOOLS, chat, valid
 
 
 def given(sandbox: Any, **more: Any) -> dict[str, Any]:
     base = {"api_key": "any", "api_base": sandbox.url("openai/v1"), "max_retries": 0, "tools": CHAT_TOOLS}
     return {**base, "model": "openai/gpt-4o", "messages": chat(), **more}
+
+
+async def _logged(**given: Any) -> None:
+    """An asynchronous call until LiteLLM has logged it; it would carry the log into the loop of the next test."""
+    logger = Heard()
+    litellm.callbacks = [*litellm.callbacks, logger]
+    await litellm.acompletion(**given)
+    assert await logger.heard()
 
 
 def test_the_drop_in_repairs_and_installs_nothing(sandbox: Any) -> None:
@@ -48,7 +57,7 @@ def test_a_synchronous_call_that_the_callback_cannot_reach_is_warned_of_once(
 def test_calls_within_reach_are_not_warned_of(sandbox: Any, mend: ChatMend, caplog: pytest.LogCaptureFixture) -> None:
     more = given(sandbox)
     completion(**more)
-    asyncio.run(litellm.acompletion(**more))
+    asyncio.run(_logged(**more))
     install()
     litellm.completion(**more)
     assert not [record for record in caplog.records if record.levelname == "WARNING"]
