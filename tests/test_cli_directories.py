@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from typer.testing import CliRunner
 
-from chatmend.cli import app, conversation, sources, walk
+from chatmend.cli import app, conversation, crew, sources, walk
 from chatmend.cli.conversation import Order
 from chatmend.cli.sources import Source, discover
 from chatmend.targets import resolve
@@ -183,18 +183,18 @@ def test_a_big_file_is_read_by_several_processes_with_the_same_result(
     values = [ORPHAN if number % 7 == 0 else SOUND for number in range(30_000)]
     values[12_345] = "oops"
     file = stored(tmp_path / "big.jsonl", *values)
-    order = Order(resolve("openai/gpt-4o"), repairs=True)
+    order = Order(resolve("openai/gpt-4o"), repairs=True, jobs=2)
     source = Source(file, file, found=False, size=file.stat().st_size)
 
-    def seen() -> list[object]:
-        with file.open("rb") as lines:
-            return [(block, one) for block, one in walk.walk(source, lines, order)]
+    def seen() -> list[Any]:
+        with file.open("rb") as lines, crew.crew([source], order) as pool:
+            assert (pool is not None) == (crew.MUCH == 1)
+            return list(walk.walk(source, lines, order, pool))
 
     monkeypatch.setattr(sources, "_BLOCK", 1 << 16)
     alone = seen()
     assert len(alone) > 20
-    monkeypatch.setattr(walk, "_BIG", 1)
-    monkeypatch.setattr(walk.os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
+    monkeypatch.setattr(crew, "MUCH", 1)
     assert seen() == alone
     assert sum(len(one.visits) for _, one in alone) == 4286
     assert sum(len(one.faults) for _, one in alone) == 1

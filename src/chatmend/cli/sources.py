@@ -6,7 +6,6 @@ import errno
 import os
 import stat
 from dataclasses import dataclass, field
-from io import BytesIO
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -21,6 +20,7 @@ _LINES = frozenset({".jsonl", ".ndjson"})
 _KNOWN = _LINES | {".json"}
 _SESSION = ".md"
 _BLOCK = 1 << 20
+_LOOK = 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,11 +121,16 @@ class Block:
         """Bytes."""
         return self.stop - self.start
 
-    def pieces(self, file: IO[bytes], *, lines: bool) -> list[bytes]:
-        """The lines of the block, each with its end; or else all of it."""
+    def pieces(self, file: IO[bytes], *, lines: bool) -> Iterator[bytes]:
+        """The lines of the block, each with its end and held one at a time; or else all of it."""
         file.seek(self.start)
-        text = file.read(self.size)
-        return BytesIO(text).readlines() if lines else [text]  # a carriage return alone ends no line
+        left = self.size
+        if not lines:
+            yield file.read(left)
+            return
+        while left > 0 and (raw := file.readline(left)):  # a carriage return alone ends no line
+            left -= len(raw)
+            yield raw
 
 
 def blocks(source: Source, file: IO[bytes]) -> Iterator[Block]:
@@ -142,6 +147,14 @@ def blocks(source: Source, file: IO[bytes]) -> Iterator[Block]:
         yield Block(0, size)
         return
     while at < size:
-        file.seek(min(at + _BLOCK, size))
-        file.readline()
-        yield Block(at, at := file.tell())
+        yield Block(at, at := _line_end(file, min(at + _BLOCK, size)))
+
+
+def _line_end(file: IO[bytes], at: int) -> int:
+    """Where the line ends that an offset is in; a line of any length is looked through without being held."""
+    file.seek(at)
+    while raw := file.read(_LOOK):
+        if (end := raw.find(b"\n")) >= 0:
+            return at + end + 1
+        at += len(raw)
+    return at
