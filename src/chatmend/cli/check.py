@@ -12,7 +12,7 @@ from chatmend.cli.ahead import ahead
 from chatmend.cli.conversation import Order
 from chatmend.cli.crew import crew
 from chatmend.cli.options import Files, Jobs, Quiet, TargetName, target_named
-from chatmend.cli.sources import Source, discover
+from chatmend.cli.sources import BUFFER, Source, discover
 from chatmend.cli.walk import walk
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def check(*, files: Files, target: TargetName, jobs: Jobs = 0, quiet: Quiet = Fa
 
 def _check(source: Source, order: Order, account: Account, pool: Executor | None) -> None:
     try:
-        with source.path.open("rb") as file:
+        with source.path.open("rb", buffering=BUFFER) as file:
             first = 1
             for block, seen in walk(source, file, order, pool):
                 account.tell(source, seen, first)

@@ -17,6 +17,7 @@ from chatmend.cli.account import Account
 from chatmend.cli.ahead import ahead
 from chatmend.cli.conversation import Order
 from chatmend.cli.crew import crew
+from chatmend.cli.leftovers import clear
 from chatmend.cli.options import Files, Jobs, Quiet, TargetName, target_named
 from chatmend.cli.rewrite import NotWrittenError, opened_without_links, refuse_read_only, rewriting
 from chatmend.cli.sources import Discovery, Source, discover
@@ -70,6 +71,8 @@ def repair(  # noqa: PLR0913 - a command's options
     order = Order(target_named(target), repairs=True, differs=diff, jobs=jobs)
     with Account(Console(stderr=not write and out is None), quiet=quiet) as account:
         discovery = _discovery(files, out, account, alone=not (write or diff or out))
+        if write or out:
+            account.cleared = clear({_goal(source, out).parent for source in discovery.sources})
         with crew(discovery.sources, order) as pool:
             account.begin(discovery)
             task = _Task(order, account, pool, out, write=write, backup=backup)
@@ -101,7 +104,7 @@ def _repair(source: Source, task: _Task) -> None:
         elif task.write:
             account.written += _replace(source, task)
         elif task.out:
-            account.written += _place(source, task.out / source.inside, task)
+            account.written += _place(source, _goal(source, task.out), task)
         else:
             _print(source, task)
     except _UnreadError:
@@ -111,6 +114,11 @@ def _repair(source: Source, task: _Task) -> None:
         account.fault(f"{source.path}: {error}")
     except OSError as error:
         account.fault(f"{source.path}: could not be read or written: {error.strerror}{_elsewhere(source, error)}")
+
+
+def _goal(source: Source, out: Path | None) -> Path:
+    """Where the repaired text of a file goes."""
+    return out / source.inside if out else source.path
 
 
 def _elsewhere(source: Source, error: OSError) -> str:

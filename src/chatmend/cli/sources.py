@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _LINES = frozenset({".jsonl", ".ndjson"})
 _KNOWN = _LINES | {".json"}
 _SESSION = ".md"
+BUFFER = 1 << 17
+"""Bytes to read at a time: long lines are put together from few pieces."""
 _BLOCK = 1 << 20
 _LOOK = 1 << 14
 

@@ -11,7 +11,7 @@ from chatmend.cli.conversation import NoConversationError, Order, UnreadableErro
 from chatmend.cli.crew import is_big, processes
 from chatmend.cli.depth import deep_values
 from chatmend.cli.plain import Known
-from chatmend.cli.sources import Block, Source, blocks
+from chatmend.cli.sources import BUFFER, Block, Source, blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -21,7 +21,6 @@ _AHEAD = 2
 """Blocks in flight for each process."""
 _HELD = 4 << 20
 """Bytes in flight for each of them: with lines so long that blocks are bigger, fewer are held at a time."""
-_BUFFER = 1 << 17
 
 
 @dataclass(slots=True)
@@ -63,7 +62,7 @@ def _shared(source: Source, file: IO[bytes], order: Order, pool: Executor) -> It
 
 
 def _see_part(block: Block, order: Order, source: Source) -> Seen:
-    with source.path.open("rb", buffering=_BUFFER) as file:
+    with source.path.open("rb", buffering=BUFFER) as file:
         return see(block.pieces(file, lines=True), order, source)
 
 
