@@ -12,6 +12,7 @@ from rich.console import Console
 from chatmend import TargetError, resolve
 from chatmend.cli.terminal import say, stop
 from chatmend.targets import known_providers
+from chatmend.targets.resolve import shortened
 
 if TYPE_CHECKING:
     from chatmend import Target
@@ -63,7 +64,7 @@ def target_named(name: str) -> Target:
         target = resolve(name)
     except TargetError as error:
         raise stop(f"{error} ('chatmend rules --targets' lists the providers)") from error
-    provider = name.strip().partition("/")[0].lower()
+    provider = shortened(name.strip().partition("/")[0].lower())
     if target.provider == "other" and provider != "other":
         near = get_close_matches(provider, known_providers(), 1)
         hint = f"; did you mean {near[0]!r}?" if near else "."
