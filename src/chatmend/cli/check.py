@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
 
-def check(*, files: Files, target: TargetName, jobs: Jobs = 0, quiet: Quiet = False) -> None:
+def check(*, files: Files, target: TargetName = "", jobs: Jobs = 0, quiet: Quiet = False) -> None:
     """Say what a target would refuse and what a repair would do. No file is changed.
 
     Exit status: 0 nothing found, 1 something found, 2 a file could not be read or the target is unknown.

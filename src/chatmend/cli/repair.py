@@ -18,7 +18,7 @@ from chatmend.cli.ahead import ahead
 from chatmend.cli.conversation import Order
 from chatmend.cli.crew import crew
 from chatmend.cli.leftovers import clear
-from chatmend.cli.options import Files, Jobs, Quiet, TargetName, target_named
+from chatmend.cli.options import Files, Jobs, Quiet, TargetName, path_named, target_named
 from chatmend.cli.rewrite import NotWrittenError, opened_without_links, refuse_read_only, rewriting
 from chatmend.cli.sources import Discovery, Source, discover
 from chatmend.cli.terminal import say, stop
@@ -41,12 +41,13 @@ _COLOURS = {"-": "red", "+": "green", "@": "cyan"}
 def repair(  # noqa: PLR0913 - a command's options
     *,
     files: Files,
-    target: TargetName,
+    target: TargetName = "",
     write: Annotated[bool, typer.Option("--write", "-w", help="Replace each file by its repaired form.")] = False,
     backup: Annotated[bool, typer.Option("--backup", help="With --write: keep the old file as FILE.bak.")] = False,
     out: Annotated[
         Path | None,
         typer.Option(
+            parser=path_named,
             metavar="DIR",
             help="Write the files into this directory, each under its own name; the originals stay.",
             show_default=False,
@@ -68,6 +69,8 @@ def repair(  # noqa: PLR0913 - a command's options
         raise stop("take one of --write, --out and --diff")
     if backup and not write:
         raise stop("--backup goes with --write")
+    if out is not None and out.exists() and not out.is_dir():
+        raise stop(f"--out names a directory, and {out} is a file")
     order = Order(target_named(target), repairs=True, differs=diff, jobs=jobs)
     with Account(Console(stderr=not write and out is None), quiet=quiet) as account:
         discovery = _discovery(files, out, account, alone=not (write or diff or out))

@@ -152,4 +152,4 @@ def refuse_read_only(path: Path) -> None:
     """
     mode = path.stat(follow_symlinks=False).st_mode
     if not mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH) or not os.access(path, os.W_OK):
-        raise NotWrittenError("it is read-only; not written")
+        raise NotWrittenError("it is read-only; not written (--out puts repaired files elsewhere)")

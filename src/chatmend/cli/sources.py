@@ -64,18 +64,26 @@ def discover(names: Iterable[Path], fault: Callable[[str], None], *, without: Pa
     So is every Markdown file there that is a session. Hidden files and directories, symbolic links in directories, and
     the directory ``without`` are passed over.
     """
-    sources: list[Source] = []
+    sources: dict[str, Source] = {}
+    # By their whole names: a file that is named twice, or in a directory that is named, too, is one.
     links = 0
     for name in names:
-        if not name.is_dir():
-            sources.append(Source(name, Path(name.name), found=False, size=_size(name)))
-            continue
-        for path in _below(name, fault, without):
-            if path.is_symlink():
-                links += 1
-            else:
-                sources.append(Source(path, path.relative_to(name), found=True, size=_size(path)))
-    return Discovery(sources, links)
+        if str(name) == "-":
+            fault("-: standard input is not read; put it into a file and name that")
+        elif not name.is_dir():
+            sources.setdefault(_whole(name), Source(name, Path(name.name), found=False, size=_size(name)))
+        else:
+            for path in _below(name, fault, without):
+                if path.is_symlink():
+                    links += 1
+                else:
+                    inside = path.relative_to(name)
+                    sources.setdefault(_whole(path), Source(path, inside, found=True, size=_size(path)))
+    return Discovery([*sources.values()], links)
+
+
+def _whole(path: Path) -> str:
+    return str(path.absolute())  # without a look at the disk; '..' behind a link is not what it seems
 
 
 def _below(root: Path, fault: Callable[[str], None], without: Path | None) -> Iterator[Path]:
