@@ -12,7 +12,6 @@ from chatmend import SessionFormatError, Target, TranscriptError, repair, repair
 from chatmend.cli.depth import is_too_deep
 from chatmend.cli.difference import difference, text_difference
 from chatmend.cli.json_text import Conversation, spliced
-from chatmend.cli.plain import Known, shape
 from chatmend.jsontext import parse
 from chatmend.report import is_left, line
 from chatmend.sessions.places import located
@@ -20,6 +19,7 @@ from chatmend.sessions.repairs import is_session, repaired_file
 
 if TYPE_CHECKING:
     from chatmend import Change
+    from chatmend.cli.plain import Known
 
 
 class UnreadableError(Exception):
@@ -82,7 +82,7 @@ def visit(raw: bytes, order: Order, known: Known | None = None) -> Visit:
     if is_session(raw):
         return _visit_session(raw, order)
     value = _value(raw, exact=order.repairs)
-    if known is None or order.repairs or (key := shape(value)) is None:
+    if known is None or order.repairs or (key := known.shape(value)) is None:
         return _visit_value(value, raw, order)
     if (found := known.get(key)) is None:
         found = _visit_value(value, raw, order)
