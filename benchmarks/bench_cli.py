@@ -65,6 +65,7 @@ KINDS = {
     "long, 80 turns": lambda lots: conversation(lots, 80, 60),
     "short, one call": lambda lots: conversation(lots, 1, 7),
     "chats of 1 KB": chat,
+    "chats with own keys": lambda lots: {"messages": [{**one, "at": "12:00"} for one in chat(lots)["messages"]]},
 }
 
 
