@@ -46,6 +46,7 @@ docs-rules: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(PY) -m benchmarks.speed $(WRITE)
 	$(PY) benchmarks/bench_repair.py
+	$(PY) -m benchmarks.bench_shapes
 	$(PY) benchmarks/bench_litellm.py
 	$(PY) benchmarks/bench_usage.py
 	$(PY) -m benchmarks.bench_images

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from chatmend.changes import Change
 
 _HOLDERS = ("content", "tool_calls", "parts", "output")
+_PLAIN = frozenset({dict, str})
 
 
 class Shown:
@@ -25,11 +26,12 @@ class Shown:
 
     def __init__(self, messages: list[Any]) -> None:
         """Look at each message, and at what it holds in lists."""
-        shown = [_shown(message) for message in messages]
-        same = is_unchanged(shown, messages)
-        self._came = {} if same else {id(new): old for new, old in zip(shown, messages, strict=True) if new is not old}
-        self.messages: list[Any] = messages if same else shown
-        self._given = messages
+        self._given, self.messages = messages, messages
+        self._came: dict[int, Any] = {}
+        if not all(map(_is_plain, messages)):
+            shown = [_shown(message) for message in messages]
+            self._came = {id(new): old for new, old in zip(shown, messages, strict=True) if new is not old}
+            self.messages = shown if self._came else messages
 
     def back(self, messages: list[Any]) -> list[Any]:
         """The list with what came in the place of what shows it; the very list that came if nothing changed."""
@@ -50,6 +52,19 @@ class Shown:
             )
             for change in changes
         )
+
+
+def _is_plain(message: Any) -> bool:  # noqa: ANN401 - anything may stand in a transcript
+    """Whether one look tells that a message is a dict, and holds none but dicts and texts."""
+    if message.__class__ is not dict:
+        return False
+    for key in _HOLDERS:
+        held = message.get(key)
+        if held is None or held.__class__ is str:
+            continue
+        if held.__class__ is not list or not _PLAIN.issuperset(map(type, held)):
+            return False
+    return True
 
 
 def _shown(message: Any) -> Any:  # noqa: ANN401 - anything may stand in a transcript

@@ -10,8 +10,9 @@ from chatmend.dialects.image_scan import image_holders
 from chatmend.dialects.openai_scan import call_scanner
 from chatmend.dialects.part_scan import part_scanner
 from chatmend.dialects.roles import role_of
+from chatmend.dialects.thinking_scan import is_thinking
 from chatmend.dialects.traits import Traits, filled, kind_of, remember, with_system
-from chatmend.jsontext import is_sound, is_too_deep
+from chatmend.jsontext import is_sound, is_sound_value, is_too_deep
 from chatmend.transcript import Message, Opaque, Role, Text, ToolCall, ToolResult
 from chatmend.windows import Memory, Symptom
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 NAME = "anthropic_messages"
 _BLOCKS = frozenset({"text", "image", "document", "thinking", "redacted_thinking"})
+_MISPLACED = Symptom.PAIRING | Symptom.CALLS
+"""A call in a message that is not the model's."""
 """Blocks that stand in a message on their own, where a target has no list of its own."""
 TRAITS = Traits(
     system_beside=True, results_inside=True, object_arguments=True, types_by_role=True, image_shapes=("source",)
@@ -57,14 +60,18 @@ def read(native: Native) -> Message:
 
 def _role_of(native: dict[str, Any]) -> Role:
     """As the message spells it; but one that opens with a result, and calls nothing, is not the assistant's."""
-    role, content = role_of(native), native.get("content")
-    if role is not Role.ASSISTANT or not isinstance(content, list) or not _is_a(content[:1], "tool_result"):
+    role = role_of(native)
+    if role is not Role.ASSISTANT or not _opens_with_result(native):
         return role
-    return role if _is_a(content, "tool_use") else Role.USER
+    blocks = native["content"]
+    calls = any(isinstance(block, dict) and block.get("type") == "tool_use" for block in blocks)
+    return role if calls else Role.USER
 
 
-def _is_a(blocks: list[Any], kind: str) -> bool:
-    return any(isinstance(block, dict) and block.get("type") == kind for block in blocks)
+def _opens_with_result(native: dict[str, Any]) -> bool:
+    content = native.get("content")
+    first = content[0] if isinstance(content, list) and content else None
+    return isinstance(first, dict) and first.get("type") == "tool_result"
 
 
 def _read_block(native: Native) -> Part:
@@ -135,7 +142,7 @@ def scanner(limits: Limits) -> Scan:
         while at < len(natives):
             native = natives[at]
             role = native.get("role") if isinstance(native, dict) else None
-            if role == "assistant" and _role_of(native) is Role.USER:
+            if role == "assistant" and _opens_with_result(native) and _role_of(native) is Role.USER:
                 role = ""
             if role not in ("user", "assistant"):
                 mask |= Symptom.ROLE | Symptom.SYSTEM | Symptom.KEYS | Symptom.PAIRING
@@ -167,9 +174,15 @@ def scanner(limits: Limits) -> Scan:
     return scan
 
 
+def _scan_own(block: dict[str, Any]) -> int:
+    """The symptoms of a call or a result beside those of the exchange."""
+    mask = Symptom.MARKERS if "cache_control" in block else 0
+    return mask if is_sound_value(block) else mask | Symptom.SURROGATE
+
+
 def _message_scanner(limits: Limits) -> Any:  # noqa: ANN401 - a closure
     scan_parts, scan_calls = part_scanner(limits, limits.block_types or _BLOCKS), call_scanner(limits)
-    holders = image_holders(limits)
+    holders, takes_trailing = image_holders(limits), limits.trailing_thinking
 
     def scan_message(native: dict[str, Any], ids: list[str] | None, answered: list[str], *, late: bool) -> int:
         content = native.get("content")
@@ -190,11 +203,11 @@ def _message_scanner(limits: Limits) -> Any:  # noqa: ANN401 - a closure
                     "type": "function",
                     "function": {"name": block.get("name"), "arguments": "{}"},
                 }
-                mask |= scan_calls([call], ids if ids is not None else []) | (0 if ids is not None else Symptom.PAIRING)
+                mask |= scan_calls([call], ids if ids is not None else []) | (0 if ids is not None else _MISPLACED)
                 if block.get("input").__class__ is not dict or is_too_deep(block["input"]):
                     mask |= Symptom.ARGUMENTS
                 called = True
-                mask |= scan_parts([block]) & (Symptom.SURROGATE | Symptom.MARKERS)
+                mask |= _scan_own(block)
             elif kind == "tool_result":
                 call_id, inner = block.get("tool_use_id"), block.get("content")
                 if results_over or not late or call_id.__class__ is not str:
@@ -210,7 +223,7 @@ def _message_scanner(limits: Limits) -> Any:  # noqa: ANN401 - a closure
                     mask |= Symptom.CONTENT if "content" in block else 0
                 elif inner.__class__ is not str:
                     mask |= Symptom.UNREADABLE
-                mask |= scan_parts([block]) & (Symptom.SURROGATE | Symptom.MARKERS)
+                mask |= _scan_own(block)
             else:
                 results_over = True
                 rest.append(block)
@@ -221,6 +234,9 @@ def _message_scanner(limits: Limits) -> Any:  # noqa: ANN401 - a closure
             if beside & Symptom.MEDIA and str(native.get("role")) in holders:
                 beside ^= Symptom.MEDIA
             mask |= beside
+        if mask & Symptom.SIGNED:
+            odd = ids is None or mask & Symptom.KEYS  # said by somebody else, or perhaps by another provider's model
+            mask |= Symptom.THINKING if odd or (not takes_trailing and is_thinking(content[-1])) else 0
         return mask
 
     return scan_message

@@ -68,6 +68,16 @@ def is_thought_signature(value: object) -> bool:
     return isinstance(value, str) and len(value) >= _SHORTEST and not value.startswith(_FOREIGN) and is_base64(value)
 
 
+def signature_of(call: dict[str, object]) -> object:
+    """The thought signature of a call, wherever LiteLLM or Google's OpenAI endpoint put it."""
+    extra = call.get("extra_content")
+    google = extra.get("google") if isinstance(extra, dict) else None
+    if isinstance(google, dict) and "thought_signature" in google:
+        return google["thought_signature"]
+    fields = call.get("provider_specific_fields")
+    return fields.get("thought_signature") if isinstance(fields, dict) else None
+
+
 def _thinking(native: dict[str, object]) -> Thinking:
     found = (native[key] for key in SIGNATURES if native.get(key))
     signature = next((value for value in found if isinstance(value, str)), None)

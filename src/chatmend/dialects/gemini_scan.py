@@ -44,6 +44,7 @@ SHAPES = ("inline",)
 """How an image stands in a part: see ``pictures.Picture``."""
 _Named = tuple[object, object]
 """The id and the name of a call, or of a response."""
+_EXCHANGED = frozenset({"functionCall", "functionResponse"})
 _OBJECTS = frozenset(DATA.values()) - {"text"}
 
 
@@ -140,7 +141,11 @@ def _part_check(limits: Limits) -> Callable[[Any, str], str | None]:
     empty = limits.empty_parts
     is_clean_image = image_check(limits, SHAPES)
 
+    takes_text = (known is None or "text" in known) and (kinds is None or "text" in kinds)
+
     def is_clean(part: Any, role: str) -> str | None:  # noqa: ANN401 - anything may stand here
+        if takes_text and part.__class__ is dict and len(part) == 1 and (text := part.get("text")).__class__ is str:
+            return "text" if is_sound(text) and (empty or text.strip()) else None
         kind = kind_of(part)
         if kind is None or (known is not None and not known.issuperset(part)) or not (kinds is None or kind in kinds):
             return None
@@ -161,9 +166,9 @@ def _part_check(limits: Limits) -> Callable[[Any, str], str | None]:
                 isinstance(p, dict) and is_clean_image(p, "tool") for p in beside
             ):
                 return None
-        elif kind == "text" and len(part) == 1:
-            return kind if is_sound(part["text"]) and (empty or part["text"].strip()) else None
-        return kind if is_clean_image(part, _ROLES[role]) and is_sound_value(part) else None
+        if kind not in _EXCHANGED and not is_clean_image(part, _ROLES[role]):
+            return None
+        return kind if is_sound_value(part) else None
 
     return is_clean
 

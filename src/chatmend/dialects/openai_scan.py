@@ -9,9 +9,11 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from chatmend.dialects.content import is_thought_signature, signature_of
 from chatmend.dialects.image_scan import image_holders
 from chatmend.dialects.part_scan import part_scanner
 from chatmend.dialects.roles import role_of
+from chatmend.dialects.thinking_scan import is_thinking, thinking_check
 from chatmend.jsontext import is_object, is_sound, is_sound_json, is_sound_value
 from chatmend.windows import Memory, Symptom
 
@@ -29,7 +31,9 @@ _PLAIN = {
 }
 _KNOWN_NAMES = 1_000
 """How many legal names are known again without a look; a server's tools are few."""
-_THINKING = frozenset({"thinking_blocks", "reasoning_content"})
+_TOLD_APART = frozenset({"function_call", "parts", "tool_calls", "tool_call_id"})
+"""Keys by which rules tell what a message is."""
+_ODD_KEY = Symptom.KEYS | Symptom.SURROGATE | Symptom.LEGACY
 
 
 def call_scanner(limits: Limits) -> Callable[[list[Any], list[str]], int]:
@@ -40,7 +44,6 @@ def call_scanner(limits: Limits) -> Callable[[list[Any], list[str]], int]:
     names: set[str] = set()
     arguments, signatures = limits.arguments, limits.thought_signatures
     single, tools = limits.single_call, limits.tools_taken
-    wanted = Symptom.THINKING if "required" in (signatures, limits.reasoning_content) else 0
 
     def scan_call(call: Any, ids: list[str]) -> int:  # noqa: ANN401 - anything may stand here
         try:
@@ -68,8 +71,10 @@ def call_scanner(limits: Limits) -> Callable[[list[Any], list[str]], int]:
                 mask |= 0 if is_sound_json(text) else Symptom.SURROGATE
             if arguments in ("json", "object") and not is_object(text):
                 mask |= Symptom.ARGUMENTS
-        if len(call) > 3 and (signatures != "any" or not is_sound_value(call)):  # noqa: PLR2004 - id, type, function
-            mask |= Symptom.THINKING | Symptom.SURROGATE
+        if len(call) > 3:  # noqa: PLR2004 - id, type, function
+            mask |= 0 if is_sound_value(call) else Symptom.SURROGATE
+            if signatures != "any" and (proof := signature_of(call)) is not None and not is_thought_signature(proof):
+                mask |= Symptom.THINKING
         if call.get("type") != "function":
             mask |= Symptom.CALLS
         return mask
@@ -80,15 +85,59 @@ def call_scanner(limits: Limits) -> Callable[[list[Any], list[str]], int]:
             mask |= scan_call(call, ids)
         if not tools or (single and len(calls) > 1):
             mask |= Symptom.CALLS
-        return mask | wanted
+        return mask
 
     return scan_calls
+
+
+def key_scanner(limits: Limits) -> Callable[[dict[str, Any], str], int]:
+    """A function that looks at the keys of a message that are not those of every message of its role."""
+    asked = _TOLD_APART | limits.refused_keys | {limits.prefill_key or ""}
+    known, is_clean_thinking, takes_trailing = limits.known_keys, thinking_check(limits), limits.trailing_thinking
+    named = re.compile(limits.tool_name_pattern).fullmatch if limits.tool_name_pattern else None
+    spelled = re.compile(limits.message_name_pattern).fullmatch if limits.message_name_pattern else None
+
+    def is_taken_name(name: Any, role: str) -> bool:  # noqa: ANN401 - anything may stand here
+        if limits.message_name is not None and role not in limits.message_name:
+            return False
+        fits = named if role == "tool" else spelled
+        return name.__class__ is str and (fits is None or bool(fits(name)))
+
+    def scan_blocks(native: dict[str, Any], role: str) -> int:
+        blocks = native["thinking_blocks"]
+        if blocks is None or role != "assistant":
+            return 0
+        if blocks.__class__ is not list or not all(map(is_clean_thinking, blocks)):
+            return Symptom.THINKING | Symptom.SIGNED
+        silent = not takes_trailing and not native.get("content") and not native.get("tool_calls")
+        return Symptom.SIGNED | Symptom.THINKING if silent else Symptom.SIGNED
+
+    def scan_keys(native: dict[str, Any], role: str) -> int:
+        mask, plain = 0, _PLAIN[role]
+        for key, value in native.items():
+            if key in plain:
+                continue
+            if key.__class__ is not str or key[:1] == "_" or key in asked or (known is not None and key not in known):
+                mask |= _ODD_KEY
+                mask |= 0 if key in _TOLD_APART else Symptom.THINKING | Symptom.SIGNED
+            elif key == "thinking_blocks":
+                mask |= scan_blocks(native, role)
+            elif key == "name":
+                mask |= 0 if is_taken_name(value, role) else _ODD_KEY
+            elif "cache" in key:
+                mask |= Symptom.MARKERS
+            if not is_sound_value(value) or (key.__class__ is str and not is_sound(key)):
+                mask |= Symptom.SURROGATE
+        return mask
+
+    return scan_keys
 
 
 @lru_cache(maxsize=64)
 def scanner(limits: Limits) -> Scan:
     """A scan for windows under these limits. It keeps nothing of what it sees but names of tools that are legal."""
     scan_calls, scan_parts = call_scanner(limits), part_scanner(limits, limits.part_types)
+    scan_keys, takes_trailing = key_scanner(limits), limits.trailing_thinking
     roles, holders = limits.roles, image_holders(limits)
     spelled = frozenset(_PLAIN) if roles is None else frozenset(_PLAIN) & roles
     system_anywhere, leading_system = limits.system == "anywhere", limits.system != "never"
@@ -96,6 +145,19 @@ def scanner(limits: Limits) -> Scan:
     unique = limits.unique_call_ids
     pairing, ordered = limits.pairing, limits.results_in_order
     nulls = limits.null_content is not None and "assistant+calls" in limits.null_content
+
+    plain_content = limits.text_content
+    thinks, signs = limits.reasoning_content == "required", limits.thought_signatures == "required"
+
+    def ends_with_thinking(native: dict[str, Any], content: list[Any]) -> bool:
+        return not takes_trailing and not native.get("tool_calls") and is_thinking(content[-1])
+
+    def lacks_thought(native: dict[str, Any], calls: list[Any]) -> bool:
+        """Whether what the model wrote before it called is not there, or not the proof of it."""
+        thought = native.get("reasoning_content")
+        if thinks and not (thought.__class__ is str and thought):
+            return True
+        return signs and not (calls[0].__class__ is dict and is_thought_signature(signature_of(calls[0])))
 
     def scan_message(native: dict[str, Any], role: str) -> int:
         mask = 0
@@ -106,21 +168,17 @@ def scanner(limits: Limits) -> Scan:
             if (not content or content.isspace()) and not native.get("tool_calls"):
                 mask |= Symptom.EMPTY
         elif content.__class__ is list:
-            mask |= scan_parts(content) | Symptom.CONTENT
+            mask |= scan_parts(content) | (Symptom.CONTENT if role in plain_content else 0)
             if mask & Symptom.MEDIA and role in holders:
                 mask ^= Symptom.MEDIA
+            if mask & Symptom.SIGNED and (role != "assistant" or ends_with_thinking(native, content)):
+                mask |= Symptom.THINKING
         elif content is None:
             if nulls or role != "assistant" or not native.get("tool_calls"):
                 mask |= Symptom.EMPTY | Symptom.CONTENT
         else:
             mask |= Symptom.UNREADABLE | Symptom.CONTENT | Symptom.EMPTY
-        if not _PLAIN[role].issuperset(native):
-            mask |= Symptom.KEYS | Symptom.SURROGATE | Symptom.LEGACY
-            if not _THINKING.isdisjoint(native):
-                mask |= Symptom.THINKING
-            if any("cache" in key for key in native if isinstance(key, str)):
-                mask |= Symptom.MARKERS
-        return mask
+        return mask if _PLAIN[role].issuperset(native) else mask | scan_keys(native, role)
 
     def scan(natives: Sequence[Any], start: int, memory: Memory) -> tuple[int, int, list[str]]:
         mask, ids, open_ids, last = 0, list[str](), list[str](), "" if start == 0 else "assistant"
@@ -151,6 +209,8 @@ def scanner(limits: Limits) -> Scan:
                     if calls.__class__ is list:
                         before = len(ids)
                         mask |= scan_calls(calls, ids)
+                        if (thinks or signs) and lacks_thought(native, calls):
+                            mask |= Symptom.THINKING
                         open_ids += ids[before:]
                     else:
                         mask |= Symptom.CALLS
@@ -167,7 +227,8 @@ def scanner(limits: Limits) -> Scan:
                         open_ids.remove(call_id)
                         mask |= Symptom.PAIRING if ordered else 0
                     else:
-                        mask |= Symptom.PAIRING
+                        sound = call_id.__class__ is str and call_id.isascii()  # an id that a call has was looked at
+                        mask |= Symptom.PAIRING if sound else Symptom.PAIRING | Symptom.SURROGATE
                 elif open_ids:
                     mask |= Symptom.PAIRING
                 if role == "user":

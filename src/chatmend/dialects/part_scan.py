@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from chatmend.dialects.image_scan import image_scanner
 from chatmend.dialects.pictures import is_held
+from chatmend.dialects.thinking_scan import KINDS, thinking_check
 from chatmend.jsontext import is_sound, is_sound_value
 from chatmend.windows import Symptom
 
@@ -20,7 +21,7 @@ _TEXTS = frozenset({"text", "input_text", "output_text"})
 
 def part_scanner(limits: Limits, known: frozenset[str] | None) -> Callable[[list[Any]], int]:
     """A function that looks at a content list and returns its symptoms; ``known`` are the types not worth a look."""
-    scan_image = image_scanner(limits)
+    scan_image, is_clean_thinking = image_scanner(limits), thinking_check(limits)
 
     def scan_parts(parts: list[Any]) -> int:
         mask = 0 if parts else Symptom.EMPTY
@@ -42,8 +43,8 @@ def part_scanner(limits: Limits, known: frozenset[str] | None) -> Callable[[list
                 continue
             mask |= scan_image(part)
             mask |= Symptom.MARKERS if "cache_control" in part else 0
-            if kind in ("thinking", "redacted_thinking", "reasoning"):
-                mask |= Symptom.THINKING
+            if kind.__class__ is str and kind in KINDS:
+                mask |= Symptom.SIGNED if is_clean_thinking(part) else Symptom.SIGNED | Symptom.THINKING
             if (
                 not isinstance(kind, str)
                 or kind in _TEXTS

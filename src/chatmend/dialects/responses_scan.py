@@ -32,7 +32,7 @@ SHAPES = ("input",)
 _MESSAGE = frozenset({"role", "content", "type", "id", "status", "phase"})
 _CALL = frozenset({"type", "call_id", "name", "arguments", "id", "status"})
 _OUTPUT = frozenset({"type", "call_id", "output", "id", "status"})
-_ROLES = frozenset({"user", "system", "developer"})
+_REASONING = frozenset({"type", "id", "summary", "content", "encrypted_content", "status"})
 
 
 def items_scanner(limits: Limits, read: Read) -> Scan:
@@ -56,9 +56,9 @@ def items_scanner(limits: Limits, read: Read) -> Scan:
                 if kind == "function_call" and is_clean_call(native):
                     ids.append(call_id := native["call_id"])
                     waiting[call_id] = waiting.get(call_id, 0) + 1
-                elif kind == "message" and is_clean_message(native):
-                    dirty = dirty or (calls_last and bool(ids))
-                else:
+                elif calls_last and ids:
+                    dirty = True
+                elif kind != "message" or not is_clean_message(native):
                     dirty = dirty or kind != "reasoning" or not _is_clean_reasoning(native, limits)
             elif kind == "function_call_output":
                 followed, call_id = True, native.get("call_id")
@@ -183,18 +183,15 @@ def _call_check(limits: Limits) -> Callable[[dict[str, Any]], bool]:
 def _is_clean_reasoning(native: dict[str, Any], limits: Limits) -> bool:
     if not limits.empty_reasoning and not native.get("summary") and not native.get("encrypted_content"):
         return False
-    keys = ("type", "id", "summary", "content", "encrypted_content", "status")
-    if (
-        any(key not in keys for key in native)
-        or native.get("status", "") is None
-        or not isinstance(native.get("summary"), list)
-    ):
+    if not _REASONING.issuperset(native) or native.get("status", "") is None:
+        return False
+    if not isinstance(native.get("summary"), list):
         return False
     return is_sound_value(native)
 
 
 def _are_clean_ids(natives: Sequence[Any], ids: list[object], memory: Memory) -> bool:
-    if not all(is_legal_id(native) for native in natives):
+    if not all(map(is_legal_id, natives)):
         return False
     return len(set(ids)) == len(ids) and memory.item_ids.isdisjoint(ids)
 

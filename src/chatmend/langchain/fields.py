@@ -77,8 +77,13 @@ def _show_answer(shown: dict[str, Any], message: AIMessage, number: Callable[[ob
         shown["function_call"] = legacy
     if "prefix" in message.additional_kwargs:
         shown["prefix"] = message.additional_kwargs["prefix"]
-    if provider := message.response_metadata.get("model_provider"):
+    if provider := _origin(message):
         shown[PROVENANCE] = {"provider": provider}
+
+
+def _origin(message: AIMessage) -> object:
+    """The provider that wrote a message, where LangChain says it."""
+    return message.response_metadata.get("model_provider")
 
 
 def _open(call: Call) -> dict[str, Any]:
@@ -97,7 +102,7 @@ def sketcher(limits: Limits, *, chat_messages: bool) -> Callable[[Any], Any]:
     """A function that shows a message to the scan. ``chat_messages``: the partner can send a ``ChatMessage``."""
     named = re.compile(limits.tool_name_pattern).fullmatch if limits.tool_name_pattern else None
     names_matter = limits.message_name is not None or limits.message_name_pattern is not None
-    signed = limits.thought_signatures != "any"
+    signed, owners = limits.thought_signatures != "any", limits.signature_owners
 
     def sketch(message: Any) -> Any:
         if not isinstance(message, BaseMessage):
@@ -112,6 +117,8 @@ def sketcher(limits: Limits, *, chat_messages: bool) -> Callable[[Any], Any]:
             shown["tool_call_id"] = getattr(message, "tool_call_id", None)
         elif role == "assistant" and isinstance(message, AIMessage):
             _sketch_answer(shown, message, signed=signed)
+            if owners and message.content.__class__ is list and (origin := _origin(message)) not in {*owners, None}:
+                shown[PROVENANCE] = {"provider": origin}
         return shown
 
     return sketch

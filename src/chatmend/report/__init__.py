@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from chatmend.report.lines import is_left, line
 from chatmend.report.machine import VERSION, to_json
-from chatmend.report.notebook import html
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -35,6 +34,8 @@ class Reported:
 
     def _repr_html_(self) -> str:
         """The account for notebooks: a table with before and after side by side, all content escaped."""
+        from chatmend.report.notebook import html  # noqa: PLC0415 - `import chatmend` stays fast
+
         return html(self.changes, summary(self.changes))
 
 

@@ -24,15 +24,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
+from chatmend.dialects.thinking_scan import can_be_proof
 from chatmend.rules.rule import Context, Rule
 from chatmend.transcript import Message, Part, Thinking
 from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-_FOREIGN_SHAPES = ("gAAAA", "rs_", "msg_", "{")
-"""How other providers' proofs begin: OpenAI's encrypted reasoning and item ids, JSON."""
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -51,9 +49,7 @@ def _is_refused(part: Part, message: Message, context: Context) -> bool:
         return False
     if context.limits.thinking == "refused" or not message.is_assistant:
         return True
-    if not part.signature or not part.signature.strip() or part.signature.startswith(_FOREIGN_SHAPES):
-        return True
-    return _is_foreign(message, context)
+    return not can_be_proof(part.signature) or _is_foreign(message, context)
 
 
 def _is_foreign(message: Message, context: Context) -> bool:

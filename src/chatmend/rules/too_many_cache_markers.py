@@ -58,10 +58,13 @@ def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
 
 def markers(value: object) -> int:
     """Cache markers in a list of blocks, and in what its tool results hold."""
-    if not isinstance(value, list):
-        return 0
-    blocks = [block for block in value if isinstance(block, dict)]
-    return sum((block.get("cache_control") is not None) + markers(block.get("content")) for block in blocks)
+    count = 0
+    for block in value if isinstance(value, list) else ():
+        if isinstance(block, dict):
+            count += block.get("cache_control") is not None
+            if (inside := block.get("content")).__class__ is list:
+                count += markers(inside)
+    return count
 
 
 def _may_hold(native: object) -> bool:

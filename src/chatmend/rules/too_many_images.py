@@ -27,14 +27,13 @@ from chatmend.rules.rule import Context, Request, RequestRule
 from chatmend.transcript import Text, Thinking
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from chatmend.dialects.pictures import Picture
     from chatmend.transcript import Media
 
 CODE, NAME = "IMG012", "too-many-images"
 _KEPT = 0.75
 """What is left of a limit when it was passed."""
+_WORDY = frozenset({"thinking", "redacted_thinking", "tool_use"})
 _INSIDE = {"tool_result": "content", "functionResponse": "parts", "function_response": "parts"}
 """Where a tool result that is a part has its own parts: by its type, or by the key that holds it."""
 
@@ -73,11 +72,12 @@ def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
     if limits.max_images is None and limits.max_request_bytes is None:
         return request, []
     keys = context.dialect.TRAITS.content_keys
-    shown: list[Any] = [_shown(native, context) for native in messages]
-    listed = [at for at, m in enumerate(shown) if m.__class__ is dict and m.get(keys[0]).__class__ is not str]
-    found = {at: images for at in listed if (images := list(_pictures(shown[at], keys)))}
+    key = keys[0]
+    listed = [at for at, m in enumerate(messages) if m.__class__ is not dict or m.get(key).__class__ is not str]
+    found = {at: images for at in listed if (images := _pictures(_shown(messages[at], context), keys))}
     if not found:
         return request, []
+    shown: list[Any] = [_shown(native, context) for native in messages]
     tally = _Tally(limits.max_images, limits.max_request_bytes)
     tally.size = _weight(request.system) + _weight(request.tools)
     for at, native in enumerate(shown):
@@ -99,20 +99,32 @@ def _shown(native: object, context: Context) -> object:
     return {"content": content, "tool_calls": getattr(native, "tool_calls", None)}
 
 
-def _pictures(holder: Any, keys: tuple[str, ...]) -> Iterator[Picture]:  # noqa: ANN401 - anything may stand here
+def _pictures(holder: Any, keys: tuple[str, ...]) -> list[Picture]:  # noqa: ANN401 - anything may stand here
     """The images in a message, or in a tool result, in order."""
-    if not isinstance(holder, dict):
-        return
-    for key in keys:
+    found: list[Picture] = []
+    for key in keys if isinstance(holder, dict) else ():
         parts = holder.get(key)
         for part in parts if isinstance(parts, list) else (parts,):
-            if not isinstance(part, dict) or isinstance(part.get("text"), str):
+            if not isinstance(part, dict) or _is_wordy(part):
                 continue
             if (image := picture(part)) is not None:
-                yield image
+                found.append(image)
                 continue
             for name, inside in _INSIDE.items():
-                yield from _pictures(part if part.get("type") == name else part.get(name), (inside,))
+                held = part if part.get("type") == name else part.get(name)
+                if held is not None:
+                    found += _pictures(held, (inside,))
+    return found
+
+
+def _is_wordy(part: dict[str, Any]) -> bool:
+    """Whether one look tells that a part is no image and holds none, as it does of nearly all."""
+    if part.get("text").__class__ is str or "functionCall" in part:
+        return True
+    kind = part.get("type")
+    if kind == "tool_result":
+        return part.get("content").__class__ is str
+    return kind.__class__ is str and kind in _WORDY
 
 
 def _weight(value: object) -> int:

@@ -4,7 +4,8 @@ Why: ``messages.27: The final block in an assistant message cannot be `thinking`
 a token limit, or a framework stored only the reasoning.
 
 Repair: ``[continued]`` behind the thinking, which stays as it was signed. A turn of several messages is looked at as a
-whole: thinking that is followed by a text or a call in the next message of the same turn is fine.
+whole: thinking that is followed by a text or a call in the next message of the same turn is fine. Where a synthetic
+message will stand between its messages (``turns="insert"``), each of them is a turn.
 
 Before (anthropic/claude-sonnet-4-5):
     [{"role": "user", "content": "go"},
@@ -34,15 +35,16 @@ if TYPE_CHECKING:
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """The end of the window's assistant turn."""
+    """The end of the window's assistant turn; of each message, where they will be turns of their own."""
     if context.limits.trailing_thinking or not window.run:
         return
-    at = window.run - 1
-    last = window.messages[at]
-    spoken = [part for part in last.parts if place_of(part) != "reasoning_content"]
-    if spoken and isinstance(spoken[-1], Thinking):
-        becomes = replace(last, parts=(*last.parts, Text(CONTINUED)))
-        yield Fix(at, at + 1, (becomes,), "the turn ends with thinking", Effect.ADDS)
+    split = context.limits.alternation and context.policy.turns == "insert"
+    for at in range(window.run) if split else (window.run - 1,):
+        message = window.messages[at]
+        spoken = [part for part in message.parts if place_of(part) != "reasoning_content"]
+        if spoken and isinstance(spoken[-1], Thinking):
+            becomes = replace(message, parts=(*message.parts, Text(CONTINUED)))
+            yield Fix(at, at + 1, (becomes,), "the turn ends with thinking", Effect.ADDS)
 
 
 RULE = Rule("THINK004", "trailing-thinking", Symptom.THINKING, find)
