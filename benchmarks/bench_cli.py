@@ -51,11 +51,21 @@ def conversation(lots: random.Random, turns: int, words: int, missed: float = 0)
     return [*messages, {"role": "user", "content": text(lots, words)}]
 
 
+def chat(lots: random.Random) -> dict[str, Any]:
+    """A short chat without tools, about 1 KB, as fine-tuning data is stored."""
+    said = [{"role": "system", "content": text(lots, 12)}]
+    for _ in range(lots.choice((1, 2, 3))):
+        said += [{"role": "user", "content": text(lots, 18)}, {"role": "assistant", "content": text(lots, 36)}]
+    return {"messages": said}
+
+
 KINDS = {
     "agents, 12 turns": lambda lots: conversation(lots, 12, 40),
     "agents, some broken": lambda lots: conversation(lots, 12, 40, MISSED / 12),
     "long, 80 turns": lambda lots: conversation(lots, 80, 60),
-    "chats, 2 turns": lambda lots: conversation(lots, 2, 12),
+    "short, one call": lambda lots: conversation(lots, 1, 7),
+    "chats of 1 KB": chat,
+    "chats with own keys": lambda lots: {"messages": [{**one, "at": "12:00"} for one in chat(lots)["messages"]]},
 }
 
 
@@ -97,9 +107,15 @@ def memory(session: int) -> int:
     return held
 
 
+def against(took: tuple[float, float, int], read: tuple[float, float, int]) -> str:
+    """What a command took, as multiples of reading."""
+    return f"{took[1] / read[1]:5.2f} x ({took[0] / read[0]:5.2f} x), {took[2] >> 20:4} MB"
+
+
 def main(megabytes: int) -> None:
     """Print a table."""
-    print(f"{megabytes} MB of each kind; CPU as a multiple of reading with json.loads, one process | all processors")
+    print(f"{megabytes} MB of each kind; the clock (the CPU) as a multiple of reading it with json.loads, and memory")
+    print(f"{'':<52}{'one process':<28} | {os.cpu_count()} processors")
     with tempfile.TemporaryDirectory() as folder:
         for kind, make in KINDS.items():
             path = Path(folder) / "many.jsonl"
@@ -109,11 +125,7 @@ def main(megabytes: int) -> None:
                 check = [sys.executable, "-m", "chatmend", "check", str(path), "--quiet", "--target", target]
                 read, one = run([sys.executable, "-c", READ, str(path)]), run([*check, "--jobs", "1"])
                 many = run(check)
-                print(
-                    f"{kind:<22}{target:<30}{one[0] / read[0]:5.2f} x, {one[2] >> 20:4} MB | "
-                    f"{many[0] / read[0]:5.2f} x, by the clock {many[1] / read[1]:5.2f} x, {many[2] >> 20:4} MB",
-                    flush=True,
-                )
+                print(f"{kind:<22}{target:<30}{against(one, read)} | {against(many, read)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from typer.testing import CliRunner
 
-from chatmend.cli import app, conversation, sources, walk
+from chatmend.cli import app, conversation, crew, sources, walk
 from chatmend.cli.conversation import Order
 from chatmend.cli.sources import Source, discover
 from chatmend.targets import resolve
@@ -183,18 +183,18 @@ def test_a_big_file_is_read_by_several_processes_with_the_same_result(
     values = [ORPHAN if number % 7 == 0 else SOUND for number in range(30_000)]
     values[12_345] = "oops"
     file = stored(tmp_path / "big.jsonl", *values)
-    order = Order(resolve("openai/gpt-4o"), repairs=True)
+    order = Order(resolve("openai/gpt-4o"), repairs=True, jobs=2)
     source = Source(file, file, found=False, size=file.stat().st_size)
 
-    def seen() -> list[object]:
-        with file.open("rb") as lines:
-            return [(block, one) for block, one in walk.walk(source, lines, order)]
+    def seen() -> list[Any]:
+        with file.open("rb") as lines, crew.crew([source], order) as pool:
+            assert (pool is not None) == (crew.MUCH == 1)
+            return list(walk.walk(source, lines, order, pool))
 
     monkeypatch.setattr(sources, "_BLOCK", 1 << 16)
     alone = seen()
     assert len(alone) > 20
-    monkeypatch.setattr(walk, "_BIG", 1)
-    monkeypatch.setattr(walk.os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
+    monkeypatch.setattr(crew, "MUCH", 1)
     assert seen() == alone
     assert sum(len(one.visits) for _, one in alone) == 4286
     assert sum(len(one.faults) for _, one in alone) == 1
@@ -232,3 +232,49 @@ def test_a_fault_of_our_own_is_named_without_content_and_the_others_go_on(
 def test_what_is_no_regular_file_is_named() -> None:
     done = run("check", "/dev/null")
     assert (done.exit_code, done.stderr.count("not a regular file")) == (2, 1)
+
+
+def test_a_file_that_is_named_twice_is_one(tmp_path: Path) -> None:
+    file = stored(tmp_path / "in" / "a.json", ORPHAN)
+    stored(tmp_path / "in" / "b.json", SOUND)
+    done = run("check", file, tmp_path / "in", file)
+    assert done.stdout.count(f"{file}\n") == 1
+    assert "1 finding in 1 of 2 conversations" in done.stdout
+
+
+@pytest.mark.parametrize("words", [["check", ""], ["repair", "", "--write"], ["repair", "a.json", "--out", ""]])
+def test_an_empty_name_is_not_taken_for_this_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = stored(tmp_path / "a.json", ORPHAN).read_bytes()
+    done = run(*words)
+    assert done.exit_code == 2
+    assert "an empty name; '.' is this directory" in done.stderr
+    assert (tmp_path / "a.json").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("target", "told"),
+    [
+        ("", "For example --target anthropic/claude-sonnet-4-5 ('chatmend rules --targets' lists the providers)"),
+        ("/claude-sonnet-4-5", "no provider stands before the '/' of '/claude-sonnet-4-5'"),
+        ("x" * 100_000, "no table for 'xxxxxxxx"),
+        ("xanthropic/" + "x" * 100_000, "no table for 'xanthropic'; did you mean 'anthropic'?"),
+        ("x" * 100_000 + "/model", "no table for 'xxxxxxxx"),
+    ],
+)
+def test_a_target_that_means_nothing_is_told_in_short(tmp_path: Path, target: str, told: str) -> None:
+    file = stored(tmp_path / "a.json", SOUND)
+    done = CliRunner().invoke(app, ["check", str(file), "--target", target])
+    assert told in done.stderr
+    assert len(done.stderr) < 400
+    missing = CliRunner().invoke(app, ["check", str(file)])
+    assert (missing.exit_code, missing.stderr.startswith("where will it be sent? For example --target")) == (2, True)
+
+
+def test_a_place_that_cannot_be_meant_is_told_with_the_next_step(tmp_path: Path) -> None:
+    file = stored(tmp_path / "a.json", SOUND)
+    assert "--out names a directory, and" in run("repair", file, "--out", file).stderr
+    assert "standard input is not read; put it into a file and name that" in run("check", "-").stderr
+    assert run("check", "-").exit_code == 2

@@ -7,13 +7,14 @@ import os
 import random
 import signal
 import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from typer.testing import CliRunner
 
-from chatmend.cli import app
+from chatmend.cli import app, leftovers
 from chatmend.cli import rewrite as rewriting
 
 if TYPE_CHECKING:
@@ -293,3 +294,71 @@ def test_a_kill_at_any_step_leaves_each_file_old_or_new_and_whole(tmp_path: Path
         assert all(now[name] in (old[name], new[name]) for name in old)
         seen.add(tuple(now[name] == new[name] for name in old))
     assert len(seen) == 4, "the kills came before, between and after the three files"
+
+
+def left_behind(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if path.name.startswith(".chatmend-"))
+
+
+needs_locks = pytest.mark.skipif(not leftovers.LOCKS, reason="this system has no file locks that tell a leftover")
+
+
+@needs_locks
+@pytest.mark.parametrize("named", ["file", "directory"])
+def test_what_a_killed_run_left_is_removed_by_the_next_one_and_nothing_else_is(tmp_path: Path, named: str) -> None:
+    file = stored(tmp_path / "chat.json", SOUND)
+    others = [".chatmend-abcdefgh.tmp.bak", ".chatmend-ABC.tmp", ".chatmend-notes.md", ".env"]
+    for name in (".chatmend-abcdefgh.tmp", *others):
+        stored(tmp_path / name, ORPHAN)
+    (tmp_path / ".chatmend-linklink.tmp").symlink_to(file)
+    done = run("repair", file if named == "file" else tmp_path, "--write")
+    assert done.exit_code == 0
+    assert done.stdout.endswith("0 files written; 1 temporary file of a run that was killed removed\n")
+    assert {path.name for path in tmp_path.iterdir()} == {"chat.json", ".chatmend-linklink.tmp", *others}
+
+
+@needs_locks
+def test_the_temporary_file_of_a_run_that_lives_stays(tmp_path: Path) -> None:
+    file = stored(tmp_path / "chat.json", SOUND)
+    with file.open("rb") as old, rewriting.rewriting(old, file, in_place=True) as new:
+        new.put(b"[]")
+        (name,) = left_behind(tmp_path)
+        done = run("repair", tmp_path, "--write")
+        assert "removed" not in done.stdout
+        assert left_behind(tmp_path) == [name]
+        assert new.finish()
+    assert file.read_bytes() == b"[]"
+    assert left_behind(tmp_path) == []
+
+
+@needs_locks
+def test_leftovers_where_repaired_files_are_put_are_removed_and_checking_removes_none(tmp_path: Path) -> None:
+    stored(tmp_path / "in" / "chat.json", SOUND)
+    for folder in ("in", "out"):
+        stored(tmp_path / folder / ".chatmend-abcdefgh.tmp", ORPHAN)
+    assert "nothing found in 1 conversation\n" in run("check", tmp_path / "in").stdout
+    run("repair", tmp_path / "in", "--out", tmp_path / "out")
+    assert left_behind(tmp_path / "out") == []
+    assert left_behind(tmp_path / "in") == [".chatmend-abcdefgh.tmp"]
+
+
+@needs_locks
+def test_a_temporary_file_that_was_taken_for_a_leftover_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+    make: Any = tempfile.NamedTemporaryFile
+
+    def make_and_lose_the_first(**options: object) -> Any:
+        new = make(**options)
+        made.append(new.name)
+        if len(made) == 1:
+            assert leftovers.clear([tmp_path]) == 1
+        return new
+
+    monkeypatch.setattr(tempfile, "NamedTemporaryFile", make_and_lose_the_first)
+    file = stored(tmp_path / "chat.json", ORPHAN)
+    assert run("repair", file, "--write").exit_code == 0
+    assert roles(file) == MENDED_ROLES
+    assert len(made) == 2
+    assert list(tmp_path.iterdir()) == [file]

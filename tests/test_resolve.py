@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chatmend import TargetError, resolve
+from chatmend import Effect, Policy, PolicyError, TargetError, repair, resolve
 
 SAME = (
     ("claude-sonnet-4-5", "anthropic/claude-sonnet-4-5"),
@@ -48,3 +48,33 @@ def test_a_misspelt_provider_is_an_error_with_the_nearest_name() -> None:
 def test_what_is_no_name_is_an_error_that_shows_one(name: object) -> None:
     with pytest.raises(TargetError, match="anthropic/claude-sonnet-4-5"):
         resolve(name)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", [" claude-sonnet-4-5", "claude-sonnet-4-5\n", "\t anthropic/claude-sonnet-4-5 "])
+def test_white_space_around_a_name_does_not_count(name: str) -> None:
+    assert resolve(name) is resolve(name.strip())
+    assert resolve(name).provider == "anthropic"
+
+
+@pytest.mark.parametrize("name", ["x" * 100_000, " " * 100_000, [{"content": "a secret"}] * 9, {}])
+def test_of_what_is_no_name_little_is_quoted(name: object) -> None:
+    with pytest.raises(TargetError) as caught:
+        resolve(name)  # type: ignore[arg-type]
+    assert len(str(caught.value)) < 300
+    assert "secret" not in str(caught.value)
+
+
+def test_what_is_no_target_and_no_policy_is_an_error_that_names_the_next_step() -> None:
+    messages = [{"role": "user", "content": "hi"}]
+    for target in (5, None, ["anthropic"], {"model": "gpt-4o"}):
+        with pytest.raises(TargetError, match="a target is a name such as 'anthropic/claude-sonnet-4-5', not"):
+            repair(messages, target)  # type: ignore[arg-type]
+    with pytest.raises(PolicyError, match=r"takes a chatmend\.Policy, such as Policy\.offline\(\), not str"):
+        repair(messages, "anthropic", policy="offline")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("allow", ["drops", "DROPS", 7, None, ["drops"]])
+def test_an_effect_that_does_not_exist_is_an_error_that_names_those_that_do(allow: object) -> None:
+    with pytest.raises(PolicyError, match=r"choose one of Effect\.RESHAPES, .*Effect\.DROPS"):
+        Policy(allow=allow)  # type: ignore[arg-type]
+    assert Policy(allow=Effect.ADDS).allow is Effect.ADDS

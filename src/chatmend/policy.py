@@ -61,6 +61,10 @@ class Policy:
             if getattr(self, field) not in choices:
                 message = f"{field}={getattr(self, field)!r}: choose one of {', '.join(map(repr, choices))}"
                 raise PolicyError(message)
+        if self.allow not in tuple(Effect):
+            known = ", ".join(f"Effect.{effect.name}" for effect in Effect)
+            message = f"allow={self.allow!r}: choose one of {known} (from chatmend import Effect)"
+            raise PolicyError(message)
 
     @classmethod
     def strict_alternation(cls) -> Policy:

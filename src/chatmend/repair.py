@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from chatmend.changes import Change, Effect
 from chatmend.dialects import DIALECTS, Dialect, Traits, recognise, recognise_body
 from chatmend.engine import Run
-from chatmend.errors import ReplayError, TranscriptError
+from chatmend.errors import PolicyError, ReplayError, TranscriptError
 from chatmend.jsontext import is_same
 from chatmend.objects import Shown
 from chatmend.placeholders import CONTINUED, is_placeholder
@@ -80,12 +80,13 @@ def repair(  # noqa: PLR0913 - what stands beside the messages counts
     Raises:
         TranscriptError: ``messages`` is no list, or no ``dialect`` has that name.
         TargetError: no table describes ``target``.
+        PolicyError: ``policy`` is none.
     """
     if not _is_list(messages):
         text = f"messages must be a list, not {type(messages).__name__}; a request body goes to repair_request"
         raise TranscriptError(text)
-    chosen = policy or _DEFAULT
-    place = resolve(target) if isinstance(target, str) else target
+    chosen = _chosen(policy)
+    place = target if isinstance(target, Target) else resolve(target)
     if isinstance(dialect, str) and dialect not in DIALECTS:
         text = f"no dialect {dialect!r}; take one of {', '.join(DIALECTS)}"
         raise TranscriptError(text)
@@ -101,6 +102,20 @@ def repair(  # noqa: PLR0913 - what stands beside the messages counts
 
 def _is_list(messages: object) -> bool:
     return isinstance(messages, list)
+
+
+def _chosen(policy: object) -> Policy:
+    """The policy that was given, or the default.
+
+    Raises:
+        PolicyError: something else was given.
+    """
+    if isinstance(policy, Policy):
+        return policy
+    if policy is not None:
+        text = f"policy= takes a chatmend.Policy, such as Policy.offline(), not {type(policy).__name__}"
+        raise PolicyError(text)
+    return _DEFAULT
 
 
 def _is_on(thinking: object) -> bool:

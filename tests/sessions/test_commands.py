@@ -17,6 +17,7 @@ from chatmend import resolve
 from chatmend.cli import app
 from chatmend.cli.ahead import ahead
 from chatmend.cli.conversation import Order
+from chatmend.cli.crew import crew
 from chatmend.cli.sources import discover
 from chatmend.cli.walk import walk
 
@@ -161,7 +162,7 @@ def many(root: Path) -> None:
 def test_many_small_files_are_repaired_the_same_by_two_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chatmend.cli.ahead._MUCH", 1000)
+    monkeypatch.setattr("chatmend.cli.crew.MUCH", 1000)
     monkeypatch.setattr("chatmend.cli.ahead._GROUP", 1000)
     told = []
     for jobs in (1, 2):
@@ -181,15 +182,17 @@ def test_many_small_files_are_repaired_the_same_by_two_processes(
 def test_a_file_that_changed_after_it_was_seen_ahead_is_seen_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chatmend.cli.ahead._MUCH", 1)
+    monkeypatch.setattr("chatmend.cli.crew.MUCH", 1)
     for name in "ab":
         (tmp_path / f"{name}.json").write_text(json.dumps(BROKEN))
     order = Order(resolve(TARGET), repairs=True, jobs=2)
-    first, second = ahead(discover([tmp_path], print).sources, order)
-    (tmp_path / "b.json").write_text(json.dumps([HELLO]))
-    seen = []
-    for source in (first, second):
-        with source.path.open("rb") as file:
-            assert source.ahead is not None
-            seen += [bool(found.visits) for _, found in walk(source, file, order)]
+    sources = discover([tmp_path], print).sources
+    with crew(sources, order) as pool:
+        first, second = ahead(sources, order, pool)
+        (tmp_path / "b.json").write_text(json.dumps([HELLO]))
+        seen = []
+        for source in (first, second):
+            with source.path.open("rb") as file:
+                assert source.ahead is not None
+                seen += [bool(found.visits) for _, found in walk(source, file, order)]
     assert seen == [True, False]

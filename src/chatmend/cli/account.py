@@ -33,6 +33,8 @@ class Account:
         self.console = console
         self.codes: Counter[tuple[str, str]] = Counter()
         self.conversations = self.faulty = self.left = self.faults = self.passed = self.links = self.written = 0
+        self.cleared = 0
+        """Temporary files of earlier runs, removed."""
         self._quiet = quiet
         self._progress: Progress | None = None
         self._first: list[str] = []
@@ -107,6 +109,7 @@ class Account:
         parts = [
             found if self.codes else f"nothing found in {judged}",
             f"{count(self.written, 'file')} {wrote}" if wrote else "",
+            f"{count(self.cleared, 'temporary file')} of a run that was killed removed" if self.cleared else "",
             f"{count(self.passed, 'text')} without a conversation passed over" if self.passed else "",
             f"{count(self.links, 'symbolic link')} not followed" if self.links else "",
             f"{count(self.faults, 'fault')}, see above" if self.faults else "",

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from functools import partial
-from multiprocessing import get_context
 from typing import TYPE_CHECKING, TypeAlias
 
+from chatmend.cli.crew import is_big, processes
 from chatmend.cli.sources import Block, Source, blocks
-from chatmend.cli.walk import Seen, processes, see
+from chatmend.cli.walk import Seen, see
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from concurrent.futures import Future
+    from concurrent.futures import Executor, Future
 
     from chatmend.cli.conversation import Order
 
-_MUCH = 32 << 20
-"""Bytes in small files from which more processes are worth their start, and bytes from which no file is small."""
 _GROUP = 1 << 20
 """Bytes of small files that one process is given at a time."""
 _IN_FLIGHT = 2
@@ -30,31 +27,24 @@ _Glance: TypeAlias = tuple[_State, list[tuple[Block, Seen]]] | None
 """A file as it was, and what was seen in it; None where it could not be read."""
 
 
-def ahead(sources: list[Source], order: Order) -> Iterator[Source]:
-    """The same files in the same order; where there is much in small ones, other processes look at them ahead."""
-    if processes(order) == 1 or sum(source.size for source in sources if not _is_big(source)) < _MUCH:
+def ahead(sources: list[Source], order: Order, pool: Executor | None) -> Iterator[Source]:
+    """The same files in the same order; the processes of the ``pool`` look at the small ones ahead."""
+    if pool is None:
         yield from sources
         return
-    # Spawned, not forked: the progress bar's thread must not be forked along.
-    with ProcessPoolExecutor(processes(order), get_context("spawn")) as pool:
-        flight: deque[tuple[list[Source], Future[list[_Glance]] | None]] = deque()
-        for group in _groups(sources):
-            flight.append((group, None if _is_big(group[0]) else pool.submit(_glance, group, order)))
-            if len(flight) > processes(order) * _IN_FLIGHT:
-                yield from _landed(*flight.popleft())
-        for group, glances in flight:
-            yield from _landed(group, glances)
-
-
-def _is_big(source: Source) -> bool:
-    """Whether it is worth all processes by itself."""
-    return source.has_lines and source.size >= _MUCH
+    flight: deque[tuple[list[Source], Future[list[_Glance]] | None]] = deque()
+    for group in _groups(sources):
+        flight.append((group, None if is_big(group[0]) else pool.submit(_glance, group, order)))
+        if len(flight) > processes(order) * _IN_FLIGHT:
+            yield from _landed(*flight.popleft())
+    for group, glances in flight:
+        yield from _landed(group, glances)
 
 
 def _groups(sources: Iterable[Source]) -> Iterator[list[Source]]:
     group: list[Source] = []
     for source in sources:
-        if group and (_is_big(source) or _is_big(group[0]) or sum(one.size for one in group) >= _GROUP):
+        if group and (is_big(source) or is_big(group[0]) or sum(one.size for one in group) >= _GROUP):
             yield group
             group = []
         group.append(source)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import orjson
 
 from chatmend import SessionFormatError, Target, TranscriptError, repair, repair_request
+from chatmend.cli.depth import is_too_deep
 from chatmend.cli.difference import difference, text_difference
 from chatmend.cli.json_text import Conversation, spliced
 from chatmend.jsontext import parse
@@ -19,6 +19,7 @@ from chatmend.sessions.repairs import is_session, repaired_file
 
 if TYPE_CHECKING:
     from chatmend import Change
+    from chatmend.cli.plain import Known
 
 
 class UnreadableError(Exception):
@@ -67,15 +68,30 @@ class Visit:
 _SOUND = Visit()
 
 
-def visit(raw: bytes, order: Order) -> Visit:
+def visit(raw: bytes, order: Order, known: Known | None = None) -> Visit:
     """Judge one conversation for a target.
+
+    Args:
+        raw: the text.
+        order: what is wanted.
+        known: what was found in others under the same order, so that not every plain chat is judged anew.
 
     Raises:
         UnreadableError: the text cannot be read; ``line 2, column 3: ...``, counted inside ``raw``.
     """
     if is_session(raw):
         return _visit_session(raw, order)
-    value = parsed(raw, exact=order.repairs)
+    value = _value(raw, exact=order.repairs)
+    if known is None or order.repairs or (key := known.shape(value)) is None:
+        return _visit_value(value, raw, order)
+    if (found := known.get(key)) is None:
+        found = _visit_value(value, raw, order)
+        known.put(key, found)
+    return found
+
+
+def _visit_value(read: object, raw: bytes, order: Order) -> Visit:
+    value = _conversation(read)
     try:
         becomes, changes = mended(value, order.target)
         if not changes:
@@ -121,26 +137,30 @@ def _findings(changes: tuple[Change, ...], order: Order) -> tuple[Finding, ...]:
     return tuple(Finding(c.code, c.rule, c.effect.name.lower(), line(c), is_left(c)) for c in told)
 
 
-def parsed(raw: bytes, *, exact: bool = False) -> Conversation:
+def parsed(raw: bytes) -> Conversation:
     """The list of messages, or the object that holds one, that a JSON text says.
 
-    Args:
-        raw: the text.
-        exact: whether integers beyond 64 bits are kept, because it will be written again; without, they are rounded.
+    Integers beyond 64 bits are rounded.
 
     Raises:
         UnreadableError: it says nothing of the kind.
     """
+    return _conversation(_value(raw))
+
+
+def _value(raw: bytes, *, exact: bool = False) -> object:
+    """The value of a JSON text; ``exact`` keeps integers beyond 64 bits, because it will be written again."""
     if not exact:
-        with suppress(orjson.JSONDecodeError):  # stricter than the parser below, which also says where and why
-            return _conversation(orjson.loads(raw))
-    return _parsed_exactly(raw)
-
-
-def _parsed_exactly(raw: bytes) -> Conversation:
+        try:
+            return orjson.loads(raw)
+        except orjson.JSONDecodeError:  # stricter than the parser below, which also says where and why
+            pass
     row, column = 1, 1
     try:
-        return _conversation(parse(raw.decode("utf-8-sig")))
+        value = parse(text := raw.decode("utf-8-sig"))
+        if not is_too_deep(value, text):
+            return value
+        fault = "nested too deep"
     except UnicodeDecodeError as error:
         before = error.object[: error.start].decode("utf-8", "replace")
         row, column, fault = before.count("\n") + 1, len(before) - before.rfind("\n"), "not UTF-8"

@@ -32,7 +32,7 @@ class _Pair:
 
 def image(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Image files.", show_default=False)],
-    target: TargetName,
+    target: TargetName = "",
     out: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Where the results go; made if missing. Without it nothing is written."),

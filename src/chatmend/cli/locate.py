@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from chatmend.cli.conversation import NoConversationError, Order, UnreadableError, messages_of, parsed, visit
+from chatmend.cli.depth import deep_values
 from chatmend.cli.sources import Source, blocks
 
 if TYPE_CHECKING:
@@ -39,18 +40,18 @@ def locate(path: Path, order: Order, text: str) -> Iterator[Located]:
     """
     source = Source(path, path, found=False)
     with path.open("rb") as file:
-        first = 1
+        number = 0
         for block in blocks(source, file):
-            pieces = block.pieces(file, lines=source.has_lines)
-            for number, raw in enumerate(pieces, first):
+            for raw in block.pieces(file, lines=source.has_lines):
+                number += 1
                 if raw.strip() or not source.has_lines:
                     yield _located(source.title(number), raw, order, text)
-            first += len(pieces)
 
 
 def _located(title: str, raw: bytes, order: Order, text: str) -> Located:
     try:
-        return Located(title, visit(raw, order).findings, dict(_named(parsed(raw), text)))
+        with deep_values():
+            return Located(title, visit(raw, order).findings, dict(_named(parsed(raw), text)))
     except (NoConversationError, UnreadableError) as error:
         return Located(title, fault=str(error))
 

@@ -12,16 +12,31 @@ from rich.console import Console
 from chatmend import TargetError, resolve
 from chatmend.cli.terminal import say, stop
 from chatmend.targets import known_providers
+from chatmend.targets.resolve import shortened
 
 if TYPE_CHECKING:
     from chatmend import Target
 
+_LISTED = " ('chatmend rules --targets' lists the providers)"
 _SURELY_MEANT = 0.8
 """Likeness from which an unknown provider's name is taken for a misspelt one, and not for a provider without table."""
+
+
+def path_named(name: str) -> Path:
+    """The path that a word means.
+
+    Raises:
+        typer.BadParameter: the word is empty, as an unset variable is in a shell; it does not mean this directory.
+    """
+    if not name:
+        raise typer.BadParameter("an empty name; '.' is this directory")
+    return Path(name)
+
 
 Files = Annotated[
     list[Path],
     typer.Argument(
+        parser=path_named,
         metavar="FILE",
         help="JSON: a list of messages, or an object with 'messages' (a request body). JSONL (.jsonl, .ndjson): one "
         "conversation per line. A directory: every such file in it.",
@@ -35,7 +50,7 @@ TargetName = Annotated[
         "-t",
         metavar="TARGET",
         help="Where it will be sent: provider/model as LiteLLM writes it, or a provider alone. "
-        "'chatmend rules --targets' lists the providers.",
+        "'chatmend rules --targets' lists the providers. Required.",
         show_default=False,
     ),
 ]
@@ -57,13 +72,17 @@ def target_named(name: str) -> Target:
     """The target that a name means; a name without a table is said to be one, on standard error.
 
     Raises:
-        typer.Exit: there is no such target, or its provider is misspelt.
+        typer.Exit: none was named, there is no such target, or its provider is misspelt.
     """
+    if not name.strip():
+        raise stop(f"where will it be sent? For example --target anthropic/claude-sonnet-4-5{_LISTED}")
     try:
         target = resolve(name)
     except TargetError as error:
-        raise stop(f"{error} ('chatmend rules --targets' lists the providers)") from error
-    provider = name.strip().partition("/")[0].lower()
+        raise stop(f"{error}{_LISTED}") from error
+    provider = shortened(name.strip().partition("/")[0].lower())
+    if not provider:
+        raise stop(f"no provider stands before the '/' of {shortened(name)!r}{_LISTED}")
     if target.provider == "other" and provider != "other":
         near = get_close_matches(provider, known_providers(), 1)
         hint = f"; did you mean {near[0]!r}?" if near else "."

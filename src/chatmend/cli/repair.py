@@ -16,14 +16,17 @@ from rich.console import Console
 from chatmend.cli.account import Account
 from chatmend.cli.ahead import ahead
 from chatmend.cli.conversation import Order
-from chatmend.cli.options import Files, Jobs, Quiet, TargetName, target_named
+from chatmend.cli.crew import crew
+from chatmend.cli.leftovers import clear
+from chatmend.cli.options import Files, Jobs, Quiet, TargetName, path_named, target_named
 from chatmend.cli.rewrite import NotWrittenError, opened_without_links, refuse_read_only, rewriting
-from chatmend.cli.sources import Source, discover
+from chatmend.cli.sources import Discovery, Source, discover
 from chatmend.cli.terminal import say, stop
 from chatmend.cli.walk import walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from concurrent.futures import Executor
 
     from chatmend.cli.conversation import Visit
 
@@ -38,12 +41,13 @@ _COLOURS = {"-": "red", "+": "green", "@": "cyan"}
 def repair(  # noqa: PLR0913 - a command's options
     *,
     files: Files,
-    target: TargetName,
+    target: TargetName = "",
     write: Annotated[bool, typer.Option("--write", "-w", help="Replace each file by its repaired form.")] = False,
     backup: Annotated[bool, typer.Option("--backup", help="With --write: keep the old file as FILE.bak.")] = False,
     out: Annotated[
         Path | None,
         typer.Option(
+            parser=path_named,
             metavar="DIR",
             help="Write the files into this directory, each under its own name; the originals stay.",
             show_default=False,
@@ -65,35 +69,47 @@ def repair(  # noqa: PLR0913 - a command's options
         raise stop("take one of --write, --out and --diff")
     if backup and not write:
         raise stop("--backup goes with --write")
+    if out is not None and out.exists() and not out.is_dir():
+        raise stop(f"--out names a directory, and {out} is a file")
     order = Order(target_named(target), repairs=True, differs=diff, jobs=jobs)
-    goal = _Goal(out, write=write, backup=backup)
     with Account(Console(stderr=not write and out is None), quiet=quiet) as account:
-        for source in ahead(_sources(files, out, account, alone=not (write or diff or out)), order):
-            _repair(source, order, account, goal)
+        discovery = _discovery(files, out, account, alone=not (write or diff or out))
+        if write or out:
+            account.cleared = clear({_goal(source, out).parent for source in discovery.sources})
+        with crew(discovery.sources, order) as pool:
+            account.begin(discovery)
+            task = _Task(order, account, pool, out, write=write, backup=backup)
+            for source in ahead(discovery.sources, order, pool):
+                _repair(source, task)
     account.summarise(wrote="written" if write or out else "")
     raise typer.Exit(account.status(found=bool(account.left)))
 
 
 @dataclass(frozen=True, slots=True)
-class _Goal:
-    """Where a repaired text goes: in place of the old one, into a directory, or to standard output."""
+class _Task:
+    """What is asked, who tells of it, who works on it."""
 
+    order: Order
+    account: Account
+    pool: Executor | None
     out: Path | None
+    """The directory that repaired texts go into; else they take the place of the old ones, or go to standard output."""
     write: bool
     backup: bool
 
 
-def _repair(source: Source, order: Order, account: Account, goal: _Goal) -> None:
+def _repair(source: Source, task: _Task) -> None:
     """Repair one file; a fault is named, and leaves it unwritten."""
+    account = task.account
     try:
-        if order.differs:
-            _show(source, order, account)
-        elif goal.write:
-            account.written += _replace(source, order, account, backup=goal.backup)
-        elif goal.out:
-            account.written += _place(source, goal.out / source.inside, order, account)
+        if task.order.differs:
+            _show(source, task)
+        elif task.write:
+            account.written += _replace(source, task)
+        elif task.out:
+            account.written += _place(source, _goal(source, task.out), task)
         else:
-            _print(source, order, account)
+            _print(source, task)
     except _UnreadError:
         if source.has_lines:
             account.fault(f"{source.path}: not written; mend or take out what could not be read")
@@ -103,13 +119,18 @@ def _repair(source: Source, order: Order, account: Account, goal: _Goal) -> None
         account.fault(f"{source.path}: could not be read or written: {error.strerror}{_elsewhere(source, error)}")
 
 
+def _goal(source: Source, out: Path | None) -> Path:
+    """Where the repaired text of a file goes."""
+    return out / source.inside if out else source.path
+
+
 def _elsewhere(source: Source, error: OSError) -> str:
     """The directory that a fault is about, where it is not about the file itself."""
     about = Path(error.filename) if isinstance(error.filename, str) else source.path
     return "" if about == source.path else f" ({about.parent})"
 
 
-def _sources(files: list[Path], out: Path | None, account: Account, *, alone: bool) -> list[Source]:
+def _discovery(files: list[Path], out: Path | None, account: Account, *, alone: bool) -> Discovery:
     """The files that the command is about.
 
     Raises:
@@ -127,18 +148,18 @@ def _sources(files: list[Path], out: Path | None, account: Account, *, alone: bo
                 f"two files are named {str(inside)!r} and would overwrite each other in {out}; repair them one at a "
                 "time"
             )
-    account.begin(discovery)
-    return discovery.sources
+    return discovery
 
 
-def _pieces(source: Source, file: IO[bytes], order: Order, account: Account) -> Iterator[tuple[bytes, Visit | None]]:
+def _pieces(source: Source, file: IO[bytes], task: _Task) -> Iterator[tuple[bytes, Visit | None]]:
     """The text of a file line by line, or in one piece, and what was found in each, if anything was.
 
     Raises:
         _UnreadError: at the end, if some of it could not be read, which was told.
     """
+    account = task.account
     faults, first = account.faults, 1
-    for block, seen in walk(source, file, order):
+    for block, seen in walk(source, file, task.order, task.pool):
         account.tell(source, seen, first)
         for number, raw in enumerate(block.pieces(file, lines=source.has_lines)):
             yield raw, seen.visits.get(number)
@@ -148,47 +169,47 @@ def _pieces(source: Source, file: IO[bytes], order: Order, account: Account) -> 
         raise _UnreadError
 
 
-def _replace(source: Source, order: Order, account: Account, *, backup: bool) -> bool:
+def _replace(source: Source, task: _Task) -> bool:
     """Put the repaired file in the place of the old one; whether there was anything to repair."""
     with opened_without_links(source.path) as file, rewriting(file, source.path, in_place=True) as new:
-        for raw, visit in _pieces(source, file, order, account):
+        for raw, visit in _pieces(source, file, task):
             if visit is None or visit.written is None:
                 new.keep(raw)
             else:
                 refuse_read_only(source.path)
                 new.put(visit.written)
-        return new.finish(backup=backup)
+        return new.finish(backup=task.backup)
 
 
-def _place(source: Source, path: Path, order: Order, account: Account) -> bool:
+def _place(source: Source, path: Path, task: _Task) -> bool:
     """Put the repaired file elsewhere; whether it holds a conversation at all."""
-    conversations = account.conversations
+    conversations = task.account.conversations
     with source.path.open("rb") as file:
         path.parent.mkdir(parents=True, exist_ok=True)
         with rewriting(file, path, in_place=False) as new:
-            for raw, visit in _pieces(source, file, order, account):
+            for raw, visit in _pieces(source, file, task):
                 if visit is None or visit.written is None:
                     new.keep(raw)
                 else:
                     new.put(visit.written)
-            return (not source.found or account.conversations > conversations) and new.finish()
+            return (not source.found or task.account.conversations > conversations) and new.finish()
 
 
-def _show(source: Source, order: Order, account: Account) -> None:
+def _show(source: Source, task: _Task) -> None:
     """Print what would change, without what a terminal would obey."""
     console = Console()
     with source.path.open("rb") as file:
-        for number, (_, visit) in enumerate(_pieces(source, file, order, account), 1):
+        for number, (_, visit) in enumerate(_pieces(source, file, task), 1):
             if visit and visit.difference:
                 name = source.title(number)
                 for text in (f"--- {name}", f"+++ {name} (repaired)", *visit.difference.splitlines()):
                     say(console, text, _COLOURS.get(text[:1], ""))
 
 
-def _print(source: Source, order: Order, account: Account) -> None:
+def _print(source: Source, task: _Task) -> None:
     """Print one file repaired, when all of it is."""
     with source.path.open("rb") as file, tempfile.TemporaryFile() as new:
-        for raw, visit in _pieces(source, file, order, account):
+        for raw, visit in _pieces(source, file, task):
             new.write(raw if visit is None or visit.written is None else visit.written)
         new.seek(0)
         shutil.copyfileobj(new, sys.stdout.buffer)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-import tempfile
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
+
+from chatmend.cli.leftovers import LOCKS, temporary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,9 +48,7 @@ class Rewrite:
 
     def _begin(self) -> IO[bytes]:
         if self._new is None:
-            self._new = tempfile.NamedTemporaryFile(  # noqa: SIM115 - close() or discard() ends it
-                dir=self._path.parent, prefix=".chatmend-", suffix=".tmp", delete=False
-            )
+            self._new = temporary(self._path.parent)
             self._copy_the_same(self._new)
         return self._new
 
@@ -72,16 +71,18 @@ class Rewrite:
         if self._new is None and self._in_place:
             return False
         new = self._begin()
-        temporary = Path(new.name)
-        _give(temporary, self._was)
+        made = Path(new.name)
+        _give(made, self._was)
         new.flush()
         os.fsync(new.fileno())
         if self._in_place:
             self._compare()
             if backup:
                 _back_up(self._path)
-        new.close()
-        temporary.replace(self._path)
+        if not LOCKS:
+            new.close()
+        made.replace(self._path)
+        new.close()  # only now: without its lock it would be taken for a leftover
         self._new = None
         return True
 
@@ -151,4 +152,4 @@ def refuse_read_only(path: Path) -> None:
     """
     mode = path.stat(follow_symlinks=False).st_mode
     if not mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH) or not os.access(path, os.W_OK):
-        raise NotWrittenError("it is read-only; not written")
+        raise NotWrittenError("it is read-only; not written (--out puts repaired files elsewhere)")

@@ -6,7 +6,6 @@ import errno
 import os
 import stat
 from dataclasses import dataclass, field
-from io import BytesIO
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -20,7 +19,10 @@ if TYPE_CHECKING:
 _LINES = frozenset({".jsonl", ".ndjson"})
 _KNOWN = _LINES | {".json"}
 _SESSION = ".md"
+BUFFER = 1 << 17
+"""Bytes to read at a time: long lines are put together from few pieces."""
 _BLOCK = 1 << 20
+_LOOK = 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,18 +64,26 @@ def discover(names: Iterable[Path], fault: Callable[[str], None], *, without: Pa
     So is every Markdown file there that is a session. Hidden files and directories, symbolic links in directories, and
     the directory ``without`` are passed over.
     """
-    sources: list[Source] = []
+    sources: dict[str, Source] = {}
+    # By their whole names: a file that is named twice, or in a directory that is named, too, is one.
     links = 0
     for name in names:
-        if not name.is_dir():
-            sources.append(Source(name, Path(name.name), found=False, size=_size(name)))
-            continue
-        for path in _below(name, fault, without):
-            if path.is_symlink():
-                links += 1
-            else:
-                sources.append(Source(path, path.relative_to(name), found=True, size=_size(path)))
-    return Discovery(sources, links)
+        if str(name) == "-":
+            fault("-: standard input is not read; put it into a file and name that")
+        elif not name.is_dir():
+            sources.setdefault(_whole(name), Source(name, Path(name.name), found=False, size=_size(name)))
+        else:
+            for path in _below(name, fault, without):
+                if path.is_symlink():
+                    links += 1
+                else:
+                    inside = path.relative_to(name)
+                    sources.setdefault(_whole(path), Source(path, inside, found=True, size=_size(path)))
+    return Discovery([*sources.values()], links)
+
+
+def _whole(path: Path) -> str:
+    return str(path.absolute())  # without a look at the disk; '..' behind a link is not what it seems
 
 
 def _below(root: Path, fault: Callable[[str], None], without: Path | None) -> Iterator[Path]:
@@ -121,11 +131,16 @@ class Block:
         """Bytes."""
         return self.stop - self.start
 
-    def pieces(self, file: IO[bytes], *, lines: bool) -> list[bytes]:
-        """The lines of the block, each with its end; or else all of it."""
+    def pieces(self, file: IO[bytes], *, lines: bool) -> Iterator[bytes]:
+        """The lines of the block, each with its end and held one at a time; or else all of it."""
         file.seek(self.start)
-        text = file.read(self.size)
-        return BytesIO(text).readlines() if lines else [text]  # a carriage return alone ends no line
+        left = self.size
+        if not lines:
+            yield file.read(left)
+            return
+        while left > 0 and (raw := file.readline(left)):  # a carriage return alone ends no line
+            left -= len(raw)
+            yield raw
 
 
 def blocks(source: Source, file: IO[bytes]) -> Iterator[Block]:
@@ -142,6 +157,14 @@ def blocks(source: Source, file: IO[bytes]) -> Iterator[Block]:
         yield Block(0, size)
         return
     while at < size:
-        file.seek(min(at + _BLOCK, size))
-        file.readline()
-        yield Block(at, at := file.tell())
+        yield Block(at, at := _line_end(file, min(at + _BLOCK, size)))
+
+
+def _line_end(file: IO[bytes], at: int) -> int:
+    """Where the line ends that an offset is in; a line of any length is looked through without being held."""
+    file.seek(at)
+    while raw := file.read(_LOOK):
+        if (end := raw.find(b"\n")) >= 0:
+            return at + end + 1
+        at += len(raw)
+    return at

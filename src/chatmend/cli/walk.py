@@ -1,25 +1,26 @@
-"""The way through a file, block by block; a big one on all processors."""
+"""The way through a file, block by block; a big one on several processes."""
 
 from __future__ import annotations
 
 import os
 from collections import deque
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
-from multiprocessing import get_context
 from typing import IO, TYPE_CHECKING
 
 from chatmend.cli.conversation import NoConversationError, Order, UnreadableError, Visit, visit
-from chatmend.cli.sources import Block, Source, blocks
+from chatmend.cli.crew import is_big, processes
+from chatmend.cli.depth import deep_values
+from chatmend.cli.plain import Known
+from chatmend.cli.sources import BUFFER, Block, Source, blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from concurrent.futures import Future
+    from collections.abc import Iterable, Iterator
+    from concurrent.futures import Executor, Future
 
-_BIG = 32 << 20
-"""Bytes of JSONL from which more processes are worth their start."""
 _AHEAD = 2
 """Blocks in flight for each process."""
+_HELD = 4 << 20
+"""Bytes in flight for each of them: with lines so long that blocks are bigger, fewer are held at a time."""
 
 
 @dataclass(slots=True)
@@ -34,48 +35,47 @@ class Seen:
     """Lines, or files, that hold JSON but no conversation."""
 
 
-def walk(source: Source, file: IO[bytes], order: Order) -> Iterator[tuple[Block, Seen]]:
-    """Each block of a file with what was seen in it, in order."""
+def walk(source: Source, file: IO[bytes], order: Order, pool: Executor | None = None) -> Iterator[tuple[Block, Seen]]:
+    """Each block of a file with what was seen in it, in order; a big file on all processes of the ``pool``."""
     state = os.fstat(file.fileno())
     if source.ahead is not None and (known := source.ahead(state)) is not None:
         yield from known
-        return
-    if not source.has_lines or state.st_size < _BIG or processes(order) == 1:
+    elif pool is not None and is_big(source):
+        yield from _shared(source, file, order, pool)
+    else:
         for block in blocks(source, file):
             yield block, see(block.pieces(file, lines=source.has_lines), order, source)
-        return
-    # Spawned, not forked: the progress bar's thread must not be forked along.
-    with ProcessPoolExecutor(processes(order), get_context("spawn")) as pool:
-        flight: deque[tuple[Block, Future[Seen]]] = deque()
-        for block in blocks(source, file):
-            flight.append((block, pool.submit(_see_part, block, order, source)))
-            if len(flight) > processes(order) * _AHEAD:
-                done, seen = flight.popleft()
-                yield done, seen.result()
-        for done, seen in flight:
+
+
+def _shared(source: Source, file: IO[bytes], order: Order, pool: Executor) -> Iterator[tuple[Block, Seen]]:
+    flight: deque[tuple[Block, Future[Seen]]] = deque()
+    most, held = processes(order) * _AHEAD, 0
+    for block in blocks(source, file):
+        while flight and (len(flight) >= most or held + block.size > most * _HELD):
+            done, seen = flight.popleft()
+            held -= done.size
             yield done, seen.result()
-
-
-def processes(order: Order) -> int:
-    """How many processes are to work."""
-    if order.jobs:
-        return order.jobs
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        flight.append((block, pool.submit(_see_part, block, order, source)))
+        held += block.size
+    for done, seen in flight:
+        yield done, seen.result()
 
 
 def _see_part(block: Block, order: Order, source: Source) -> Seen:
-    with source.path.open("rb") as file:
+    with source.path.open("rb", buffering=BUFFER) as file:
         return see(block.pieces(file, lines=True), order, source)
 
 
-def see(lines: list[bytes], order: Order, source: Source) -> Seen:
+@deep_values()
+def see(lines: Iterable[bytes], order: Order, source: Source) -> Seen:
     """Visit each conversation of a block."""
-    seen, has_lines = Seen(len(lines)), source.has_lines
+    seen, known, has_lines = Seen(), Known(), source.has_lines
     for number, raw in enumerate(lines):
+        seen.lines += 1
         if has_lines and raw.isspace():
             continue
         try:
-            visited = visit(raw, order)
+            visited = visit(raw, order, known)
         except NoConversationError as error:
             if source.found:
                 seen.passed += 1

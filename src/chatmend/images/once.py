@@ -9,11 +9,10 @@ from chatmend import images
 from chatmend.errors import ImageError
 from chatmend.images.payload import Payload
 from chatmend.images.plan import diagnose, plan_for
-from chatmend.targets import resolve
+from chatmend.targets import Target, resolve
 
 if TYPE_CHECKING:
     from chatmend.images.recompressor import Recompressor
-    from chatmend.targets import Target
 
 
 def recompress(
@@ -37,7 +36,7 @@ def recompress(
         ImageError: it cannot be read, or cannot be made legal; the text says why.
         TargetError: no table describes ``target``.
     """
-    limits = (resolve(target) if isinstance(target, str) else target).limits.images
+    limits = (target if isinstance(target, Target) else resolve(target)).limits.images
     limits = replace(limits, native=True) if native else limits
     payload = Payload(data)
     probe = payload.probe()

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _OTHER = "other"
+_LONGEST = 80
+"""Characters of a name that was not understood: more of it, and it may be anything."""
 _HOMES = {"openai_responses": "openai", "gemini_contents": "gemini"}
 """Whose table holds for a dialect where a provider's own says nothing about it: who else speaks it copies its maker."""
 _FIELDS = {kind: frozenset(field.name for field in fields(kind)) for kind in (Limits, ImageLimits)}
@@ -40,32 +42,44 @@ class Target:
         return clean if hygiene else limits
 
 
-@lru_cache(maxsize=256)
 def resolve(name: str) -> Target:
     """The target that a name means: ``provider/model``, a provider alone, or a model id that one provider owns.
 
+    White space around the name does not count.
+
     Raises:
-        TargetError: the name is empty, or a lone word that no table knows.
+        TargetError: it is no name, it is empty, or a lone word that no table knows.
     """
     if not isinstance(name, str) or not name.strip():
-        message = f"a target is a name such as 'anthropic/claude-sonnet-4-5', not {name!r}"
+        given = repr(shortened(name)) if isinstance(name, str) else type(name).__name__
+        message = f"a target is a name such as 'anthropic/claude-sonnet-4-5', not {given}"
         raise TargetError(message)
-    first, _, rest = name.strip().partition("/")
+    return _resolved(name.strip())
+
+
+@lru_cache(maxsize=256)
+def _resolved(name: str) -> Target:
+    first, _, rest = name.partition("/")
     table = _find(first.lower())
     if table is None:
         table, rest = _by_model(name), name
     if table is None and "/" not in name:
         import difflib
 
-        near = difflib.get_close_matches(first.lower(), known_providers(), 1)
+        near = difflib.get_close_matches(first.lower()[:_LONGEST], known_providers(), 1)
         hint = f"; did you mean {near[0]!r}?" if near else "; 'other' changes nothing but images"
-        message = f"no table for {name!r}{hint}"
+        message = f"no table for {shortened(name)!r}{hint}"
         raise TargetError(message)
     table = table or _table(_OTHER)
     limits, hygiene = _limits(table, rest)
     dialects = {family["dialect"]: None for family in table.get("family", ()) if "dialect" in family} | _HOMES
     spoken = {} if table["provider"] == _OTHER else {known: _in_dialect(table, rest, known) for known in dialects}
     return Target(name, str(table["provider"]), rest, limits, hygiene, spoken)
+
+
+def shortened(name: str) -> str:
+    """As much of a name as an error quotes."""
+    return name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…"
 
 
 def known_providers() -> tuple[str, ...]:
