@@ -36,7 +36,8 @@ def transcript(seed: int, wire: str) -> list[BaseMessage]:
     """A broken transcript as LangChain's messages."""
     if wire == "langchain":
         rng = Random(f"shapes:{seed}")
-        return rng.choices(list(SHAPES.values()), k=rng.randint(1, 9))
+        chosen = rng.choices(list(SHAPES.values()), k=rng.randint(1, 9))
+        return [one.model_copy(update={"content": _without_links(one.content)}) for one in chosen]
     found = salvaged(_without_links(broken(seed, wire)))
     assert found is not None, "it is a list"
     return found.to_messages()

@@ -48,7 +48,7 @@ def part_scanner(limits: Limits, known: frozenset[str] | None) -> Callable[[list
                 not isinstance(kind, str)
                 or kind in _TEXTS
                 or (known is not None and kind not in known)
-                or (kind == "image_url" and not is_held(part))
+                or (kind in ("image_url", "image") and not is_held(part))
                 or (kind == "image" and part.get("source").__class__ is not dict)
             ):
                 mask |= Symptom.PART

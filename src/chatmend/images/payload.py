@@ -118,4 +118,4 @@ def _from_url(url: str) -> Payload:
     kind, *parameters = (part.strip() for part in head.split(";"))
     if "base64" not in parameters:
         return Payload(url[comma + 1 :].encode("utf-8", "replace"), 0, kind or None)
-    return Payload(url, comma + 1, kind or None)
+    return Payload(url, comma + 1, kind)  # one that says no type is taken for text: a wrong label

@@ -87,7 +87,7 @@ def mended(
     try:
         allow = settings.policy.allow if settings.policy is not None else Effect.DROPS
         with measured(place.target.name, mode="report" if settings.dry_run else "repair") as telling:
-            kept, first = shaped(messages, place.carries, allow)
+            kept, first = shaped(messages, place.carries, allow, place.target.limits.max_cache_markers)
             dialect = Dialect(chat_messages=place.chat_messages)
             done = repair(kept, place.target, tools=tools, thinking=thinking, policy=settings.policy, dialect=dialect)
             changes = telling.changes = (*first, *done.changes)
