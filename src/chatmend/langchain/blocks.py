@@ -106,6 +106,24 @@ class Writer:
         return True
 
 
+def without_blanks(blocks: list[Any]) -> list[Any]:
+    """The blocks of an answer without blank texts right behind thinking: the converter leaves those out unseen."""
+    out: list[Any] = []
+    for block in blocks:
+        if not (out and _is_thought(out[-1]) and _is_blank(block)):
+            out.append(block)
+    return blocks if len(out) == len(blocks) else out
+
+
+def _is_thought(block: Any) -> bool:
+    return block.__class__ is dict and block.get("type") == "thinking"
+
+
+def _is_blank(block: Any) -> bool:
+    text = block.get("text") if block.__class__ is dict and block.get("type") == "text" else None
+    return isinstance(text, str) and not text.strip()
+
+
 def told(block: dict[str, Any]) -> dict[str, Any]:
     """A block as text: its words where it is words, or JSON without bytes."""
     words = _words(block)
@@ -142,7 +160,7 @@ def _has_image(block: dict[str, Any], carries: Carries) -> bool:
     if any(block.get(key) for key in ("base64", "data", "url", "image_url")):
         return True
     if "source" not in block:
-        return carries.image_files
+        return carries.image_files and bool(block.get("file_id") or block.get("source_type") == "id")
     return (carries.sources is None or "image" in carries.sources) and _is_whole(block["source"], carries)
 
 

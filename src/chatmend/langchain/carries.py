@@ -35,6 +35,8 @@ class Carries:
     """Reasoning with an id of its own as the last block of an answer without calls: nothing that it led to."""
     listed_thinking: bool = True
     """Thinking whose words are a list of blocks, as Mistral writes it."""
+    blank_texts: bool = True
+    """Texts of nothing but spaces are sent; what stood on both sides of one stands side by side otherwise."""
     trailing_thinking: bool = True
     """Thinking as the last block of an answer, behind its calls."""
     object_kwargs: frozenset[str] = _NONE

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import AIMessage, BaseMessage, FunctionMessage, HumanMessage, RemoveMessage, ToolMessage
 
+from chatmend import jsontext
 from chatmend.changes import Change, Effect
-from chatmend.langchain.blocks import Place, Writer
+from chatmend.langchain.blocks import Place, Writer, without_blanks
 from chatmend.langchain.calls import Call, calls_of, closed, is_call
 from chatmend.langchain.carries import Carries
 from chatmend.langchain.fields import is_result_block
@@ -85,6 +86,7 @@ def _shaped(message: BaseMessage, writer: Writer, items: Items | None) -> Sequen
         blocks = items.once(blocks, writer.may) if items is not None else blocks
         if any(map(is_call, blocks)):
             message, blocks = _mirrored(message, blocks, carries)
+        blocks = blocks if carries.blank_texts else without_blanks(blocks)
         blocks = writer.without_tail(blocks, calls=bool(message.tool_calls or message.invalid_tool_calls))
     if not is_unchanged(content, blocks):
         message = message.model_copy(update={"content": blocks or ""})
@@ -133,9 +135,12 @@ def _is_standard(message: AIMessage) -> bool:
 
 def _called(message: AIMessage, blocks: list[Any], sent: frozenset[str]) -> tuple[AIMessage, list[Any]]:
     """The message with calls in ``tool_calls`` that stood in its content alone, where they would not be sent."""
-    alone = [call for call in calls_of(message) if call.place == "content" and not _is_sent(call.native, sent)]
-    if not alone:
+    held = [call for call in calls_of(message) if call.place == "content"]
+    unsent = {jsontext.identity(call.id) for call in held if not _is_sent(call.native, sent)}
+    if not unsent:
         return message, blocks
+    # calls of one id go together: one that stayed would be taken for the mirror of one that went
+    alone = [call for call in held if jsontext.identity(call.id) in unsent]
     known = {id(call.native) for call in alone}
     told = [block for block in blocks if id(block) not in known]
     written = [closed(_open(call), None).call or {} for call in alone]
