@@ -5,8 +5,8 @@ python -m tests.langchain.fuzz [COUNT] [MODEL] [FIRST-SEED]
 Each transcript is broken as OpenAI's or Anthropic's wire has it and read into LangChain's messages, or is a handful of
 message shapes in any order. Exit status 1 when anything was refused.
 
-Links are replaced by data: one partner package would download them. A list of nothing but orders to a reducer is left out:
-no message remains, and no reducer hands such a list to a model.
+Links are replaced by data: one partner package would download them. A list of nothing but orders to a reducer is left
+out: no message remains, and no reducer hands such a list to a model.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What random transcripts brought to light: repeated items, keys and markers that a converter sends on, images without data."""
+"""What random transcripts showed: repeated items, keys and markers that converters send on, images without data."""
 
 from __future__ import annotations
 

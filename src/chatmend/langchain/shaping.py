@@ -31,8 +31,8 @@ def shaped(
 ) -> tuple[list[BaseMessage], tuple[Change, ...]]:
     """The messages in shapes that can be carried; the same list where all can.
 
-    ``allow``: the worst effect that the caller permits; what would need more is left and reported. ``most_markers``: how
-    many cache markers the target takes.
+    ``allow``: the worst effect that the caller permits; what would need more is left and reported.
+    ``most_markers``: how many cache markers the target takes.
     """
     kept = messages
     changes: list[Change] = []
