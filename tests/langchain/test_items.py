@@ -158,3 +158,10 @@ def test_a_block_whose_type_is_a_list_does_not_keep_the_others_from_being_repair
         AIMessage("", tool_calls=[call()]),
     ]
     assert isinstance(sent(messages, CLAUDE)[4], ToolMessage)
+
+
+def test_an_empty_function_call_beside_an_empty_answer_is_accepted(sandbox: Any) -> None:
+    messages = [NEXT, AIMessage("", additional_kwargs={"function_call": None}), NEXT]
+    for name in ("openai", "responses"):
+        model = mend(CONFIGURATIONS[name].model(sandbox), on_error="raise")
+        assert refusal(model, sandbox, messages) is None
