@@ -59,11 +59,12 @@ def transcript(count: int, name: Callable[[int], str] = "Call{:05d}".format, pad
     return [*front, *said, *({"role": role, "content": text} for role, text in end)]
 
 
-def broken(count: int) -> Messages:
-    """Every tenth exchange has another one of ten defects."""
+def broken(count: int, every: int = 1) -> Messages:
+    """A transcript in which one exchange in ``every`` is broken, in ten ways by turns."""
     messages: Messages = []
     for number in range(count // 4):
-        messages += defect(number % 10, number, exchange(number, f"Call{number:05d}", 1_300))
+        said = exchange(number, f"Call{number:05d}", 1_300)
+        messages += said if number % every else defect(number // every % 10, number, said)
     return messages
 
 

@@ -11,14 +11,14 @@ from tests.broken import digest, expected_tokens
 from tests.judges import judge
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator
+    from collections.abc import Callable, Container, Iterator
 
     from chatmend.repair import Repaired
 
 
-def repaired(messages: list[Any], target: str, dialect: str, system: object = None, tools: object = None) -> Repaired:
+def repaired(messages: list[Any], target: str, dialect: str, **choices: Any) -> Repaired:
     """The repair of a transcript in a dialect."""
-    return chatmend.repair(messages, target, dialect=dialect, system=system, tools=tools)
+    return chatmend.repair(messages, target, dialect=dialect, **choices)
 
 
 def unmarked(value: Any) -> Any:
@@ -82,20 +82,22 @@ def boundaries(messages: list[Any], dialect: str) -> list[int]:
     return places
 
 
-def broken_promises(messages: list[Any], target: str, dialect: str, *, judged: bool = True) -> Iterator[str]:
+def broken_promises(
+    messages: list[Any], target: str, dialect: str, *, judged: bool = True, policy: chatmend.Policy | None = None
+) -> Iterator[str]:
     """Every promise that the repair of one transcript breaks, with what shows it."""
     before = digest(messages)
-    done = repaired(messages, target, dialect)
+    done = repaired(messages, target, dialect, policy=policy)
     if digest(messages) != before:
         yield "6 pure: the input was changed"
     if digest(chatmend.replay(messages, done.changes)) != digest(done.messages):
         yield "5 replay: the changes do not give the result"
-    again = repaired(done.messages, target, dialect, system=done.system)
+    again = repaired(done.messages, target, dialect, system=done.system, policy=policy)
     if again.messages is not done.messages:
         yield f"6 idempotent: {again.report()[:300]}"
     if lost := _lost(messages, done):
         yield f"4 lost: {sorted(lost)[:5]}"
-    yield from _moved_prefixes(messages, target, dialect, done)
+    yield from _moved_prefixes(messages, done, lambda held: repaired(held, target, dialect, policy=policy), dialect)
     if judged and (refused := judge(dialect, target, without_media(done.messages), system=done.system)):
         yield f"1 refused: {refused[0][:300]}"
 
@@ -106,15 +108,19 @@ def _lost(messages: list[Any], done: Repaired) -> set[str]:
     return expected_tokens(messages) - sent - dropped
 
 
-def _moved_prefixes(messages: list[Any], target: str, dialect: str, done: Repaired) -> Iterator[str]:
+def _moved_prefixes(
+    messages: list[Any], done: Repaired, repair: Callable[[list[Any]], Repaired], dialect: str
+) -> Iterator[str]:
+    """At every boundary: what is repaired from the start, and what a session repairs that sends back what it sent."""
     whole = [unmarked(message) for message in done.messages]
-    for at in boundaries(messages, dialect):
-        sent = repaired(messages[:at], target, dialect).messages
-        sent_plain = [unmarked(message) for message in sent]
-        if whole[: len(sent)] != sent_plain:
+    came, kept = 0, list[Any]()  # what the session has seen, and what it holds of that
+    for at in [*boundaries(messages, dialect), len(messages)]:
+        sent = done.messages if at == len(messages) else repair(messages[:at]).messages
+        if whole[: len(sent)] != [unmarked(message) for message in sent]:
             yield f"3 prefix: at {at} of {len(messages)}"
             return
-        fed = repaired([*sent, *messages[at:]], target, dialect).messages
-        if [unmarked(message) for message in fed[: len(sent)]] != sent_plain:
+        fed = sent if came == 0 else repair([*kept, *messages[came:at]]).messages
+        if [unmarked(message) for message in fed[: len(kept)]] != [unmarked(message) for message in kept]:
             yield f"3 prefix, fed back: at {at} of {len(messages)}"
             return
+        came, kept = at, fed

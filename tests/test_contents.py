@@ -214,3 +214,11 @@ def test_every_named_policy_is_accepted(name: str) -> None:
     ]
     sent = chatmend.repair(contents, FLASH, policy=policy).messages
     assert judge("gemini_contents", FLASH, sent) == []
+
+
+def test_a_typed_part_with_a_signature_that_is_none_is_mended_at_once() -> None:
+    odd = {"role": "model", "parts": [{"type": "text", "text": "Hi.", "thoughtSignature": 5}]}
+    said = [{"role": "user", "parts": [{"text": "go"}]}, odd, {"role": "user", "parts": [{"text": "on"}]}]
+    sent = chatmend.repair(said, FLASH).messages
+    assert sent[1] == {"role": "model", "parts": [{"text": "Hi."}]}
+    assert chatmend.repair(sent, FLASH).messages is sent

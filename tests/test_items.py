@@ -250,3 +250,15 @@ def test_who_speaks_a_dialect_without_a_table_of_it_copies_its_maker() -> None:
     gemini, vertex = (chatmend.resolve(name) for name in ("gemini/gemini-2.5-pro", "vertex_ai/gemini-2.5-pro"))
     theirs = gemini.limits_in("gemini_contents")
     assert vertex.limits_in("gemini_contents") == replace(theirs, images=vertex.limits.images)
+
+
+def test_results_that_the_models_own_message_holds_stand_behind_its_calls() -> None:
+    result = {"type": "tool_result", "tool_use_id": "a", "content": "21 degrees"}
+    called = {"type": "tool_use", "id": "a", "name": "weather", "input": {}}
+    said = [{"type": "message", "role": "user", "content": "go"}, {"role": "assistant", "content": [result, called]}]
+    sent = chatmend.repair(said, GPT, dialect="openai_responses").messages
+    assert sent[1:] == [
+        {"type": "function_call", "call_id": "a", "name": "weather", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "a", "output": "21 degrees"},
+    ]
+    assert chatmend.repair(sent, GPT, dialect="openai_responses").messages is sent

@@ -6,6 +6,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import chatmend
+from chatmend.dialects import DIALECTS
+from chatmend.windows import Memory
 from tests.broken import all_mutations, broken
 from tests.broken.strategies import transcripts
 from tests.promises import broken_promises
@@ -19,6 +22,39 @@ def test_nothing_is_lost_moved_or_unexplained_whatever_is_broken(dialect: str, t
     for seed in SEEDS:
         found = list(broken_promises(broken(seed, dialect), target, dialect, judged=False))
         assert not found, (seed, found)
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        chatmend.Policy.drop_instead_of_note(),
+        chatmend.Policy(turns="insert"),
+        chatmend.Policy(turns="insert", alternation="always"),
+    ],
+    ids=["drop", "insert", "alternate"],
+)
+@pytest.mark.parametrize(("dialect", "target"), ALL)
+def test_choices_move_nothing_either_not_even_where_the_front_is_cut_off(
+    dialect: str, target: str, policy: chatmend.Policy
+) -> None:
+    for seed in range(6):
+        messages = broken(seed, dialect)[seed % 5 :]
+        found = list(broken_promises(messages, target, dialect, judged=False, policy=policy))
+        assert not found, (seed, found)
+
+
+@pytest.mark.parametrize(("dialect", "target"), ALL)
+def test_a_scan_cuts_the_windows_that_reading_cuts(dialect: str, target: str) -> None:
+    spoken = DIALECTS[dialect]
+    scan = spoken.scanner(chatmend.resolve(target).limits_in(dialect))
+    for seed in range(60):
+        messages = broken(seed, dialect)
+        memory, found = Memory(), [0]
+        while found[-1] < len(messages):
+            found.append(scan(messages, found[-1], memory)[0])
+        speaks = [spoken.read(message).is_assistant for message in messages]
+        begins = [at for at in range(1, len(speaks)) if speaks[at] and not speaks[at - 1]]
+        assert found == [0, *begins, len(messages)], seed
 
 
 @pytest.mark.parametrize(

@@ -444,3 +444,63 @@ def test_an_image_without_its_bytes_is_told() -> None:
     for target in (OPENAI, CLAUDE):
         told = chatmend.repair(messages, target).messages[0]["content"][1]
         assert told == {"type": "text", "text": '{"type": "image", "source": {"type": "base64"}}'}
+
+
+def test_each_choice_for_stored_conversations_is_a_change_of_its_own() -> None:
+    system = {"role": "system", "content": "Be brief."}
+    stored = [user("go"), user("go"), asks("c1"), user("hm"), answer("I wait."), result("c1", "done"), system]
+    policy = chatmend.Policy(late_results="move", duplicates="messages", system="hoist")
+    done = chatmend.repair(stored, CLAUDE, policy=policy)
+    told = [(change.index, change.why) for change in done.changes if change.code == "OFF001"]
+    assert told == [
+        (1, "offline: a message that repeats the one before it goes"),
+        (2, "offline: a late result returns to its call"),
+        (0, "offline: system messages stand at the front"),
+    ]
+    assert done.messages == [system, user("go"), asks("c1"), result("c1", "done"), user("hm"), answer("I wait.")]
+    assert chatmend.replay(stored, done.changes) == done.messages
+
+
+@pytest.mark.parametrize(
+    ("beside", "codes"),
+    [
+        ({}, []),
+        ({"reasoning_effort": "none"}, []),
+        ({"reasoning_effort": "low"}, ["TURN005"]),
+        ({"thinking": {"type": "enabled", "budget_tokens": 2000}}, ["TURN005"]),
+    ],
+)
+def test_a_request_that_has_the_model_think_may_not_prefill_its_answer(beside: Any, codes: list[str]) -> None:
+    body = {"model": "claude-sonnet-4-5", "messages": [user("Capital of Norway?"), answer("It is")], **beside}
+    assert [change.code for change in chatmend.repair_request(body, CLAUDE).changes] == codes
+
+
+def test_functions_of_2023_are_tools_that_a_request_declares() -> None:
+    body = {"messages": [user("go"), asks("c1"), result("c1", "done")], "functions": [{"name": "look"}]}
+    assert chatmend.repair_request(body, CLAUDE).body is body
+
+
+@pytest.mark.parametrize("target", STRICT_TARGETS)
+def test_a_message_with_two_wrong_kinds_of_calls_is_mended_at_once(target: str) -> None:
+    wrong = {**answer("I look."), "function_call": "look()", "tool_calls": [{"id": "c1", "type": "function"}, "look"]}
+    done = chatmend.repair([user("go"), wrong, user("on")], target)
+    assert [call["function"]["name"] for call in done.messages[1]["tool_calls"]] == ["unknown_tool"]
+    told = "".join(part["text"] for part in done.messages[1]["content"])
+    assert '"look"' in told
+    assert '"look()"' in told
+    assert chatmend.repair(done.messages, target).messages is done.messages
+
+
+def test_thinking_that_becomes_a_turn_of_its_own_does_not_end_it() -> None:
+    thought = {"type": "thinking", "thinking": "Plan.", "signature": "EqQBCkYIAhgCKkAx"}
+    stored = [user("go"), {"role": "assistant", "content": [thought]}, answer("Done."), user("on")]
+    policy = chatmend.Policy.strict_alternation()
+    done = chatmend.repair(stored, CLAUDE, policy=policy)
+    assert done.messages == [
+        user("go"),
+        {"role": "assistant", "content": [thought, {"type": "text", "text": CONTINUED}]},
+        user(CONTINUED),
+        answer("Done."),
+        user("on"),
+    ]
+    assert chatmend.repair(done.messages, CLAUDE, policy=policy).messages is done.messages

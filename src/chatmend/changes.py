@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING
+
+from chatmend.record import record
 
 if TYPE_CHECKING:
     from chatmend.transcript import Message, Native
@@ -23,7 +24,7 @@ class Effect(IntEnum):
     """Content is gone."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Fix:
     """Replace ``window[start:stop]`` by ``becomes``. An empty span is an insertion."""
 
@@ -36,7 +37,7 @@ class Fix:
     """Texts that leave the messages for the top-level ``system``."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Change:
     """One edit of the transcript as it was made: enough to explain it, and to make it again.
 

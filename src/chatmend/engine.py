@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from chatmend.changes import Change
 from chatmend.request import first_pass, last_pass
 from chatmend.rules import Context, Request, rules_for
-from chatmend.transcript import Thinking, is_unchanged
+from chatmend.transcript import Role, Thinking, ToolCall, is_unchanged
 from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 Messages = list[Any]
 _EARLIER = {"role": "user", "content": "earlier"}
 """Stands for all that came before a window when it is scanned again."""
-_ALWAYS = frozenset({"emptied-window", "leading-assistant"})
 
 
 @dataclass(slots=True)
@@ -36,7 +35,8 @@ class Run:
     """How many of the changes stand in a window before one with signed thinking."""
     memory: Memory = field(default_factory=Memory)
     scan: Scan | None = None
-    due: dict[tuple[int, int], int] = field(default_factory=dict)
+    due: dict[int, list[int]] = field(default_factory=dict)
+    """For the symptoms of a window: from each place in the rules on, the place of the next one to run."""
     rules: tuple[Rule, ...] = ()
 
     def start(self) -> None:
@@ -50,72 +50,79 @@ class Run:
         memory, end, start = self.memory, len(messages), 0
         out: Messages | None = None
         becomes: Messages | None
+        asks_user = self.context.limits.first_user or self.context.limits.needs_user
         while start < end:
             had_user, becomes = memory.has_user, None
             stop, mask, ids = scan(messages, start, memory)
-            if self._is_clean(messages, mask, (start, stop)):
-                if out is not None:
-                    out.extend(messages[start:stop])
-            else:
+            if asks_user and self._lacks_user(messages, (start, stop), mask, had_user=had_user):
+                mask |= Symptom.USERLESS
+            if mask:
                 memory.has_user = had_user
-                becomes = self._mend(messages, start, stop, mask)
+                becomes = self._mend(messages, (start, stop), mask)
                 if becomes is not None and out is None:
                     out = messages[:start]
-                if out is not None:
-                    out.extend(messages[start:stop] if becomes is None else becomes)
+            if out is not None:
+                out.extend(messages[start:stop] if becomes is None else becomes)
             memory.has_turns = memory.has_turns or memory.has_user or stop > 1 or mask == 0
             memory.call_ids.update(ids)
             self.context.dialect.remember(messages[start:stop] if becomes is None else becomes, memory)
             start = stop
         self.out = out if out is not None else (messages if messages is not self.native else None)
 
-    def _is_clean(self, messages: Messages, mask: int, span: tuple[int, int]) -> bool:
+    def _lacks_user(self, messages: Messages, span: tuple[int, int], mask: int, *, had_user: bool) -> bool:
+        """Whether no user may have spoken yet where the target wants one; of a window with symptoms it may turn out."""
         limits, (start, stop) = self.context.limits, span
-        if mask:
-            return False
-        if start == 0 and limits.first_user:
-            said = map(self.context.dialect.read, messages[:stop])
-            first = next((message for message in said if not message.is_system), None)
-            if first is None or first.role != "user":
-                return False
-        if not limits.needs_user or self.memory.has_user:
-            return True
-        opening = start == 0 and not self.context.dialect.read(messages[0]).is_assistant
-        return opening and stop < len(messages)
-
-    def _mend(self, messages: Messages, start: int, stop: int, mask: int) -> Messages | None:
+        first, needed = limits.first_user and not self.memory.has_turns, limits.needs_user and not had_user
+        if mask or not (first or needed):
+            return first or needed
         read = self.context.dialect.read
-        natives = messages[start:stop]
-        said = [read(native) for native in natives]
-        opening = start == 0 and not said[0].is_assistant
-        followed = any(not message.is_assistant for message in said)
-        window = Window(said, list(range(start, stop)), opening, followed, last=stop == len(messages))
-        before = len(self.changes)
-        thinks = bool(mask & Symptom.THINKING)
-        place = self._next(mask, 0)
-        while place < len(self.rules):
-            rule = self.rules[place]
-            if fixes := list(rule.find(window, self.memory, self.context)):
-                known = len(self.changes)
-                self._apply(rule, fixes, window, (start, stop))
-                if len(self.changes) > known:
-                    mask = self._symptoms(window)
-            place = self._next(mask, place + 1)
-        self._remember(window)
-        if thinks:
-            self._mark_invalidating(window, before)
-        if not any(change.applied for change in self.changes[before:]):
-            return None
-        return [message.whole for message in window.messages]
+        if first:
+            said = map(read, messages[:stop])
+            turn = next((message for message in said if not message.is_system), None)
+            return turn is None or turn.role is not Role.USER
+        if self.memory.has_user:
+            return False
+        opening = start == 0 and not read(messages[0]).is_assistant
+        return not opening or stop == len(messages)
 
-    def _next(self, mask: int, first: int) -> int:
-        """The place of the next rule that these symptoms call for, from ``first`` on; the number of rules: none."""
-        if (known := self.due.get((mask, first))) is not None:
+    def _mend(self, messages: Messages, span: tuple[int, int], mask: int) -> Messages | None:
+        start, stop = span
+        said = list(map(self.context.dialect.read, messages[start:stop]))
+        opening = start == 0 and said[0].role is not Role.ASSISTANT
+        others = [message for message in said if message.role is not Role.ASSISTANT]
+        heard = any(not message.is_system for message in others)
+        last = stop == len(messages)
+        window = Window(said, list(range(start, stop)), opening, bool(others), heard, last)
+        before = len(self.changes)
+        changed = self._run(window, span, mask)
+        self._remember(window)
+        if mask & Symptom.THINKING:
+            self._mark_invalidating(window, before)
+        return [message.whole for message in window.messages] if changed else None
+
+    def _run(self, window: Window, span: tuple[int, int], mask: int) -> bool:
+        """Run the rules that the symptoms call for; whether one changed the window."""
+        changed = False
+        rules, due = self.rules, self._due(mask)
+        place, end = due[0], len(rules)
+        while place < end:
+            rule = rules[place]
+            if (fixes := list(rule.find(window, self.memory, self.context))) and self._apply(rule, fixes, window, span):
+                changed = True
+                due = self._due(self._symptoms(window) | (mask & Symptom.USERLESS))
+            place = due[place + 1]
+        return changed
+
+    def _due(self, mask: int) -> list[int]:
+        """For each place in the rules that of the next one, from there on, that these symptoms call for."""
+        if (known := self.due.get(mask)) is not None:
             return known
-        rules = self.rules
-        due = (at for at in range(first, len(rules)) if rules[at].symptoms & mask or rules[at].name in _ALWAYS)
-        place = self.due[mask, first] = next(due, len(rules))
-        return place
+        count = len(self.rules)
+        due = [count] * (count + 1)
+        for place in reversed(range(count)):
+            due[place] = place if self.rules[place].symptoms & mask else due[place + 1]
+        self.due[mask] = due
+        return due
 
     def _symptoms(self, window: Window) -> int:
         """What a scan sees in a window that a rule has changed: every rule where it is no longer one window."""
@@ -131,9 +138,11 @@ class Run:
     def _remember(self, window: Window) -> None:
         memory = self.memory
         for message in window.messages:
-            memory.has_user = memory.has_user or message.role == "user"
+            memory.has_user = memory.has_user or message.role is Role.USER
             memory.has_turns = memory.has_turns or not message.is_system
-            memory.call_ids.update(call.id for call in message.calls if isinstance(call.id, str))
+            for part in message.parts:
+                if isinstance(part, ToolCall) and isinstance(part.id, str):
+                    memory.call_ids.add(part.id)
 
     def _mark_invalidating(self, window: Window, before: int) -> None:
         """Mark the changes that signed thinking of this window stands behind; those of earlier windows at the end."""
@@ -145,17 +154,17 @@ class Run:
             if change.applied and change.at <= signed[-1]:
                 self.changes[number] = replace(change, invalidates_thinking=True)
 
-    def _apply(self, rule: Rule, fixes: list[Fix], window: Window, span: tuple[int, int]) -> None:
-        shift = 0
+    def _apply(self, rule: Rule, fixes: list[Fix], window: Window, span: tuple[int, int]) -> bool:
+        """Make the changes that a rule proposes, or note them where the caller does not allow them; whether one was."""
+        shift, made = 0, False
         for fix in fixes:
-            at = fix.start + shift
-            replaced = window.messages[at : at + fix.stop - fix.start]
+            at, count = fix.start + shift, fix.stop - fix.start
+            replaced = window.messages[at : at + count]
             before = tuple([message.whole for message in replaced])
             place = at if replaced else max(at - 1, 0)  # what is inserted concerns the message before it
             allowed = fix.effect <= self.context.policy.allow
-            known = set(map(id, replaced))
-            becomes = [m if id(m) in known else self._written(m) for m in fix.becomes] if allowed else []
-            after = tuple([message.whole for message in becomes]) if allowed else before
+            becomes = self._written(fix.becomes, replaced) if allowed else replaced
+            after = tuple([message.whole for message in becomes])
             if allowed and is_unchanged(after, before):
                 continue
             self.changes.append(
@@ -165,14 +174,16 @@ class Run:
                 )
             )  # fmt: skip
             if allowed:
+                made = True
                 window.apply(fix, becomes, at)
-                shift += len(becomes) - (fix.stop - fix.start)
+                shift += len(becomes) - count
                 self.hoisted += fix.hoists
+        return made
 
-    def _written(self, message: Message) -> Message:
-        dialect = self.context.dialect
-        native = dialect.write(message)
-        return dialect.read(native)
+    def _written(self, becomes: tuple[Message, ...], replaced: list[Message]) -> list[Message]:
+        """Messages bound to what they are sent as; those that stay are the same."""
+        read, write = self.context.dialect.read, self.context.dialect.write
+        return [m if any(m is old for old in replaced) else read(write(m)) for m in becomes]
 
     def finish(self, system: object, tools: object) -> tuple[Request, tuple[Change, ...]]:
         """Add the last pass: the messages with what stands beside them, and the whole account."""

@@ -16,6 +16,8 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPE = re.compile(
     r"(\\\\)|\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|\\u([dD][89a-fA-F][0-9a-fA-F]{2})"
 )
+_BLANK = " \t\r\n"
+"""What JSON takes for white space."""
 _scan: Callable[[str, int], tuple[object, int]] = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 
 
@@ -26,7 +28,7 @@ def parse(text: str, *, distinct: bool = False) -> object:
         ValueError: it is no JSON, nested too deep to be read, or has a key twice, of which a parser keeps only one.
     """
     try:
-        return json.loads(text, object_pairs_hook=_distinct if distinct else None)
+        return _read_distinct(text) if distinct else json.loads(text)
     except RecursionError:
         message = "nested too deep"
         raise ValueError(message) from None
@@ -40,17 +42,19 @@ def _distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return value
 
 
+_read_distinct = json.JSONDecoder(object_pairs_hook=_distinct).decode
+
+
 def is_object(text: str) -> bool:
     """Whether a text is JSON and its value an object."""
+    said = text if text[:1] == "{" else text.lstrip(_BLANK)
+    if said[:1] != "{":
+        return False
     try:
-        value, end = _scan(text, 0)
-    except (StopIteration, ValueError, RecursionError):
-        try:
-            return isinstance(parse(text), dict) and not _has_no_number(text)
-        except ValueError:
-            return False
-    whole = isinstance(value, dict) and (end == len(text) or not text[end:].strip(" \t\r\n"))
-    return whole and not _has_no_number(text)
+        _, end = _scan(said, 0)
+    except (ValueError, RecursionError):
+        return False
+    return (end == len(said) or not said[end:].strip(_BLANK)) and not _has_no_number(said)
 
 
 def _has_no_number(text: str) -> bool:

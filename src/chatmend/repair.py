@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 Messages = list[Any]
 _DEFAULT = Policy()
-_STORED = ("previous_response_id", "conversation", "prompt")
-"""What a request names where the conversation so far is stored at the provider."""
+_OFF = ("none", "disable", "disabled")
+"""How requests say that the model shall not think, where they say it: OpenAI's, LiteLLM's and Anthropic's words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def repair(  # noqa: PLR0913 - what stands beside the messages counts
         target: a name as LiteLLM writes it (``"anthropic/claude-sonnet-4-5"``), or a provider alone.
         system: the top-level system prompt, text or blocks, where the request has one.
         tools: the tools that the request declares; ``[]``: none; ``None``: not known, so not judged.
-        thinking: the request's thinking setting; a true value or ``{"type": "enabled"}`` counts as on.
+        thinking: the request's thinking setting: ``True``, ``{"type": "enabled"}``, ``"low"``, ``{"effort": "low"}``.
         policy: the choices that only the caller can make.
         dialect: ``openai_chat``, ``anthropic_messages``, ``openai_responses`` or ``gemini_contents``, or an object that
             speaks another one; recognised when not given.
@@ -104,46 +104,46 @@ def _is_list(messages: object) -> bool:
 
 
 def _is_on(thinking: object) -> bool:
-    if isinstance(thinking, dict):
-        return thinking.get("type") not in ("disabled", None)
-    return bool(thinking)
+    told = thinking.get("type", thinking.get("effort")) if isinstance(thinking, dict) else thinking
+    return bool(told) and told not in _OFF
 
 
 def repair_request(
-    body: dict[str, Any], target: str | Target, *, policy: Policy | None = None, dialect: str | None = None
+    body: dict[str, Any],
+    target: str | Target,
+    *,
+    policy: Policy | None = None,
+    dialect: str | None = None,
+    recompressor: Recompressor | None = None,
 ) -> RepairedRequest:
     """Repair a whole request body, in any dialect, with the system prompt, tools and thinking beside the messages.
 
     The messages stand under ``messages``, ``input`` (Responses; a text instead of a list is left) or ``contents``
-    (Gemini).
+    (Gemini). A body that declares no tools has none. ``policy``, ``dialect`` and ``recompressor`` are those of
+    ``repair``; LiteLLM's arguments of a call are a body, too.
 
     Raises:
         TranscriptError: ``body`` is no dict with a list of messages.
         TargetError: no table describes ``target``.
     """
     spoken = dialect or (recognise_body(body) if isinstance(body, dict) else None)
-    traits = DIALECTS[spoken].TRAITS if spoken else Traits()
+    traits = DIALECTS[spoken].TRAITS if spoken in DIALECTS else Traits()
     key = traits.messages_key
     if isinstance(body, dict) and spoken == "openai_responses" and not isinstance(body.get(key), list):
         return RepairedRequest(body)
     if not isinstance(body, dict) or not isinstance(body.get(key), list):
         text = f"a request body is a dict with a list under {key!r}; a bare list of messages goes to repair"
         raise TranscriptError(text)
-    tools = body.get("tools") or []
     beside = next((name for name in traits.system_keys if name in body), traits.system_keys[0])
+    system = body.get(beside)
+    tools: object = next(filter(None, map(body.get, traits.tools_keys)), [])
+    thinking = next((body[name] for name in traits.thinking_keys if body.get(name) is not None), None)
     done = repair(
-        body[key], target, system=body.get(beside), tools=tools, thinking=body.get("thinking"), policy=policy,
-        dialect=spoken, continues=any(body.get(name) for name in _STORED),
+        body[key], target, system=system, tools=tools, thinking=thinking, policy=policy, dialect=spoken,
+        recompressor=recompressor, continues=any(map(body.get, traits.stored_keys)),
     )  # fmt: skip
-    changed = {
-        name: value
-        for name, old, value in (
-            (key, body[key], done.messages),
-            (beside, body.get(beside), done.system),
-            ("tools", tools, done.tools),
-        )
-        if value is not old
-    }
+    goes = ((key, body[key], done.messages), (beside, system, done.system), ("tools", tools, done.tools))
+    changed = {name: value for name, old, value in goes if value is not old}
     return RepairedRequest({**body, **changed} if changed else body, done.changes)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from operator import is_
 from typing import TYPE_CHECKING, TypeAlias
+
+from chatmend.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,7 +25,7 @@ class Role(StrEnum):
     TOOL = "tool"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Text:
     """Words. ``native`` is the block or the string they were read from, ``None`` for words of ours."""
 
@@ -32,7 +33,7 @@ class Text:
     native: Native = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Media:
     """An image, a document, audio or video; carried, not looked into."""
 
@@ -41,7 +42,7 @@ class Media:
     """``image``, ``document``, ``audio``, ``video`` or ``file``."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Thinking:
     """Reasoning that the model wrote before its answer, with the signature that proves it."""
 
@@ -59,7 +60,7 @@ OURS = frozenset({"function", "custom"})
 """The kinds of tools that the caller defines: whose results are text, and can be told."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ToolCall:
     """The model asks for a tool. ``id`` and ``name`` are whatever was written there, ``None`` where nothing was."""
 
@@ -81,7 +82,7 @@ class ToolCall:
         return self.kind not in OURS
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ToolResult:
     """What a tool answered to the call with ``call_id``."""
 
@@ -100,7 +101,7 @@ class ToolResult:
         return self.kind not in OURS
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Opaque:
     """Something that we cannot read. It is written back as it came."""
 
@@ -111,7 +112,7 @@ Part: TypeAlias = Text | Media | Thinking | ToolCall | ToolResult | Opaque
 """What a message is made of."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Message:
     """One message: a role and its parts, bound to the native object that it was read from."""
 

@@ -45,6 +45,8 @@ class Symptom:
     """An image has a defect."""
     MEDIA = 262144
     """An image stands where, or in a form in which, the target may not take it."""
+    USERLESS = 524288
+    """No user has spoken yet where the target wants one; no scan tells it, the engine does."""
 
 
 Place = tuple[int, int]
@@ -75,6 +77,8 @@ class Window:
     opening: bool
     followed: bool
     """Whether, as it came in, it held a message that is not the assistant's; a window that did keeps one."""
+    heard: bool
+    """Whether, as it came in, it held a user's message or a result: then it was certainly sent."""
     last: bool
     """Nothing comes after. Rules may ask only where no follower could make a difference to what was sent."""
     exchanges: Exchanges | None = None
@@ -83,25 +87,25 @@ class Window:
     @property
     def run(self) -> int:
         """How many assistant messages open the window."""
-        count = 0
-        for message in self.messages:
+        for count, message in enumerate(self.messages):
             if message.role is not Role.ASSISTANT:
-                break
-            count += 1
-        return count
+                return count
+        return len(self.messages)
 
     def apply(self, fix: Fix, becomes: list[Message], at: int) -> None:
         """Put ``becomes`` in the place of the span of ``fix``, which has moved to ``at``."""
         self.exchanges = None
-        span = slice(at, at + fix.stop - fix.start)
-        origin = self.origin(at)
-        kept = self.origins[span] if len(becomes) == fix.stop - fix.start else [origin] * len(becomes)
-        self.messages[span] = becomes
-        self.origins[span] = kept
+        count = fix.stop - fix.start
+        if len(becomes) != count:
+            self.origins[at : at + count] = [self.origin(at)] * len(becomes)
+        self.messages[at : at + count] = becomes
 
     def origin(self, at: int) -> int | None:
         """The place in the transcript of the message at ``at``, or of the nearest one before it."""
-        return next((o for o in reversed(self.origins[: at + 1]) if o is not None), None)
+        for origin in self.origins[at::-1]:
+            if origin is not None:
+                return origin
+        return None
 
 
 @dataclass(slots=True)

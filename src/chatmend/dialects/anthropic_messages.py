@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 NAME = "anthropic_messages"
 _BLOCKS = frozenset({"text", "image", "document", "thinking", "redacted_thinking"})
+_MISPLACED = Symptom.PAIRING | Symptom.CALLS
+"""A call in a message that is not the model's."""
 """Blocks that stand in a message on their own, where a target has no list of its own."""
 TRAITS = Traits(
     system_beside=True, results_inside=True, object_arguments=True, types_by_role=True, image_shapes=("source",)
@@ -190,7 +192,7 @@ def _message_scanner(limits: Limits) -> Any:  # noqa: ANN401 - a closure
                     "type": "function",
                     "function": {"name": block.get("name"), "arguments": "{}"},
                 }
-                mask |= scan_calls([call], ids if ids is not None else []) | (0 if ids is not None else Symptom.PAIRING)
+                mask |= scan_calls([call], ids if ids is not None else []) | (0 if ids is not None else _MISPLACED)
                 if block.get("input").__class__ is not dict or is_too_deep(block["input"]):
                     mask |= Symptom.ARGUMENTS
                 called = True

@@ -84,11 +84,13 @@ def _note(result: ToolResult) -> str:
 def items(message: Message) -> Iterator[Message]:
     """The parts of a message as entries of their own: calls and results each, everything between them together.
 
-    Keys that we do not know go with the first entry.
+    Keys that we do not know go with the first entry. Results in a message of the model's stand behind what it called.
     """
     said: list[Part] = []
     keys = rest(message)
-    for part in message.parts:
+    late = [part for part in message.parts if message.is_assistant and isinstance(part, ToolResult)]
+    first = [part for part in message.parts if not isinstance(part, ToolResult)] if late else message.parts
+    for part in (*first, *late):
         own = isinstance(part, ToolResult) or (isinstance(part, ToolCall) and message.is_assistant)
         if own and said:
             yield Message(_speaker(message.role), tuple(said), keys)

@@ -14,10 +14,19 @@ if TYPE_CHECKING:
     from chatmend.transcript import Native, Part
 
 NAME = "openai_chat"
-TRAITS = Traits(typed_calls=True, signs_calls=True)
+TRAITS = Traits(
+    tools_keys=("tools", "functions"),
+    thinking_keys=("thinking", "reasoning_effort"),
+    typed_calls=True,
+    signs_calls=True,
+)
 __all__ = [
     "NAME", "TRAITS", "filled", "kind_of", "read", "remember", "scanner", "translated", "with_system", "write",
 ]  # fmt: skip
+
+
+_BESIDE = frozenset({"tool_calls", "function_call", "thinking_blocks", "reasoning_content"})
+"""The keys of a message that hold parts, beside its ``content``."""
 
 
 def read(native: Native) -> Message:
@@ -25,16 +34,16 @@ def read(native: Native) -> Message:
     if not isinstance(native, dict):
         text = (Text(native),) if isinstance(native, str) else (Opaque(native),)
         return Message(Role.USER, text, native)
-    role = role_of(native)
-    spelling = native.get("role")
-    content = read_content(native.get("content"))
+    role, spelling, said = role_of(native), native.get("role"), native.get("content")
+    content = (Text(said, said),) if said.__class__ is str and said else read_content(said)
     if role is Role.TOOL:
         legacy = spelling == "function"
         result = ToolResult(native.get("tool_call_id"), content, native.get("name"), legacy, native)
         return Message(role, (result,), native, spelling)
-    if role is not Role.ASSISTANT:
-        return Message(role, (*content, *_calls(native)), native, spelling)
-    return Message(role, (*_thinking(native), *content, *_calls(native)), native, spelling)
+    if not _BESIDE.isdisjoint(native):
+        thinking = _thinking(native) if role is Role.ASSISTANT else ()
+        content = (*thinking, *content, *_calls(native))
+    return Message(role, content, native, spelling)
 
 
 def _thinking(native: dict[str, object]) -> list[Part]:
@@ -94,21 +103,22 @@ def write(message: Message) -> Native:
 
 
 def _written(message: Message) -> dict[str, object]:
-    native = message.native
-    base = {k: v for k, v in native.items() if k not in message.without} if isinstance(native, dict) else {}
-    out: dict[str, object] = {
-        "role": str(message.role) if message.spelling in (None, message.role) else message.spelling
-    }
-    out |= {key: value for key, value in base.items() if key != "role"}
+    native, spelling, without = message.native, message.spelling, message.without
+    base = native if isinstance(native, dict) else {}
+    if without:
+        base = {key: value for key, value in base.items() if key not in without}
+    out: dict[str, object] = {"role": None, **base}  # the role stands first where the message had none
+    out["role"] = str(message.role) if spelling is None or spelling == message.role else spelling
     if message.role is Role.TOOL:
         _write_result(out, message)
         return out
-    content = tuple(p for p in message.parts if not isinstance(p, ToolCall) and place_of(p) == "content")
+    calls = message.calls
+    content = tuple([part for part in message.parts if place_of(part) == "content" and not isinstance(part, ToolCall)])
     out["content"] = write_content(content, out.get("content"))
     if message.is_assistant:
         _write_thinking(out, message)
-    _write_calls(out, message.calls)
-    if not content and message.calls and not isinstance(base.get("content"), str | list):
+    _write_calls(out, calls)
+    if calls and not content and not isinstance(base.get("content"), str | list):
         out["content"] = None
     return out
 

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 NAME = "openai_responses"
 TRAITS = Traits(
-    messages_key="input", system_keys=("instructions",), content_keys=("content", "output"), types_by_role=True,
+    messages_key="input", system_keys=("instructions",), content_keys=("content", "output"),
+    thinking_keys=("reasoning",), stored_keys=("previous_response_id", "conversation", "prompt"), types_by_role=True,
     image_shapes=SHAPES, items=True,
 )  # fmt: skip
 __all__ = ["NAME", "TRAITS", "kind_of", "read", "scanner", "with_system", "write"]

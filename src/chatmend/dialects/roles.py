@@ -23,8 +23,9 @@ def role_of(native: dict[str, object]) -> Role:
     """The role of a message: as it spells it, or as its keys show where the spelling tells nothing, or cannot be."""
     spelling = native.get("role")
     if isinstance(spelling, str) and (known := ALIASES.get(spelling)):
-        calls = known is Role.TOOL and native.get("tool_calls") and "tool_call_id" not in native
-        return Role.ASSISTANT if calls else known
+        if known is Role.TOOL and native.get("tool_calls") and "tool_call_id" not in native:
+            return Role.ASSISTANT
+        return known
     if "tool_call_id" in native:
         return Role.TOOL
     if native.get("tool_calls") or native.get("function_call"):

@@ -20,6 +20,12 @@ class Traits:
     """Where a request body has its messages."""
     system_keys: tuple[str, ...] = ("system",)
     """Where a request body may have its system prompt."""
+    tools_keys: tuple[str, ...] = ("tools",)
+    """Where a request body may declare its tools; the first that holds any counts."""
+    thinking_keys: tuple[str, ...] = ("thinking",)
+    """Where a request body may switch thinking on; the first that is set counts."""
+    stored_keys: tuple[str, ...] = ()
+    """What in a request body says that the provider stores what came before."""
     content_keys: tuple[str, ...] = ("content",)
     """Keys of a message, or of a result, that hold what is said."""
     system_beside: bool = False

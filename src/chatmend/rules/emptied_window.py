@@ -36,10 +36,10 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     end = len(window.messages)
     if window.followed and (end == 0 or window.messages[-1].is_assistant):
         if context.limits.roles is None or (
-            window.opening and (end == 0 and context.traits.system_beside and not window.last)
+            window.opening and end == 0 and context.traits.system_beside and not window.heard and not window.last
         ):
             return
         yield Fix(end, end, (continued(Role.USER),), "all that followed is gone", Effect.ADDS)
 
 
-RULE = Rule("TURN002", "emptied-window", Symptom.NONE, find)
+RULE = Rule("TURN002", "emptied-window", Symptom.TURNS, find)

@@ -44,28 +44,32 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     if mode == "any" or not context.traits.signs_calls:
         return
     unsigned = mode == "required"
+    keys = context.limits.part_keys
+    typed = keys is None or "type" in keys
     for at, message in enumerate(window.messages):
         first = next(iter(message.calls), None) if unsigned else None
         unsigned = unsigned and (first is None or not context.limits.folds_turns)
-        parts = tuple(part for old in message.parts if (part := _signed(old, first)) is not None)
+        parts = tuple(part for old in message.parts if (part := _signed(old, first, typed=typed)) is not None)
         if not is_unchanged(message.parts, parts):
-            effect = Effect.DROPS if any(map(_is_wrong, message.parts)) else Effect.ADDS
+            wrong = any(_is_wrong(part, typed=typed) for part in message.parts)
+            effect = Effect.DROPS if wrong else Effect.ADDS
             yield Fix(at, at + 1, (replace(message, parts=parts),), "the thought signature cannot be valid", effect)
 
 
-def _is_wrong(part: Part) -> bool:
+def _is_wrong(part: Part, *, typed: bool) -> bool:
+    """Whether a part has a signature that cannot be one; ``typed``: a part with a type is of another dialect."""
     if isinstance(part, ToolCall):
         return part.signature is not None and not is_thought_signature(part.signature)
     native = part.native
-    if not isinstance(native, dict) or "type" in native or isinstance(part, ToolResult):
+    if not isinstance(native, dict) or (typed and "type" in native) or isinstance(part, ToolResult):
         return False
     return any(key in native and not is_thought_signature(native[key]) for key in _KEYS)
 
 
-def _signed(part: Part, first: ToolCall | None) -> Part | None:
+def _signed(part: Part, first: ToolCall | None, *, typed: bool) -> Part | None:
     """The part with a signature that can be valid; None for one that held nothing but a wrong one."""
     if not isinstance(part, ToolCall):
-        return _without_signature(part) if _is_wrong(part) else part
+        return _without_signature(part) if _is_wrong(part, typed=typed) else part
     if part.legacy:
         return part
     signature = part.signature if is_thought_signature(part.signature) else None

@@ -42,4 +42,4 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         yield Fix(said, said, (continued(Role.USER),), "at least one user message is wanted", Effect.ADDS)
 
 
-RULE = Rule("TURN003", "leading-assistant", Symptom.NONE, find)
+RULE = Rule("TURN003", "leading-assistant", Symptom.USERLESS, find)

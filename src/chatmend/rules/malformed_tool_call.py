@@ -36,34 +36,55 @@ UNKNOWN = "unknown_tool"
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Calls that are none, and empty lists of calls."""
-    limits = context.limits
-    if limits.empty_tool_calls and not limits.call_id_required:
+    if context.limits.empty_tool_calls and not context.limits.call_id_required:
         return
     for at, message in enumerate(window.messages):
-        native = message.native if isinstance(message.native, dict) else {}
-        listed = native.get("tool_calls")
-        stray = message.role is Role.TOOL or not _is_function_call(native.get("function_call"))
-        if native.get("function_call") is not None and stray:
-            words = CALL_NOTE + jsontext.dumps(native["function_call"])
-            kept = replace(message, parts=tuple(part for part in message.parts if not _is_old(part)))
-            becomes = replace(kept, parts=_with_note(kept, words), without=frozenset({"function_call"}))
-            yield Fix(at, at + 1, (becomes,), "function_call holds no call", Effect.DEGRADES)
-        elif "tool_calls" in native and all(call.legacy for call in message.calls):
-            parts = _with_note(message, CALL_NOTE + jsontext.dumps(listed)) if listed else message.parts
-            becomes = replace(message, parts=parts, without=frozenset({"tool_calls"}))
-            yield Fix(
-                at, at + 1, (becomes,), "tool_calls holds no call", Effect.DEGRADES if listed else Effect.RESHAPES
-            )
-        elif message.calls:
-            parts = tuple(_mended(part, message, context) for part in message.parts)
-            if not is_unchanged(message.parts, parts):
-                told = any(
-                    isinstance(new, Text) and isinstance(old, ToolCall)
-                    for old, new in zip(message.parts, parts, strict=True)
-                )
-                named = any(call.name == UNKNOWN for call in replace(message, parts=parts).calls)
-                effect = Effect.DEGRADES if told else Effect.ADDS if named else Effect.RESHAPES
-                yield Fix(at, at + 1, (replace(message, parts=parts),), "an entry is no complete tool call", effect)
+        becomes, whys, effect = message, list[str](), Effect.RESHAPES
+        for step in (_without_old, _without_list, _with_whole_calls):
+            if (mended := step(becomes, context)) is not None:
+                becomes, why, worse = mended
+                whys.append(why)
+                effect = max(effect, worse)
+        if whys:
+            yield Fix(at, at + 1, (becomes,), "; ".join(whys), effect)
+
+
+_Mended = tuple[Message, str, Effect]
+
+
+def _without_old(message: Message, context: Context) -> _Mended | None:
+    """Without a ``function_call`` that is none, or stands where none may."""
+    held = message.native.get("function_call") if isinstance(message.native, dict) else None
+    if held is None or (message.role is not Role.TOOL and _is_function_call(held)):
+        return None
+    kept = replace(message, parts=tuple(part for part in message.parts if not _is_old(part)))
+    parts = _with_note(kept, CALL_NOTE + jsontext.dumps(held))
+    becomes = replace(kept, parts=parts, without=message.without | {"function_call"})
+    return becomes, "function_call holds no call", Effect.DEGRADES
+
+
+def _without_list(message: Message, context: Context) -> _Mended | None:
+    """Without ``tool_calls`` in which there is no call."""
+    native = message.native
+    if not isinstance(native, dict) or "tool_calls" not in native or not all(call.legacy for call in message.calls):
+        return None
+    listed = native["tool_calls"]
+    parts = _with_note(message, CALL_NOTE + jsontext.dumps(listed)) if listed else message.parts
+    becomes = replace(message, parts=parts, without=message.without | {"tool_calls"})
+    return becomes, "tool_calls holds no call", Effect.DEGRADES if listed else Effect.RESHAPES
+
+
+def _with_whole_calls(message: Message, context: Context) -> _Mended | None:
+    """With every call complete, or told."""
+    if not message.calls:
+        return None
+    parts = tuple(_mended(part, message, context) for part in message.parts)
+    if is_unchanged(message.parts, parts):
+        return None
+    told = any(isinstance(p, Text) and isinstance(old, ToolCall) for old, p in zip(message.parts, parts, strict=True))
+    named = any(isinstance(part, ToolCall) and part.name == UNKNOWN for part in parts)
+    effect = Effect.DEGRADES if told else Effect.ADDS if named else Effect.RESHAPES
+    return replace(message, parts=parts), "an entry is no complete tool call", effect
 
 
 def _is_function_call(value: object) -> bool:
@@ -100,4 +121,4 @@ def _mended(part: Part, message: Message, context: Context) -> Part:
     return part
 
 
-RULE = Rule("TOOL003", "malformed-tool-call", Symptom.CALLS | Symptom.PAIRING | Symptom.KEYS | Symptom.ROLE, find)
+RULE = Rule("TOOL003", "malformed-tool-call", Symptom.CALLS | Symptom.KEYS | Symptom.ROLE, find)

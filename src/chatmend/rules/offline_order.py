@@ -33,8 +33,6 @@ from chatmend.rules.rule import Context, Request, RequestRule
 from chatmend.transcript import Role, ToolResult, is_unchanged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from chatmend.transcript import Message
 
 CODE, NAME = "OFF001", "offline-order"
@@ -42,28 +40,36 @@ _Messages = list[Any]
 
 
 def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
-    """The request after the offline choices, as one change."""
-    policy, messages = context.policy, request.messages
-    becomes = messages
-    if policy.duplicates == "messages":
-        becomes = list(_without_repeats(becomes, context))
-    if policy.late_results == "move":
-        becomes = _returned(becomes, context)
-    if policy.system == "hoist" and context.limits.system != "anywhere":
-        becomes = _hoisted(becomes, context)
-    if is_unchanged(becomes, messages):
-        return request, []
-    why = "offline: results return to their calls, repeats go, system messages stand at the front"
-    change = Change(CODE, NAME, Effect.RESHAPES, 0, why, tuple(messages), tuple(becomes), None, -1)
-    return replace(request, messages=becomes), [change]
+    """The request after the offline choices: a change for each that had something to do."""
+    policy, changes, messages = context.policy, list[Change](), request.messages
+    hoists = policy.system == "hoist" and context.limits.system != "anywhere"
+    for wanted, step, why in (
+        (policy.duplicates == "messages", _without_repeats, "a message that repeats the one before it goes"),
+        (policy.late_results == "move", _returned, "a late result returns to its call"),
+        (hoists, _hoisted, "system messages stand at the front"),
+    ):
+        becomes = step(messages, context) if wanted else messages
+        if not is_unchanged(becomes, messages):
+            before, after, first = tuple(messages), tuple(becomes), _first_moved(messages, becomes)
+            changes.append(Change(CODE, NAME, Effect.RESHAPES, first, f"offline: {why}", before, after, None, -1))
+            messages = becomes
+    return (replace(request, messages=messages), changes) if changes else (request, [])
 
 
-def _without_repeats(messages: _Messages, context: Context) -> Iterator[Any]:
-    previous: object = None
-    for message in messages:
-        if not is_same(message, previous) or not isinstance(message, dict) or _is_idless(context.dialect.read(message)):
-            yield message
-        previous = message
+def _first_moved(messages: _Messages, becomes: _Messages) -> int:
+    """The first place where another message stands than before."""
+    return next(
+        (at for at, (old, new) in enumerate(zip(messages, becomes, strict=False)) if old is not new), len(becomes)
+    )
+
+
+def _without_repeats(messages: _Messages, context: Context) -> _Messages:
+    def repeats(message: object, previous: object) -> bool:
+        return (
+            isinstance(message, dict) and is_same(message, previous) and not _is_idless(context.dialect.read(message))
+        )
+
+    return [m for m, previous in zip(messages, [None, *messages], strict=False) if not repeats(m, previous)]
 
 
 def _is_idless(message: Message) -> bool:

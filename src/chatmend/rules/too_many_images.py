@@ -73,11 +73,12 @@ def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
     if limits.max_images is None and limits.max_request_bytes is None:
         return request, []
     keys = context.dialect.TRAITS.content_keys
-    shown: list[Any] = [_shown(native, context) for native in messages]
-    listed = [at for at, m in enumerate(shown) if m.__class__ is dict and m.get(keys[0]).__class__ is not str]
-    found = {at: images for at in listed if (images := list(_pictures(shown[at], keys)))}
+    key = keys[0]
+    listed = [at for at, m in enumerate(messages) if m.__class__ is not dict or m.get(key).__class__ is not str]
+    found = {at: images for at in listed if (images := list(_pictures(_shown(messages[at], context), keys)))}
     if not found:
         return request, []
+    shown: list[Any] = [_shown(native, context) for native in messages]
     tally = _Tally(limits.max_images, limits.max_request_bytes)
     tally.size = _weight(request.system) + _weight(request.tools)
     for at, native in enumerate(shown):

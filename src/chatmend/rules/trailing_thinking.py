@@ -6,7 +6,8 @@ between them is dropped, are refused in the latest answer: ``thinking blocks in 
 modified``.
 
 Repair: ``[continued]`` behind the thinking, which stays as it was signed. A turn of several messages is looked at as a
-whole: thinking that is followed by a text or a call in the next message of the same turn is fine.
+whole: thinking that is followed by a text or a call in the next message of the same turn is fine. Where a synthetic
+message will stand between its messages (``turns="insert"``), each of them is a turn.
 
 Before (anthropic/claude-sonnet-4-5):
     [{"role": "user", "content": "go"},
@@ -39,17 +40,18 @@ _ADJACENT = "thinking stands right before other thinking"
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """The end of the window's assistant turn, and thinking side by side in it."""
+    """The ends of the window's assistant turn (of each message, where they will be turns), and thinking side by side."""
     limits, last = context.limits, window.run - 1
     if limits.trailing_thinking and limits.adjacent_thinking:
         return
+    split = limits.alternation and context.policy.turns == "insert"
     thought = False
     for at, message in enumerate(window.messages[: window.run]):
-        parts = message.parts
+        parts, ends = message.parts, split or at == last
         if not limits.adjacent_thinking:
-            parts, thought = _apart(parts, after_thinking=thought)
+            parts, thought = _apart(parts, after_thinking=thought and not split)
         spoken = [part for part in parts if place_of(part) != "reasoning_content"]
-        if at == last and not limits.trailing_thinking and spoken and isinstance(spoken[-1], Thinking):
+        if ends and not limits.trailing_thinking and spoken and isinstance(spoken[-1], Thinking):
             yield Fix(at, at + 1, (replace(message, parts=(*parts, Text(CONTINUED))),), _ENDS, Effect.ADDS)
         elif len(parts) > len(message.parts):
             yield Fix(at, at + 1, (replace(message, parts=parts),), _ADJACENT, Effect.ADDS)
