@@ -73,7 +73,7 @@ def test_what_is_plain_is_left_by_the_repair(
     opening: list[BaseMessage],
     turns: list[list[BaseMessage]],
     policy: Policy | None,
-    declared: bool,
+    declared: bool,  # noqa: FBT001
     asked: bool,  # noqa: FBT001
 ) -> None:
     said = [*opening, *(message for turn in turns for message in turn), *([HumanMessage("and?")] if asked else [])]

@@ -21,6 +21,10 @@ _ACCOUNTS = (
 )
 """Where OpenAI's account holds details, where LangChain's usage does, and what each is called there."""
 _PLAIN = frozenset({"prompt_tokens", "completion_tokens", "total_tokens", *(key for key, _, _ in _ACCOUNTS)})
+_COUNTED = frozenset({"cache_read", "audio"})
+"""Details of the input that no table reads another way."""
+_OTHERS = frozenset({"usage", "usage_metadata"})
+"""Keys of other accounts in the ``response_metadata``."""
 _DETAILS = ("input_token_details", "output_token_details")
 
 
@@ -38,8 +42,15 @@ def _agrees(message: AIMessage) -> bool:
 
     Only an account without another shape's keys can be told so cheaply.
     """
-    told, account = message.usage_metadata, message.response_metadata.get("token_usage")
-    if told is None or account.__class__ is not dict or not _PLAIN.issuperset(account):
+    told, beside = message.usage_metadata, message.response_metadata
+    if told is None or not _OTHERS.isdisjoint(beside):
+        return False
+    account = beside.get("token_usage")
+    if account is None:  # not yet there, when a class hands its result over: what is told is all that is known
+        details = (told.get("input_token_details") or {}, told.get("output_token_details") or {})
+        whole = told["input_tokens"] + told["output_tokens"] == told["total_tokens"]
+        return whole and details[0].keys() <= _COUNTED and not any(details[1].values())
+    if account.__class__ is not dict or not _PLAIN.issuperset(account):
         return False
     sent, said = account.get("prompt_tokens"), account.get("completion_tokens")
     if sent.__class__ is not int or said.__class__ is not int or account.get("total_tokens") != sent + said:
@@ -54,9 +65,11 @@ def _details_agree(account: object, told: object, names: Mapping[str, str]) -> b
     details = told if isinstance(told, dict) else {}
     if not account:
         return not any(details.values())
-    if not isinstance(account, dict) or account.get("reasoning_tokens") or not names.keys() >= account.keys():
+    if not isinstance(account, dict) or account.get("reasoning_tokens"):
         return False
-    known = {names[key]: count for key, count in account.items() if count is not None}
+    if any(count and key not in names for key, count in account.items()):
+        return False
+    known = {names[key]: count for key, count in account.items() if count is not None and key in names}
     return known == {key: count for key, count in details.items() if key in known or count}
 
 
