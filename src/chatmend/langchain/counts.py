@@ -61,7 +61,7 @@ def _agrees(message: AIMessage) -> bool:
 
 
 def _details_agree(account: object, told: object, names: Mapping[str, str]) -> bool:
-    """Whether each detail of the account is told. Reasoning is left to the tables: providers differ in what holds it."""
+    """Whether each detail of the account is told. Reasoning is left to the tables: providers count it differently."""
     details = told if isinstance(told, dict) else {}
     if not account:
         return not any(details.values())

@@ -134,9 +134,9 @@ def plain_at(place: Place, policy: Policy | None, *, tools: bool, thinking: bool
     def passes(*messages: BaseMessage) -> bool:
         given = list(messages)
         dialect = Dialect(chat_messages=place.chat_messages)
-        beside = {"tools": [_TOOL] if tools else [], "thinking": thinking}
-        done = repair(given, place.target, policy=policy, dialect=dialect, **beside)
-        return done.messages is given and not done.changes and done.tools is beside["tools"]
+        declared = [_TOOL] if tools else []
+        done = repair(given, place.target, tools=declared, thinking=thinking, policy=policy, dialect=dialect)
+        return done.messages is given and not done.changes and done.tools is declared
 
     asked, said = HumanMessage("What now?"), AIMessage("This.")
     if not (passes(asked) and passes(asked, said, asked, said, asked)):
