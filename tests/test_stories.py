@@ -440,6 +440,37 @@ def test_an_image_whose_data_url_names_no_type_gets_its_own() -> None:
     assert done.messages[0]["content"][0]["image_url"]["url"] == f"data:image/png;base64,{png}"
 
 
+def _thought(text: str, proof: str) -> dict[str, Any]:
+    return {"type": "thinking", "thinking": text, "signature": proof}
+
+
+def test_thinking_that_stands_right_before_other_thinking_stays_and_something_stands_between() -> None:
+    one, two, said = _thought("a", "EqQBCkYIAhgCKkAx"), _thought("", "EqQBCkYIAhgCKkAy"), {"type": "text", "text": "x"}
+    messages = [
+        user("go"),
+        {"role": "assistant", "content": [one, two, said]},
+        user("on"),
+    ]
+    done = chatmend.repair(messages, CLAUDE)
+    assert done.messages[1]["content"] == [one, {"type": "text", "text": CONTINUED}, two, said]
+    assert chatmend.repair(done.messages, CLAUDE).messages is done.messages
+
+
+def test_thinking_with_something_between_is_not_touched() -> None:
+    one, two, said = _thought("a", "EqQBCkYIAhgCKkAx"), _thought("b", "EqQBCkYIAhgCKkAy"), {"type": "text", "text": "x"}
+    redacted = {"type": "redacted_thinking", "data": "EmwKAhgBEgy3va3pzix"}
+    for content in ([one, said, two, said], [one, redacted, said], [redacted, one, said]):
+        messages = [user("go"), {"role": "assistant", "content": content}, user("on")]
+        assert chatmend.repair(messages, CLAUDE).messages is messages
+
+
+def test_an_image_without_its_bytes_is_told() -> None:
+    messages = [user([{"type": "text", "text": "see"}, {"type": "image", "source": {"type": "base64"}}])]
+    for target in (OPENAI, CLAUDE):
+        told = chatmend.repair(messages, target).messages[0]["content"][1]
+        assert told == {"type": "text", "text": '{"type": "image", "source": {"type": "base64"}}'}
+
+
 def test_each_choice_for_stored_conversations_is_a_change_of_its_own() -> None:
     system = {"role": "system", "content": "Be brief."}
     stored = [user("go"), user("go"), asks("c1"), user("hm"), answer("I wait."), result("c1", "done"), system]

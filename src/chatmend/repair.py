@@ -93,7 +93,7 @@ def repair(  # noqa: PLR0913 - what stands beside the messages counts
     shown = Shown(messages)
     spoken = DIALECTS[dialect] if isinstance(dialect, str) else dialect or recognise(shown.messages)
     limits = chosen.apply(place.limits_in(spoken.NAME, hygiene=chosen.rules == "hygiene"))
-    context = Context(limits, spoken, chosen, recompressor, thinking=_is_on(thinking), tools=bool(tools))
+    context = Context(limits, spoken, chosen, recompressor, thinking=is_on(thinking), tools=bool(tools))
     run = Run(shown.messages, context, memory=Memory(elsewhere=continues))
     run.start()
     request, changes = run.finish(system, tools)
@@ -118,7 +118,8 @@ def _chosen(policy: object) -> Policy:
     return _DEFAULT
 
 
-def _is_on(thinking: object) -> bool:
+def is_on(thinking: object) -> bool:
+    """Whether a request's thinking setting means on."""
     told = thinking.get("type", thinking.get("effort")) if isinstance(thinking, dict) else thinking
     return bool(told) and told not in _OFF
 

@@ -52,8 +52,14 @@ def test_what_openai_takes_is_not_touched(shape: str) -> None:
 
 
 def test_a_block_of_a_type_that_nobody_knows_stays_in_what_claude_wrote() -> None:
-    messages: list[BaseMessage] = [NEXT, AIMessage([{"type": "brand_new", "x": 1}]), NEXT]
+    said = AIMessage([{"type": "brand_new", "x": 1}], response_metadata={"model_provider": "anthropic"})
+    messages: list[BaseMessage] = [NEXT, said, NEXT]
     assert sent(messages, "anthropic/claude-haiku-4-5") is messages
+
+
+def test_a_block_of_a_type_that_nobody_knows_is_told_to_claude_where_another_wrote_it() -> None:
+    (_, answer, _) = sent([NEXT, AIMessage([{"type": "brand_new", "x": 1}]), NEXT], "anthropic/claude-haiku-4-5")
+    assert answer.content == [{"type": "text", "text": '{"type": "brand_new", "x": 1}'}]
 
 
 def test_words_under_another_name_become_text() -> None:

@@ -174,7 +174,7 @@ def test_in_async_code_images_are_recompressed_beside_the_loop(sandbox: Any, thr
             chain = repair_messages(target=CONFIGURATIONS["anthropic"].target, on_error="raise") | model
             await chain.ainvoke(given)
 
-    run(ask([HumanMessage("hello")]))
+    run(ask([HumanMessage([{"type": "text", "text": "hello"}])]))
     run(ask(asked()))
     assert threads == [True, False]
     assert is_shown(sandbox)

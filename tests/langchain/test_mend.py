@@ -170,19 +170,21 @@ def test_the_kill_switch_sends_the_original(sandbox: Any, monkeypatch: pytest.Mo
         mend(CONFIGURATIONS["openai"].model(sandbox)).invoke(BROKEN)
 
 
+@pytest.mark.parametrize("ours", ["is_plain", "repair"])
 def test_a_fault_of_ours_costs_no_request_and_is_told_once(
-    sandbox: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    sandbox: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, ours: str
 ) -> None:
     def fail(*_: Any, **__: Any) -> Any:
         raise RuntimeError("a secret of the transcript")
 
-    monkeypatch.setattr(mending_module, "repair", fail)
+    monkeypatch.setattr(mending_module, ours, fail)
     model = CONFIGURATIONS["openai"].model(sandbox)
-    assert mend(model).invoke([HumanMessage("hello")]).content
+    messages = [HumanMessage("hello"), HumanMessage("are you there?")]
+    assert mend(model).invoke(messages).content
     assert [record.levelname for record in caplog.records if record.name == "chatmend.langchain"] == ["WARNING"]
     assert "secret" not in caplog.text
     with pytest.raises(RuntimeError):
-        mend(model, on_error="raise").invoke([HumanMessage("hello")])
+        mend(model, on_error="raise").invoke(messages)
 
 
 def test_dicts_that_langchain_cannot_convert_are_salvaged(sandbox: Any) -> None:

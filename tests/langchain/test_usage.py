@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,7 +14,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from pydantic import Field
 
-from chatmend.langchain import mend
+from chatmend.langchain import counts, mend
 from tests.langchain.configurations import CONFIGURATIONS
 from tests.langchain.damage import VALID
 from tests.langchain.test_damage import look
@@ -161,3 +162,29 @@ def test_an_answer_and_its_stream_agree_and_are_counted_once(sandbox: Any, name:
     for part in ("input_tokens", "output_tokens", "total_tokens"):
         assert paid[0][part] == answer.usage_metadata[part]
     assert len(chunks) == len(list(bare.stream(VALID)))
+
+
+_PROVIDERS = ("openai", "deepseek", "xai", "mistral", "anthropic", "gemini", "bedrock", "groq", "")
+_EMPTY = {"audio_tokens": 0, "cache_write_tokens": None, "cached_tokens": 0}
+_ZERO = {"accepted_prediction_tokens": 0, "audio_tokens": 0, "reasoning_tokens": 0, "rejected_prediction_tokens": 0}
+
+
+@pytest.mark.parametrize(
+    "cached", [None, {}, {"cached_tokens": 0, "audio_tokens": 0}, {"cached_tokens": 4}, {"x": 1}, _EMPTY]
+)
+@pytest.mark.parametrize("told", [{}, {"cache_read": 0, "audio": 0}, {"cache_read": 4}, {"cache_read": 3}])
+@pytest.mark.parametrize("reasoning", [None, {}, {"reasoning_tokens": 0}, {"reasoning_tokens": 2}, _ZERO])
+def test_the_quick_look_at_an_account_comes_to_what_the_tables_say(
+    monkeypatch: pytest.MonkeyPatch, cached: Any, told: Any, reasoning: Any
+) -> None:
+    account = {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12}
+    account |= {"prompt_tokens_details": cached, "completion_tokens_details": reasoning}
+    usage: Any = {"input_tokens": 10, "output_tokens": 2, "total_tokens": 12, "input_token_details": told}
+    usage["output_token_details"] = {"reasoning": 0, "audio": 0} if reasoning else {}
+    for provider, beside in product(_PROVIDERS, ({"token_usage": account}, {}, {"usage": account})):
+        quick, slow = (AIMessage("x", usage_metadata=usage, response_metadata=beside) for _ in "ab")
+        counts.correct(quick, provider, "m")
+        with monkeypatch.context() as patch:
+            patch.setattr(counts, "_agrees", lambda message: False)  # noqa: ARG005
+            counts.correct(slow, provider, "m")
+        assert quick.usage_metadata == slow.usage_metadata

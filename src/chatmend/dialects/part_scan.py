@@ -25,10 +25,12 @@ def part_scanner(limits: Limits, known: frozenset[str] | None) -> Callable[[list
     """A function that looks at a content list and returns its symptoms; ``known`` are the types not worth a look."""
     scan_image, is_clean_thinking = image_scanner(limits), thinking_check(limits)
     held = re.compile(limits.file_references).search if limits.file_references else None
+    apart = not limits.adjacent_thinking
 
     def scan_parts(parts: list[Any]) -> int:
-        mask = 0 if parts else Symptom.EMPTY
+        mask, thinks = 0 if parts else Symptom.EMPTY, False
         for part in parts:
+            thought, thinks = thinks, False
             if part.__class__ is not dict:
                 mask |= Symptom.PART | Symptom.SURROGATE | Symptom.EMPTY
                 continue
@@ -47,12 +49,14 @@ def part_scanner(limits: Limits, known: frozenset[str] | None) -> Callable[[list
             mask |= scan_image(part)
             mask |= Symptom.MARKERS if "cache_control" in part else 0
             if kind.__class__ is str and kind in KINDS:
-                mask |= Symptom.SIGNED if is_clean_thinking(part) else Symptom.SIGNED | Symptom.THINKING
+                thinks = True
+                clean = is_clean_thinking(part) and not (thought and apart)
+                mask |= Symptom.SIGNED if clean else Symptom.SIGNED | Symptom.THINKING
             if (
                 not isinstance(kind, str)
                 or kind in _TEXTS
                 or (known is not None and kind not in known)
-                or (kind == "image_url" and not is_held(part))
+                or (kind in ("image_url", "image") and not is_held(part))
                 or (kind == "image" and part.get("source").__class__ is not dict)
                 or (held is not None and (name := file_id(part)) is not None and not held(name))
             ):

@@ -44,9 +44,12 @@ def is_image(native: Native) -> bool:
 
 
 def is_held(native: _Part) -> bool:
-    """Whether a part of type ``image_url`` has a URL at all."""
-    url = native.get("image_url")
-    return isinstance(url.get("url") if isinstance(url, dict) else url, str)
+    """Whether a part of type ``image_url`` has a URL at all, or one of Anthropic's its bytes."""
+    if native.get("type") == "image_url":
+        url = native.get("image_url")
+        return isinstance(url.get("url") if isinstance(url, dict) else url, str)
+    source = native.get("source")
+    return not isinstance(source, dict) or source.get("type") != "base64" or isinstance(source.get("data"), str | bytes)
 
 
 def _is_image_type(label: object) -> bool:

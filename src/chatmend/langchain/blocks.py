@@ -20,10 +20,12 @@ from chatmend.transcript import is_unchanged
 if TYPE_CHECKING:
     from chatmend.langchain.carries import Carries
 
-Place = Literal["user", "answer", "result"]
-"""Where a block stands: said by a user or the system, by the model, or in a tool's result."""
+Place = Literal["user", "answer", "own", "result"]
+"""Where a block stands: said by a user or the system, by a model, by the provider's own, or in a tool's result."""
 _BYTES = frozenset({"base64", "data", "file_data", "bytes"})
 """Keys whose text is no text."""
+_LINKED = frozenset({"image", "audio", "video", "file"})
+"""LangChain's own blocks that may hold a link."""
 _SAYS = {"input_text": "text", "output_text": "text", "text-plain": "text", "refusal": "refusal"}
 """Types that are words, with the key that holds them."""
 
@@ -55,11 +57,13 @@ class Writer:
             return self._result(block)
         if not carries.cache_markers and "cache_control" in block:
             block = {key: value for key, value in block.items() if key != "cache_control"}
+        if not carries.data_links and _is_data_link(block):
+            block = _inlined(block)
         if not carries.bare_urls and isinstance(block.get("image_url"), str):
             block = {**block, "image_url": {"url": block["image_url"]}}
         if carries.sources is not None and isinstance(block.get("source"), dict):
             block = block if block.get("type") in carries.sources else _without_source(block)
-        if place == "answer" and is_call(block):
+        if place in ("answer", "own") and is_call(block):
             return block
         if is_dropped(block, carries):
             return None if self.may(Effect.DROPS) else block
@@ -67,6 +71,9 @@ class Writer:
 
     def _result(self, block: dict[str, Any]) -> dict[str, Any]:
         """A tool result in a user's message, with what stands in it."""
+        keys = self.carries.result_keys
+        if keys is not None and not keys.issuperset(block):
+            block = {key: value for key, value in block.items() if key in keys}
         inner = block.get("content")
         if inner is None:
             return {**block, "content": ""}
@@ -97,6 +104,24 @@ class Writer:
             return False
         self.effect = max(self.effect, effect)
         return True
+
+
+def without_blanks(blocks: list[Any]) -> list[Any]:
+    """The blocks of an answer without blank texts right behind thinking: the converter leaves those out unseen."""
+    out: list[Any] = []
+    for block in blocks:
+        if not (out and _is_thought(out[-1]) and _is_blank(block)):
+            out.append(block)
+    return blocks if len(out) == len(blocks) else out
+
+
+def _is_thought(block: Any) -> bool:
+    return block.__class__ is dict and block.get("type") == "thinking"
+
+
+def _is_blank(block: Any) -> bool:
+    text = block.get("text") if block.__class__ is dict and block.get("type") == "text" else None
+    return isinstance(text, str) and not text.strip()
 
 
 def told(block: dict[str, Any]) -> dict[str, Any]:
@@ -132,11 +157,21 @@ def is_sent(block: dict[str, Any], place: Place, carries: Carries) -> bool:
 
 
 def _has_image(block: dict[str, Any], carries: Carries) -> bool:
-    if any(key in block for key in ("base64", "data", "url", "image_url")):
+    if any(block.get(key) for key in ("base64", "data", "url", "image_url")):
         return True
-    if "source" in block:
-        return carries.sources is None or "image" in carries.sources
-    return carries.image_files
+    if "source" not in block:
+        return carries.image_files and bool(block.get("file_id") or block.get("source_type") == "id")
+    return (carries.sources is None or "image" in carries.sources) and _is_whole(block["source"], carries)
+
+
+def _is_whole(source: Any, carries: Carries) -> bool:
+    """Whether the source of an image leads to one."""
+    if not isinstance(source, dict):
+        return False
+    kind = source.get("type")
+    if kind == "file":
+        return carries.image_files and isinstance(source.get("file_id"), str)
+    return isinstance(source.get("url" if kind == "url" else "data"), str | bytes)
 
 
 def _has_text(block: dict[str, Any], carries: Carries) -> bool:
@@ -165,6 +200,21 @@ def _without_bytes(value: Any, depth: int = 4) -> Any:
         return value
     kept = {key: item for key, item in value.items() if key not in _BYTES and not isinstance(item, bytes)}
     return {key: _without_bytes(item, depth - 1) for key, item in kept.items()}
+
+
+def _is_data_link(block: dict[str, Any]) -> bool:
+    link = block.get("url")
+    return isinstance(link, str) and link[:5].lower() == "data:" and block.get("type") in _LINKED
+
+
+def _inlined(block: dict[str, Any]) -> dict[str, Any]:
+    """A block with the data that its data URL holds; the same where that is no base64."""
+    head, _, data = block["url"].partition(",")
+    kind, *parameters = head[5:].split(";")
+    if "base64" not in parameters:
+        return block
+    kept = {key: value for key, value in block.items() if key not in ("url", "source_type")}
+    return {**kept, "base64": data, "mime_type": kind or block.get("mime_type") or "application/octet-stream"}
 
 
 def _without_source(block: dict[str, Any]) -> dict[str, Any]:

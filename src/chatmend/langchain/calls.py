@@ -67,7 +67,8 @@ class Outcome:
 
 def is_call(block: Any) -> bool:
     """Whether a content block is a tool call."""
-    return block.__class__ is dict and block.get("type") in _BLOCKS
+    kind = block.get("type") if block.__class__ is dict else None
+    return isinstance(kind, str) and kind in _BLOCKS
 
 
 def id_of(block: dict[str, Any]) -> object:

@@ -35,10 +35,22 @@ class Carries:
     """Reasoning with an id of its own as the last block of an answer without calls: nothing that it led to."""
     listed_thinking: bool = True
     """Thinking whose words are a list of blocks, as Mistral writes it."""
+    blank_texts: bool = True
+    """Texts of nothing but spaces are sent; what stood on both sides of one stands side by side otherwise."""
     trailing_thinking: bool = True
     """Thinking as the last block of an answer, behind its calls."""
     object_kwargs: frozenset[str] = _NONE
     """Keys of an answer's ``additional_kwargs`` at which the converter raises unless they hold an object."""
+    data_links: bool = True
+    """Data URLs under the key ``url`` of LangChain's own blocks, which the converter would otherwise go and fetch."""
+    item_ids: bool = False
+    """Blocks of the model's are sent under the ids that the provider gave them; none may be sent twice."""
+    result_keys: frozenset[str] | None = None
+    """The only keys that are taken on a ``tool_result`` block; None: any."""
+    extra_markers: bool = False
+    """Cache markers count that stand under ``extras``, where LangChain puts them when it rewrites a block."""
+    writers: frozenset[str] = _NONE
+    """What ``model_provider`` says of answers that the provider wrote itself; it takes back all of their blocks."""
     typed: frozenset[str] = _NONE
     """Places (``user``, ``answer``, ``result``) where every block needs a type."""
     user_takes: frozenset[str] | None = None
@@ -56,10 +68,12 @@ class Carries:
 
     def taken(self, place: str) -> frozenset[str] | None:
         """The only types that are taken at a place; None: any."""
-        return self.user_takes if place == "user" else self.answer_takes if place == "answer" else self.result_takes
+        if place == "user":
+            return self.user_takes
+        return self.answer_takes if place == "answer" else self.result_takes if place == "result" else None
 
     def refused(self, place: str) -> frozenset[str]:
         """The types that are refused at a place."""
         if place == "user":
             return self.user_refuses
-        return self.answer_refuses if place == "answer" else self.result_refuses
+        return self.answer_refuses if place == "answer" else self.result_refuses if place == "result" else _NONE

@@ -15,14 +15,62 @@ if TYPE_CHECKING:
 
     from langchain_core.messages.ai import UsageMetadata
 
+_ACCOUNTS = (
+    ("prompt_tokens_details", "input_token_details", {"cached_tokens": "cache_read", "audio_tokens": "audio"}),
+    ("completion_tokens_details", "output_token_details", {"reasoning_tokens": "reasoning", "audio_tokens": "audio"}),
+)
+"""Where OpenAI's account holds details, where LangChain's usage does, and what each is called there."""
+_PLAIN = frozenset({"prompt_tokens", "completion_tokens", "total_tokens", *(key for key, _, _ in _ACCOUNTS)})
+_COUNTED = frozenset({"cache_read", "audio"})
+"""Details of the input that no table reads another way."""
+_OTHERS = frozenset({"usage", "usage_metadata"})
+"""Keys of other accounts in the ``response_metadata``."""
 _DETAILS = ("input_token_details", "output_token_details")
 
 
 def correct(message: AIMessage, provider: str, model: str) -> None:
     """Correct the usage of a whole answer in place, from the provider's own account where the message carries it."""
+    if _agrees(message):
+        return
     usage = normalize_usage(message, provider or None, model or None)
     if usage.complete and usage.total_tokens is not None:
         message.usage_metadata = _laid_over(message.usage_metadata, usage.to_langchain())
+
+
+def _agrees(message: AIMessage) -> bool:
+    """Whether the usage says no less than an account in OpenAI's plain shape beside it: nothing is to be corrected.
+
+    Only an account without another shape's keys can be told so cheaply.
+    """
+    told, beside = message.usage_metadata, message.response_metadata
+    if told is None or not _OTHERS.isdisjoint(beside):
+        return False
+    account = beside.get("token_usage")
+    if account is None:  # not yet there, when a class hands its result over: what is told is all that is known
+        details = (told.get("input_token_details") or {}, told.get("output_token_details") or {})
+        whole = told["input_tokens"] + told["output_tokens"] == told["total_tokens"]
+        return whole and details[0].keys() <= _COUNTED and not any(details[1].values())
+    if account.__class__ is not dict or not _PLAIN.issuperset(account):
+        return False
+    sent, said = account.get("prompt_tokens"), account.get("completion_tokens")
+    if sent.__class__ is not int or said.__class__ is not int or account.get("total_tokens") != sent + said:
+        return False
+    if (told["input_tokens"], told["output_tokens"], told["total_tokens"]) != (sent, said, sent + said):
+        return False
+    return all(_details_agree(account.get(key), told.get(beside), names) for key, beside, names in _ACCOUNTS)
+
+
+def _details_agree(account: object, told: object, names: Mapping[str, str]) -> bool:
+    """Whether each detail of the account is told. Reasoning is left to the tables: providers count it differently."""
+    details = told if isinstance(told, dict) else {}
+    if not account:
+        return not any(details.values())
+    if not isinstance(account, dict) or account.get("reasoning_tokens"):
+        return False
+    if any(count and key not in names for key, count in account.items()):
+        return False
+    known = {names[key]: count for key, count in account.items() if count is not None and key in names}
+    return known == {key: count for key, count in details.items() if key in known or count}
 
 
 def corrected(told: UsageMetadata, provider: str, model: str) -> UsageMetadata:

@@ -149,11 +149,11 @@ def _sketch_answer(shown: dict[str, Any], message: AIMessage, *, signed: bool) -
 def _brief(call: Any) -> dict[str, Any]:
     """A call whose arguments are an object already: their text is made only where it could show something."""
     args = call["args"]
-    text = "{}" if _is_plain(args) else jsontext.dumps(args)
+    text = "{}" if is_plain_object(args) else jsontext.dumps(args)
     return {"type": "function", "id": call["id"], "function": {"name": call["name"], "arguments": text}}
 
 
-def _is_plain(args: dict[str, Any]) -> bool:
+def is_plain_object(args: dict[str, Any]) -> bool:
     """Whether arguments can hide neither half a character, which ``repr`` escapes, nor too deep a nest."""
     try:
         text = repr(args)

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from chatmend.changes import Effect
 from chatmend.errors import ChatmendError
 from chatmend.langchain.dialect import Dialect
+from chatmend.langchain.plain import is_plain
 from chatmend.langchain.shaping import shaped
-from chatmend.repair import repair
+from chatmend.repair import is_on, repair
 from chatmend.telemetry import measured
 
 if TYPE_CHECKING:
@@ -87,7 +88,9 @@ def mended(
     try:
         allow = settings.policy.allow if settings.policy is not None else Effect.DROPS
         with measured(place.target.name, mode="report" if settings.dry_run else "repair") as telling:
-            kept, first = shaped(messages, place.carries, allow)
+            if is_plain(messages, place, settings.policy, tools=bool(tools), thinking=is_on(thinking)):
+                return as_it_was
+            kept, first = shaped(messages, place.carries, allow, place.target.limits.max_cache_markers)
             dialect = Dialect(chat_messages=place.chat_messages)
             done = repair(kept, place.target, tools=tools, thinking=thinking, policy=settings.policy, dialect=dialect)
             changes = telling.changes = (*first, *done.changes)

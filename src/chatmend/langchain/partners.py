@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 _NOTHING: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Place:
-    """Where a model's messages go, and how they get there."""
+    """Where a model's messages go, and how they get there. Made once for a name and a partner: compared by identity."""
 
     target: Target
     chat_messages: bool

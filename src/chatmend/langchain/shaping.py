@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, FunctionMessage, HumanMessage, RemoveMessage, ToolMessage
 
+from chatmend import jsontext
 from chatmend.changes import Change, Effect
-from chatmend.langchain.blocks import Place, Writer
+from chatmend.langchain.blocks import Place, Writer, without_blanks
 from chatmend.langchain.calls import Call, calls_of, closed, is_call
 from chatmend.langchain.carries import Carries
 from chatmend.langchain.fields import is_result_block
+from chatmend.langchain.items import Items
+from chatmend.langchain.markers import surfaced
 from chatmend.transcript import is_unchanged
 
 if TYPE_CHECKING:
@@ -24,11 +27,12 @@ _WHY = "the partner package cannot carry this shape"
 
 
 def shaped(
-    messages: list[BaseMessage], carries: Carries, allow: Effect = Effect.DROPS
+    messages: list[BaseMessage], carries: Carries, allow: Effect = Effect.DROPS, most_markers: int | None = None
 ) -> tuple[list[BaseMessage], tuple[Change, ...]]:
     """The messages in shapes that can be carried; the same list where all can.
 
     ``allow``: the worst effect that the caller permits; what would need more is left and reported.
+    ``most_markers``: how many cache markers the target takes.
     """
     kept = messages
     changes: list[Change] = []
@@ -39,13 +43,16 @@ def shaped(
     if not any(message.content.__class__ is list or message.additional_kwargs for message in kept):
         return kept, tuple(changes)
     writer = Writer(carries, allow)
+    items = Items() if carries.item_ids else None
     out: list[BaseMessage] = []
     for message in kept:
         whole = _whole(message, writer) if message.additional_kwargs else message
-        out += _shaped(whole, writer) if isinstance(message.content, list) else (whole,)
+        out += _shaped(whole, writer, items) if isinstance(message.content, list) else (whole,)
     rule = ("PART001", "unknown-part")
     if writer.left:
         changes.append(Change(*rule, Effect.DROPS, None, _WHY, (), (), applied=False))
+    if carries.extra_markers:
+        out = surfaced(out, most_markers)
     if is_unchanged(out, kept):
         return kept, tuple(changes)
     changes.append(_change(kept, out, rule, _WHY, writer.effect))
@@ -70,19 +77,33 @@ def _whole(message: BaseMessage, writer: Writer) -> BaseMessage:
     return message.model_copy(update={"additional_kwargs": {key: kwargs[key] for key in kwargs if key not in bad}})
 
 
-def _shaped(message: BaseMessage, writer: Writer) -> Sequence[BaseMessage]:
+def _shaped(message: BaseMessage, writer: Writer, items: Items | None) -> Sequence[BaseMessage]:
+    message = _unwrapped(message)
     content: list[Any] = message.content  # type: ignore[assignment]
     carries = writer.carries
-    blocks = writer.blocks(content, _place(message))
+    blocks = writer.blocks(content, _place(message, carries))
     if isinstance(message, AIMessage):
+        blocks = items.once(blocks, writer.may) if items is not None else blocks
         if any(map(is_call, blocks)):
             message, blocks = _mirrored(message, blocks, carries)
+        blocks = blocks if carries.blank_texts else without_blanks(blocks)
         blocks = writer.without_tail(blocks, calls=bool(message.tool_calls or message.invalid_tool_calls))
     if not is_unchanged(content, blocks):
         message = message.model_copy(update={"content": blocks or ""})
-    if _place(message) == "user" and not carries.results_inside and any(map(is_result_block, blocks)):
+    if _place(message, carries) == "user" and not carries.results_inside and any(map(is_result_block, blocks)):
         return _split(message, blocks)
     return (message,)
+
+
+def _unwrapped(message: BaseMessage) -> BaseMessage:
+    """A tool's message with nothing but the results of other calls as what converters take it for: a user's."""
+    content = message.content
+    if not isinstance(message, ToolMessage | FunctionMessage) or not content or not all(map(is_result_block, content)):
+        return message
+    answered = {block.get("tool_use_id") for block in content if isinstance(block, dict)}
+    if isinstance(message, ToolMessage) and answered == {message.tool_call_id}:
+        return message
+    return HumanMessage(content)
 
 
 def _mirrored(message: AIMessage, blocks: list[Any], carries: Carries) -> tuple[AIMessage, list[Any]]:
@@ -101,8 +122,10 @@ def _is_thinking(block: Any) -> bool:
     return block.__class__ is dict and block.get("type") in ("thinking", "redacted_thinking")
 
 
-def _place(message: BaseMessage) -> Place:
-    return "answer" if isinstance(message, AIMessage) else "result" if isinstance(message, ToolMessage) else "user"
+def _place(message: BaseMessage, carries: Carries) -> Place:
+    if isinstance(message, AIMessage):
+        return "own" if message.response_metadata.get("model_provider") in carries.writers else "answer"
+    return "result" if isinstance(message, ToolMessage) else "user"
 
 
 def _is_standard(message: AIMessage) -> bool:
@@ -112,9 +135,12 @@ def _is_standard(message: AIMessage) -> bool:
 
 def _called(message: AIMessage, blocks: list[Any], sent: frozenset[str]) -> tuple[AIMessage, list[Any]]:
     """The message with calls in ``tool_calls`` that stood in its content alone, where they would not be sent."""
-    alone = [call for call in calls_of(message) if call.place == "content" and not _is_sent(call.native, sent)]
-    if not alone:
+    held = [call for call in calls_of(message) if call.place == "content"]
+    unsent = {jsontext.identity(call.id) for call in held if not _is_sent(call.native, sent)}
+    if not unsent:
         return message, blocks
+    # calls of one id go together: one that stayed would be taken for the mirror of one that went
+    alone = [call for call in held if jsontext.identity(call.id) in unsent]
     known = {id(call.native) for call in alone}
     told = [block for block in blocks if id(block) not in known]
     written = [closed(_open(call), None).call or {} for call in alone]

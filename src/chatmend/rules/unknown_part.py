@@ -110,7 +110,7 @@ def _readable(part: Part, known: frozenset[str] | None, context: Context, *, lis
                 part if limits.typeless_parts and "type" not in native else Text(part.text, {**native, "type": "text"})
             )
         return Text(part.text)
-    if isinstance(part, Media) and kind == "image_url" and isinstance(native, dict) and not is_held(native):
+    if isinstance(part, Media) and kind in ("image_url", "image") and isinstance(native, dict) and not is_held(native):
         return _told(part)
     if isinstance(part, Media) and _is_elsewhere(native, limits.file_references):
         return _told(part)

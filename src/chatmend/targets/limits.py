@@ -132,6 +132,8 @@ class Limits:
     """Providers or model families whose signatures are valid here, as ``_provenance`` would name them."""
     trailing_thinking: bool = True
     """An assistant turn may end with thinking."""
+    adjacent_thinking: bool = True
+    """Two thinking blocks may stand side by side."""
     reasoning_content: str = "any"
     """The key ``reasoning_content``: ``any``, ``required`` (on messages with calls, while thinking is on) or
     ``refused``."""
