@@ -137,6 +137,8 @@ class Run:
         had_user = self.memory.has_user
         stop, mask, _ = self.scan([*head, *natives], len(head), self.memory)
         self.memory.has_user = had_user
+        if window.followed and window.messages[-1].is_assistant:
+            mask |= Symptom.TURNS  # what followed is gone
         return mask if stop == len(head) + len(natives) else ~0
 
     def _remember(self, window: Window) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from chatmend.dialects.content import read_content, read_part, same_or, under_parts, write_content, write_part
 from chatmend.dialects.image_scan import image_holders
-from chatmend.dialects.openai_scan import call_scanner
+from chatmend.dialects.openai_scan import call_scanner, trailing_scanner
 from chatmend.dialects.part_scan import part_scanner
 from chatmend.dialects.roles import role_of
 from chatmend.dialects.thinking_scan import is_thinking
@@ -134,7 +134,7 @@ def scanner(limits: Limits) -> Scan:
     """A scan for windows under these limits."""
     message_symptoms = _message_scanner(limits)
     unique = limits.unique_call_ids
-    anywhere = limits.system == "anywhere"
+    anywhere, trailing = limits.system == "anywhere", trailing_scanner(limits)
 
     def scan(natives: Sequence[Any], start: int, memory: Memory) -> tuple[int, int, list[str]]:
         mask, ids, followed, run, at = 0, list[str](), False, 0, start
@@ -163,7 +163,9 @@ def scanner(limits: Limits) -> Scan:
             at += 1
         if ids != answered[: len(ids)] or len(answered) != len(ids) or (not followed and ids):
             mask |= Symptom.PAIRING
-        if run > 1 or not followed or at - start - run > 1:
+        if not followed:
+            mask |= trailing(natives[at - 1])
+        if run > 1 or at - start - run > 1:
             mask |= Symptom.TURNS | (Symptom.PAIRING if answered else 0)
         if unique != "no" and ids:
             fresh = set(ids)

@@ -141,6 +141,21 @@ def key_scanner(limits: Limits) -> Callable[[dict[str, Any], str], int]:
     return scan_keys
 
 
+def trailing_scanner(limits: Limits) -> Callable[[Any], int]:
+    """A function that looks at a message of the model's that nothing follows: may it be the last?"""
+    mode = limits.trailing_assistant
+
+    def scan_last(native: Any) -> int:  # noqa: ANN401 - anything may stand here
+        if mode != "no-trailing-space" or native.__class__ is not dict:
+            return 0 if mode == "accepted" else Symptom.TURNS
+        said = native.get("content")
+        last = said[-1] if said.__class__ is list and said else None
+        text = last.get("text") if last.__class__ is dict else said
+        return Symptom.TURNS if text.__class__ is not str or text[-1:].isspace() else 0
+
+    return scan_last
+
+
 @lru_cache(maxsize=64)
 def scanner(limits: Limits) -> Scan:
     """A scan for windows under these limits. It keeps nothing of what it sees but names of tools that are legal."""
@@ -152,6 +167,7 @@ def scanner(limits: Limits) -> Scan:
     strict = limits.alternation or not limits.user_after_tool
     unique = limits.unique_call_ids
     pairing, ordered = limits.pairing, limits.results_in_order
+    trailing = trailing_scanner(limits)
     nulls = limits.null_content is not None and "assistant+calls" in limits.null_content
 
     plain_content = limits.text_content
@@ -251,7 +267,7 @@ def scanner(limits: Limits) -> Scan:
         if open_ids and pairing:
             mask |= Symptom.PAIRING
         if last == "assistant":
-            mask |= Symptom.TURNS
+            mask |= trailing(natives[at - 1])
         if unique != "no" and ids:
             known = memory.call_ids
             fresh = set(ids)

@@ -43,6 +43,8 @@ def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
     """The request after the offline choices: a change for each that had something to do."""
     policy, changes, messages = context.policy, list[Change](), request.messages
     hoists = policy.system == "hoist" and context.limits.system != "anywhere"
+    if not (hoists or policy.duplicates == "messages" or policy.late_results == "move"):
+        return request, changes
     if not hoists and policy.duplicates != "messages" and policy.late_results != "move":
         return request, changes
     for wanted, step, why in (

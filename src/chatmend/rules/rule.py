@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from chatmend.policy import Policy
+from chatmend.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -18,18 +19,18 @@ if TYPE_CHECKING:
     from chatmend.windows import Memory, Window
 
 
-@dataclass(frozen=True, slots=True)
+_DEFAULT = Policy()
+
+
+@record
 class Context:
-    """What holds for the whole request: the target's limits, the caller's choices, and what stands beside."""
+    """What holds for the whole request: the limits, as its target, the caller and what stands beside make them."""
 
     limits: Limits
     dialect: Dialect
-    policy: Policy = field(default_factory=Policy)
+    policy: Policy = _DEFAULT
     recompressor: Recompressor | None = None
     """What recompresses images; None: the one that the process shares."""
-    thinking: bool = False
-    tools: bool = False
-    """Whether tools are declared."""
 
     @property
     def traits(self) -> Traits:
@@ -55,7 +56,7 @@ class Rule:
         return sys.modules[self.find.__module__].__doc__ or ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Request:
     """The messages of a request with what stands beside them."""
 

@@ -29,18 +29,13 @@ from chatmend.windows import Memory, Symptom, Window
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_STRICTNESS = ("accepted", "no-trailing-space", "refused")
-
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """The end of the transcript."""
     limits, end = context.limits, len(window.messages)
     if not end or not window.messages[-1].is_assistant or not window.last:
         return
-    modes = [limits.trailing_assistant]
-    modes += [limits.trailing_assistant_with_thinking] if context.thinking else []
-    modes += [limits.trailing_assistant_with_tools] if context.tools else []
-    mode = max(modes, key=_STRICTNESS.index)
+    mode = limits.trailing_assistant
     last = window.messages[-1]
     native = last.native if isinstance(last.native, dict) else {}
     if mode == "refused" and not (limits.prefill_key and native.get(limits.prefill_key) is True):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from chatmend.targets.image_limits import ImageLimits
 
@@ -152,6 +153,22 @@ class Limits:
     max_cache_markers: int | None = None
     """How many cache markers a request may hold; None: markers are not looked at."""
 
+    def beside(self, *, thinking: bool, tools: bool) -> Limits:
+        """The limits of a request in which thinking is enabled, or tools are declared."""
+        return _beside(self, thinking, tools) if thinking or tools else self
+
     def __hash__(self) -> int:
         """Some of the fields that differ most: what is built for limits is looked up by them, once a transcript."""
         return hash((self.roles, self.system, self.call_id_pattern, self.thinking, self.part_types, self.refused_keys))
+
+
+_STRICTNESS = ("accepted", "no-trailing-space", "refused")
+
+
+@lru_cache(maxsize=64)
+def _beside(limits: Limits, thinking: bool, tools: bool) -> Limits:  # noqa: FBT001 - positional, as a cache wants them
+    modes = [limits.trailing_assistant]
+    modes += [limits.trailing_assistant_with_thinking] if thinking else []
+    modes += [limits.trailing_assistant_with_tools] if tools else []
+    strictest = max(modes, key=_STRICTNESS.index)
+    return limits if strictest == limits.trailing_assistant else replace(limits, trailing_assistant=strictest)
