@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 ORDERS = [Order(resolve(name)) for name in OPENAI_CHAT]
 ROLES = ("system", "user", "assistant", "developer")
-WORDS = st.text(min_size=1, max_size=12).filter(lambda text: text == text.strip())
+ANY = st.characters()
+"""Halves of characters among them."""
+WORDS = st.text(ANY, min_size=1, max_size=12).filter(lambda text: text == text.strip())
 
 
 def chat(*roles: str, words: Callable[[], str] = lambda: "Where is order 1042?") -> list[dict[str, str]]:

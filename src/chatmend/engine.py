@@ -33,6 +33,8 @@ class Run:
     hoisted: list[str] = field(default_factory=list)
     signed: int = 0
     """How many of the changes stand in a window before one with signed thinking."""
+    lists: bool = False
+    """Whether a content may be a list."""
     memory: Memory = field(default_factory=Memory)
     scan: Scan | None = None
     due: dict[int, list[int]] = field(default_factory=dict)
@@ -57,8 +59,8 @@ class Run:
             settled = had_user and memory.has_turns
             if asks_user and not settled and self._lacks_user(messages, (start, stop), mask, had_user=had_user):
                 mask |= Symptom.USERLESS
-            signed, mask = mask & Symptom.SIGNED, mask & ~Symptom.SIGNED
-            if mask:
+            signed, self.lists = mask & Symptom.SIGNED, self.lists or mask & ~Symptom.SIGNED != 0
+            if mask := mask & ~Symptom.HARMLESS:
                 memory.has_user = had_user
                 becomes = self._mend(messages, (start, stop), mask, signed=bool(signed))
                 if becomes is not None and out is None:
@@ -198,7 +200,7 @@ class Run:
         changes = [*behind, *self.changes[self.signed :]]
         request = Request(messages, system, tools)
         if self.rules:
-            request, more = last_pass(request, self.hoisted, self.context)
+            request, more = last_pass(request, self.hoisted, self.context, lists=self.lists)
             changes += more
         return request, tuple(changes)
 

@@ -21,8 +21,10 @@ def first_pass(request: Request, context: Context) -> tuple[Request, list[Change
     return request, changes
 
 
-def last_pass(request: Request, hoisted: list[str], context: Context) -> tuple[Request, list[Change]]:
-    """Messages, system and tools as they are sent, and what was changed in them."""
+def last_pass(
+    request: Request, hoisted: list[str], context: Context, *, lists: bool = True
+) -> tuple[Request, list[Change]]:
+    """Messages, system and tools as they are sent, and what was changed in them; ``lists``: a content may be a list."""
     changes: list[Change] = []
     if hoisted:
         joined = context.dialect.with_system(request.system, hoisted)
@@ -31,6 +33,7 @@ def last_pass(request: Request, hoisted: list[str], context: Context) -> tuple[R
         change = Change("SYS001", "misplaced-system", Effect.RESHAPES, None, why, before, after, where="system")
         request, changes = replace(request, system=joined), [change]
     for rule in LAST:
-        request, more = rule.apply(request, context)
-        changes += more
+        if lists or not rule.looks_in_lists:
+            request, more = rule.apply(request, context)
+            changes += more
     return request, changes

@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip("langchain_core")
 from langchain_core.messages import AIMessage, BaseMessage, FunctionMessage, HumanMessage, ToolMessage
 
+import chatmend
 from chatmend.langchain import mend
 from tests.langchain.configurations import CONFIGURATIONS
 from tests.langchain.fuzz import refusal
@@ -51,7 +52,7 @@ def test_an_answer_that_is_there_twice_is_sent_under_its_ids_once(sandbox: Any) 
 
 def test_an_item_of_one_id_that_says_something_else_is_dropped_only_where_that_is_permitted() -> None:
     other = twice(answer(thought={**THOUGHT, "summary": [{"type": "summary_text", "text": "other"}]}))
-    model = sent(other, RESPONSES, allow=0)[4]
+    model = sent(other, RESPONSES, allow=chatmend.Effect.DEGRADES)[4]
     assert model.content[0]["type"] == "reasoning"
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import orjson
 
+from chatmend.jsontext import is_sound
 from chatmend.placeholders import CONTINUED, NO_RESULT
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def shape(value: object) -> Shape | None:
         elif not text and "tool_calls" in message and (text is None or text.__class__ is str):
             seen.append(text)
             continue
-        if text.__class__ is not str or not text or text in _OURS or text != text.strip():
+        if text.__class__ is not str or not text or text in _OURS or text != text.strip() or not is_sound(text):
             return None
     return tuple(seen)
 

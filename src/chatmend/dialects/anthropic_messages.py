@@ -196,6 +196,7 @@ def _message_scanner(limits: Limits) -> Any:  # noqa: ANN401 - a closure
             return mask if is_sound(content) else mask | Symptom.SURROGATE
         if content.__class__ is not list:
             return mask | Symptom.UNREADABLE | Symptom.CONTENT | Symptom.EMPTY
+        mask |= Symptom.LISTED
         rest, results_over, called = [], False, False
         for block in content:
             kind = block.get("type") if block.__class__ is dict else None

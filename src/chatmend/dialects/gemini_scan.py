@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from chatmend.dialects.content import is_thought_signature
 from chatmend.dialects.image_scan import image_check
 from chatmend.jsontext import is_sound, is_sound_value, is_too_deep
+from chatmend.windows import Symptom
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -110,7 +111,7 @@ def contents_scanner(limits: Limits, read: Read) -> Scan:
         paired = calls == answers and (signed or not required or not calls)
         turns = not strict or (run <= 1 and followed and at - start - run <= 1)
         known = unique and (len(set(ids)) < len(ids) or not memory.call_ids.isdisjoint(ids))
-        return at, DIRTY if dirty or known or not (paired and turns) else 0, ids
+        return at, DIRTY if dirty or known or not (paired and turns) else Symptom.LISTED, ids
 
     return scan
 

@@ -33,6 +33,8 @@ _KNOWN_NAMES = 1_000
 """How many legal names are known again without a look; a server's tools are few."""
 _TOLD_APART = frozenset({"function_call", "parts", "tool_calls", "tool_call_id"})
 """Keys by which rules tell what a message is."""
+_PLAIN_ASKED = Symptom.LISTED | Symptom.CONTENT
+"""A list where the target wants a text."""
 _ODD_KEY = Symptom.KEYS | Symptom.SURROGATE | Symptom.LEGACY
 
 
@@ -192,7 +194,7 @@ def scanner(limits: Limits) -> Scan:
             if (not content or content.isspace()) and not native.get("tool_calls"):
                 mask |= Symptom.EMPTY
         elif content.__class__ is list:
-            mask |= scan_parts(content) | (Symptom.CONTENT if role in plain_content else 0)
+            mask |= scan_parts(content) | (_PLAIN_ASKED if role in plain_content else Symptom.LISTED)
             if mask & Symptom.MEDIA and role in holders:
                 mask ^= Symptom.MEDIA
             if mask & Symptom.SIGNED and (role != "assistant" or ends_with_thinking(native, content)):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from chatmend.dialects.image_scan import image_check
 from chatmend.jsontext import is_sound, is_sound_json, is_sound_value
+from chatmend.windows import Symptom
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -83,7 +84,7 @@ def items_scanner(limits: Limits, read: Read) -> Scan:
             return at, DIRTY, ids
         if item_ids and limits.item_ids and not _are_clean_ids(natives[start:at], item_ids, memory):
             return at, DIRTY, ids
-        return at, 0, ids
+        return at, Symptom.LISTED, ids
 
     return scan
 

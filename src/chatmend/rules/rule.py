@@ -75,6 +75,8 @@ class RequestRule:
     code: str
     name: str
     apply: Callable[[Request, Context], tuple[Request, list[Change]]]
+    looks_in_lists: bool = False
+    """Whether it has nothing to say where every content is a plain text."""
 
     @property
     def manual(self) -> str:
