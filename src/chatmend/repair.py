@@ -151,7 +151,7 @@ def repair_request(
     if not isinstance(body, dict) or not isinstance(body.get(key), list):
         text = f"a request body is a dict with a list under {key!r}; a bare list of messages goes to repair"
         raise TranscriptError(text)
-    beside = next((name for name in traits.system_keys if name in body), traits.system_keys[0])
+    beside = next((name for name in traits.system_keys if body.get(name) is not None), traits.system_keys[0])
     system = body.get(beside)
     tools: object = next(filter(None, map(body.get, traits.tools_keys)), [])
     thinking = next((body[name] for name in traits.thinking_keys if body.get(name) is not None), None)

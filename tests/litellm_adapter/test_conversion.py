@@ -49,7 +49,7 @@ def bare() -> list[Any]:
 
 def mended(messages: list[Any], target: str) -> list[Any]:
     made = attempt({"messages": messages, "tools": CHAT_TOOLS}, CHAT, target)
-    found: list[Any] = (made.new or {}).get("messages", messages)
+    found: list[Any] = (made.request or {"messages": messages})["messages"]
     return found
 
 

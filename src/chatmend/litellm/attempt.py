@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from chatmend.dialects import DIALECTS
 from chatmend.litellm.conversion import reached
-from chatmend.repair import repair
+from chatmend.repair import repair_request
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,12 +28,8 @@ class Attempt:
 
     target: str
     changes: tuple[Change, ...] = ()
-    new: Mapping[str, Any] | None = None
-    """The keys of the request that change, or ``None``."""
-
-    def applied_to(self, kwargs: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The request with its changes, as another dict; ``None`` where it stays as it is."""
-        return {**kwargs, **self.new} if self.new else None
+    request: dict[str, Any] | None = None
+    """The request as it is sent, a copy; ``None`` where it stays as it is."""
 
 
 def carries(kwargs: Mapping[str, Any], shape: Shape) -> bool:
@@ -73,39 +69,12 @@ def _is_media(part: dict[str, Any]) -> bool:
 
 
 def attempt(
-    kwargs: Mapping[str, Any], shape: Shape, target: str, policy: Policy | None = None, images: Any = None
+    kwargs: dict[str, Any], shape: Shape, target: str, policy: Policy | None = None, images: Any = None
 ) -> Attempt:
     """Repair a request for its target. Nothing of ``kwargs`` is changed.
 
     Raises:
         TargetError: no table describes the target.
     """
-    # A request that declares no tools has none: an empty list, where None would mean that nobody knows.
-    tools = kwargs.get("tools") or kwargs.get("functions") or []
-    came = kwargs[shape.field]
-    beside = next((key for key in shape.system if kwargs.get(key)), shape.system[0]) if shape.system else ""
-    system = kwargs.get(beside) if beside else None
-    done = repair(
-        came,
-        reached(target),
-        system=system,
-        tools=tools,
-        thinking=_thinking(kwargs, shape),
-        policy=policy,
-        dialect=shape.dialect,
-        recompressor=images,
-        continues=bool(shape.stored) and any(map(kwargs.get, shape.stored)),
-    )
-    if done.messages is came and done.tools is tools and done.system is system:
-        return Attempt(target, done.changes)
-    goes = ((shape.field, came, done.messages), ("tools", tools, done.tools), (beside, system, done.system))
-    new = {key: value for key, old, value in goes if key and value is not old}
-    return Attempt(target, done.changes, new or None)
-
-
-def _thinking(kwargs: Mapping[str, Any], shape: Shape) -> object:
-    told = next((kwargs[key] for key in shape.thinking if kwargs.get(key) is not None), None)
-    if isinstance(told, dict) and "effort" in told:
-        told = told["effort"]
-    # LiteLLM's words for no reasoning at all
-    return None if told in ("none", "disable") else told
+    done = repair_request(kwargs, reached(target), policy=policy, dialect=shape.dialect, recompressor=images)
+    return Attempt(target, done.changes, None if done.body is kwargs else done.body)

@@ -106,7 +106,7 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
             return False
         return not self.allow or _matches(names, self.allow)
 
-    def mend(self, kwargs: Mapping[str, Any], shape: Shape, target: str, key: Any = None) -> Attempt:
+    def mend(self, kwargs: dict[str, Any], shape: Shape, target: str, key: Any = None) -> Attempt:
         """Repair one request, of the owner of the proxy's key; in report mode, say what would be done."""
         images = self.images.of(owner_of(kwargs, key)) if isinstance(self.images, SharedImages) else self.images
         with measured(target, mode=self.mode) as telling:
@@ -114,7 +114,7 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
             telling.changes = made.changes
         return made if self.mode == "repair" else Attempt(made.target, made.changes)
 
-    async def mend_async(self, kwargs: Mapping[str, Any], shape: Shape, target: str, key: Any = None) -> Attempt:
+    async def mend_async(self, kwargs: dict[str, Any], shape: Shape, target: str, key: Any = None) -> Attempt:
         """As `mend`; what may take long runs off the event loop."""
         if is_heavy(kwargs[shape.field]):
             return await asyncio.to_thread(self.mend, kwargs, shape, target, key)
@@ -141,10 +141,10 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
         logged: Any = kwargs.get("litellm_logging_obj")
         told = notes.note(target, self.mode, made.changes)
         on_record = notes.keep(logged, call_type, told)
-        if made.new and shape.field == "messages" and hasattr(logged, "update_messages"):
+        if made.request and shape.field == "messages" and hasattr(logged, "update_messages"):
             # Otherwise LiteLLM's logs show what was not sent.
-            logged.update_messages(made.new.get("messages", kwargs["messages"]))
-        goes = made.applied_to(kwargs)
+            logged.update_messages(made.request["messages"])
+        goes = made.request
         if self.record is not None:
             keep_sent(logged, call_type, Sent.of(goes or kwargs, shape, target))
         return goes if on_record or not told.changes else dict(notes.noted(goes or kwargs, told))
@@ -166,7 +166,7 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
                 return None
             made = await self.mend_async(data, shape, target, user_api_key_dict)
             _passed.set(notes.note(target, self.mode, made.changes))
-            return made.applied_to(data)
+            return made.request
         return None
 
     async def async_post_call_success_deployment_hook(self, request_data: Any, response: Any, call_type: Any) -> None:

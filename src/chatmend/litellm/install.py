@@ -185,7 +185,7 @@ def _sent(
         if carries(kwargs, shape) and callback.concerns(kwargs, target := target_of(kwargs)):
             made = callback.mend(kwargs, shape, target)
             note = notes.note(target, callback.mode, made.changes)
-            goes = notes.noted(made.applied_to(kwargs) or kwargs, note)
+            goes = notes.noted(made.request or kwargs, note)
             if callback.record is not None:  # callers add the reply to their list while LiteLLM still logs
                 goes = {**goes, shape.field: list(goes[shape.field])}
     return wrapped(*_in_front(goes, shape, rest), **_behind(goes, shape, rest)), note

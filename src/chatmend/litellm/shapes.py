@@ -8,32 +8,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from chatmend.dialects import DIALECTS
+
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Where a call keeps its transcript, and what stands beside it."""
+    """Where a call keeps its transcript, and in which dialect; what stands beside it the dialect knows."""
 
     field: str
     """The key of the messages."""
     dialect: str
-    system: tuple[str, ...] = ()
-    """The keys under which the system prompt may stand, where the dialect has it beside the messages."""
-    thinking: tuple[str, ...] = ()
-    """The keys that may switch thinking on; the first that is set counts."""
-    stored: tuple[str, ...] = ()
-    """The keys that say that the provider stores what came before."""
 
 
-CHAT = Shape("messages", "openai_chat", thinking=("thinking", "reasoning_effort"))
-MESSAGES = Shape("messages", "anthropic_messages", ("system",), ("thinking",))
-RESPONSES = Shape(
-    "input",
-    "openai_responses",
-    ("instructions",),
-    ("reasoning",),
-    stored=("previous_response_id", "conversation", "prompt"),
+CHAT, MESSAGES, RESPONSES, CONTENTS = (
+    Shape(DIALECTS[name].TRAITS.messages_key, name)
+    for name in ("openai_chat", "anthropic_messages", "openai_responses", "gemini_contents")
 )
-CONTENTS = Shape("contents", "gemini_contents", ("systemInstruction", "system_instruction"))
 
 SHAPES: dict[str, Shape] = {
     "completion": CHAT,
