@@ -529,3 +529,20 @@ def test_thinking_that_becomes_a_turn_of_its_own_does_not_end_it() -> None:
         user("on"),
     ]
     assert chatmend.repair(done.messages, CLAUDE, policy=policy).messages is done.messages
+
+
+@pytest.mark.parametrize("target", [OPENAI, CLAUDE, "mistral/open-mistral-7b"])
+def test_calls_that_are_no_list_are_told_whoever_has_them(target: str) -> None:
+    messages = [user("go"), {"role": "human", "content": "See:", "tool_calls": "read(notes.txt)"}, answer("I look.")]
+    sent = chatmend.repair(messages, target).messages
+    assert "read(notes.txt)" in json.dumps(sent)
+
+
+def test_an_image_leaves_a_result_of_2023_which_is_a_text() -> None:
+    shot = {"type": "image_url", "image_url": {"url": "https://example.com/shot.png"}}
+    old = {"role": "assistant", "content": None, "function_call": {"name": "look", "arguments": "{}"}}
+    messages = [user("go"), old, {"role": "function", "name": "look", "content": [shot]}]
+    for target in (OPENAI, "openai/responses/gpt-5"):
+        sent = chatmend.repair(messages, target).messages
+        assert isinstance(sent[2]["content"], str)
+        assert sent[3]["content"][-1] is shot

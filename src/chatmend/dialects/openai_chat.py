@@ -146,7 +146,7 @@ def _write_calls(out: dict[str, object], calls: list[ToolCall]) -> None:
     if modern:
         same = isinstance(old, list) and is_unchanged(old, modern)
         out["tool_calls"] = old if same else modern
-    else:
+    elif old is None or isinstance(old, list):  # anything else was not read: a rule tells it
         out.pop("tool_calls", None)
     legacy = next((call for call in calls if call.legacy), None)
     if legacy is None:

@@ -33,6 +33,7 @@ _KNOWN_NAMES = 1_000
 """How many legal names are known again without a look; a server's tools are few."""
 _TOLD_APART = frozenset({"function_call", "parts", "tool_calls", "tool_call_id"})
 """Keys by which rules tell what a message is."""
+_ODD_ROLE = Symptom.SURROGATE | Symptom.PAIRING | Symptom.TURNS | Symptom.SYSTEM | Symptom.EMPTY | Symptom.MEDIA
 _PLAIN_ASKED = Symptom.LISTED | Symptom.CONTENT
 """A list where the target wants a text."""
 _ODD_KEY = Symptom.KEYS | Symptom.SURROGATE | Symptom.LEGACY
@@ -223,7 +224,7 @@ def scanner(limits: Limits) -> Scan:
                 role = ""
             if role == "":
                 role = _role_of(native)
-                mask |= Symptom.SURROGATE | Symptom.PAIRING | Symptom.TURNS | Symptom.SYSTEM | Symptom.EMPTY
+                mask |= _ODD_ROLE
             if role == "assistant":
                 if followed or (at > start and start == 0 and last != "assistant"):
                     break

@@ -97,7 +97,8 @@ def _apart(message: Message, limits: ImageLimits) -> tuple[tuple[Part, ...], lis
 
 def _takes(result: ToolResult, limits: ImageLimits) -> bool:
     failed = isinstance(result.native, dict) and bool(result.native.get("is_error"))
-    return (limits.roles is None or "tool" in limits.roles) and (limits.error_results or not failed)
+    holds = limits.roles is None or ("tool" in limits.roles and not result.legacy)
+    return holds and (limits.error_results or not failed)
 
 
 def _split(parts: tuple[Part, ...], said: str, *, stays: bool) -> tuple[tuple[Part, ...], list[Part]]:
