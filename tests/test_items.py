@@ -262,3 +262,10 @@ def test_results_that_the_models_own_message_holds_stand_behind_its_calls() -> N
         {"type": "function_call_output", "call_id": "a", "output": "21 degrees"},
     ]
     assert chatmend.repair(sent, GPT, dialect="openai_responses").messages is sent
+
+
+def test_a_call_in_a_result_of_2023_is_in_the_report() -> None:
+    odd = {"role": "function", "function_call": {"name": "look", "arguments": '{"at": "notes.txt"}'}}
+    done = chatmend.repair([{"role": "user", "content": "go"}, odd], GPT, dialect="openai_responses")
+    assert "notes.txt" in str([done.messages, [c.before for c in done.changes if c.effect is chatmend.Effect.DROPS]])
+    assert chatmend.repair(done.messages, GPT, dialect="openai_responses").messages is done.messages

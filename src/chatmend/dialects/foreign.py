@@ -63,7 +63,7 @@ def rest(message: Message) -> dict[str, object]:
     held = {"role", "content", "type"}
     held |= {"name", "tool_call_id"} if message.role is Role.TOOL else set()
     held |= {"tool_calls"} if isinstance(native.get("tool_calls"), list) and message.calls else set()
-    held |= {"function_call"} if isinstance(native.get("function_call"), dict) else set()
+    held |= {"function_call"} if any(call.legacy for call in message.calls) else set()
     if message.is_assistant:
         held |= {"thinking_blocks"} if isinstance(native.get("thinking_blocks"), list) else set()
         held |= {"reasoning_content"} if isinstance(native.get("reasoning_content"), str) else set()
