@@ -56,11 +56,12 @@ class Run:
         while start < end:
             had_user, becomes = memory.has_user, None
             stop, mask, ids = scan(messages, start, memory)
+            signed, self.lists = mask & Symptom.SIGNED, self.lists or mask & ~Symptom.SIGNED != 0
+            mask &= ~Symptom.HARMLESS
             settled = had_user and memory.has_turns
             if asks_user and not settled and self._lacks_user(messages, (start, stop), mask, had_user=had_user):
                 mask |= Symptom.USERLESS
-            signed, self.lists = mask & Symptom.SIGNED, self.lists or mask & ~Symptom.SIGNED != 0
-            if mask := mask & ~Symptom.HARMLESS:
+            if mask:
                 memory.has_user = had_user
                 becomes = self._mend(messages, (start, stop), mask, signed=bool(signed))
                 if becomes is not None and out is None:
