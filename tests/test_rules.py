@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import OrderedDict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -151,6 +152,71 @@ def test_what_the_scan_calls_clean_no_rule_would_change(
 def test_in_recorded_requests_too(name: str, dialect: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [row for row in corpus.spoken(name) if corpus.DIALECTS[row["format"]] == dialect]
     same_as_with_every_rule([(corpus.messages_of(row), corpus.target_of(row)) for row in rows], dialect, monkeypatch)
+
+
+USER: dict[str, Any] = {"role": "user", "content": "hi"}
+CALL = {"id": "call_1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+CLAUDE, XAI, FLASH = "anthropic/claude-sonnet-4-5", "xai/grok-4", "gemini/gemini-2.5-flash"
+CHAT, BLOCKS, ITEMS, CONTENTS = "openai_chat", "anthropic_messages", "openai_responses", "gemini_contents"
+
+
+def said(**keys: Any) -> dict[str, Any]:
+    return {"role": "assistant", **keys}
+
+
+def model(*parts: Any) -> list[Any]:
+    return [{"role": role, "parts": parts} for role, parts in (("user", [{"text": "x"}]), ("model", list(parts)))]
+
+
+class Listed(list[Any]):
+    """A list of a class of its own, as YAML readers give them."""
+
+
+ODD: list[tuple[str, str, list[Any], str]] = [
+    (CHAT, GPT, [USER, OrderedDict(said(content=None, tool_calls=[CALL])), USER], "missing-tool-result"),
+    (CHAT, GPT, [USER, said(content=None, tool_calls=Listed([CALL])), USER], "missing-tool-result"),
+    (CHAT, CLAUDE, [OrderedDict(role="user", content="")], "empty-text"),
+    (BLOCKS, CLAUDE, [USER, said(content=Listed([OrderedDict(type="tool_use", id="a", name="f", input={})])), USER],
+     "missing-tool-result"),
+    (CHAT, GPT, [USER, said(content=None, tool_calls=[{**CALL, "function": {**CALL["function"], "x": "\ud800"}}])],
+     "lone-surrogate"),
+    (CHAT, GPT, [USER, said(tool_calls="\ud800"), USER], "lone-surrogate"),
+    (CHAT, "mistral/mistral-medium-latest", [{**USER, "prefix": True}], "refused-key"),
+    (BLOCKS, CLAUDE, [{"role": "user", "content": [{"type": {}, "image_url": 1}]}], "unknown-part"),
+    (ITEMS, GPT, [{**USER, "phase": "\ud800"}], "lone-surrogate"),
+    (ITEMS, GPT, [{"role": "user", "content": [{"type": [], "image_url": 1}]}], "unknown-part"),
+    (ITEMS, XAI, [USER, {"type": "reasoning", "summary": [{"type": "summary_text", "text": ""}]}, said(content="x")],
+     "orphan-reasoning"),
+    (CONTENTS, FLASH, [*model({"text": "y"}, {"thoughtSignature": "rs_1"}), *model()[:1]], "invalid-thought-signature"),
+    (CONTENTS, FLASH, [{"role": "user", "parts": {"thoughtSignature": "CpcBAcu98PCQCpcBAcu98PCQ"}}],
+     "unreadable-message"),
+]  # fmt: skip
+"""What a look at the native messages may miss: classes, types and places that nobody expects."""
+
+
+@pytest.mark.parametrize(("dialect", "target", "messages", "rule"), ODD)
+def test_what_nobody_expects_is_seen_too(dialect: str, target: str, messages: list[Any], rule: str) -> None:
+    done = chatmend.repair(messages, target, dialect=dialect)
+    assert rule in [change.rule for change in done.changes]
+    assert chatmend.repair(done.messages, target, dialect=dialect).messages is done.messages
+
+
+def test_dicts_of_a_class_of_their_own_stay_what_they_are() -> None:
+    messages = [OrderedDict(USER), OrderedDict(said(content="x")), USER]
+    assert chatmend.repair(messages, GPT).messages is messages
+
+
+def test_no_thinking_makes_nothing_invalid() -> None:
+    empty = {"role": "user", "content": ""}
+    messages = [empty, said(content="yes"), empty, said(content="hi", thinking_blocks=[])]
+    changes = chatmend.repair(messages, CLAUDE, dialect=CHAT).changes
+    assert [(change.rule, change.invalidates_thinking) for change in changes] == [("empty-text", False)] * 2
+
+
+def test_a_part_without_a_type_is_unknown_to_gateways_hygiene_too() -> None:
+    messages = [USER, said(content=[{"type": "", "text": "x"}]), USER]
+    done = chatmend.check(messages, "mistral/mistral-medium-latest", policy=chatmend.Policy.provider_hygiene())
+    assert [change.rule for change in done] == ["unknown-part"]
 
 
 def words(path: Path) -> Iterator[str]:

@@ -52,7 +52,7 @@ def is_object(text: str) -> bool:
         return False
     try:
         _, end = _scan(said, 0)
-    except (ValueError, RecursionError):
+    except (StopIteration, ValueError, RecursionError):  # the first where the text ends too soon
         return False
     return (end == len(said) or not said[end:].strip(_BLANK)) and not _has_no_number(said)
 

@@ -1,7 +1,8 @@
 """Objects of SDKs among the messages, shown as the dicts that they are sent as, and put back where nothing changed.
 
 OpenAI's, Anthropic's, Google's and LiteLLM's messages and blocks are Pydantic models: people append an answer, or its
-content, as it came. LangChain's messages are no matter of this: they have a dialect of their own.
+content, as it came. Databases and YAML readers give dicts and lists of classes of their own. LangChain's messages are
+no matter of this: they have a dialect of their own.
 """
 
 from __future__ import annotations
@@ -70,16 +71,24 @@ def _is_plain(message: Any) -> bool:  # noqa: ANN401 - anything may stand in a t
 
 
 def _shown(message: Any) -> Any:  # noqa: ANN401 - anything may stand in a transcript
-    if message.__class__ is not dict:
-        return _dumped(message) if not isinstance(message, dict | str) else message
+    plain = _as_sent(message)
+    if not isinstance(plain, dict):
+        return plain
     found: dict[str, Any] = {}
     for key in _HOLDERS:
-        held = message.get(key)
-        if held.__class__ is list or isinstance(held, tuple):
-            items = [item if item.__class__ is dict or item.__class__ is str else _dumped(item) for item in held]
+        held = plain.get(key)
+        if isinstance(held, list | tuple):
+            items = [_as_sent(item) for item in held]
             if held.__class__ is not list or not is_unchanged(items, held):
                 found[key] = items
-    return {**message, **found} if found else message
+    return {**plain, **found} if found else plain
+
+
+def _as_sent(value: Any) -> Any:  # noqa: ANN401
+    """A dict or a text as it is, one of a class of its own as a plain one, a Pydantic model as what it is sent as."""
+    if value.__class__ is dict or value.__class__ is str:
+        return value
+    return dict(value) if isinstance(value, dict) else _dumped(value)
 
 
 def _dumped(value: Any) -> Any:  # noqa: ANN401

@@ -178,3 +178,11 @@ def test_in_async_code_images_are_recompressed_beside_the_loop(sandbox: Any, thr
     run(ask(asked()))
     assert threads == [True, False]
     assert is_shown(sandbox)
+
+
+def test_an_image_in_a_block_of_results_is_looked_at() -> None:
+    broken = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}
+    called = AIMessage("", tool_calls=[{"name": "look", "args": {}, "id": "toolu_1", "type": "tool_call"}])
+    result = HumanMessage([{"type": "tool_result", "tool_use_id": "toolu_1", "content": [broken]}])
+    sent = repair_messages([HumanMessage("go"), called, result], target="anthropic/claude-sonnet-4-5")
+    assert "AAAA" not in json.dumps([message.content for message in sent])

@@ -121,7 +121,7 @@ def _side(native: Any, read: Read) -> tuple[str, list[Any]]:  # noqa: ANN401 - a
     plain = native.__class__ is dict and len(native) == 2 and "parts" in native  # noqa: PLR2004 - role and parts
     role = native.get("role") if plain else None
     parts = native["parts"] if plain else []
-    parts = [parts] if parts.__class__ is dict else parts
+    parts = [parts] if parts.__class__ is dict and data_key(parts) else parts
     if role not in ("model", "user", "function") or parts.__class__ is not list:
         return _role_of(native, read), []
     if role == "model" and parts and kind_of(parts[0]) == "functionResponse":
@@ -150,7 +150,7 @@ def _part_check(limits: Limits) -> Callable[[Any, str], str | None]:
         kind = kind_of(part)
         if kind is None or (known is not None and not known.issuperset(part)) or not (kinds is None or kind in kinds):
             return None
-        if len(part) > 1 and strict_base64:
+        if strict_base64 and (len(part) > 1 or kind == "thought"):
             signed = (part[key] for key in ("thoughtSignature", "thought_signature") if key in part)
             if not all(map(is_thought_signature, signed)):
                 return None

@@ -74,12 +74,12 @@ def call_scanner(limits: Limits) -> Callable[[list[Any], list[str]], int]:
                 mask |= 0 if is_sound_json(text) else Symptom.SURROGATE
             if arguments in ("json", "object") and not is_object(text):
                 mask |= Symptom.ARGUMENTS
-        if len(call) > 3:  # noqa: PLR2004 - id, type, function
+        if len(call) > 3 or len(call["function"]) > 2:  # noqa: PLR2004 - id, type, function; name, arguments
             mask |= 0 if is_sound_value(call) else Symptom.SURROGATE
             if signatures != "any" and (proof := signature_of(call)) is not None and not is_thought_signature(proof):
                 mask |= Symptom.THINKING
         if call.get("type") != "function":
-            mask |= Symptom.CALLS
+            mask |= Symptom.CALLS | Symptom.SURROGATE
         return mask
 
     def scan_calls(calls: list[Any], ids: list[str]) -> int:
@@ -116,7 +116,7 @@ def key_scanner(limits: Limits) -> Callable[[dict[str, Any], str], int]:
 
     def scan_blocks(native: dict[str, Any], role: str) -> int:
         blocks = native["thinking_blocks"]
-        if blocks is None or role != "assistant":
+        if blocks is None or blocks == [] or role != "assistant":
             return 0
         if blocks.__class__ is not list or not all(map(is_clean_thinking, blocks)):
             return Symptom.THINKING | Symptom.SIGNED
@@ -240,7 +240,7 @@ def scanner(limits: Limits) -> Scan:
                             mask |= Symptom.THINKING
                         open_ids += ids[before:]
                     else:
-                        mask |= Symptom.CALLS
+                        mask |= Symptom.CALLS | Symptom.SURROGATE
                 elif calls is not None or (native.__class__ is dict and "tool_calls" in native):
                     mask |= Symptom.CALLS
             else:

@@ -54,6 +54,7 @@ def part_scanner(limits: Limits, known: frozenset[str] | None) -> Callable[[list
                 mask |= Symptom.SIGNED if clean else Symptom.SIGNED | Symptom.THINKING
             if (
                 not isinstance(kind, str)
+                or not kind
                 or kind in _TEXTS
                 or (known is not None and kind not in known)
                 or (kind in ("image_url", "image") and not is_held(part))

@@ -115,7 +115,13 @@ def _side(native: Any, read: Read) -> tuple[str, str]:  # noqa: ANN401 - anythin
 
 
 def _plain(native: dict[str, Any]) -> str:
-    return "message" if _MESSAGE.issuperset(native) else ""
+    return "message" if _MESSAGE.issuperset(native) and _is_sound_beside(native) else ""
+
+
+def _is_sound_beside(native: dict[str, Any]) -> bool:
+    """Whether what stands beside an entry's words can be encoded."""
+    beside = [native[key] for key in ("id", "status", "phase") if key in native]
+    return not beside or is_sound_value(beside)
 
 
 def _message_check(limits: Limits) -> Callable[[dict[str, Any]], bool]:
@@ -143,7 +149,9 @@ def _message_check(limits: Limits) -> Callable[[dict[str, Any]], bool]:
         content = native.get(key)
         if native.get("status", "") is None:
             return False
-        if key == "output" and (not _OUTPUT.issuperset(native) or native.get("call_id").__class__ is not str):
+        if key == "output" and not (
+            _OUTPUT.issuperset(native) and native.get("call_id").__class__ is str and _is_sound_beside(native)
+        ):
             return False
         if content.__class__ is str:
             return is_sound(content) and bool(empty or content.strip())
@@ -169,6 +177,7 @@ def _call_check(limits: Limits) -> Callable[[dict[str, Any]], bool]:
         if (
             not _CALL.issuperset(native)
             or native.get("status", "") is None
+            or not _is_sound_beside(native)
             or not call_id
             or len(call_id) > longest
             or not call_id.isascii()
@@ -182,13 +191,20 @@ def _call_check(limits: Limits) -> Callable[[dict[str, Any]], bool]:
 
 
 def _is_clean_reasoning(native: dict[str, Any], limits: Limits) -> bool:
-    if not limits.empty_reasoning and not native.get("summary") and not native.get("encrypted_content"):
+    if not limits.empty_reasoning and not _says_something(native):
         return False
     if not _REASONING.issuperset(native) or native.get("status", "") is None:
         return False
     if not isinstance(native.get("summary"), list):
         return False
     return is_sound_value(native)
+
+
+def _says_something(native: dict[str, Any]) -> bool:
+    """Whether an entry of reasoning has words, or a proof."""
+    summary, proof = native.get("summary"), native.get("encrypted_content")
+    told = any(isinstance(part, dict) and part.get("text") for part in (summary if isinstance(summary, list) else ()))
+    return told or (isinstance(proof, str) and bool(proof))
 
 
 def _are_clean_ids(natives: Sequence[Any], ids: list[object], memory: Memory) -> bool:

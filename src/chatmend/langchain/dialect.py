@@ -22,7 +22,11 @@ if TYPE_CHECKING:
     from chatmend.transcript import Native
     from chatmend.windows import Memory
 
-_RESULTS = Symptom.PAIRING | Symptom.CALLS | Symptom.PART | Symptom.EMPTY | Symptom.CONTENT
+_RESULTS = (
+    Symptom.PAIRING | Symptom.CALLS | Symptom.PART | Symptom.EMPTY | Symptom.CONTENT
+    | Symptom.IMAGES | Symptom.MEDIA | Symptom.MARKERS
+)  # fmt: skip
+"""What results among the blocks of a message may hide."""
 
 
 class Dialect:

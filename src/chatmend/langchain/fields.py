@@ -148,9 +148,9 @@ def _sketch_answer(shown: dict[str, Any], message: AIMessage, *, signed: bool) -
 
 def _brief(call: Any) -> dict[str, Any]:
     """A call whose arguments are an object already: their text is made only where it could show something."""
-    args = call["args"]
-    text = "{}" if is_plain_object(args) else jsontext.dumps(args)
-    return {"type": "function", "id": call["id"], "function": {"name": call["name"], "arguments": text}}
+    args = call.get("args")
+    text = "{}" if args.__class__ is dict and is_plain_object(args) else jsontext.dumps(args)
+    return {"type": "function", "id": call.get("id"), "function": {"name": call.get("name"), "arguments": text}}
 
 
 def is_plain_object(args: dict[str, Any]) -> bool:

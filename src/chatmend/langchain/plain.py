@@ -82,12 +82,12 @@ class _Walk:
             self.state = _SAID
             return bool(message.content)
         self.state = _CALLED
-        self.waiting = [call["id"] for call in reversed(calls)]
+        self.waiting = [call.get("id") for call in reversed(calls)]
         plain = self.plain
         return plain.calls and (not message.content or plain.said_and_called) and all(map(self._is_plain, calls))
 
     def _is_plain(self, call: Any) -> bool:
-        call_id, name, args = call["id"], call["name"], call["args"]
+        call_id, name, args = call.get("id"), call.get("name"), call.get("args")
         if call_id.__class__ is not str or name.__class__ is not str or args.__class__ is not dict:
             return False
         if len(call) != _KEYS or call_id in self.ids or not (call_id.isascii() and name.isascii()):

@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 
 _KEYS = ("thoughtSignature", "thought_signature")
 """Where a part has its signature, in the dialect where any part may have one."""
+_BESIDE = frozenset({
+    "thought", "videoMetadata", "video_metadata", "mediaResolution", "media_resolution", "partMetadata", "part_metadata",
+})  # fmt: skip
+"""What such a part may have beside its data, and beside its signature."""
 SKIP = base64.b64encode(b"skip_thought_signature_validator").decode()
 
 
@@ -81,7 +85,7 @@ def _signed(part: Part, first: ToolCall | None, *, typed: bool) -> Part | None:
 def _without_signature(part: Part) -> Part | None:
     native = part.native if isinstance(part.native, dict) else {}
     kept = {key: value for key, value in native.items() if key not in _KEYS}
-    if kept.keys() <= {"thought"}:
+    if kept.keys() <= _BESIDE:
         return None
     return replace(part, native=kept, signature=None) if isinstance(part, Thinking) else replace(part, native=kept)
 

@@ -39,7 +39,8 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         if not isinstance(message.native, dict):
             continue
         keys = frozenset(k for k in message.native if _is_refused(k, context))
-        if _begins_nothing(message, limits) and not (window.last and message is window.messages[-1]):
+        ends = window.last and message is window.messages[-1] and message.is_assistant
+        if _begins_nothing(message, limits) and not ends:
             keys |= {limits.prefill_key or ""}
         named = "name" in message.native and not _name_is_taken(message, context)
         parts = tuple(_bare(part, message, limits) for part in message.parts)

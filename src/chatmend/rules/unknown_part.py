@@ -86,7 +86,7 @@ def _is_misplaced(part: Part, known: frozenset[str] | None, context: Context) ->
     if not context.traits.types_by_role or not isinstance(part, Media) or known is None:
         return False
     kind = context.dialect.kind_of(part.native)
-    return kind not in known and kind in (context.limits.block_types or ())
+    return isinstance(kind, str) and kind not in known and kind in (context.limits.block_types or ())
 
 
 def _readable(part: Part, known: frozenset[str] | None, context: Context, *, listed: bool) -> Part:
