@@ -546,3 +546,11 @@ def test_an_image_leaves_a_result_of_2023_which_is_a_text() -> None:
         sent = chatmend.repair(messages, target).messages
         assert isinstance(sent[2]["content"], str)
         assert sent[3]["content"][-1] is shot
+
+
+def test_a_result_that_is_a_list_of_nothing_is_an_empty_text_where_that_is_refused() -> None:
+    messages = [user("go"), asks("c1"), result("c1", []), user("on")]
+    done = chatmend.repair(messages, "xai/grok-4")
+    assert done.messages == [user("go"), asks("c1"), result("c1", ""), user("on")]
+    assert [change.effect for change in done.changes] == [chatmend.Effect.RESHAPES]
+    assert chatmend.repair(messages, OPENAI).messages is messages

@@ -148,7 +148,7 @@ def _line(sandbox: Sandbox, target: str, count: int) -> Counter[str]:
         tools = _tools(messages)
         raw[verdict(sandbox, target, messages, tools).kind] += 1
         call = {"messages": copied(messages), "tools": tools}
-        repaired = attempt(call, CHAT, target).applied_to(call) or call
+        repaired = attempt(call, CHAT, target).request or call
         mended[verdict(sandbox, target, repaired["messages"], repaired["tools"])] += 1
     kinds = Counter({kind: sum(n for found, n in mended.items() if found.kind == kind) for kind in KINDS})
     raw["refused"] += raw.pop("altered", 0)

@@ -1,4 +1,4 @@
-"""A content of ``null``, or none, where the target wants one.
+"""A content of ``null``, or none, or a result that is a list of nothing, where the target wants one.
 
 Why: ``Invalid value for 'content': expected a string, got null.`` (OpenAI); ``The content field is a required field``
 (Qwen, even beside tool calls).
@@ -34,14 +34,15 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         native = message.native
         if not isinstance(native, dict):
             continue
-        filled = context.dialect.filled(native)
+        bare = native.get("content") == [] and message.role is Role.TOOL and not context.limits.empty_lists
+        filled = {**native, "content": ""} if bare else context.dialect.filled(native)
         if filled is None:
             parts = tuple(map(_without_null, message.parts))
             if not is_unchanged(message.parts, parts):
                 yield Fix(at, at + 1, (replace(message, parts=parts),), "a result has no content")
             continue
         kind = "assistant+calls" if message.calls and message.role is Role.ASSISTANT else str(message.role)
-        if kind in refused:
+        if bare or kind in refused:
             empty = context.dialect.read(filled)
             becomes = Message(message.role, empty.parts, empty.native, message.spelling)
             yield Fix(at, at + 1, (becomes,), "the target wants a content")

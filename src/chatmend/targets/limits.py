@@ -95,6 +95,8 @@ class Limits:
     null_content: frozenset[str] | None = None
     """Roles whose ``content`` may not be null; None: all may. ``assistant`` means an assistant message without calls,
     ``assistant+calls`` one with calls."""
+    empty_lists: bool = True
+    """A content that is a list of nothing is taken, where an empty text is."""
     text_content: frozenset[str] = frozenset()
     """Roles whose content must be a plain string."""
     part_types: frozenset[str] | None = None
