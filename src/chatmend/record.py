@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import MISSING, dataclass, fields
+from functools import update_wrapper
 from typing import Any, TypeVar, dataclass_transform
 
 Made = TypeVar("Made")
@@ -14,7 +15,7 @@ def record(cls: type[Made]) -> type[Made]:
 
     The ``__init__`` of a frozen dataclass asks ``object.__setattr__`` for every field, which takes four times as long
     as plain assignments. A repair makes thousands of messages and parts, so here an object is open while it is made:
-    of a class of the same slots that assigns plainly.
+    of a class of the same slots that assigns plainly. It is no class to inherit from, and has no factories of defaults.
     """
     frozen = dataclass(frozen=True, slots=True)(cls)
     known = fields(frozen)  # type: ignore[arg-type]
@@ -29,5 +30,5 @@ def record(cls: type[Made]) -> type[Made]:
         "    self.__class__ = frozen",
     ]
     exec("\n".join(lines), scope)  # noqa: S102 - as dataclasses themselves do, of names that stand in our source
-    frozen.__init__ = scope["__init__"]  # type: ignore[method-assign]
+    frozen.__init__ = update_wrapper(scope["__init__"], frozen.__init__)  # type: ignore[method-assign]
     return frozen
