@@ -132,12 +132,13 @@ def _warn_of_bound_names() -> None:
 
 
 def _bound_names(functions: list[Any]) -> Iterator[tuple[str, str]]:
-    for module, loaded in list(sys.modules.items()):
+    # A copy is made in one step. A list of the items is not: another thread may import something while it grows.
+    for module, loaded in sys.modules.copy().items():
         if module.partition(".")[0] in {"litellm", "chatmend"}:
             continue
         held = getattr(loaded, "__dict__", None)
         if isinstance(held, dict):
-            names = [name for name, value in list(held.items()) if any(value is function for function in functions)]
+            names = [name for name, value in held.copy().items() if any(value is function for function in functions)]
             if names:
                 yield module, ", ".join(names)
 
