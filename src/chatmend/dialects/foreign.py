@@ -88,9 +88,7 @@ def items(message: Message) -> Iterator[Message]:
     """
     said: list[Part] = []
     keys = rest(message)
-    late = [part for part in message.parts if message.is_assistant and isinstance(part, ToolResult)]
-    first = [part for part in message.parts if not isinstance(part, ToolResult)] if late else message.parts
-    for part in (*first, *late):
+    for part in sorted(message.parts, key=lambda part: message.is_assistant and isinstance(part, ToolResult)):
         own = isinstance(part, ToolResult) or (isinstance(part, ToolCall) and message.is_assistant)
         if own and said:
             yield Message(_speaker(message.role), tuple(said), keys)

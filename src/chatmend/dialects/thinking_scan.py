@@ -27,7 +27,7 @@ def is_thinking(part: Any) -> bool:  # noqa: ANN401 - anything may stand here
 
 def can_be_proof(signature: str | None) -> bool:
     """Whether a value can be the signature of a thinking block, or the data of a redacted one."""
-    return bool(signature) and not (signature or "").isspace() and not (signature or "").startswith(_FOREIGN)
+    return signature is not None and bool(signature.strip()) and not signature.startswith(_FOREIGN)
 
 
 def thinking_check(limits: Limits) -> Callable[[Any], bool]:

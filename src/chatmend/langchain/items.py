@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Effect
 from chatmend.langchain.calls import is_call
+from chatmend.transcript import is_unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,11 +49,7 @@ class Items:
             if key is not None:
                 met.setdefault(key, block)
         self._sent.update(met)
-        return blocks if len(out) == len(blocks) and all(map(_is, out, blocks)) else out
-
-
-def _is(one: object, other: object) -> bool:
-    return one is other
+        return blocks if is_unchanged(blocks, out) else out
 
 
 def _item_id(block: Any) -> str | None:
