@@ -27,7 +27,25 @@ _IDS = st.sampled_from(
     ["abcdefgh1", "abcdefgh2", "abcdefgh3", "call_1", "toolu_01", "a.b|c", "x" * 70, "functions.look:0"]
 )
 _NAMES = st.sampled_from(["look", "look", "look at/it", "x" * 70])
-_ARGS = st.sampled_from([{}, {"at": "Paris"}, {"at": "\ud83d"}, {"n": float("nan")}])
+_DEEP: Any = []
+for _ in range(120):
+    _DEEP = [_DEEP]
+_ARGS = st.sampled_from(
+    [
+        {},
+        {"at": "Paris"},
+        {"at": "é", "for": None, "often": True},
+        {"at": "\ud83d"},
+        {"\ud83d": 1},
+        {"at": ["\ud83d"]},
+        {"at": {"in": ["\ud83d"]}},
+        {"at": [[1]], "of": _DEEP},
+        {"n": float("nan")},
+        {"n": [1, float("inf")]},
+        {"at": {"n": float("-inf")}},
+        {"what": "finance, inf, information", "in": ["nan", {"a": "banana"}]},
+    ]
+)
 
 
 @st.composite
@@ -103,3 +121,23 @@ def test_a_valid_conversation_with_tools_is_plain(target: str) -> None:
 def test_where_tools_must_be_declared_a_call_is_plain_only_with_them() -> None:
     assert not agree(VALID, "anthropic/claude-haiku-4-5", None, [])
     assert agree(VALID, "anthropic/claude-haiku-4-5", None, [{"name": "look", "input_schema": {"type": "object"}}])
+
+
+@pytest.mark.parametrize(
+    "args", [{"topic": "information on finance"}, {"in": {"topic": "nanotubes"}}, {"lines": [1, 200], "why": None}]
+)
+def test_words_that_begin_as_a_number_that_json_does_not_have_are_plain(args: dict[str, Any]) -> None:
+    call: Any = {"name": "look", "args": args, "id": "abcdefgh1", "type": "tool_call"}
+    said = [HumanMessage("q"), AIMessage("", tool_calls=[call]), ToolMessage("18", tool_call_id="abcdefgh1")]
+    assert agree(said, "openai/gpt-4o", None, [])
+
+
+@pytest.mark.parametrize(
+    "args", [{"n": float("nan")}, {"n": [float("-inf")]}, {"a": "\ud83d"}, {"\ud83d": 1}, {"d": _DEEP}]
+)
+def test_arguments_that_are_no_json_are_plain_nowhere(args: dict[str, Any]) -> None:
+    call: Any = {"name": "look", "args": args, "id": "abcdefgh1", "type": "tool_call"}
+    said = [HumanMessage("q"), AIMessage("", tool_calls=[call]), ToolMessage("18", tool_call_id="abcdefgh1")]
+    plain = plain_at(place_named("openai/gpt-4o"), None, tools=False, thinking=False)
+    assert plain is not None
+    assert not plain.covers(said)

@@ -30,14 +30,12 @@ _DETAILS = ("input_token_details", "output_token_details")
 
 def correct(message: AIMessage, provider: str, model: str) -> None:
     """Correct the usage of a whole answer in place, from the provider's own account where the message carries it."""
-    if _agrees(message):
-        return
     usage = normalize_usage(message, provider or None, model or None)
     if usage.complete and usage.total_tokens is not None:
         message.usage_metadata = _laid_over(message.usage_metadata, usage.to_langchain())
 
 
-def _agrees(message: AIMessage) -> bool:
+def agrees(message: AIMessage) -> bool:
     """Whether the usage says no less than an account in OpenAI's plain shape beside it: nothing is to be corrected.
 
     Only an account without another shape's keys can be told so cheaply.

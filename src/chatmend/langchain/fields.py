@@ -153,14 +153,18 @@ def _brief(call: Any) -> dict[str, Any]:
     return {"type": "function", "id": call.get("id"), "function": {"name": call.get("name"), "arguments": text}}
 
 
-def is_plain_object(args: dict[str, Any]) -> bool:
+def is_plain_object(args: object) -> bool:
     """Whether arguments can hide neither half a character, which ``repr`` escapes, nor too deep a nest."""
     try:
         text = repr(args)
     except Exception:  # noqa: BLE001 - too deep, or an object of somebody else's
         return False
-    finite = "nan" not in text and "inf" not in text
+    finite = ("nan" not in text and "inf" not in text) or not _NO_NUMBER.search(text)
     return finite and "\\ud" not in text and text.count("[") + text.count("{") < jsontext.DEEPEST
+
+
+_NO_NUMBER = re.compile(r"[\[{(:,] ?-?(?:nan|inf)[\]}),:]")
+"""A number that JSON does not have, as ``repr`` shows it among others; words that begin so are none."""
 
 
 def is_result_block(block: Any) -> bool:

@@ -5,21 +5,21 @@ Only what a class itself implements is wrapped: LangChain decides by what a clas
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import inspect
 from contextlib import aclosing, closing
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables.config import run_in_executor
 
-from chatmend.langchain.counts import Hold, correct
-from chatmend.langchain.mending import REPORT, Mended, Settings, is_disabled, mended, warn
-from chatmend.langchain.partners import place_of
+from chatmend.langchain.counts import Hold, agrees, correct
+from chatmend.langchain.mending import REPORT, Settings, is_disabled, switched_on, warn
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+    from collections.abc import AsyncIterator, Callable, Iterator
 
     from langchain_core.outputs import ChatGenerationChunk, ChatResult
 
@@ -32,8 +32,7 @@ class Done(list[BaseMessage]):
     """Messages that were mended already: a hook that calls another one is not mended twice."""
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """One call of a model on its way: what is sent, and how the answer is to be read."""
 
     messages: Any
@@ -43,49 +42,46 @@ class Call:
     usage: bool = False
 
 
-def prepare(model: BaseChatModel, messages: Any, options: Mapping[str, Any]) -> Call:
+def prepare(model: BaseChatModel, messages: Any, options: dict[str, Any]) -> Call:
     """Mend the messages of a call for the place that the model, so called, sends to."""
-    settings = settings_of(model)
-    as_it_was = Call(messages, dict(options))
     if is_disabled():
-        return as_it_was
+        return Call(messages, options)
+    settings = settings_of(model)
     try:
-        place = place_of(model, options, settings.target)
+        place = settings.remembered.place_of(model, options, settings.target)
     except Exception as error:
         if settings.on_error == "raise":
             raise
         warn(error)
-        return as_it_was
+        return Call(messages, options)
     if isinstance(messages, Done):
-        return Call(messages, dict(options), place, None, settings.usage)
-    tools = options.get("tools") or _standing(model, "tools") or []
-    thinking = options.get("thinking", getattr(model, "thinking", None))
-    done = mended(list(messages), place, settings, tools=tools, thinking=thinking)
-    return Call(
-        Done(done.messages),
-        {**options, **_declared(model, tools, done)},
-        place,
-        done.report() if done.changes else None,
-        settings.usage,
-    )
+        return Call(messages, options, place, None, settings.usage)
+    held = model.__dict__
+    tools = options.get("tools") or _standing(held.get("model_kwargs")) or []
+    thinking = options["thinking"] if "thinking" in options else held.get("thinking")
+    done = switched_on(list(messages), place, settings, tools=tools, thinking=thinking)
+    if done.tools is not tools and isinstance(done.tools, list):
+        options = {**options, **_declared(model, done.tools)}
+    return Call(Done(done.messages), options, place, done.report() if done.changes else None, settings.usage)
 
 
 def settings_of(model: BaseChatModel) -> Settings:
     """The settings that a mended model carries."""
-    held = getattr(model, "mending", None)
-    return held if isinstance(held, Settings) else Settings()
+    held = model.__dict__.get("mending")
+    return held if isinstance(held, Settings) else _DEFAULT
 
 
-def _standing(model: BaseChatModel, name: str) -> Any:
-    held = getattr(model, "model_kwargs", None)
-    return held.get(name) if isinstance(held, dict) else None
+_DEFAULT = Settings()
 
 
-def _declared(model: BaseChatModel, tools: object, done: Mended) -> dict[str, Any]:
+def _standing(kwargs: Any) -> Any:
+    """The tools that a model is given at each call."""
+    return kwargs.get("tools") if kwargs and isinstance(kwargs, dict) else None
+
+
+def _declared(model: BaseChatModel, tools: list[Any]) -> dict[str, Any]:
     """The declaration of tools that the history needs, as the partner package writes it."""
-    if done.tools is tools or not isinstance(done.tools, list):
-        return {}
-    bound: Any = model.bind_tools(done.tools)
+    bound: Any = model.bind_tools(tools)
     return {"tools": bound.kwargs["tools"]}
 
 
@@ -100,7 +96,7 @@ def has_media(messages: Any) -> bool:
     )
 
 
-async def prepare_async(model: BaseChatModel, messages: Any, options: Mapping[str, Any]) -> Call:
+async def prepare_async(model: BaseChatModel, messages: Any, options: dict[str, Any]) -> Call:
     """The same in async code: images are recompressed in a thread, so that the loop goes on."""
     if isinstance(messages, Done) or not has_media(messages):
         return prepare(model, messages, options)
@@ -124,7 +120,8 @@ def _answered(result: ChatResult, call: Call) -> ChatResult:
 
 def _correct(message: AIMessage, call: Call) -> None:
     try:
-        correct(message, *_who(call))
+        if not agrees(message):
+            correct(message, *_who(call))
     except Exception as error:  # noqa: BLE001 - an account that cannot be read must not cost the answer
         warn(error)
 
@@ -246,6 +243,8 @@ def wrapped(cls: type[BaseChatModel]) -> dict[str, Callable[..., Any]]:
         impl = getattr(cls, name, None)
         if impl is None or impl is getattr(BaseChatModel, name, None) or getattr(impl, "__chatmend__", False):
             continue
-        found[name] = wrap(impl)
-        found[name].__chatmend__ = True  # type: ignore[attr-defined]
+        found[name] = hook = wrap(impl)
+        hook.__chatmend__ = True  # type: ignore[attr-defined]
+        with contextlib.suppress(NameError):  # annotations that only a type checker can read
+            hook.__signature__ = inspect.signature(impl)  # type: ignore[attr-defined] # core asks for it at each call
     return found

@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 import os
 from collections import Counter
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chatmend.changes import Effect
 from chatmend.errors import ChatmendError
 from chatmend.langchain.dialect import Dialect
 from chatmend.langchain.plain import is_plain
+from chatmend.langchain.remembered import Remembered
 from chatmend.langchain.shaping import shaped
 from chatmend.repair import is_on, repair
 from chatmend.telemetry import measured
@@ -44,6 +45,8 @@ class Settings:
     """Report what would be changed, and send the original."""
     usage: bool = True
     """Correct the usage in answers."""
+    remembered: Remembered = field(default_factory=Remembered, init=False, repr=False, compare=False)
+    """Where the model that carries these settings sent to last."""
 
     def __post_init__(self) -> None:
         """Refuse values that do not exist.
@@ -55,9 +58,12 @@ class Settings:
             text = f"on_error is 'send' or 'raise', not {self.on_error!r}"
             raise ValueError(text)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled and copied without what is remembered: it holds what cannot be pickled, such as clients."""
+        return Settings, (self.policy, self.target, self.on_error, self.dry_run, self.usage)
 
-@dataclass(frozen=True, slots=True)
-class Mended:
+
+class Mended(NamedTuple):
     """Messages ready to send, what was done to them, and what stands beside them."""
 
     messages: list[BaseMessage]
@@ -77,14 +83,21 @@ def is_disabled() -> bool:
 def mended(
     messages: list[BaseMessage], place: Place, settings: Settings, *, tools: object = None, thinking: object = None
 ) -> Mended:
-    """Repair messages for a place; the same list where nothing was wrong.
+    """Repair messages for a place; the same list where nothing was wrong, or chatmend is switched off.
 
     Raises:
         Exception: whatever went wrong inside, with ``on_error="raise"``.
     """
-    as_it_was = Mended(messages, (), tools)
     if is_disabled():
-        return as_it_was
+        return Mended(messages, (), tools)
+    return switched_on(messages, place, settings, tools=tools, thinking=thinking)
+
+
+def switched_on(
+    messages: list[BaseMessage], place: Place, settings: Settings, *, tools: object = None, thinking: object = None
+) -> Mended:
+    """The same for who has asked already whether chatmend is switched off."""
+    as_it_was = Mended(messages, (), tools)
     try:
         allow = settings.policy.allow if settings.policy is not None else Effect.DROPS
         with measured(place.target.name, mode="report" if settings.dry_run else "repair") as telling:

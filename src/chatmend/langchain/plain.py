@@ -3,6 +3,9 @@
 Plain is what most calls send: a system prompt, then questions, answers and complete exchanges with tools, all of it
 text. Which of these a target takes as they are is not told here but tried out: the repair itself judges a sample of
 each, once for a place, a policy, and what stands beside the messages.
+
+Between two calls of a model a processor forgets this code and these messages, so what counts is how little of either is
+touched: one loop gathers, and what was gathered is judged by functions that are not written in Python.
 """
 
 from __future__ import annotations
@@ -25,100 +28,90 @@ if TYPE_CHECKING:
 
     from chatmend.langchain.partners import Place
 
-_START, _ASKED, _SAID, _CALLED, _TOLD = range(5)
-"""What came last: nothing or the system prompt, a user, an answer, calls that wait for results, the last result."""
+_LETTERS: dict[type, str] = {SystemMessage: "s", HumanMessage: "u", AIMessage: "a", ToolMessage: "t"}
+"""A letter for each turn; calls are ``c``. A capital stands for a turn without words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plain:
     """What passes untouched at one place."""
 
-    system: bool
-    calls: bool
-    said_and_called: bool
-    """Calls beside words."""
-    asked_behind_results: bool
-    """A user behind tool results."""
-    names: Callable[[str], object]
-    ids: Callable[[str], object]
-    longest_id: int
+    order: Callable[[str], object]
+    """Takes the letters of turns that may follow each other so."""
+    name: Callable[[str], object]
+    """Takes the name of a tool that passes."""
+    call_id: Callable[[str], object]
+    """Takes the id of a call that passes."""
 
     def covers(self, messages: list[BaseMessage]) -> bool:
         """Whether all messages are plain. ``False`` says nothing; ``True`` that a repair would change nothing."""
-        walk = _Walk(self)
-        at = 1 if messages and messages[0].__class__ is SystemMessage else 0
-        if at and not (self.system and _is_text(messages[0]) and messages[0].content and messages[0].name is None):
-            return False
-        for message in messages[at:] if at else messages:
-            step = _STEPS.get(message.__class__)
-            if step is None or not _is_text(message) or not step(walk, message):
+        calls: list[Any] = []
+        results: list[dict[str, Any]] = []
+        texts, turns, due = [], [], []
+        for message in messages:
+            if (turn := _LETTERS.get(type(message))) is None:
                 return False
-        return walk.state in (_ASKED, _TOLD)
+            held = message.__dict__  # the attributes of pydantic's models are slow to ask for
+            text = held["content"]
+            if type(text) is not str or held["additional_kwargs"]:
+                return False
+            texts.append(text)
+            if turn == "t":
+                results.append(held)
+                turns.append("t" if text else "T")
+                continue
+            made = held["tool_calls"] if turn == "a" else ()
+            if held["name"] is not None or (turn == "a" and held["invalid_tool_calls"]):
+                return False
+            calls += made
+            turn = "c" if made else turn
+            turns.append(turn if text else turn.upper())
+            due.append(turns[-1] + "t" * len(made))
+        said = "".join(turns)
+        # so each result stands behind its calls, if there are as many, in their order
+        return said == "".join(due) and bool(self.order(said)) and _are_sound(texts) and self._answer(calls, results)
 
-
-class _Walk:
-    """The way through a conversation: what came last, calls that wait for their results, ids in use."""
-
-    __slots__ = ("ids", "plain", "state", "waiting")
-
-    def __init__(self, plain: Plain) -> None:
-        self.plain = plain
-        self.state = _START
-        self.waiting: list[str] = []
-        self.ids: set[str] = set()
-
-    def ask(self, message: HumanMessage) -> bool:
-        """A user's turn."""
-        behind = self.state in (_START, _SAID) or (self.state == _TOLD and self.plain.asked_behind_results)
-        self.state = _ASKED
-        return behind and message.name is None and bool(message.content)
-
-    def say(self, message: AIMessage) -> bool:
-        """An answer, or calls, or both."""
-        calls: list[Any] = message.tool_calls
-        if self.state not in (_ASKED, _TOLD) or message.invalid_tool_calls or message.name is not None:
-            return False
-        if not calls:
-            self.state = _SAID
-            return bool(message.content)
-        self.state = _CALLED
-        self.waiting = [call.get("id") for call in reversed(calls)]
-        plain = self.plain
-        return plain.calls and (not message.content or plain.said_and_called) and all(map(self._is_plain, calls))
-
-    def _is_plain(self, call: Any) -> bool:
-        call_id, name, args = call.get("id"), call.get("name"), call.get("args")
-        if call_id.__class__ is not str or name.__class__ is not str or args.__class__ is not dict:
-            return False
-        if len(call) != _KEYS or call_id in self.ids or not (call_id.isascii() and name.isascii()):
-            return False
-        self.ids.add(call_id)
-        plain = self.plain
-        fits = len(call_id) <= plain.longest_id and plain.ids(call_id) and plain.names(name)
-        return bool(fits) and is_plain_object(args)
-
-    def tell(self, message: ToolMessage) -> bool:
-        """The result of the call that waits first."""
-        if self.state != _CALLED or message.tool_call_id != self.waiting.pop():
-            return False
-        self.state = _CALLED if self.waiting else _TOLD
-        name = message.name
-        return bool(message.content) and (name is None or (name.isascii() and self.plain.names(name) is not None))
-
-
-_STEPS: dict[type, Any] = {HumanMessage: _Walk.ask, AIMessage: _Walk.say, ToolMessage: _Walk.tell}
+    def _answer(self, calls: list[Any], results: list[dict[str, Any]]) -> bool:
+        """Whether all calls are plain, and the results, of which there are as many, theirs."""
+        ids: set[str] = set()
+        names: set[Any] = {None}
+        for call, result in zip(calls, results, strict=True):
+            call_id, name, args = call.get("id"), call.get("name"), call.get("args")
+            if type(call_id) is not str or type(name) is not str or type(args) is not dict:
+                return False
+            if len(call) != _KEYS or call_id in ids or result["tool_call_id"] != call_id or not self.call_id(call_id):
+                return False
+            ids.add(call_id)
+            names |= {name, result["name"]}
+            if not _is_plain(args):
+                return False
+        names.discard(None)
+        return all(map(self.name, names))
 
 
 _KEYS = 4
 """``name``, ``args``, ``id`` and ``type``."""
 
 
-def _is_text(message: BaseMessage) -> bool:
-    """Whether a message holds text that can be sent, or nothing, and no keys of a provider's own."""
-    text = message.content
-    if text.__class__ is not str or message.additional_kwargs:
-        return False
-    return not text.isspace() and (text.isascii() or is_sound(text))
+def _are_sound(texts: list[str]) -> bool:
+    """Whether all texts can be sent."""
+    return not any(map(str.isspace, texts)) and (all(map(str.isascii, texts)) or all(map(is_sound, texts)))
+
+
+def _is_plain(args: dict[str, Any]) -> bool:
+    """Whether arguments are plain: words and whole numbers, mostly; else they are looked through."""
+    for name, value in args.items():
+        kind = type(value)
+        if kind is str and value.isascii():
+            pass
+        elif kind not in _NUMBERS and not (kind is list and _NUMBERS.issuperset(map(type, value))):
+            return is_plain_object(args)
+        if type(name) is not str or not name.isascii():
+            return is_plain_object(args)
+    return True
+
+
+_NUMBERS: frozenset[type] = frozenset({int, bool, type(None)})
 
 
 def is_plain(messages: list[BaseMessage], place: Place, policy: Policy | None, *, tools: bool, thinking: bool) -> bool:
@@ -149,7 +142,7 @@ def plain_at(place: Place, policy: Policy | None, *, tools: bool, thinking: bool
     calls = all(
         passes(asked, *rest) for rest in (exchanges, (*exchanges, said, asked), (one, told("abcdefgh1"), said, asked))
     )
-    return Plain(
+    order = _order(
         system=passes(SystemMessage("Be brief."), asked) and passes(SystemMessage("Be brief."), asked, said, asked),
         calls=calls,
         said_and_called=calls
@@ -158,10 +151,27 @@ def plain_at(place: Place, policy: Policy | None, *, tools: bool, thinking: bool
         asked_behind_results=calls
         and passes(asked, *exchanges, asked)
         and passes(asked, one, told("abcdefgh1"), asked, said, asked, two, told("abcdefgh2"), told("abcdefgh3")),
-        names=re.compile(limits.tool_name_pattern or _ANY).fullmatch,
-        ids=re.compile(limits.call_id_pattern or _ANY).fullmatch,
-        longest_id=limits.max_call_id_length or 1 << 30,
     )
+    return Plain(
+        order,
+        name=_word(limits.tool_name_pattern),
+        call_id=_word(limits.call_id_pattern, limits.max_call_id_length),
+    )
+
+
+def _order(*, system: bool, calls: bool, said_and_called: bool, asked_behind_results: bool) -> Callable[[str], object]:
+    """What takes the turns of a conversation that ends with a question or with results.
+
+    ``said_and_called``: calls may stand beside words; ``asked_behind_results``: a user may follow results.
+    """
+    exchange = "[cC]t+" if said_and_called else "Ct+"
+    further = ["au", *([exchange] if calls else ()), *(["(?<=t)u"] if asked_behind_results else ())]
+    return re.compile(f"{'s?' if system else ''}u(?:{'|'.join(further)})*").fullmatch
+
+
+def _word(pattern: str | None, longest: int | None = None) -> Callable[[str], object]:
+    """What takes a word of ASCII that a provider's pattern takes, too, and that is not too long."""
+    return re.compile(rf"(?=[\x00-\x7f]{{1,{longest or ''}}}\Z)(?:{pattern or _ANY})").fullmatch
 
 
 _ANY = r"(?s:.+)"

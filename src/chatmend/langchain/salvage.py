@@ -10,6 +10,7 @@ from langchain_core.prompt_values import ChatPromptValue, PromptValue
 from chatmend.dialects import openai_chat
 from chatmend.langchain.blocks import told
 from chatmend.langchain.dialect import Dialect
+from chatmend.langchain.mending import is_disabled
 
 
 def salvaged(given: Any) -> PromptValue | None:
@@ -34,8 +35,8 @@ def readable(prompt: PromptValue) -> PromptValue:
     """The prompt without blocks at which LangChain raises before any hook of a model: those told as text."""
     if not isinstance(prompt, ChatPromptValue):
         return prompt
-    contents = [message.content for message in prompt.messages if message.content.__class__ is list]
-    if not any(_is_strange(block) for content in contents for block in content):
+    contents = [content for message in prompt.messages if (content := message.content).__class__ is list]
+    if not any(_is_strange(block) for content in contents for block in content) or is_disabled():
         return prompt
     return ChatPromptValue(messages=[_readable(message) for message in prompt.messages])
 
