@@ -131,6 +131,21 @@ def test_what_was_made_before_is_mended(model: Any, name: str, sandbox: Any) -> 
 
 
 @ALL
+def test_a_model_that_is_chosen_or_tried_again_is_mended(model: Any, name: str, sandbox: Any) -> None:  # noqa: ARG001
+    which = ConfigurableField(id="which")
+    choice = model.configurable_alternatives(
+        which, default_key="one", two=model.bind_tools([look]), three=lambda: model
+    )
+    field = model.configurable_fields(temperature=ConfigurableField(id="temperature"))
+    for runnable in (choice, field, model.with_retry(), field.with_retry(stop_after_attempt=2)):
+        mended = mend(runnable, on_error="raise")
+        assert type(mended) is type(runnable)
+        for chosen in ({}, {"which": "two"}, {"which": "three"}, {"temperature": 0.5}):
+            assert mended.invoke(BROKEN, {"configurable": chosen}).response_metadata
+    assert not sandbox.refusals
+
+
+@ALL
 def test_the_settings_survive(model: Any, name: str, sandbox: Any) -> None:  # noqa: ARG001
     mended = mend(model, policy=Policy(orphans="drop"))
     fields = ConfigurableField(id="t")

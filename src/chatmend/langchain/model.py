@@ -12,7 +12,9 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.runnables import RunnableBinding, RunnableWithFallbacks
+from langchain_core.runnables import Runnable, RunnableWithFallbacks
+from langchain_core.runnables.base import RunnableBindingBase
+from langchain_core.runnables.configurable import DynamicRunnable, RunnableConfigurableAlternatives
 from pydantic import Field
 
 from chatmend.langchain.configurable import mend_configurable
@@ -23,7 +25,6 @@ from chatmend.targets import resolve
 
 if TYPE_CHECKING:
     from langchain_core.prompt_values import PromptValue
-    from langchain_core.runnables import Runnable
 
     from chatmend.policy import Policy
 
@@ -72,8 +73,9 @@ def mend(  # noqa: PLR0913 - what can be chosen for a model
     """Make a chat model that repairs each transcript for the provider that it is about to be sent to.
 
     Args:
-        model: a chat model; one that is bound (``bind_tools``, ``bind``, ``with_config``), configurable
-            (``init_chat_model``), or has fallbacks. It is not changed. One that is mended gets the new settings.
+        model: a chat model; one that is bound (``bind_tools``, ``bind``, ``with_config``, ``with_retry``), configurable
+            (``init_chat_model``, ``configurable_fields``, ``configurable_alternatives``), or has fallbacks. It is not
+            changed. One that is mended gets the new settings.
         policy: choices between repairs; the default loses nothing.
         target: where messages go, named as LiteLLM names models; recognised from the model when not given.
         on_error: if chatmend itself fails, ``send`` the messages as they were, or ``raise``.
@@ -95,8 +97,10 @@ def mend(  # noqa: PLR0913 - what can be chosen for a model
 def _mended(model: Any, settings: Settings) -> Any:
     if isinstance(model, BaseChatModel):
         return _as_mended(model, settings)
-    if isinstance(model, RunnableBinding):
+    if isinstance(model, RunnableBindingBase):
         return model.model_copy(update={"bound": _mended(model.bound, settings)})
+    if isinstance(model, DynamicRunnable):
+        return _as_mended_choice(model, settings)
     if isinstance(model, RunnableWithFallbacks):
         others: list[Runnable[Any, Any]] = [_mended(other, settings) for other in model.fallbacks]
         return model.model_copy(update={"runnable": _mended(model.runnable, settings), "fallbacks": others})
@@ -111,6 +115,18 @@ def _mended(model: Any, settings: Settings) -> Any:
     kind = type(model).__name__
     text = f"mend takes a chat model, not a {kind}; mend the model inside, or put repair_messages before it"
     raise TypeError(text)
+
+
+def _as_mended_choice(model: DynamicRunnable[Any, Any], settings: Settings) -> DynamicRunnable[Any, Any]:
+    """A model with ``configurable_fields`` or ``configurable_alternatives``, whatever is chosen; some are made then."""
+
+    def alternative(held: Any) -> Any:
+        return _mended(held, settings) if isinstance(held, Runnable) else lambda: _mended(held(), settings)
+
+    update: dict[str, Any] = {"default": _mended(model.default, settings)}
+    if isinstance(model, RunnableConfigurableAlternatives):
+        update["alternatives"] = {name: alternative(held) for name, held in model.alternatives.items()}
+    return model.model_copy(update=update)
 
 
 def _as_mended(model: BaseChatModel, settings: Settings) -> BaseChatModel:
