@@ -18,7 +18,7 @@ _ESCAPE = re.compile(
 )
 _BLANK = " \t\r\n"
 """What JSON takes for white space."""
-_scan: Callable[[str, int], tuple[object, int]] = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
+_scan: Callable[[str, int], tuple[object, int]] = json.JSONDecoder().scan_once
 
 
 def parse(text: str, *, distinct: bool = False) -> object:
@@ -125,7 +125,7 @@ def is_sound_value(value: object) -> bool:
     stack = [value]
     for item in stack:  # which grows while it is walked
         if item.__class__ is str:
-            if not item.isascii() and _SURROGATE.search(item):  # type: ignore[attr-defined]
+            if not item.isascii() and _SURROGATE.search(item):
                 return False
         elif isinstance(item, str):
             if _SURROGATE.search(item):
