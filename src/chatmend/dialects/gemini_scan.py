@@ -159,7 +159,7 @@ def _part_check(limits: Limits) -> Callable[[Any, str], str | None]:
         kind = kind_of(part)
         if kind is None or (known is not None and not known.issuperset(part)) or not (kinds is None or kind in kinds):
             return None
-        if known is not None and part.get("thought", True).__class__ is not bool:
+        if known is not None and part.get("thought") is not None and part["thought"].__class__ is not bool:
             return None
         if strict_base64 and (len(part) > 1 or kind == "thought"):
             signed = (part[key] for key in ("thoughtSignature", "thought_signature") if key in part)

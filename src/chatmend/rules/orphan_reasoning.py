@@ -6,7 +6,8 @@ framework filtered the reasoning, and kept the ids.
 
 Repair: reasoning that nothing follows in its answer is left out: the model cannot take it back. An entry whose reasoning
 is gone loses its id (pairs are found by ids), and is sent as a plain one. That is only done while no request of this
-conversation sent any reasoning: a caller who sends some sends all. An empty entry of reasoning goes where it is refused.
+conversation sent any reasoning: a caller who sends some sends all. An empty entry of reasoning goes where it is refused;
+one without a summary gets an empty one.
 
 Before (openai/gpt-5):
     [{"role": "user", "content": "1"},
@@ -52,8 +53,9 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             if ends or (not limits.empty_reasoning and _is_empty(message)):
                 yield _gone(window, at, memory)
             elif (settled := settled_reasoning(native)) is not native:
-                why = "the entry of reasoning holds what is none"
-                yield Fix(at, at + 1, (context.dialect.read(settled),), why, Effect.DROPS)
+                why = "the entry of reasoning has no summary, or holds what is no text"
+                effect = Effect.RESHAPES if settled == {**native, "summary": []} else Effect.DROPS
+                yield Fix(at, at + 1, (context.dialect.read(settled),), why, effect)
         elif limits.reasoning_items == "required" and not thinks and _has_id(message) and _is_led_to(message):
             becomes = replace(message, without=frozenset({"id", "status"}))
             yield Fix(at, at + 1, (becomes,), "the reasoning that it belongs to is not there")
