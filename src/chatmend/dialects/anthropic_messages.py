@@ -137,7 +137,8 @@ def scanner(limits: Limits) -> Scan:
     anywhere, trailing = limits.system == "anywhere", trailing_scanner(limits)
 
     def scan(natives: Sequence[Any], start: int, memory: Memory) -> tuple[int, int, list[str]]:
-        mask, ids, followed, run, at = 0, list[str](), False, 0, start
+        mask, followed, run, at = 0, False, 0, start
+        ids: list[str] = []
         answered: list[str] = []
         while at < len(natives):
             native = natives[at]
@@ -184,6 +185,7 @@ def _scan_own(block: dict[str, Any]) -> int:
 
 def _message_scanner(limits: Limits) -> Any:  # noqa: ANN401 - a closure
     scan_parts, scan_calls = part_scanner(limits, limits.block_types or _BLOCKS), call_scanner(limits)
+    scan_told = part_scanner(limits, limits.block_types or _BLOCKS, told=True)
     holders, takes_trailing = image_holders(limits), limits.trailing_thinking
 
     def scan_message(native: dict[str, Any], ids: list[str] | None, answered: list[str], *, late: bool) -> int:
@@ -196,7 +198,6 @@ def _message_scanner(limits: Limits) -> Any:  # noqa: ANN401 - a closure
             return mask if is_sound(content) else mask | Symptom.SURROGATE
         if content.__class__ is not list:
             return mask | Symptom.UNREADABLE | Symptom.CONTENT | Symptom.EMPTY
-        mask |= Symptom.LISTED
         rest, results_over, called = [], False, False
         for block in content:
             kind = block.get("type") if block.__class__ is dict else None
@@ -218,7 +219,7 @@ def _message_scanner(limits: Limits) -> Any:  # noqa: ANN401 - a closure
                 else:
                     answered.append(call_id)
                 if inner.__class__ is list:
-                    inside = scan_parts(inner)
+                    inside = scan_told(inner)
                     if inside & Symptom.MEDIA and "tool" in holders and not block.get("is_error"):
                         inside ^= Symptom.MEDIA
                     mask |= inside

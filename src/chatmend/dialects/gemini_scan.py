@@ -43,6 +43,9 @@ DATA = {
 """The keys of a part that hold its data, and what they mean."""
 SHAPES = ("inline",)
 """How an image stands in a part: see ``pictures.Picture``."""
+CALL_KEYS = frozenset({"id", "name", "args", "partialArgs", "partial_args", "willContinue", "will_continue"})
+RESPONSE_KEYS = frozenset({"id", "name", "response", "parts", "scheduling", "willContinue", "will_continue"})
+"""The fields of FunctionCall and FunctionResponse in google-genai 2; others are unknown names."""
 _Named = tuple[object, object]
 """The id and the name of a call, or of a response."""
 _EXCHANGED = frozenset({"functionCall", "functionResponse"})
@@ -54,6 +57,8 @@ _ROLES = {"model": "assistant", "user": "user", "function": "user"}
 
 def data_key(native: dict[str, Any]) -> str | None:
     """Under which key a part has its data; None where it has none, or several."""
+    if len(native) == 1 and (only := next(iter(native))).__class__ is str:
+        return only if only in DATA else None
     keys = [key for key in native if key.__class__ is str and key in DATA]
     return keys[0] if len(keys) == 1 else None
 
@@ -79,8 +84,10 @@ def contents_scanner(limits: Limits, read: Read) -> Scan:
     strict = limits.alternation or not limits.pairing or limits.trailing_assistant != "accepted"
 
     def scan(natives: Sequence[Any], start: int, memory: Memory) -> tuple[int, int, list[str]]:
-        at, run, dirty, followed, over, signed = start, 0, False, False, False, True
-        calls, answers, ids = list[_Named](), list[_Named](), list[str]()
+        at, run, dirty, followed, over, signed, laden = start, 0, False, False, False, True, False
+        calls: list[_Named] = []
+        answers: list[_Named] = []
+        ids: list[str] = []
         while at < len(natives):
             role, parts = _side(natives[at], read)
             if role == "model":
@@ -103,15 +110,17 @@ def contents_scanner(limits: Limits, read: Read) -> Scan:
                 elif kind == "functionResponse":
                     held = part.get("functionResponse") or part["function_response"]
                     answers.append((held.get("id"), held["name"]))
-                    dirty = dirty or over or role == "model"
+                    dirty, laden = dirty or over or role == "model", laden or "parts" in held
                 else:
-                    over = over or followed
+                    over, laden = over or followed, laden or kind != "text"
                     dirty = dirty or kind is None or role == "function"
             at += 1
         paired = calls == answers and (signed or not required or not calls)
         turns = not strict or (run <= 1 and followed and at - start - run <= 1)
         known = unique and (len(set(ids)) < len(ids) or not memory.call_ids.isdisjoint(ids))
-        return at, DIRTY if dirty or known or not (paired and turns) else Symptom.LISTED, ids
+        if dirty or known or not (paired and turns):
+            return at, DIRTY, ids
+        return at, Symptom.LADEN if laden else 0, ids
 
     return scan
 
@@ -150,6 +159,8 @@ def _part_check(limits: Limits) -> Callable[[Any, str], str | None]:
         kind = kind_of(part)
         if kind is None or (known is not None and not known.issuperset(part)) or not (kinds is None or kind in kinds):
             return None
+        if known is not None and part.get("thought") is not None and part["thought"].__class__ is not bool:
+            return None
         if strict_base64 and (len(part) > 1 or kind == "thought"):
             signed = (part[key] for key in ("thoughtSignature", "thought_signature") if key in part)
             if not all(map(is_thought_signature, signed)):
@@ -158,9 +169,13 @@ def _part_check(limits: Limits) -> Callable[[Any, str], str | None]:
             call = part.get("functionCall") or part.get("function_call")
             if not _is_clean_name(call, named) or not isinstance(call.get("args", {}), dict) or is_too_deep(call):
                 return None
+            if known is not None and not CALL_KEYS.issuperset(call):
+                return None
         elif kind == "functionResponse":
             held = part.get("functionResponse") or part.get("function_response")
             if not _is_clean_name(held, named) or not isinstance(held.get("response"), dict) or is_too_deep(held):
+                return None
+            if known is not None and not RESPONSE_KEYS.issuperset(held):
                 return None
             beside = held.get("parts", [])
             if beside.__class__ is not list or not all(

@@ -34,8 +34,6 @@ _KNOWN_NAMES = 1_000
 _TOLD_APART = frozenset({"function_call", "parts", "tool_calls", "tool_call_id"})
 """Keys by which rules tell what a message is."""
 _ODD_ROLE = Symptom.SURROGATE | Symptom.PAIRING | Symptom.TURNS | Symptom.SYSTEM | Symptom.EMPTY | Symptom.MEDIA
-_PLAIN_ASKED = Symptom.LISTED | Symptom.CONTENT
-"""A list where the target wants a text."""
 _ODD_KEY = Symptom.KEYS | Symptom.SURROGATE | Symptom.LEGACY
 
 
@@ -58,13 +56,17 @@ def call_scanner(limits: Limits) -> Callable[[list[Any], list[str]], int]:
             mask |= Symptom.CALLS | Symptom.PAIRING
         else:
             ids.append(call_id)
-            if len(call_id) > longest or (matches and not matches(call_id)) or not call_id.isascii():
+            if not call_id.isascii():
                 mask |= Symptom.IDS | Symptom.SURROGATE
+            elif len(call_id) > longest or (matches and not matches(call_id)):
+                mask |= Symptom.IDS
         if name.__class__ is not str or not name:
             mask |= Symptom.CALLS | Symptom.NAMES
         elif name not in names:
-            if (named and not named(name)) or not is_sound(name):
+            if not is_sound(name):
                 mask |= Symptom.NAMES | Symptom.SURROGATE
+            elif named and not named(name):
+                mask |= Symptom.NAMES
             elif len(names) < _KNOWN_NAMES:
                 names.add(name)
         if text.__class__ is not str:
@@ -133,6 +135,8 @@ def key_scanner(limits: Limits) -> Callable[[dict[str, Any], str], int]:
                 mask |= 0 if key in _TOLD_APART else Symptom.THINKING | Symptom.SIGNED
             elif key == "thinking_blocks":
                 mask |= scan_blocks(native, role)
+            elif key == "reasoning_content":
+                mask |= 0 if value is None or value.__class__ is str else Symptom.THINKING
             elif key == "name":
                 mask |= 0 if is_taken_name(value, role) else _ODD_KEY
             elif "cache" in key:
@@ -163,6 +167,7 @@ def trailing_scanner(limits: Limits) -> Callable[[Any], int]:
 def scanner(limits: Limits) -> Scan:
     """A scan for windows under these limits. It keeps nothing of what it sees but names of tools that are legal."""
     scan_calls, scan_parts = call_scanner(limits), part_scanner(limits, limits.part_types)
+    scan_told = part_scanner(limits, limits.part_types, told=True)
     scan_keys, takes_trailing = key_scanner(limits), limits.trailing_thinking
     roles, holders = limits.roles, image_holders(limits)
     spelled = frozenset(_PLAIN) if roles is None else frozenset(_PLAIN) & roles
@@ -195,7 +200,8 @@ def scanner(limits: Limits) -> Scan:
             if (not content or content.isspace()) and not native.get("tool_calls"):
                 mask |= Symptom.EMPTY
         elif content.__class__ is list:
-            mask |= scan_parts(content) | (_PLAIN_ASKED if role in plain_content else Symptom.LISTED)
+            mask |= scan_told(content) if role == "tool" else scan_parts(content)
+            mask |= Symptom.CONTENT if role in plain_content else 0
             if mask & Symptom.MEDIA and role in holders:
                 mask ^= Symptom.MEDIA
             if mask & Symptom.SIGNED and (role != "assistant" or ends_with_thinking(native, content)):
@@ -208,8 +214,9 @@ def scanner(limits: Limits) -> Scan:
         return mask if _PLAIN[role].issuperset(native) else mask | scan_keys(native, role)
 
     def scan(natives: Sequence[Any], start: int, memory: Memory) -> tuple[int, int, list[str]]:
-        mask, ids, open_ids, last = 0, list[str](), list[str](), "" if start == 0 else "assistant"
-        followed = False
+        mask, followed, last = 0, False, "" if start == 0 else "assistant"
+        ids: list[str] = []
+        open_ids: list[str] = []
         count = len(natives)
         at = start
         while at < count:
