@@ -137,6 +137,7 @@ fuzz-langchain: $(LANGCHAIN)/.ready
 	$(LANGCHAIN)/bin/python -m tests.langchain.fuzz $(SEEDS)
 
 notebooks: $(LANGCHAIN)/.ready $(VENV)/.dev
+	$(PY) notebooks/build_litellm.py
 	$(PY) notebooks/build_images.py
 	$(PY) notebooks/build_usage.py
 	$(LANGCHAIN)/bin/python -m jupyter execute --inplace notebooks/langchain.ipynb
