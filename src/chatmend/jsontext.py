@@ -22,7 +22,7 @@ DEEPEST = 100
 """How deep a value may be nested. Parsers of servers give up soon above: serde_json at 128, Python at 1,000."""
 _FLAT = 2 * DEEPEST
 """Characters of a JSON text that cannot be nested deeper: each level opens and closes."""
-_scan: Callable[[str, int], tuple[object, int]] = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
+_scan: Callable[[str, int], tuple[object, int]] = json.JSONDecoder().scan_once
 
 
 def parse(text: str, *, distinct: bool = False) -> object:
@@ -131,7 +131,7 @@ def is_sound_value(value: object) -> bool:
     stack = [value]
     for item in stack:  # which grows while it is walked
         if item.__class__ is str:
-            if not item.isascii() and _SURROGATE.search(item):  # type: ignore[attr-defined]
+            if not item.isascii() and _SURROGATE.search(item):
                 return False
         elif isinstance(item, str):
             if _SURROGATE.search(item):

@@ -56,13 +56,17 @@ def call_scanner(limits: Limits) -> Callable[[list[Any], list[str]], int]:
             mask |= Symptom.CALLS | Symptom.PAIRING
         else:
             ids.append(call_id)
-            if len(call_id) > longest or (matches and not matches(call_id)) or not call_id.isascii():
+            if not call_id.isascii():
                 mask |= Symptom.IDS | Symptom.SURROGATE
+            elif len(call_id) > longest or (matches and not matches(call_id)):
+                mask |= Symptom.IDS
         if name.__class__ is not str or not name:
             mask |= Symptom.CALLS | Symptom.NAMES
         elif name not in names:
-            if (named and not named(name)) or not is_sound(name):
+            if not is_sound(name):
                 mask |= Symptom.NAMES | Symptom.SURROGATE
+            elif named and not named(name):
+                mask |= Symptom.NAMES
             elif len(names) < _KNOWN_NAMES:
                 names.add(name)
         if text.__class__ is not str:
