@@ -22,7 +22,7 @@ DEEPEST = 100
 """How deep a value may be nested. Parsers of servers give up soon above: serde_json at 128, Python at 1,000."""
 _FLAT = 2 * DEEPEST
 """Characters of a JSON text that cannot be nested deeper: each level opens and closes."""
-_scan: Callable[[str, int], tuple[object, int]] = json.JSONDecoder().scan_once
+_scan: Callable[[str, int], tuple[object, int]] = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 
 
 def parse(text: str, *, distinct: bool = False) -> object:
