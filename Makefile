@@ -5,6 +5,7 @@ VENV := .venv
 LANGCHAIN := .venv-langchain
 LOWER := .venv-lower
 DOCS := .venv-docs
+INSTALLED := build/venv
 COUNT ?= 20000
 SEEDS ?= 40
 KILLS ?= 100
@@ -12,11 +13,10 @@ RESERVATIONS ?= 1600
 PROCESSES ?= 64
 TRANSCRIPTS ?= 2000
 MEGABYTES ?= 100
-CORE := $(filter-out tests/test_demo.py tests/test_compare.py,$(wildcard tests/test_*.py)) tests/golden tests/images tests/usage
 PY := $(VENV)/bin/python
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check docs docs-rules bench compare golden package harm fuzz kill usage-report fidelity cassettes judge litellm-matrix litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain
+.PHONY: demo test check docs links docs-rules bench compare golden package harm fuzz kill usage-report fidelity cassettes judge litellm-matrix litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py
@@ -38,6 +38,10 @@ check: $(VENV)/.dev
 docs: $(DOCS)/.ready
 	$(DOCS)/bin/python docs/generate.py --check
 	$(DOCS)/bin/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+
+# Asks every address that the pages name; needs the internet.
+links: $(DOCS)/.ready
+	$(DOCS)/bin/python -m sphinx -q -b linkcheck docs docs/_build/links
 
 # Writes docs/rules, docs/providers and docs/errors.md from the docstrings and tables.
 docs-rules: $(VENV)/.dev
@@ -61,15 +65,18 @@ compare: $(VENV)/.dev
 golden: $(VENV)/.dev
 	$(PY) -m tests.golden.pinned
 
-# Wheel and sdist: built, checked, looked into; then the core's tests with what the wheel holds instead of src.
+# Wheel and sdist: built, checked, looked into; then all tests with the installed wheel. Its environment borrows what
+# stands in .venv by a path file, which does not follow the one that leads from there to src.
 package: $(VENV)/.dev
 	rm -rf dist build
 	$(PY) -m build --no-isolation --outdir dist .
 	$(PY) -m twine check --strict dist/*
 	$(PY) -m tests.package dist
-	$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --target build/wheel dist/*.whl
-	PYTHONPATH=build/wheel:. $(PY) -c "import chatmend, pathlib; assert 'build/wheel' in pathlib.Path(chatmend.__file__).as_posix()"
-	PYTHONPATH=$(CURDIR)/build/wheel:$(CURDIR) $(PY) -m pytest $(CORE)
+	$(PY) -m venv --without-pip $(INSTALLED)
+	$(PY) -m pip --python $(INSTALLED)/bin/python install --quiet --disable-pip-version-check --no-deps dist/*.whl
+	$(PY) -c "import sysconfig; print(sysconfig.get_path('purelib'))" > $$(echo $(INSTALLED)/lib/python3*/site-packages)/borrowed.pth
+	$(INSTALLED)/bin/python -c "import chatmend, sys; assert chatmend.__file__.startswith(sys.prefix), chatmend.__file__"
+	$(INSTALLED)/bin/python -m pytest -n auto --dist loadfile
 
 harm: $(VENV)/.dev
 	$(PY) -m tests.harm
@@ -130,6 +137,7 @@ fuzz-langchain: $(LANGCHAIN)/.ready
 	$(LANGCHAIN)/bin/python -m tests.langchain.fuzz $(SEEDS)
 
 notebooks: $(LANGCHAIN)/.ready $(VENV)/.dev
+	$(PY) notebooks/build_litellm.py
 	$(PY) notebooks/build_images.py
 	$(PY) notebooks/build_usage.py
 	$(LANGCHAIN)/bin/python -m jupyter execute --inplace notebooks/langchain.ipynb

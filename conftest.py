@@ -97,11 +97,8 @@ def _console(example: Example) -> None:
         elif words[0] == "make":
             assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE), line
         elif words[0] == "chatmend" and words[1] != "sandbox":
-            path = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
             command = [sys.executable, "-m", "chatmend", *words[1:]]
-            done = subprocess.run(  # noqa: S603 - our own pages
-                command, capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": path}
-            )
+            done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own pages
             assert done.returncode in (FINE, FOUND), (line, done.stderr)
 
 

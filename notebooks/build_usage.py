@@ -6,12 +6,8 @@ python notebooks/build_usage.py
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
-import nbformat
-from nbclient import NotebookClient
-
-HERE = Path(__file__).parent
+from build_litellm import write
 
 CELLS = (
     """md
@@ -157,20 +153,5 @@ prompt is read again and which is written anew is decided as the provider does, 
 )
 
 
-def main() -> int:
-    """Write, run and save."""
-    notebook = nbformat.v4.new_notebook()
-    for number, text in enumerate(CELLS):
-        kind, _, source = text.partition("\n")
-        make = nbformat.v4.new_markdown_cell if kind == "md" else nbformat.v4.new_code_cell
-        notebook.cells.append(make(source, id=f"cell-{number}"))
-    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    NotebookClient(notebook, timeout=300).execute()
-    for cell in notebook.cells:
-        cell.metadata = {}
-    nbformat.write(notebook, HERE / "usage_and_cache.ipynb")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write(CELLS, "usage_and_cache.ipynb"))

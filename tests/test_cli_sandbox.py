@@ -16,6 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from chatmend.cli import app
+from tests.processes import ended
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,15 +28,15 @@ QUESTION = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Where i
 def test_it_answers_refuses_logs_and_leaves_a_report(tmp_path: Path) -> None:
     report = tmp_path / "report.json"
     command = [sys.executable, "-m", "chatmend", "sandbox", "--port", "0", "--report", str(report)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603 - our own command
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process, ended(process):  # noqa: S603 - our own
         assert process.stdout is not None
         lines = iter(process.stdout.readline, "")
         root = re.search(r"http://127\.0\.0\.1:\d+", next(lines))
         assert root is not None
         assert any("Requests:" in line for line in lines)
         url = f"{root[0]}/openai/v1/chat/completions"
-        assert httpx.post(url, json=QUESTION).status_code == 200
-        assert httpx.post(url, json={**QUESTION, "messages": []}).status_code == 400
+        assert httpx.post(url, json=QUESTION, timeout=60).status_code == 200
+        assert httpx.post(url, json={**QUESTION, "messages": []}, timeout=60).status_code == 400
         assert "refused" not in next(lines)
         assert "refused" in next(lines)
         process.send_signal(signal.SIGINT)

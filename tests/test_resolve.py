@@ -44,6 +44,18 @@ def test_a_misspelt_provider_is_an_error_with_the_nearest_name() -> None:
         resolve("antropic")
 
 
+@pytest.mark.parametrize(("name", "meant"), [("antropic/seen-once", "anthropic"), ("Opneai/seen-once", "openai")])
+def test_a_misspelt_provider_with_a_model_may_be_a_gateway_but_is_warned_of(name: str, meant: str) -> None:
+    with pytest.warns(UserWarning, match=f"did you mean '{meant}'"):
+        assert resolve(name).provider == "other"
+
+
+@pytest.mark.parametrize("name", ["our-gateway/x", "claude-sonnet-4-5", "other/antropic", "anthropic/antropic"])
+def test_a_name_that_is_nobodys_slip_is_not_warned_of(name: str, recwarn: pytest.WarningsRecorder) -> None:
+    resolve(name)
+    assert not recwarn.list
+
+
 @pytest.mark.parametrize("name", ["", "   ", None, 7])
 def test_what_is_no_name_is_an_error_that_shows_one(name: object) -> None:
     with pytest.raises(TargetError, match="anthropic/claude-sonnet-4-5"):

@@ -160,6 +160,14 @@ def test_malformed_input_is_no_exception(kind: str, target: str, dialect: str) -
     assert chatmend.replay(messages, done.changes) is not messages or not done.changes
 
 
+@pytest.mark.parametrize("levels", [90, 110, 2_000])
+def test_arguments_are_too_deep_by_their_levels_and_not_by_what_this_python_can_read(levels: int) -> None:
+    arguments = '{"a":' * levels + '"token"' + "}" * levels
+    messages = [user("a"), asks("c1", arguments=arguments), result("c1", "r")]
+    sent = chatmend.repair(messages, CLAUDE).messages[1]["tool_calls"][0]["function"]["arguments"]
+    assert sent == arguments if levels < 100 else json.loads(sent) == {"_raw_arguments": arguments}
+
+
 def test_what_is_no_list_of_messages_is_refused_with_the_next_step() -> None:
     with pytest.raises(chatmend.TranscriptError, match="repair_request"):
         chatmend.repair({"messages": []}, OPENAI)  # type: ignore[arg-type]

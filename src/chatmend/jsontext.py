@@ -18,6 +18,10 @@ _ESCAPE = re.compile(
 )
 _BLANK = " \t\r\n"
 """What JSON takes for white space."""
+DEEPEST = 100
+"""How deep a value may be nested. Parsers of servers give up soon above: serde_json at 128, Python at 1,000."""
+_FLAT = 2 * DEEPEST
+"""Characters of a JSON text that cannot be nested deeper: each level opens and closes."""
 _scan: Callable[[str, int], tuple[object, int]] = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 
 
@@ -46,13 +50,15 @@ _read_distinct = json.JSONDecoder(object_pairs_hook=_distinct).decode
 
 
 def is_object(text: str) -> bool:
-    """Whether a text is JSON and its value an object."""
+    """Whether a text is JSON and its value an object, nested no deeper than servers read."""
     said = text if text[:1] == "{" else text.lstrip(_BLANK)
     if said[:1] != "{":
         return False
     try:
-        _, end = _scan(said, 0)
+        value, end = _scan(said, 0)
     except (StopIteration, ValueError, RecursionError):  # the first where the text ends too soon
+        return False
+    if len(said) > _FLAT and said.count("{") + said.count("[") > DEEPEST and is_too_deep(value):
         return False
     return (end == len(said) or not said[end:].strip(_BLANK)) and not _has_no_number(said)
 
@@ -167,14 +173,12 @@ def is_base64(text: object) -> bool:
 
 
 _HOLDERS = (dict, list)
-DEEPEST = 100
-"""How deep a value may be nested. Parsers of servers give up soon above: serde_json at 128, Python at 1,000."""
 
 
-def is_too_deep(value: object) -> bool:
-    """Whether a value is nested deeper than servers read."""
+def is_too_deep(value: object, deepest: int = DEEPEST) -> bool:
+    """Whether a value is nested deeper than servers read, or than ``deepest``; without recursion."""
     level: list[Any] = [value] if isinstance(value, _HOLDERS) else []
-    for _ in range(DEEPEST - 1):
+    for _ in range(deepest - 1):
         if not level:
             return False
         held = [item.values() if isinstance(item, dict) else item for item in level]

@@ -74,11 +74,6 @@ class Manual:
         """The manual without its examples."""
         return _EXAMPLE.sub("", f"{self.text}\n").strip()
 
-    def paragraph(self, name: str) -> str:
-        """The paragraph that begins with ``name:``, in one line and without the name; empty if there is none."""
-        found = next((p for p in self.text.split("\n\n") if p.startswith(f"{name}:")), "")
-        return " ".join(found.removeprefix(f"{name}:").split())
-
     @property
     def examples(self) -> list[Example]:
         """The examples, in order.

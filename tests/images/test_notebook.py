@@ -19,7 +19,7 @@ NOTEBOOK = Path(__file__).resolve().parents[2] / "notebooks" / "images.ipynb"
 def test_the_notebook_runs_and_says_what_it_said() -> None:
     notebook = nbformat.read(NOTEBOOK, 4)
     before, pictures = _texts(notebook), _pictures(notebook)
-    nbclient.NotebookClient(notebook, timeout=300, coalesce_streams=True).execute()
+    nbclient.NotebookClient(notebook, timeout=300, startup_timeout=300, coalesce_streams=True).execute()
     assert _texts(notebook) == before
     assert _pictures(notebook) == pictures == 5
     assert NOTEBOOK.stat().st_size < 200_000

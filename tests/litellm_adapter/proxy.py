@@ -98,7 +98,7 @@ class Proxy:
             "NO_PROXY": "127.0.0.1",
             "CHATMEND_TEST_CALLS": str(self.calls),
             "CHATMEND_TEST_NEWS": str(self._news.getsockname()[1]),
-            "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]),
+            "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
         }
         start = "from litellm.proxy.proxy_cli import run_server; run_server()"
         place = ["--config", str(self._config), "--host", "127.0.0.1", "--port", str(self.port)]

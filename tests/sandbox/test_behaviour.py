@@ -216,8 +216,16 @@ def test_malformed_json_is_refused_in_the_providers_shape(sandbox: Any, path: st
     assert (answer.status_code, said in answer.text) == (status, True)
 
 
-def test_a_deeply_nested_body_is_no_crash(sandbox: Any) -> None:
-    answer = httpx.post(sandbox.url(CHAT), content=b"[" * 200_000, headers={"content-type": "application/json"})
+@pytest.mark.parametrize("levels", [1_500, 200_000])
+@pytest.mark.parametrize("path", [CHAT, MESSAGES])
+def test_a_deeply_nested_body_is_no_crash(sandbox: Any, path: str, levels: int) -> None:
+    body = (
+        '{"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": '
+        + "[" * levels
+        + "]" * levels
+        + "}]}"
+    )
+    answer = httpx.post(sandbox.url(path), content=body, headers={"content-type": "application/json"}, timeout=60)
     assert answer.status_code == 400
 
 

@@ -13,6 +13,8 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.processes import ended
+
 SERVE = "from chatmend.sandbox import serve; serve(port=0, report={report!r})"
 
 
@@ -21,13 +23,13 @@ SERVE = "from chatmend.sandbox import serve; serve(port=0, report={report!r})"
 def test_it_logs_each_verdict_and_writes_the_report_at_the_end(tmp_path: Any, number: int) -> None:
     report = tmp_path / "out.json"
     command = [sys.executable, "-c", SERVE.format(report=str(report))]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603 - our own command
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process, ended(process):  # noqa: S603 - our own
         assert process.stdout is not None
         lines = iter(process.stdout.readline, "")
         root = re.search(r"http://\S+", next(lines))
         assert root is not None
         assert any("Requests:" in line for line in lines)
-        httpx.post(f"{root[0]}/openai/v1/chat/completions", json={"model": "gpt-4o", "messages": []})
+        httpx.post(f"{root[0]}/openai/v1/chat/completions", json={"model": "gpt-4o", "messages": []}, timeout=60)
         assert "refused  openai-chat-messages-empty" in next(lines)
         process.send_signal(number)
     assert json.loads(report.read_text())["counts"] == {"openai": {"openai-chat-messages-empty": 1}}

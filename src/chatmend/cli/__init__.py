@@ -11,7 +11,8 @@ try:
     import rich  # noqa: F401
     import typer  # noqa: F401
 except ImportError as error:
-    text = f"the command line needs Typer, Rich and orjson ({error}); install them: pip install 'chatmend[cli]'"
+    extra = "sandbox" if sys.argv[1:2] == ["sandbox"] else "cli"
+    text = f"the command line needs Typer, Rich and orjson ({error}); install them: pip install 'chatmend[{extra}]'"
     raise ImportError(text, name=error.name) from error
 
 from chatmend.cli.app import app

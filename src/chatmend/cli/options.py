@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from difflib import SequenceMatcher, get_close_matches
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,14 +12,12 @@ from rich.console import Console
 from chatmend import TargetError, resolve
 from chatmend.cli.terminal import say, stop
 from chatmend.targets import known_providers
-from chatmend.targets.resolve import shortened
+from chatmend.targets.resolve import misspelt, shortened
 
 if TYPE_CHECKING:
     from chatmend import Target
 
 _LISTED = " ('chatmend rules --targets' lists the providers)"
-_SURELY_MEANT = 0.8
-"""Likeness from which an unknown provider's name is taken for a misspelt one, and not for a provider without table."""
 
 
 def path_named(name: str) -> Path:
@@ -76,18 +74,19 @@ def target_named(name: str) -> Target:
     """
     if not name.strip():
         raise stop(f"where will it be sent? For example --target anthropic/claude-sonnet-4-5{_LISTED}")
+    provider = shortened(name.strip().partition("/")[0].lower())
+    if "/" in name and (meant := misspelt(name)):
+        text = f"no table for {provider!r}; did you mean {meant!r}?"
+        raise stop(f"{text} ('--target other' judges no more than any provider refuses)")
     try:
         target = resolve(name)
     except TargetError as error:
         raise stop(f"{error}{_LISTED}") from error
-    provider = shortened(name.strip().partition("/")[0].lower())
     if not provider:
         raise stop(f"no provider stands before the '/' of {shortened(name)!r}{_LISTED}")
     if target.provider == "other" and provider != "other":
         near = get_close_matches(provider, known_providers(), 1)
         hint = f"; did you mean {near[0]!r}?" if near else "."
-        if near and SequenceMatcher(None, provider, near[0]).ratio() >= _SURELY_MEANT:
-            raise stop(f"no table for {provider!r}{hint} ('--target other' judges no more than any provider refuses)")
         text = f"no table for {provider!r}{hint} Read as 'other', for which nearly nothing is judged."
         say(Console(stderr=True), text, "yellow")
     return target

@@ -122,10 +122,15 @@ class _Handler:
         if "json" not in http.headers.get("content-type", "json"):
             return self._refuse(http, number, None, self._special("content-type", raw))
         try:
+            return self._judge_body(http, number, raw)
+        except RecursionError:  # some Pythons read JSON deeper than they can walk: all of it is too deep
+            return self._refuse(http, number, None, self._special("malformed-json", raw, why="the body is no JSON"))
+
+    def _judge_body(self, http: Http, number: int, raw: bytes) -> Response:
+        try:
             body = json.loads(raw)
-        except (ValueError, RecursionError) as error:
-            why = "the body is no JSON" if isinstance(error, RecursionError) else str(error)
-            return self._refuse(http, number, None, self._special("malformed-json", raw, why=why))
+        except ValueError as error:
+            return self._refuse(http, number, None, self._special("malformed-json", raw, why=str(error)))
         if not isinstance(body, dict):
             return self._refuse(http, number, None, self._special("not-an-object", raw))
         return self._decide(http, number, self._request(http, body, raw))

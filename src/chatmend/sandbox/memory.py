@@ -73,7 +73,6 @@ class Prompt:
     """Read from the cache: the longest prefix that was seen before."""
     written: int = 0
     """Written to the cache by this request, where the provider writes at markers."""
-    ttl: str = "5m"
 
 
 def tokens(text: str) -> int:

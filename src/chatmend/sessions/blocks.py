@@ -18,6 +18,7 @@ from json import encoder
 from typing import TYPE_CHECKING, Any
 
 from chatmend.errors import TranscriptError
+from chatmend.jsontext import is_too_deep
 from chatmend.sessions.escaping import escape, escape_surrogates
 
 if TYPE_CHECKING:
@@ -31,8 +32,11 @@ WORD = re.compile(r"[A-Za-z][\w-]*\Z", re.ASCII)
 """A role that stands as it is."""
 OPENING, JSON, NEXT, CLOSING = '<!--MSG role="', "<!--JSON ", "\n<!--NEXT-->\n", "\n<!--/MSG-->\n"
 """The delimiters of a block. ``CLOSING`` ends it, and stands nowhere else."""
+DEEPEST = 500
+"""How deep a message may be nested: any Python reads that back, wherever it is called."""
 NUL = "\\u0000"
 """How JSON writes the sign that stands before the number of a text that was taken out."""
+_TOO_DEEP = "a message cannot be stored: it is nested too deep"
 _FIRST = f'"{NUL}1"'
 _NUMBER = re.compile(r'"\\u0000([0-9]+)"')
 
@@ -68,7 +72,7 @@ def block(message: object, tag: str = "MSG") -> bytes:
     except (TypeError, ValueError) as error:
         raise TranscriptError(f"a message cannot be stored: {_without_content(error)}") from error
     except RecursionError:
-        raise TranscriptError("a message cannot be stored: it is nested too deep") from None
+        raise TranscriptError(_TOO_DEEP) from None
 
 
 def _without_content(error: Exception) -> str:
@@ -101,6 +105,8 @@ def _taken_apart(message: object, encode: Callable[[object], str]) -> tuple[str,
     except RecursionError:
         lifted, texts = message, []
     skeleton = encode(lifted)
+    if skeleton.count("[") + skeleton.count("{") > DEEPEST and is_too_deep(message, DEEPEST):
+        raise TranscriptError(_TOO_DEEP)
     if skeleton.count(NUL) != len(texts):  # the message has such a sign itself: it is kept in one piece
         return _without_brackets(encode(message)), []
     return with_places(skeleton), texts

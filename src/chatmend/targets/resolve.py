@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _OTHER = "other"
 _LONGEST = 80
 """Characters of a name that was not understood: more of it, and it may be anything."""
+_SURELY_MEANT = 0.8
+"""Likeness from which an unknown provider's name is taken for a misspelt one, and not for a gateway without a table."""
 _HOMES = {"openai_responses": "openai", "gemini_contents": "gemini"}
 """Whose table holds for a dialect where a provider's own says nothing about it: who else speaks it copies its maker."""
 _FIELDS = {kind: frozenset(field.name for field in fields(kind)) for kind in (Limits, ImageLimits)}
@@ -45,7 +47,8 @@ class Target:
 def resolve(name: str) -> Target:
     """The target that a name means: ``provider/model``, a provider alone, or a model id that one provider owns.
 
-    White space around the name does not count.
+    White space around the name does not count. Any other ``word/model`` may be a gateway without a table: it is
+    ``other``, with a warning where the word looks like a slip (``antropic/...``).
 
     Raises:
         TargetError: it is no name, it is empty, or a lone word that no table knows.
@@ -70,11 +73,26 @@ def _resolved(name: str) -> Target:
         hint = f"; did you mean {near[0]!r}?" if near else "; 'other' changes nothing but images"
         message = f"no table for {shortened(name)!r}{hint}"
         raise TargetError(message)
+    if table is None and (meant := misspelt(name)):
+        import warnings
+
+        text = f"no table for {shortened(first)!r}; did you mean {meant!r}? Read as 'other': only images are judged"
+        warnings.warn(text, stacklevel=3)
     table = table or _table(_OTHER)
     limits, hygiene = _limits(table, rest)
     dialects = {family["dialect"]: None for family in table.get("family", ()) if "dialect" in family} | _HOMES
     spoken = {} if table["provider"] == _OTHER else {known: _in_dialect(table, rest, known) for known in dialects}
     return Target(name, str(table["provider"]), rest, limits, hygiene, spoken)
+
+
+def misspelt(name: str) -> str | None:
+    """The provider that a name surely means but for a slip, where neither its first word nor its model has a table."""
+    first = name.strip().partition("/")[0].lower()
+    if _find(first) or _by_model(name.strip()):
+        return None
+    import difflib
+
+    return next(iter(difflib.get_close_matches(first[:_LONGEST], known_providers(), 1, _SURELY_MEANT)), None)
 
 
 def shortened(name: str) -> str:
