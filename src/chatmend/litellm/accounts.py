@@ -20,18 +20,15 @@ OTHER = "other"
 """Stands for users and sessions beyond ``MAX_ROWS`` rows."""
 
 _LITELLM = "litellm"
+_LONGEST = 200
+"""Characters of a model's name, or of a key."""
 _UNTOLD = frozenset({"sources", "unread", "provider", "model"})
 """What the response says elsewhere, or nobody reads there."""
 
 
-def account_of(response: object) -> Usage | None:
-    """The account of a response, a chunk or an event; ``None`` where it holds none."""
-    usage = usage_in(response)
-    return None if usage is None else _account_of(response, usage)
-
-
 def _account_of(response: object, usage: Any) -> Usage:
-    account = normalize_usage({"model": _get(response, "model"), "usage": _plain(usage)})
+    model = _get(response, "model")
+    account = normalize_usage(_plain(usage), model=model if isinstance(model, str) and len(model) <= _LONGEST else None)
     # Into the usage of a streamed chunk LiteLLM writes a cost that it has worked out itself.
     if account.cost is not None and _get(response, "object") == "chat.completion.chunk":
         account = replace(account, cost_source=_LITELLM)
@@ -40,16 +37,24 @@ def _account_of(response: object, usage: Any) -> Usage:
 
 def usage_in(response: object) -> Any:
     """The usage object of a response, a chunk, or an event of LiteLLM's, whatever its class."""
-    holder = response
     for key in ("usage", "usageMetadata", "usage_metadata"):
-        if (usage := _get(holder, key)) is not None:
+        if (usage := _get(response, key)) is not None:
             return usage
     inner = _get(response, "response")
     return usage_in(inner) if inner is not None and inner is not response else None
 
 
+_ABSENT = object()
+
+
 def _get(holder: object, key: str) -> Any:
-    return holder.get(key) if isinstance(holder, dict) else getattr(holder, key, None)
+    """A field, or None. Of a Pydantic model past its own look-up, which makes an exception for what is not there."""
+    if isinstance(holder, dict):
+        return holder.get(key)
+    extra = getattr(holder, "__pydantic_extra__", _ABSENT)
+    if extra is _ABSENT:
+        return getattr(holder, key, None)
+    return extra[key] if extra and key in extra else holder.__dict__.get(key)
 
 
 def _plain(value: Any) -> Any:
@@ -135,62 +140,66 @@ class Accounts:
 
     def add(self, kwargs: Mapping[str, Any], response: object) -> None:
         """Count a call that LiteLLM logs as a success. An answer from LiteLLM's own cache used nothing."""
-        account = account_of_call(kwargs, response)
-        if account is None:
+        told = mark(response)
+        if told is None or kwargs.get("cache_hit"):
             return
-        sure, claimed = _keys(kwargs)
-        self.ledger.add(account, **sure, **self._bounded(sure, claimed))
+        price, keys = _price_in(kwargs), _keys(kwargs)
+        self.ledger.add_later(lambda: (_priced(told.account, *price), self._bounded(keys)))
 
-    def _bounded(self, sure: Mapping[str, str | None], claimed: dict[str, str | None]) -> dict[str, str | None]:
-        row = (*sure.values(), *claimed.values())
+    def _bounded(self, keys: tuple[object, ...]) -> dict[str, str | None]:
+        """Keys by name; what the client claims is another's once there are too many rows."""
+        row = tuple(str(value)[:_LONGEST] if value else None for value in keys)
+        named = dict(zip(_KEYS, row, strict=True))
         if row in self._seen:
-            return claimed
+            return named
         with self._lock:
-            if len(self._seen) >= self._max_rows:
-                return {name: OTHER for name, value in claimed.items() if value is not None}
-            self._seen.add(row)
-        return claimed
+            if len(self._seen) < self._max_rows:
+                self._seen.add(row)
+                return named
+        return named | {name: OTHER for name in _CLAIMED if named[name] is not None}
 
 
 def account_of_call(kwargs: Mapping[str, Any], response: object) -> Usage | None:
     """The account of a call that LiteLLM logs as a success, with its cost; ``None`` where nothing was used."""
     said = mark(response)
-    return None if said is None or kwargs.get("cache_hit") else _priced(said.account, kwargs)
+    return None if said is None or kwargs.get("cache_hit") else _priced(said.account, *_price_in(kwargs))
 
 
-def _priced(account: Usage, kwargs: Mapping[str, Any]) -> Usage:
+def _price_in(kwargs: Mapping[str, Any]) -> tuple[object, bool]:
+    """LiteLLM's own cost of a call, and whether it was streamed."""
+    return kwargs.get("response_cost"), bool(kwargs.get("stream"))
+
+
+def _priced(account: Usage, cost: object, streamed: bool) -> Usage:  # noqa: FBT001 - a pair, as `_price_in` gives it
     """With LiteLLM's own cost, and its name to it, where the provider tells none."""
-    cost = kwargs.get("response_cost")
-    if isinstance(cost, int | float) and (account.cost is None or kwargs.get("stream")):
+    if isinstance(cost, int | float) and (account.cost is None or streamed):
         told = {"cost": Decimal(str(cost)), "cost_currency": "USD", "cost_source": _LITELLM}
         return build({**vars(account), **told})
     return account
 
 
-def _keys(kwargs: Mapping[str, Any]) -> tuple[dict[str, str | None], dict[str, str | None]]:
-    """Who was authenticated, which the proxy says; and what the client claims, which can only split these rows."""
+_CLAIMED = ("model", "end_user", "session")
+"""What the client says: it can only split the rows of who was authenticated."""
+_KEYS = ("team", "key", "user", "provider", *_CLAIMED)
+
+
+def _keys(kwargs: Mapping[str, Any]) -> tuple[object, ...]:
+    """The values of the keys: who was authenticated, which the proxy says; and what the client claims."""
     params = kwargs.get("litellm_params") or {}
     said, more = params.get("metadata") or {}, params.get("litellm_metadata")
     if more:
         said = {**said, **more}
-    sure = {
-        "team": said.get("user_api_key_team_id"),
-        "key": said.get("user_api_key_hash") or said.get("user_api_key"),
-        "user": said.get("user_api_key_user_id"),
-        "provider": kwargs.get("custom_llm_provider") or params.get("custom_llm_provider"),
-    }
-    claimed = {
-        "model": kwargs.get("model"),
-        "end_user": said.get("user_api_key_end_user_id") or kwargs.get("user"),
-        "session": session_of(params, said),
-    }
-    return _texts(sure), _texts(claimed)
+    return (
+        said.get("user_api_key_team_id"),
+        said.get("user_api_key_hash") or said.get("user_api_key"),
+        said.get("user_api_key_user_id"),
+        kwargs.get("custom_llm_provider") or params.get("custom_llm_provider"),
+        kwargs.get("model"),
+        said.get("user_api_key_end_user_id") or kwargs.get("user"),
+        session_of(params, said),
+    )
 
 
 def session_of(params: Mapping[str, Any], said: Mapping[str, Any]) -> object:
     """The session that a client names: LiteLLM's ``litellm_session_id``, or ``session_id`` in the metadata."""
     return params.get("litellm_session_id") or said.get("session_id")
-
-
-def _texts(keys: Mapping[str, object]) -> dict[str, str | None]:
-    return {name: str(value)[:200] if value else None for name, value in keys.items()}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from chatmend.dialects import DIALECTS
 from chatmend.litellm.conversion import reached
+from chatmend.record import record
 from chatmend.repair import repair_request
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ MANY = 300
 _MEDIA = ("image", "input_image", "image_url", "inlineData", "inline_data", "file", "document")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Attempt:
     """What a repair made of a request."""
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter
-from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from chatmend.litellm.shapes import name_of
+from chatmend.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -24,7 +24,7 @@ HEADER_REPORT = "x-chatmend-findings"
 _log = logging.getLogger("chatmend.litellm")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Note:
     """One attempt in codes and counts."""
 
@@ -43,8 +43,8 @@ class Note:
 
 def note(target: str, mode: str, changes: Iterable[Change]) -> Note:
     """Count changes by code, and log one line where there are any."""
-    # In report mode a finding that a repair leaves alone is news as well.
     counts: dict[str, int] = {}
+    # In report mode a finding that a repair leaves alone is news as well.
     for change in changes:
         if change.applied or mode == "report":
             counts[change.code] = counts.get(change.code, 0) + 1
