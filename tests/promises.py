@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import chatmend
 from chatmend.dialects import DIALECTS
 from chatmend.dialects.content import MEDIA
+from chatmend.transcript import is_unchanged
 from tests.broken import digest, expected_tokens
 from tests.judges import judge
 
@@ -112,15 +113,21 @@ def _moved_prefixes(
     messages: list[Any], done: Repaired, repair: Callable[[list[Any]], Repaired], dialect: str
 ) -> Iterator[str]:
     """At every boundary: what is repaired from the start, and what a session repairs that sends back what it sent."""
-    whole = [unmarked(message) for message in done.messages]
     came, kept = 0, list[Any]()  # what the session has seen, and what it holds of that
     for at in [*boundaries(messages, dialect), len(messages)]:
         sent = done.messages if at == len(messages) else repair(messages[:at]).messages
-        if whole[: len(sent)] != [unmarked(message) for message in sent]:
+        if not _begins(done.messages, sent):
             yield f"3 prefix: at {at} of {len(messages)}"
             return
-        fed = sent if came == 0 else repair([*kept, *messages[came:at]]).messages
-        if [unmarked(message) for message in fed[: len(kept)]] != [unmarked(message) for message in kept]:
+        held = [*kept, *messages[came:at]]
+        fed = sent if is_unchanged(held, messages[:at]) else repair(held).messages
+        if not _begins(fed, kept):
             yield f"3 prefix, fed back: at {at} of {len(messages)}"
             return
         came, kept = at, fed
+
+
+def _begins(whole: list[Any], prefix: list[Any]) -> bool:
+    """Whether a list begins with the messages of another, cache markers aside."""
+    pairs = zip(whole, prefix, strict=False)
+    return len(whole) >= len(prefix) and all(one is other or unmarked(one) == unmarked(other) for one, other in pairs)

@@ -205,6 +205,15 @@ def test_an_output_that_is_an_object_becomes_its_json() -> None:
     assert repaired([ASK, CALL, {**OUTPUT, "output": {"t": 21}}], PLAIN)[2]["output"] == '{"t": 21}'
 
 
+@pytest.mark.parametrize(("told", "output"), [
+    ("sunny", "sunny"), ([{"type": "text", "text": "sunny"}], [{"type": "input_text", "text": "sunny"}]), (None, ""),
+])  # fmt: skip
+def test_an_output_under_the_key_of_a_chat_message_stands_where_outputs_do(told: object, output: object) -> None:
+    came = {"type": "function_call_output", "call_id": "call_1", **({} if told is None else {"content": told})}
+    sent = repaired([ASK, THOUGHT, CALL, came])
+    assert sent == [ASK, THOUGHT, CALL, {**OUTPUT, "output": output}]
+
+
 def test_deepseek_wants_no_words_between_a_call_and_its_output() -> None:
     plain = {"role": "assistant", "content": "Looking."}
     assert repaired([ASK, CALL, plain, OUTPUT], "deepseek/deepseek-chat") == [ASK, plain, CALL, OUTPUT]

@@ -33,8 +33,8 @@ class Run:
     hoisted: list[str] = field(default_factory=list)
     signed: int = 0
     """How many of the changes stand in a window before one with signed thinking."""
-    lists: bool = False
-    """Whether a content may be a list."""
+    laden: bool = False
+    """Whether there may be an image or a cache marker."""
     memory: Memory = field(default_factory=Memory)
     scan: Scan | None = None
     due: dict[int, list[int]] = field(default_factory=dict)
@@ -56,7 +56,7 @@ class Run:
         while start < end:
             had_user, becomes = memory.has_user, None
             stop, mask, ids = scan(messages, start, memory)
-            signed, self.lists = mask & Symptom.SIGNED, self.lists or mask & ~Symptom.SIGNED != 0
+            signed, self.laden = mask & Symptom.SIGNED, self.laden or mask & ~Symptom.SIGNED != 0
             mask &= ~Symptom.HARMLESS
             settled = had_user and memory.has_turns
             if asks_user and not settled and self._lacks_user(messages, (start, stop), mask, had_user=had_user):
@@ -201,7 +201,7 @@ class Run:
         changes = [*behind, *self.changes[self.signed :]]
         request = Request(messages, system, tools)
         if self.rules:
-            request, more = last_pass(request, self.hoisted, self.context, lists=self.lists)
+            request, more = last_pass(request, self.hoisted, self.context, laden=self.laden)
             changes += more
         return request, tuple(changes)
 

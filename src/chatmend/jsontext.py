@@ -18,7 +18,7 @@ _ESCAPE = re.compile(
 )
 _BLANK = " \t\r\n"
 """What JSON takes for white space."""
-_scan: Callable[[str, int], tuple[object, int]] = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
+_scan: Callable[[str, int], tuple[object, int]] = json.JSONDecoder().scan_once
 
 
 def parse(text: str, *, distinct: bool = False) -> object:
@@ -124,8 +124,11 @@ def is_sound_value(value: object) -> bool:
     """Whether every string in a nested value can be encoded as UTF-8."""
     stack = [value]
     for item in stack:  # which grows while it is walked
-        if isinstance(item, str):
+        if item.__class__ is str:
             if not item.isascii() and _SURROGATE.search(item):
+                return False
+        elif isinstance(item, str):
+            if _SURROGATE.search(item):
                 return False
         elif isinstance(item, dict):
             stack += item
@@ -163,23 +166,20 @@ def is_base64(text: object) -> bool:
     return True
 
 
+_HOLDERS = (dict, list)
 DEEPEST = 100
 """How deep a value may be nested. Parsers of servers give up soon above: serde_json at 128, Python at 1,000."""
 
 
 def is_too_deep(value: object) -> bool:
     """Whether a value is nested deeper than servers read."""
-    level, depth = [value], 0
-    while level and depth <= DEEPEST:
-        depth += 1
-        below: list[object] = []
-        for item in level:
-            if isinstance(item, dict):
-                below.extend(item.values())
-            elif isinstance(item, list):
-                below.extend(item)
-        level = below
-    return depth > DEEPEST
+    level: list[Any] = [value] if isinstance(value, _HOLDERS) else []
+    for _ in range(DEEPEST - 1):
+        if not level:
+            return False
+        held = [item.values() if isinstance(item, dict) else item for item in level]
+        level = [inner for items in held for inner in items if isinstance(inner, _HOLDERS)]
+    return any(level)
 
 
 def mend_value(value: object) -> object:

@@ -59,11 +59,8 @@ def _is_plain(message: Any) -> bool:  # noqa: ANN401 - anything may stand in a t
     """Whether one look tells that a message is a dict, and holds none but dicts and texts."""
     if message.__class__ is not dict:
         return False
-    if len(message) == 2 and "role" in message and message.get("content").__class__ is str:  # noqa: PLR2004 - these two
-        return True
-    for key in _HOLDERS:
-        held = message.get(key)
-        if held is None or held.__class__ is str:
+    for key, held in message.items():
+        if held.__class__ is str or held is None or key not in _HOLDERS:
             continue
         if held.__class__ is not list or not _PLAIN.issuperset(map(type, held)):
             return False

@@ -22,9 +22,9 @@ def first_pass(request: Request, context: Context) -> tuple[Request, list[Change
 
 
 def last_pass(
-    request: Request, hoisted: list[str], context: Context, *, lists: bool = True
+    request: Request, hoisted: list[str], context: Context, *, laden: bool = True
 ) -> tuple[Request, list[Change]]:
-    """Messages, system and tools as they are sent, and what was changed in them; ``lists``: a content may be a list."""
+    """Messages, system and tools as they are sent, and what was changed in them; ``laden``: there may be images."""
     changes: list[Change] = []
     if hoisted:
         joined = context.dialect.with_system(request.system, hoisted)
@@ -33,7 +33,7 @@ def last_pass(
         change = Change("SYS001", "misplaced-system", Effect.RESHAPES, None, why, before, after, where="system")
         request, changes = replace(request, system=joined), [change]
     for rule in LAST:
-        if lists or not rule.looks_in_lists:
+        if laden or not rule.counts_parts:
             request, more = rule.apply(request, context)
             changes += more
     return request, changes

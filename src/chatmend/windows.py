@@ -49,9 +49,9 @@ class Symptom:
     """No user has spoken yet where the target wants one; no scan tells it, the engine does."""
     SIGNED = 1048576
     """There is thinking that may be signed: no defect, but what changes in front of it may make it invalid."""
-    LISTED = 2097152
-    """A content is a list, which may hold images or cache markers: no defect, but these are counted in the end."""
-    HARMLESS = SIGNED | LISTED
+    LADEN = 2097152
+    """There is a part that is no mere text: no defect, but images and cache markers are counted in the end."""
+    HARMLESS = SIGNED | LADEN
     """What no rule of a window asks for."""
 
 

@@ -137,7 +137,8 @@ def scanner(limits: Limits) -> Scan:
     anywhere, trailing = limits.system == "anywhere", trailing_scanner(limits)
 
     def scan(natives: Sequence[Any], start: int, memory: Memory) -> tuple[int, int, list[str]]:
-        mask, ids, followed, run, at = 0, list[str](), False, 0, start
+        mask, followed, run, at = 0, False, 0, start
+        ids: list[str] = []
         answered: list[str] = []
         while at < len(natives):
             native = natives[at]
@@ -196,7 +197,6 @@ def _message_scanner(limits: Limits) -> Any:  # noqa: ANN401 - a closure
             return mask if is_sound(content) else mask | Symptom.SURROGATE
         if content.__class__ is not list:
             return mask | Symptom.UNREADABLE | Symptom.CONTENT | Symptom.EMPTY
-        mask |= Symptom.LISTED
         rest, results_over, called = [], False, False
         for block in content:
             kind = block.get("type") if block.__class__ is dict else None

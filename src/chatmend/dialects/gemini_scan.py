@@ -54,6 +54,8 @@ _ROLES = {"model": "assistant", "user": "user", "function": "user"}
 
 def data_key(native: dict[str, Any]) -> str | None:
     """Under which key a part has its data; None where it has none, or several."""
+    if len(native) == 1 and (only := next(iter(native))).__class__ is str:
+        return only if only in DATA else None
     keys = [key for key in native if key.__class__ is str and key in DATA]
     return keys[0] if len(keys) == 1 else None
 
@@ -79,8 +81,10 @@ def contents_scanner(limits: Limits, read: Read) -> Scan:
     strict = limits.alternation or not limits.pairing or limits.trailing_assistant != "accepted"
 
     def scan(natives: Sequence[Any], start: int, memory: Memory) -> tuple[int, int, list[str]]:
-        at, run, dirty, followed, over, signed = start, 0, False, False, False, True
-        calls, answers, ids = list[_Named](), list[_Named](), list[str]()
+        at, run, dirty, followed, over, signed, laden = start, 0, False, False, False, True, False
+        calls: list[_Named] = []
+        answers: list[_Named] = []
+        ids: list[str] = []
         while at < len(natives):
             role, parts = _side(natives[at], read)
             if role == "model":
@@ -103,15 +107,17 @@ def contents_scanner(limits: Limits, read: Read) -> Scan:
                 elif kind == "functionResponse":
                     held = part.get("functionResponse") or part["function_response"]
                     answers.append((held.get("id"), held["name"]))
-                    dirty = dirty or over or role == "model"
+                    dirty, laden = dirty or over or role == "model", laden or "parts" in held
                 else:
-                    over = over or followed
+                    over, laden = over or followed, laden or kind != "text"
                     dirty = dirty or kind is None or role == "function"
             at += 1
         paired = calls == answers and (signed or not required or not calls)
         turns = not strict or (run <= 1 and followed and at - start - run <= 1)
         known = unique and (len(set(ids)) < len(ids) or not memory.call_ids.isdisjoint(ids))
-        return at, DIRTY if dirty or known or not (paired and turns) else Symptom.LISTED, ids
+        if dirty or known or not (paired and turns):
+            return at, DIRTY, ids
+        return at, Symptom.LADEN if laden else 0, ids
 
     return scan
 

@@ -220,10 +220,18 @@ def scanner(limits: Limits) -> Scan:
 
 
 def filled(native: dict[str, object]) -> dict[str, object] | None:
-    """The item with an empty content, or output, in the place of null or none; None where it wants none or has one."""
+    """The item with an empty content, or output, in the place of null or none; None where it wants none or has one.
+
+    The ``content`` of an output, as chat has it, is what it tells.
+    """
     kind = native.get("type")
     if kind in ("function_call_output", "custom_tool_call_output"):
-        return {**native, "output": ""} if native.get("output") is None else None
+        if native.get("output") is not None:
+            return None
+        if not isinstance(native.get("content"), str | list):
+            return {**native, "output": ""}
+        told = write_content(read_content(native["content"]), None, _write_told)
+        return {**{key: value for key, value in native.items() if key != "content"}, "output": told or ""}
     if isinstance(kind, str) and kind in ITEMS:
         return None
     return {**native, "content": ""} if native.get("content") is None else None

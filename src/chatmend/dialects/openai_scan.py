@@ -34,8 +34,6 @@ _KNOWN_NAMES = 1_000
 _TOLD_APART = frozenset({"function_call", "parts", "tool_calls", "tool_call_id"})
 """Keys by which rules tell what a message is."""
 _ODD_ROLE = Symptom.SURROGATE | Symptom.PAIRING | Symptom.TURNS | Symptom.SYSTEM | Symptom.EMPTY | Symptom.MEDIA
-_PLAIN_ASKED = Symptom.LISTED | Symptom.CONTENT
-"""A list where the target wants a text."""
 _ODD_KEY = Symptom.KEYS | Symptom.SURROGATE | Symptom.LEGACY
 
 
@@ -58,13 +56,17 @@ def call_scanner(limits: Limits) -> Callable[[list[Any], list[str]], int]:
             mask |= Symptom.CALLS | Symptom.PAIRING
         else:
             ids.append(call_id)
-            if len(call_id) > longest or (matches and not matches(call_id)) or not call_id.isascii():
+            if not call_id.isascii():
                 mask |= Symptom.IDS | Symptom.SURROGATE
+            elif len(call_id) > longest or (matches and not matches(call_id)):
+                mask |= Symptom.IDS
         if name.__class__ is not str or not name:
             mask |= Symptom.CALLS | Symptom.NAMES
         elif name not in names:
-            if (named and not named(name)) or not is_sound(name):
+            if not is_sound(name):
                 mask |= Symptom.NAMES | Symptom.SURROGATE
+            elif named and not named(name):
+                mask |= Symptom.NAMES
             elif len(names) < _KNOWN_NAMES:
                 names.add(name)
         if text.__class__ is not str:
@@ -195,7 +197,7 @@ def scanner(limits: Limits) -> Scan:
             if (not content or content.isspace()) and not native.get("tool_calls"):
                 mask |= Symptom.EMPTY
         elif content.__class__ is list:
-            mask |= scan_parts(content) | (_PLAIN_ASKED if role in plain_content else Symptom.LISTED)
+            mask |= scan_parts(content) | (Symptom.CONTENT if role in plain_content else 0)
             if mask & Symptom.MEDIA and role in holders:
                 mask ^= Symptom.MEDIA
             if mask & Symptom.SIGNED and (role != "assistant" or ends_with_thinking(native, content)):
@@ -208,8 +210,9 @@ def scanner(limits: Limits) -> Scan:
         return mask if _PLAIN[role].issuperset(native) else mask | scan_keys(native, role)
 
     def scan(natives: Sequence[Any], start: int, memory: Memory) -> tuple[int, int, list[str]]:
-        mask, ids, open_ids, last = 0, list[str](), list[str](), "" if start == 0 else "assistant"
-        followed = False
+        mask, followed, last = 0, False, "" if start == 0 else "assistant"
+        ids: list[str] = []
+        open_ids: list[str] = []
         count = len(natives)
         at = start
         while at < count:

@@ -52,6 +52,8 @@ def part_scanner(limits: Limits, known: frozenset[str] | None) -> Callable[[list
                 thinks = True
                 clean = is_clean_thinking(part) and not (thought and apart)
                 mask |= Symptom.SIGNED if clean else Symptom.SIGNED | Symptom.THINKING
+            else:
+                mask |= Symptom.LADEN
             if (
                 not isinstance(kind, str)
                 or not kind

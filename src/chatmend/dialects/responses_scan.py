@@ -33,19 +33,25 @@ SHAPES = ("input",)
 _MESSAGE = frozenset({"role", "content", "type", "id", "status", "phase"})
 _CALL = frozenset({"type", "call_id", "name", "arguments", "id", "status"})
 _OUTPUT = frozenset({"type", "call_id", "output", "id", "status"})
+_BESIDE = ("id", "status", "phase")
+_TEXTS = frozenset({"text", "input_text", "output_text"})
+_SIDES = {"function_call": "assistant", "reasoning": "assistant", "function_call_output": "tool"}
+"""Whose an entry is, by its type."""
 _REASONING = frozenset({"type", "id", "summary", "content", "encrypted_content", "status"})
 
 
 def items_scanner(limits: Limits, read: Read) -> Scan:
     """A scan for windows under these limits; ``read`` says whose an unusual item is."""
-    is_clean_message, is_clean_call = _message_check(limits), _call_check(limits)
+    scan_message, is_clean_call = _message_scanner(limits), _call_check(limits)
     pairing, ordered = limits.pairing, limits.results_in_order
     calls_last, unique = limits.calls_last, limits.unique_call_ids == "request"
     instructs, trailing = limits.system == "anywhere", limits.trailing_assistant == "accepted"
 
     def scan(natives: Sequence[Any], start: int, memory: Memory) -> tuple[int, int, list[str]]:
-        at, dirty, followed, rest, last, thought = start, False, False, False, "", False
-        ids, answered, item_ids = list[str](), list[str](), list[object]()
+        at, mask, followed, rest, last, thought = start, 0, False, False, "", False
+        ids: list[str] = []
+        answered: list[str] = []
+        named: list[dict[str, Any]] = []
         waiting: dict[str, int] = {}
         while at < len(natives):
             native = natives[at]
@@ -57,34 +63,36 @@ def items_scanner(limits: Limits, read: Read) -> Scan:
                 if kind == "function_call" and is_clean_call(native):
                     ids.append(call_id := native["call_id"])
                     waiting[call_id] = waiting.get(call_id, 0) + 1
-                elif calls_last and ids:
-                    dirty = True
-                elif kind != "message" or not is_clean_message(native):
-                    dirty = dirty or kind != "reasoning" or not _is_clean_reasoning(native, limits)
+                elif kind == "message" and not (calls_last and ids):
+                    mask |= scan_message(native, role)
+                elif kind != "reasoning" or (calls_last and ids) or not _is_clean_reasoning(native, limits):
+                    mask = DIRTY
             elif kind == "function_call_output":
                 followed, call_id = True, native.get("call_id")
-                if rest or not is_clean_message(native) or not waiting.get(call_id):
-                    dirty = True
+                mask |= scan_message(native, role)
+                if rest or mask == DIRTY or not waiting.get(call_id):
+                    mask = DIRTY
                 else:
                     waiting[call_id] -= 1
                     answered.append(call_id)
             else:
                 followed = rest = True
                 memory.has_user |= role == "user"
-                dirty = dirty or kind != "message" or not is_clean_message(native) or not (role == "user" or instructs)
+                mask |= scan_message(native, native["role"]) if kind and (role == "user" or instructs) else DIRTY
             if native.__class__ is dict and "id" in native:
-                item_ids.append(native["id"])
+                named.append(native)
             at += 1
-        open_calls = pairing and len(answered) != len(ids)
-        if dirty or open_calls or last == "reasoning" or (ordered and answered != ids) or not (followed or trailing):
+        if (pairing and len(answered) != len(ids)) or (ordered and answered != ids):
+            mask = DIRTY
+        if mask == DIRTY or last == "reasoning" or not (followed or trailing):
             return at, DIRTY, [*ids, *_other_ids(natives[start:at], ids)]
         if len(set(ids)) < len(ids) or (unique and not memory.call_ids.isdisjoint(ids)):
             return at, DIRTY, ids
-        if item_ids and not (thought or memory.has_reasoning) and limits.reasoning_items == "required":
+        if named and not (thought or memory.has_reasoning) and limits.reasoning_items == "required":
             return at, DIRTY, ids
-        if item_ids and limits.item_ids and not _are_clean_ids(natives[start:at], item_ids, memory):
+        if named and limits.item_ids and not _are_clean_ids(named, memory):
             return at, DIRTY, ids
-        return at, Symptom.LISTED, ids
+        return at, mask, ids
 
     return scan
 
@@ -100,10 +108,8 @@ def _side(native: Any, read: Read) -> tuple[str, str]:  # noqa: ANN401 - anythin
     """Whose an entry is (``assistant``, ``tool``, ``user``, ``system``), and its type; "" for one to be looked at."""
     if native.__class__ is dict:
         kind = native.get("type", "message")
-        if kind in ("function_call", "reasoning"):
-            return "assistant", kind
-        if kind == "function_call_output":
-            return "tool", kind
+        if kind.__class__ is str and kind in _SIDES:
+            return _SIDES[kind], kind
         if kind == "message":
             role = native.get("role")
             if role == "user" or role == "assistant":  # noqa: PLR1714
@@ -120,48 +126,54 @@ def _plain(native: dict[str, Any]) -> str:
 
 def _is_sound_beside(native: dict[str, Any]) -> bool:
     """Whether what stands beside an entry's words can be encoded."""
-    beside = [native[key] for key in ("id", "status", "phase") if key in native]
-    return not beside or is_sound_value(beside)
+    for key in _BESIDE:
+        value = native.get(key)
+        if value is not None and not (value.__class__ is str and value.isascii()) and not is_sound_value(value):
+            return False
+    return True
 
 
-def _message_check(limits: Limits) -> Callable[[dict[str, Any]], bool]:
+def _message_scanner(limits: Limits) -> Callable[[dict[str, Any], str], int]:
+    """A function that looks at a message, or at an output: ``DIRTY`` for one that some rule may change."""
     told, said = limits.block_types, limits.said_types
     refused = limits.refused_part_keys
     empty = not limits.empty_roles and limits.empty_parts
     is_clean_image = image_check(limits, SHAPES)
 
-    def is_clean_part(part: Any, role: str, known: frozenset[str] | None) -> bool:  # noqa: ANN401
+    def scan_part(part: Any, role: str, known: frozenset[str] | None) -> int:  # noqa: ANN401
         if part.__class__ is not dict:
-            return False
+            return DIRTY
         kind = part.get("type")
         if kind.__class__ is not str or not kind or (known is not None and kind not in known):
-            return False
-        if kind in ("text", "input_text", "output_text"):
+            return DIRTY
+        mask: int = Symptom.LADEN
+        if kind in _TEXTS:
             text = part.get("text")
             if text.__class__ is not str or not is_sound(text) or not (empty or text.strip()):
-                return False
+                return DIRTY
             if len(part) == 2:  # noqa: PLR2004 - type and text
-                return True
-        return refused.isdisjoint(part) and is_clean_image(part, role) and is_sound_value(part)
+                return 0
+            mask = Symptom.LADEN if "cache_control" in part else 0
+        return mask if refused.isdisjoint(part) and is_clean_image(part, role) and is_sound_value(part) else DIRTY
 
-    def is_clean(native: dict[str, Any]) -> bool:
-        key = "output" if "output" in native else "content"
-        content = native.get(key)
+    def scan_message(native: dict[str, Any], role: str) -> int:
+        content = native.get("output" if role == "tool" else "content")
         if native.get("status", "") is None:
-            return False
-        if key == "output" and not (
+            return DIRTY
+        if role == "tool" and not (
             _OUTPUT.issuperset(native) and native.get("call_id").__class__ is str and _is_sound_beside(native)
         ):
-            return False
+            return DIRTY
         if content.__class__ is str:
-            return is_sound(content) and bool(empty or content.strip())
+            return 0 if is_sound(content) and (empty or content.strip()) else DIRTY
         if content.__class__ is not list or not (empty or content):
-            return False
-        role = "tool" if key == "output" else str(native.get("role"))
-        known = said if role == "assistant" else told
-        return all(is_clean_part(part, role, known) for part in content)
+            return DIRTY
+        mask, known = 0, said if role == "assistant" else told
+        for part in content:
+            mask |= scan_part(part, role, known)
+        return mask
 
-    return is_clean
+    return scan_message
 
 
 def _call_check(limits: Limits) -> Callable[[dict[str, Any]], bool]:
@@ -207,10 +219,11 @@ def _says_something(native: dict[str, Any]) -> bool:
     return told or (isinstance(proof, str) and bool(proof))
 
 
-def _are_clean_ids(natives: Sequence[Any], ids: list[object], memory: Memory) -> bool:
-    if not all(map(is_legal_id, natives)):
+def _are_clean_ids(named: list[dict[str, Any]], memory: Memory) -> bool:
+    if not all(map(is_legal_id, named)):
         return False
-    return len(set(ids)) == len(ids) and memory.item_ids.isdisjoint(ids)
+    ids = {native["id"] for native in named}
+    return len(ids) == len(named) and memory.item_ids.isdisjoint(ids)
 
 
 def is_legal_id(native: dict[str, Any]) -> bool:

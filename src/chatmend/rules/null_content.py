@@ -3,7 +3,8 @@
 Why: ``Invalid value for 'content': expected a string, got null.`` (OpenAI); ``The content field is a required field``
 (Qwen, even beside tool calls).
 
-Repair: the empty string, which the next rules fill where that is refused too.
+Repair: the empty string, which the next rules fill where that is refused too. What stands under another key of a
+Responses output, as chat has it, is its content.
 
 Before (openai/gpt-4o):
     [{"role": "user", "content": null}]

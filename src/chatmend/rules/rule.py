@@ -75,8 +75,8 @@ class RequestRule:
     code: str
     name: str
     apply: Callable[[Request, Context], tuple[Request, list[Change]]]
-    looks_in_lists: bool = False
-    """Whether it has nothing to say where every content is a plain text."""
+    counts_parts: bool = False
+    """Whether it has nothing to say where no part is an image, or may carry a cache marker."""
 
     @property
     def manual(self) -> str:

@@ -106,4 +106,4 @@ def _with_fewer(message: dict[str, Any], over: int) -> dict[str, Any]:
     return {**message, "content": blocks}
 
 
-RULE = RequestRule(CODE, NAME, apply, looks_in_lists=True)
+RULE = RequestRule(CODE, NAME, apply, counts_parts=True)

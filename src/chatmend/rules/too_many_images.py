@@ -175,4 +175,4 @@ def _without(native: object, count: int, context: Context) -> object:
     return context.dialect.write(replace(message, parts=Walk(mend, Effect.DROPS).parts(message.parts, message.role)))
 
 
-RULE = RequestRule(CODE, NAME, apply, looks_in_lists=True)
+RULE = RequestRule(CODE, NAME, apply, counts_parts=True)
