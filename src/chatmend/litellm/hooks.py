@@ -13,7 +13,7 @@ from litellm.integrations.custom_logger import CustomLogger
 
 from chatmend.errors import PolicyError
 from chatmend.litellm import notes
-from chatmend.litellm.accounts import Accounts, mark
+from chatmend.litellm.accounts import Accounts, hidden_of, mark
 from chatmend.litellm.attempt import Attempt, attempt, carries, is_heavy
 from chatmend.litellm.exchange import Sent, exchange, keep_sent
 from chatmend.litellm.recording import recording
@@ -183,8 +183,7 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
     def finish(self, response: Any, note: Mapping[str, Any] | None) -> None:
         """Write the account into a whole answer's usage, and account and note, as it is for JSON, beside it."""
         told = shown(note, mark(response))
-        hidden = getattr(response, "_hidden_params", None)
-        if told is not None and isinstance(hidden, dict):
+        if told is not None and (hidden := hidden_of(response)) is not None:
             known = hidden.get(notes.KEY)  # a bridged call is finished twice
             hidden[notes.KEY] = {**known, **told} if known else told
 

@@ -89,7 +89,7 @@ _UNKNOWN = object()
 
 def _read_other(reading: Reading, node: object, value: object, path: str) -> None:
     if isinstance(node, Leaf):
-        _read_leaf(reading, node, value)
+        (_keep_text if node.kind == "text" and type(value) is str else _read_leaf)(reading, node, value)
     elif isinstance(node, Branch):
         _read_branch(reading, node, value, path)
     elif isinstance(node, Each):
