@@ -52,7 +52,7 @@ def _get(holder: object, key: str) -> Any:
     """A field, or None. Of a Pydantic model past its own look-up, which makes an exception for what is not there."""
     if isinstance(holder, dict):
         return holder.get(key)
-    extra = getattr(holder, "__pydantic_extra__", _ABSENT)
+    extra: Any = getattr(holder, "__pydantic_extra__", _ABSENT)
     if extra is _ABSENT:
         return getattr(holder, key, None)
     return extra[key] if extra and key in extra else holder.__dict__.get(key)

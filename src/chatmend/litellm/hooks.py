@@ -137,14 +137,17 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
     def _noted(self, kwargs: dict[str, Any], call_type: Any, shape: Shape, made: Attempt) -> dict[str, Any] | None:
         """The request that goes out, if it is another one; what was done to it stands in LiteLLM's record of it."""
         logged: Any = kwargs.get("litellm_logging_obj")
-        told = notes.note(made.target, self.mode, made.changes)
-        on_record = notes.keep(logged, call_type, told)
         goes = made.request
+        if self.record is not None:
+            keep_sent(logged, call_type, Sent.of(goes or kwargs, shape, made.target))
+        if not made.changes:
+            notes.keep(logged, call_type, notes.clean(made.target, self.mode))
+            return None
+        told = notes.note(made.target, self.mode, made.changes)
+        on_record = notes.keep(logged, call_type, told.to_dict())
         if goes and shape.field == "messages" and hasattr(logged, "update_messages"):
             # Otherwise LiteLLM's logs show what was not sent.
             logged.update_messages(goes["messages"])
-        if self.record is not None:
-            keep_sent(logged, call_type, Sent.of(goes or kwargs, shape, made.target))
         return goes if on_record or not told.changes else dict(notes.noted(goes or kwargs, told))
 
     async def async_pre_call_hook(
@@ -289,18 +292,16 @@ def _matches(names: Iterable[str], patterns: tuple[str, ...]) -> bool:
 
 
 def export(record: dict[str, Any], result: Any) -> None:
-    """Write note and account into the metadata of LiteLLM's record of a call: on copies, which may be the caller's."""
+    """Write note and account where loggers look: into LiteLLM's record, and a copy of the caller's metadata."""
     told = shown(notes.shown(record), mark(result))
     if told is None:
         return
-    params, payload = record.get("litellm_params") or {}, record.get("standard_logging_object")
-    record["litellm_params"] = _with(params, told)
+    params, payload = record.get("litellm_params"), record.get("standard_logging_object")
+    said = params.get("metadata") if params else None
+    record["litellm_params"] = {**(params or {}), "metadata": {**(said or {}), notes.KEY: told}}
     if isinstance(payload, dict):
-        record["standard_logging_object"] = _with(payload, told)
-
-
-def _with(holder: Mapping[str, Any], told: Mapping[str, Any]) -> dict[str, Any]:
-    return {**holder, "metadata": {**(holder.get("metadata") or {}), notes.KEY: told}}
+        # This metadata is LiteLLM's own, made for this call.
+        payload["metadata"] = (payload.get("metadata") or {}) | {notes.KEY: told}
 
 
 def shown(note: Mapping[str, Any] | None, account: Mapping[str, Any] | None) -> dict[str, Any] | None:

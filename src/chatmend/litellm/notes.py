@@ -74,8 +74,13 @@ def noted(kwargs: Mapping[str, Any], told: Note) -> Mapping[str, Any]:
     return {**kwargs, "metadata": {**(kwargs.get("metadata") or {}), KEY: told.to_dict()}}
 
 
-def keep(logged: Any, call_type: object, told: Note) -> bool:
-    """Write a note into LiteLLM's own record of the call, which every later hook gets to see.
+def clean(target: str, mode: str) -> dict[str, Any]:
+    """The note of an attempt in which nothing was found, as it is for JSON: most are, and nobody asks for more."""
+    return {"target": target, "mode": mode, "changes": {}}
+
+
+def keep(logged: Any, call_type: object, told: dict[str, Any]) -> bool:
+    """Write a note, as it is for JSON, into LiteLLM's own record of the call, which every later hook gets to see.
 
     A bridged call passes by twice, under two call types and with one record: the notes of both belong to one attempt.
     A call type that comes again begins the next attempt (a retry or a fallback), whose notes replace the last one's.
@@ -88,7 +93,7 @@ def keep(logged: Any, call_type: object, told: Note) -> bool:
     notes = record.get(KEY)
     if not isinstance(notes, dict) or name in notes:
         notes = {}
-    record[KEY] = {**notes, name: told.to_dict()}
+    record[KEY] = {**notes, name: told}
     return True
 
 

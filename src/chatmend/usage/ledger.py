@@ -4,7 +4,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal
-from functools import reduce
 from importlib.util import find_spec
 from operator import itemgetter
 from threading import Lock
@@ -12,7 +11,7 @@ from typing import Any
 
 from chatmend.usage.account import Usage
 from chatmend.usage.prices import SOURCE, estimate_cost
-from chatmend.usage.sums import plus, total
+from chatmend.usage.sums import amount_of, total
 
 _BATCH = 64
 Price = Callable[[Usage], Decimal | None]
@@ -168,6 +167,6 @@ def _add_costs(costs: list[Cost]) -> tuple[Cost, ...]:
     for cost in costs:
         sums.setdefault((cost.source, cost.currency), []).append(cost)
     return tuple(
-        Cost(*name, Decimal(reduce(plus, [cost.amount for cost in alike])), sum(cost.calls for cost in alike))
+        Cost(*name, amount_of([cost.amount for cost in alike]), sum(cost.calls for cost in alike))
         for name, alike in sorted(sums.items(), key=itemgetter(0))
     )

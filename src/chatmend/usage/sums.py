@@ -1,7 +1,7 @@
 """Sums of accounts. What nobody reported stays unreported, and the order of addition does not matter."""
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Context, Decimal
 from functools import reduce
 from typing import Any
@@ -59,6 +59,11 @@ def plus(left: Number, right: Number) -> Number:
     if isinstance(left, int) and isinstance(right, int):
         return left + right
     return _EXACT.add(Decimal(left), Decimal(right))
+
+
+def amount_of(amounts: Iterable[Decimal]) -> Decimal:
+    """The exact sum of one amount or more."""
+    return reduce(_EXACT.add, amounts)
 
 
 def _add_cost(left: Decimal | None, right: Decimal | None) -> Decimal | None:
