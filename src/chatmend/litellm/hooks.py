@@ -176,9 +176,8 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
         if shape_of(call_type) is None:
             return
         try:
-            note = notes.shown_of_request(request_data)
-            if note is not None or not is_disabled():
-                self.finish(response, note)
+            if notes.is_on(request_data.get("litellm_logging_obj")) or not is_disabled():
+                self.finish(response, notes.shown_of_request(request_data))
         except Exception as error:
             if not self.failures.swallow(error):
                 raise
@@ -218,7 +217,7 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
     def logging_hook(self, kwargs: dict[str, Any], result: Any, call_type: Any) -> tuple[dict[str, Any], Any]:
         """Before any logger sees a call: the note and the account stand in the metadata that loggers show."""
         try:
-            if notes.KEY in kwargs or not is_disabled():
+            if notes.is_on(kwargs) or not is_disabled():
                 export(kwargs, result)
         except Exception as error:
             if not self.failures.swallow(error):
@@ -262,7 +261,7 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
 
     def _count(self, kwargs: Any, response: Any) -> None:
         try:
-            if notes.KEY in kwargs or not is_disabled():
+            if notes.is_on(kwargs) or not is_disabled():
                 self._accounts.add(kwargs, response)
         except Exception as error:
             if not self.failures.swallow(error):

@@ -102,6 +102,12 @@ def _record(logged: Any) -> dict[str, Any] | None:
     return record if isinstance(record, dict) else None
 
 
+def is_on(record: object) -> bool:
+    """Whether our hook has looked at the request of a call; a client cannot write there. What is begun is finished."""
+    details = record if isinstance(record, dict) else _record(record)
+    return details is not None and KEY in details
+
+
 def kept(record: object) -> Note | None:
     """The note of the last attempt, from LiteLLM's record of the call or the object that holds it."""
     told = shown(record)
