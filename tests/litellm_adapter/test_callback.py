@@ -106,6 +106,16 @@ def test_the_callers_request_is_not_changed_and_unchanged_messages_are_the_very_
     assert new["messages"] == chatmend.repair(chat(), OPENAI, tools=CHAT_TOOLS).messages
 
 
+def test_a_tuple_of_messages_is_a_transcript(sandbox: Any, mend: ChatMend) -> None:
+    assert hook(mend, tuple(valid())) is None
+    mine = tuple(chat())
+    assert hook(mend, mine)["messages"] == chatmend.repair(chat(), OPENAI, tools=CHAT_TOOLS).messages
+    assert mine == tuple(chat())
+    answer = ask(sandbox, mine)
+    assert answer._hidden_params["chatmend"].get("changes", {"TOOL007": 1}) == {"TOOL007": 1}
+    assert sandbox.refusals == []
+
+
 def test_each_attempt_begins_with_the_original_messages() -> None:
     callback, mine = ChatMend(on_error="raise"), chat()
     for model in (OPENAI, "anthropic/claude-sonnet-4-5", "mistral/mistral-large-latest"):
