@@ -1,10 +1,11 @@
 """Broken transcripts by seed, for every target: what was refused, lost or moved, and how often each rule fired.
 
-python -m tests.fuzz [COUNT] [TARGET-PART] [FIRST-SEED]
+python -m tests.fuzz [COUNT] [TARGET-PART] [FIRST-SEED] [--torn]
 
 Runs on every core. The second table has a row for each rule: how often it fired on each target, ``.`` where its limit
 does not apply. Exit status 1 when a promise was broken, or when, from 2,000 transcripts on, a rule fired on a target
-now and then but less than 200 times in 20,000.
+now and then but less than 200 times in 20,000. With ``--torn`` the transcripts are torn by chance, where by default
+they are broken as people break them; then there is no second table.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from itertools import product
 from typing import Any
 
 from chatmend.rules import RULES
-from tests.broken import broken, mutation_names
+from tests.broken import broken, mutation_names, torn
 from tests.promises import broken_promises, repaired
 from tests.targets import ALL
 
@@ -30,42 +31,47 @@ UNJUDGED = "other"
 
 
 @lru_cache(maxsize=8 * CHUNK)
-def made(seed: int, dialect: str) -> list[Any]:
+def made(seed: int, dialect: str, tears: bool) -> list[Any]:  # noqa: FBT001 - of a cached function
     """A broken transcript, made once for all targets; that a repair does not change it is one of the promises."""
-    return broken(seed, dialect)
+    return torn(seed, dialect) if tears else broken(seed, dialect)
 
 
-def run(place: Place, first: int, count: int) -> tuple[Place, Counter[str], Counter[str], list[str]]:
+def run(
+    place: Place, first: int, count: int, *, tears: bool = False
+) -> tuple[Place, Counter[str], Counter[str], list[str]]:
     """For one target: broken promises by number, rules by name, and the first example of each kind."""
     dialect, target = place
     faults: Counter[str] = Counter()
     fired: Counter[str] = Counter()
     examples: dict[str, str] = {}
     for seed in range(first, first + count):
-        messages = made(seed, dialect)
+        messages = made(seed, dialect, tears)
+        how = "torn" if tears else str(mutation_names(seed, dialect))
         try:
-            found = [] if target == UNJUDGED else list(broken_promises(messages, target, dialect))
+            found = [] if target == UNJUDGED else list(broken_promises(messages, target, dialect, torn=tears))
             fired.update({change.rule for change in repaired(messages, target, dialect).changes})
         except Exception as error:  # noqa: BLE001 - counted, not hidden
             found = [f"0 exception: {type(error).__name__}: {error}"[:200]]
         for fault in found:
             faults[fault.split(":")[0]] += 1
-            examples.setdefault(fault[:70], f"seed {seed} {mutation_names(seed, dialect)}: {fault}")
+            examples.setdefault(fault[:70], f"seed {seed} {how}: {fault}")
     return place, faults, fired, list(examples.values())
 
 
 def main() -> int:
     """The tables."""
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 200
-    part = sys.argv[2] if len(sys.argv) > 2 else ""
-    first = int(sys.argv[3]) if len(sys.argv) > 3 else 0
+    given = [word for word in sys.argv[1:] if word != "--torn"]
+    tears = len(given) < len(sys.argv) - 1
+    count = int(given[0]) if given else 200
+    part = given[1] if len(given) > 1 else ""
+    first = int(given[2]) if len(given) > 2 else 0
     places = [place for place in ALL if part in " ".join(place)]
     faults: dict[Place, Counter[str]] = {place: Counter() for place in places}
     fired: dict[Place, Counter[str]] = {place: Counter() for place in places}
     started = time.monotonic()
     work = list(product(range(first, first + count, CHUNK), places))
     with ProcessPoolExecutor(os.cpu_count()) as pool:
-        jobs = [pool.submit(run, place, at, min(CHUNK, first + count - at)) for at, place in work]
+        jobs = [pool.submit(run, place, at, min(CHUNK, first + count - at), tears=tears) for at, place in work]
         for done, job in enumerate(jobs, 1):
             place, wrong, rules, examples = job.result()
             faults[place] += wrong
@@ -76,7 +82,7 @@ def main() -> int:
                 print(f"{done // len(places) * CHUNK:,} a target, {time.monotonic() - started:.0f} s", flush=True)
     for place in places:
         print(f"{' '.join(place):64} {count:6}  {dict(faults[place]) or 'all promises held'}")
-    rare = _rules(fired, count)
+    rare = [] if tears else _rules(fired, count)
     total: Counter[str] = sum(faults.values(), Counter())
     print(f"{count:,} transcripts for each of {len(places)} targets; broken promises: {dict(total) or 0}")
     return 1 if total or (rare and count >= 2_000) else 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import chatmend
+from chatmend import Effect
 from chatmend.dialects import DIALECTS
 from chatmend.dialects.content import MEDIA
 from chatmend.transcript import is_unchanged
@@ -83,10 +84,20 @@ def boundaries(messages: list[Any], dialect: str) -> list[int]:
     return places
 
 
-def broken_promises(
-    messages: list[Any], target: str, dialect: str, *, judged: bool = True, policy: chatmend.Policy | None = None
+def broken_promises(  # noqa: PLR0913 - what differs is named
+    messages: list[Any],
+    target: str,
+    dialect: str,
+    *,
+    judged: bool = True,
+    torn: bool = False,
+    policy: chatmend.Policy | None = None,
 ) -> Iterator[str]:
-    """Every promise that the repair of one transcript breaks, with what shows it."""
+    """Every promise that the repair of one transcript breaks, with what shows it.
+
+    In a transcript that is ``torn`` a text may stand where none belongs, as a role, say: it is in the report then. A
+    type of block that nobody knows may be newer than the judge.
+    """
     before = digest(messages)
     done = repaired(messages, target, dialect, policy=policy)
     if digest(messages) != before:
@@ -96,16 +107,18 @@ def broken_promises(
     again = repaired(done.messages, target, dialect, system=done.system, policy=policy)
     if again.messages is not done.messages:
         yield f"6 idempotent: {again.report()[:300]}"
-    if lost := _lost(messages, done):
+    if lost := _lost(messages, done, Effect.RESHAPES if torn else Effect.DROPS):
         yield f"4 lost: {sorted(lost)[:5]}"
     yield from _moved_prefixes(messages, done, lambda held: repaired(held, target, dialect, policy=policy), dialect)
-    if judged and (refused := judge(dialect, target, without_media(done.messages), system=done.system)):
-        yield f"1 refused: {refused[0][:300]}"
+    refused = judge(dialect, target, without_media(done.messages), system=done.system) if judged else []
+    for why in [why for why in refused if not (torn and "no block of a known type" in why)][:1]:
+        yield f"1 refused: {why[:300]}"
 
 
-def _lost(messages: list[Any], done: Repaired) -> set[str]:
+def _lost(messages: list[Any], done: Repaired, told: Effect) -> set[str]:
+    """What is neither sent nor in a reported change of this effect, or a worse one."""
     sent = expected_tokens([done.messages, done.system])
-    dropped = expected_tokens([list(c.before) for c in done.changes if c.effect is chatmend.Effect.DROPS])
+    dropped = expected_tokens([list(c.before) for c in done.changes if c.effect >= told])
     return expected_tokens(messages) - sent - dropped
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import chatmend
 from chatmend.dialects import DIALECTS
 from chatmend.windows import Memory
-from tests.broken import all_mutations, broken
+from tests.broken import all_mutations, broken, torn
 from tests.broken.strategies import transcripts
 from tests.promises import broken_promises
 from tests.targets import ALL
@@ -22,6 +22,41 @@ def test_nothing_is_lost_moved_or_unexplained_whatever_is_broken(dialect: str, t
     for seed in SEEDS:
         found = list(broken_promises(broken(seed, dialect), target, dialect, judged=False))
         assert not found, (seed, found)
+
+
+@pytest.mark.parametrize(("dialect", "target"), ALL)
+def test_the_promises_hold_on_what_chance_has_torn(dialect: str, target: str) -> None:
+    if target == "other":
+        pytest.skip("it changes nothing and promises nothing")
+    for seed in range(40):
+        found = list(broken_promises(torn(seed, dialect), target, dialect, torn=True))
+        assert not found, (seed, found)
+
+
+ODD: tuple[tuple[str, str, list[object]], ...] = (
+    ("openai_responses", "openai/gpt-5", [{"type": [], "id": "msg_0001", "role": "assistant"}]),
+    ("openai_responses", "openai/gpt-5", [{"type": "function_call", "function_call": 10**400}]),
+    (
+        "gemini_contents",
+        "gemini/gemini-2.5-flash",
+        [{"parts": [{"functionResponse": {"parts": [{"inlineData": {"mimeType": "image/png"}, "functionCall": {}}]}}]}],
+    ),
+    (
+        "anthropic_messages",
+        "anthropic/claude-sonnet-4-6",
+        [
+            {"role": "assistant", "content": [{"type": "thinking", "thinking": " "}, {"type": "tool_result"}]},
+            {"role": "assistant", "content": [{"type": "tool_use"}]},
+        ],
+    ),
+)
+
+
+@pytest.mark.parametrize(("dialect", "target", "messages"), ODD)
+def test_the_promises_hold_on_messages_that_contradict_themselves(
+    dialect: str, target: str, messages: list[object]
+) -> None:
+    assert not list(broken_promises(messages, target, dialect))
 
 
 @pytest.mark.parametrize(

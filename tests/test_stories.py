@@ -554,3 +554,32 @@ def test_a_result_that_is_a_list_of_nothing_is_an_empty_text_where_that_is_refus
     assert done.messages == [user("go"), asks("c1"), result("c1", ""), user("on")]
     assert [change.effect for change in done.changes] == [chatmend.Effect.RESHAPES]
     assert chatmend.repair(messages, OPENAI).messages is messages
+
+
+def test_a_mistral_models_listed_thoughts_stay_with_mistral_and_are_left_out_for_claude() -> None:
+    thought = {"type": "thinking", "thinking": [{"type": "text", "text": "It asks for the capital."}]}
+    said = {"type": "text", "text": "Oslo"}
+    messages = [
+        {"role": "user", "content": "The capital of Norway?"},
+        {"role": "assistant", "content": [thought, said]},
+        {"role": "user", "content": "And of Sweden?"},
+    ]
+    assert chatmend.repair(messages, "mistral/magistral-medium-latest").messages is messages
+    done = chatmend.repair(messages, "anthropic/claude-sonnet-4-5")
+    assert done.messages[1]["content"] == [said]
+    assert [change.rule for change in done.changes] == ["foreign-thinking"]
+
+
+def test_thinking_that_is_no_text_is_left_out_and_a_claude_block_in_a_result_is_told() -> None:
+    call = {"id": "call_1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    odd = {"thinking_blocks": "none", "reasoning_content": {"a": 1}}
+    messages = [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": None, **odd, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "call_1", "content": [{"type": "redacted_thinking", "data": "c2VjcmV0"}]},
+    ]
+    done = chatmend.repair(messages, "anthropic/claude-sonnet-4-5")
+    assert done.messages[1] == {"role": "assistant", "content": None, "tool_calls": [call]}
+    (told,) = done.messages[2]["content"]
+    assert told["type"] == "text"
+    assert "c2VjcmV0" in told["text"]

@@ -191,8 +191,12 @@ class Run:
 
     def _written(self, becomes: tuple[Message, ...], replaced: list[Message]) -> list[Message]:
         """Messages bound to what they are sent as; those that stay are the same."""
-        read, write = self.context.dialect.read, self.context.dialect.write
-        return [m if any(m is old for old in replaced) else read(write(m)) for m in becomes]
+        return [m if any(m is old for old in replaced) else self._bound(m) for m in becomes]
+
+    def _bound(self, said: Message) -> Message:
+        """A message as it reads when it is written; what the assistant said stays the assistant's in this window."""
+        bound = self.context.dialect.read(self.context.dialect.write(said))
+        return bound if bound.is_assistant or not said.is_assistant else replace(bound, role=said.role)
 
     def finish(self, system: object, tools: object) -> tuple[Request, tuple[Change, ...]]:
         """Add the last pass: the messages with what stands beside them, and the whole account."""

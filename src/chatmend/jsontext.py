@@ -18,7 +18,7 @@ _ESCAPE = re.compile(
 )
 _BLANK = " \t\r\n"
 """What JSON takes for white space."""
-_scan: Callable[[str, int], tuple[object, int]] = json.JSONDecoder().scan_once
+_scan: Callable[[str, int], tuple[object, int]] = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 
 
 def parse(text: str, *, distinct: bool = False) -> object:

@@ -4,6 +4,7 @@ from .generate import all_mutations, broken, broken_request, derived, mutate, mu
 from .mutations import MUTATIONS
 from .nested import copied, digest, same
 from .tokens import expected_images, expected_tokens
+from .torn import torn
 from .valid import Conversation, Plan, conversation, render, valid
 from .wires import WIRES, Dialect
 
@@ -26,5 +27,6 @@ __all__ = [
     "mutation_names",
     "render",
     "same",
+    "torn",
     "valid",
 ]

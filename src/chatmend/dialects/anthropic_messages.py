@@ -185,6 +185,7 @@ def _scan_own(block: dict[str, Any]) -> int:
 
 def _message_scanner(limits: Limits) -> Any:  # noqa: ANN401 - a closure
     scan_parts, scan_calls = part_scanner(limits, limits.block_types or _BLOCKS), call_scanner(limits)
+    scan_told = part_scanner(limits, limits.block_types or _BLOCKS, told=True)
     holders, takes_trailing = image_holders(limits), limits.trailing_thinking
 
     def scan_message(native: dict[str, Any], ids: list[str] | None, answered: list[str], *, late: bool) -> int:
@@ -218,7 +219,7 @@ def _message_scanner(limits: Limits) -> Any:  # noqa: ANN401 - a closure
                 else:
                     answered.append(call_id)
                 if inner.__class__ is list:
-                    inside = scan_parts(inner)
+                    inside = scan_told(inner)
                     if inside & Symptom.MEDIA and "tool" in holders and not block.get("is_error"):
                         inside ^= Symptom.MEDIA
                     mask |= inside

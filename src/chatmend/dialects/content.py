@@ -44,7 +44,7 @@ def read_part(native: Native) -> Part:
     text = native.get("text")
     if isinstance(text, str) and (kind is None or (isinstance(kind, str) and kind in TEXTS)):
         return Text(text, native)
-    if kind == "thinking" and isinstance(native.get("thinking"), str):
+    if kind == "thinking" and not isinstance(native.get("thinking"), list):  # a list is Mistral's
         return _thinking(native)
     if kind == "reasoning":
         return Thinking(reasoning_text(native), native=native)
@@ -86,9 +86,12 @@ def signature_of(call: dict[str, object]) -> object:
 
 
 def _thinking(native: dict[str, object]) -> Thinking:
+    words = native.get("thinking")
+    if not isinstance(words, str):
+        return Thinking("", native=native)  # nobody signs what is no text
     found = (native[key] for key in SIGNATURES if native.get(key))
     signature = next((value for value in found if isinstance(value, str)), None)
-    return Thinking(str(native["thinking"]), signature, native=native)
+    return Thinking(words, signature, native=native)
 
 
 def same_or(out: dict[str, object], message: Message, read: Callable[[Native], Message]) -> Native:

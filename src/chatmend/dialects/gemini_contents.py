@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from chatmend import jsontext
 from chatmend.dialects import foreign
 from chatmend.dialects.content import read_part
-from chatmend.dialects.gemini_scan import SHAPES, contents_scanner, data_key, kind_of
+from chatmend.dialects.gemini_scan import CALL_KEYS, DATA, RESPONSE_KEYS, SHAPES, contents_scanner, data_key, kind_of
+from chatmend.dialects.pictures import picture
 from chatmend.dialects.roles import ALIASES
 from chatmend.dialects.traits import Traits, remember
 from chatmend.transcript import Media, Message, Opaque, Role, Text, Thinking, ToolCall, ToolResult, is_unchanged
@@ -26,7 +27,11 @@ NAME = "gemini_contents"
 TRAITS = Traits(
     messages_key="contents", system_keys=("systemInstruction", "system_instruction"), content_keys=("parts",),
     system_beside=True, results_inside=True, object_arguments=True, types_by_role=True, signs_calls=True,
-    names_results=True, image_shapes=SHAPES,
+    names_results=True, image_shapes=SHAPES, flags=frozenset({"thought"}),
+    held_keys=(
+        ("functionCall", CALL_KEYS), ("function_call", CALL_KEYS),
+        ("functionResponse", RESPONSE_KEYS), ("function_response", RESPONSE_KEYS),
+    ),
 )  # fmt: skip
 __all__ = ["NAME", "TRAITS", "kind_of", "read", "remember", "scanner", "write"]
 _WORDS = {Role.ASSISTANT: "model", Role.USER: "user", Role.TOOL: "user"}
@@ -84,7 +89,7 @@ def _read_part(native: Native) -> Part:
         return Text(native, native)
     kind = kind_of(native)
     if not isinstance(native, dict) or kind is None:
-        typed = read_part(native)
+        typed = None if isinstance(native, dict) and not DATA.keys().isdisjoint(native) else read_part(native)
         return typed if isinstance(typed, Thinking | Media) else Opaque(native)
     value, signature = native.get(data_key(native) or ""), _signature_of(native)
     if isinstance(value, dict):
@@ -118,10 +123,17 @@ def _read_response(value: dict[str, object]) -> tuple[Part, ...]:
     """What a tool answered: the text where it is nothing else, and the media beside it."""
     response = value.get("response")
     media = value.get("parts")
-    beside = tuple(map(_read_part, media)) if isinstance(media, list) else ()
+    beside = tuple(map(_read_beside, media)) if isinstance(media, list) else ()
     if isinstance(response, dict) and list(response) == ["output"] and isinstance(response["output"], str):
         return (Text(response["output"], response), *beside)
     return ((Opaque(response),) if response is not None else ()) + beside
+
+
+def _read_beside(native: Native) -> Part:
+    """What stands beside a tool's answer: media, if it holds any."""
+    part = _read_part(native)
+    held = not isinstance(part, Media) or kind_of(native) is not None
+    return part if held or ((found := picture(native)) is not None and found.payload is not None) else Opaque(native)
 
 
 def write(message: Message) -> Native:

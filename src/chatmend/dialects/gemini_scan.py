@@ -43,6 +43,9 @@ DATA = {
 """The keys of a part that hold its data, and what they mean."""
 SHAPES = ("inline",)
 """How an image stands in a part: see ``pictures.Picture``."""
+CALL_KEYS = frozenset({"id", "name", "args", "partialArgs", "partial_args", "willContinue", "will_continue"})
+RESPONSE_KEYS = frozenset({"id", "name", "response", "parts", "scheduling", "willContinue", "will_continue"})
+"""The fields of FunctionCall and FunctionResponse in google-genai 2; others are unknown names."""
 _Named = tuple[object, object]
 """The id and the name of a call, or of a response."""
 _EXCHANGED = frozenset({"functionCall", "functionResponse"})
@@ -156,6 +159,8 @@ def _part_check(limits: Limits) -> Callable[[Any, str], str | None]:
         kind = kind_of(part)
         if kind is None or (known is not None and not known.issuperset(part)) or not (kinds is None or kind in kinds):
             return None
+        if known is not None and part.get("thought") is not None and part["thought"].__class__ is not bool:
+            return None
         if strict_base64 and (len(part) > 1 or kind == "thought"):
             signed = (part[key] for key in ("thoughtSignature", "thought_signature") if key in part)
             if not all(map(is_thought_signature, signed)):
@@ -164,9 +169,13 @@ def _part_check(limits: Limits) -> Callable[[Any, str], str | None]:
             call = part.get("functionCall") or part.get("function_call")
             if not _is_clean_name(call, named) or not isinstance(call.get("args", {}), dict) or is_too_deep(call):
                 return None
+            if known is not None and not CALL_KEYS.issuperset(call):
+                return None
         elif kind == "functionResponse":
             held = part.get("functionResponse") or part.get("function_response")
             if not _is_clean_name(held, named) or not isinstance(held.get("response"), dict) or is_too_deep(held):
+                return None
+            if known is not None and not RESPONSE_KEYS.issuperset(held):
                 return None
             beside = held.get("parts", [])
             if beside.__class__ is not list or not all(

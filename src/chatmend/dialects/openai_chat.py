@@ -49,6 +49,8 @@ def read(native: Native) -> Message:
 def _thinking(native: dict[str, object]) -> list[Part]:
     parts: list[Part] = []
     blocks = native.get("thinking_blocks")
+    if blocks is not None and not isinstance(blocks, list):
+        parts.append(Thinking("", place="thinking_blocks", native=blocks))
     for block in blocks if isinstance(blocks, list) else ():
         (part,) = read_content([block])
         parts.append(
@@ -57,8 +59,9 @@ def _thinking(native: dict[str, object]) -> list[Part]:
             else Thinking("", None, redacted=False, place="thinking_blocks", native=block)
         )
     reasoning = native.get("reasoning_content")
-    if isinstance(reasoning, str):
-        parts.append(Thinking(reasoning, place="reasoning_content", native=reasoning))
+    if reasoning is not None:
+        words = reasoning if isinstance(reasoning, str) else ""
+        parts.append(Thinking(words, place="reasoning_content", native=reasoning))
     return parts
 
 
@@ -130,13 +133,13 @@ def _write_thinking(out: dict[str, object], message: Message) -> None:
     thoughts = [part for part in message.parts if isinstance(part, Thinking)]
     blocks = [part.native for part in thoughts if part.place == "thinking_blocks"]
     if blocks:
-        out["thinking_blocks"] = blocks
+        out["thinking_blocks"] = blocks if out.get("thinking_blocks") is not blocks[0] else blocks[0]
     else:
         out.pop("thinking_blocks", None)
     reasoning = [part.text for part in thoughts if part.place == "reasoning_content"]
     if reasoning:
         out["reasoning_content"] = "\n\n".join(reasoning)
-    elif isinstance(out.get("reasoning_content"), str):
+    elif out.get("reasoning_content") is not None:
         del out["reasoning_content"]
 
 

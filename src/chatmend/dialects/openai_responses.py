@@ -187,7 +187,7 @@ def _write_part(part: Part, kind: str) -> Native:
         case Media() if isinstance(native, dict) and native.get("type") == "computer_screenshot":
             return {**native, "type": "input_image"}
         case ToolResult() | ToolCall():
-            return foreign.told(part)
+            return {**foreign.told(part), "type": kind}
         case _:
             return native
 

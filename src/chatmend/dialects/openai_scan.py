@@ -135,6 +135,8 @@ def key_scanner(limits: Limits) -> Callable[[dict[str, Any], str], int]:
                 mask |= 0 if key in _TOLD_APART else Symptom.THINKING | Symptom.SIGNED
             elif key == "thinking_blocks":
                 mask |= scan_blocks(native, role)
+            elif key == "reasoning_content":
+                mask |= 0 if value is None or value.__class__ is str else Symptom.THINKING
             elif key == "name":
                 mask |= 0 if is_taken_name(value, role) else _ODD_KEY
             elif "cache" in key:
@@ -165,6 +167,7 @@ def trailing_scanner(limits: Limits) -> Callable[[Any], int]:
 def scanner(limits: Limits) -> Scan:
     """A scan for windows under these limits. It keeps nothing of what it sees but names of tools that are legal."""
     scan_calls, scan_parts = call_scanner(limits), part_scanner(limits, limits.part_types)
+    scan_told = part_scanner(limits, limits.part_types, told=True)
     scan_keys, takes_trailing = key_scanner(limits), limits.trailing_thinking
     roles, holders = limits.roles, image_holders(limits)
     spelled = frozenset(_PLAIN) if roles is None else frozenset(_PLAIN) & roles
@@ -197,7 +200,8 @@ def scanner(limits: Limits) -> Scan:
             if (not content or content.isspace()) and not native.get("tool_calls"):
                 mask |= Symptom.EMPTY
         elif content.__class__ is list:
-            mask |= scan_parts(content) | (Symptom.CONTENT if role in plain_content else 0)
+            mask |= scan_told(content) if role == "tool" else scan_parts(content)
+            mask |= Symptom.CONTENT if role in plain_content else 0
             if mask & Symptom.MEDIA and role in holders:
                 mask ^= Symptom.MEDIA
             if mask & Symptom.SIGNED and (role != "assistant" or ends_with_thinking(native, content)):

@@ -18,11 +18,16 @@ if TYPE_CHECKING:
     from chatmend.targets.limits import Limits
 
 _TEXT = frozenset({"type", "text"})
+_SAID = frozenset({"tool_use", "tool_result", *KINDS})
 _TEXTS = frozenset({"text", "input_text", "output_text"})
 
 
-def part_scanner(limits: Limits, known: frozenset[str] | None) -> Callable[[list[Any]], int]:
-    """A function that looks at a content list and returns its symptoms; ``known`` are the types not worth a look."""
+def part_scanner(limits: Limits, known: frozenset[str] | None, *, told: bool = False) -> Callable[[list[Any]], int]:
+    """A function that looks at a content list and returns its symptoms; ``known`` are the types not worth a look.
+
+    ``told``: the lists are those of tool results, in which there is neither thinking nor a call.
+    """
+    known = known and (known - _SAID if told else known)
     scan_image, is_clean_thinking = image_scanner(limits), thinking_check(limits)
     held = re.compile(limits.file_references).search if limits.file_references else None
     apart = not limits.adjacent_thinking

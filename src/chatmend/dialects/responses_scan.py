@@ -33,6 +33,7 @@ SHAPES = ("input",)
 _MESSAGE = frozenset({"role", "content", "type", "id", "status", "phase"})
 _CALL = frozenset({"type", "call_id", "name", "arguments", "id", "status"})
 _OUTPUT = frozenset({"type", "call_id", "output", "id", "status"})
+_STATUSES = ("in_progress", "completed", "incomplete")
 _BESIDE = ("id", "status", "phase")
 _TEXTS = frozenset({"text", "input_text", "output_text"})
 _SIDES = {"function_call": "assistant", "reasoning": "assistant", "function_call_output": "tool"}
@@ -158,7 +159,7 @@ def _message_scanner(limits: Limits) -> Callable[[dict[str, Any], str], int]:
 
     def scan_message(native: dict[str, Any], role: str) -> int:
         content = native.get("output" if role == "tool" else "content")
-        if native.get("status", "") is None:
+        if has_wrong_status(native):
             return DIRTY
         if role == "tool" and not (
             _OUTPUT.issuperset(native) and native.get("call_id").__class__ is str and _is_sound_beside(native)
@@ -188,7 +189,7 @@ def _call_check(limits: Limits) -> Callable[[dict[str, Any]], bool]:
             return False
         if (
             not _CALL.issuperset(native)
-            or native.get("status", "") is None
+            or has_wrong_status(native)
             or not _is_sound_beside(native)
             or not call_id
             or len(call_id) > longest
@@ -205,11 +206,38 @@ def _call_check(limits: Limits) -> Callable[[dict[str, Any]], bool]:
 def _is_clean_reasoning(native: dict[str, Any], limits: Limits) -> bool:
     if not limits.empty_reasoning and not _says_something(native):
         return False
-    if not _REASONING.issuperset(native) or native.get("status", "") is None:
-        return False
-    if not isinstance(native.get("summary"), list):
+    if not _REASONING.issuperset(native) or has_wrong_status(native) or settled_reasoning(native) is not native:
         return False
     return is_sound_value(native)
+
+
+def has_wrong_status(native: dict[str, Any]) -> bool:
+    """Whether an entry has a status that none has; those of the provider's own tools are its own affair."""
+    return "status" in native and native["status"] not in _STATUSES
+
+
+def settled_reasoning(native: dict[str, Any]) -> dict[str, Any]:
+    """An entry of reasoning with what the API can read of it: the very object where that is all."""
+    summary, content = native.get("summary"), native.get("content", [])
+    proof = native.get("encrypted_content")
+    wrong = {"encrypted_content"} if proof is not None and proof.__class__ is not str else set[str]()
+    wrong |= {"content"} if content is not None and _typed(content, "reasoning_text") is not content else set()
+    settled = _typed(summary, "summary_text")
+    if settled is summary and not wrong:
+        return native
+    return {**{key: value for key, value in native.items() if key not in wrong}, "summary": settled}
+
+
+def _typed(parts: Any, kind: str) -> list[Any]:  # noqa: ANN401 - anything may stand here
+    """The texts among the parts, each with its type; the very list where it holds nothing else."""
+    if parts.__class__ is list and all(_is_typed(part, kind) for part in parts):
+        return parts
+    told = parts if isinstance(parts, list) else ()
+    return [{**p, "type": kind} for p in told if isinstance(p, dict) and isinstance(p.get("text"), str)]
+
+
+def _is_typed(part: Any, kind: str) -> bool:  # noqa: ANN401
+    return isinstance(part, dict) and part.get("type") == kind and isinstance(part.get("text"), str)
 
 
 def _says_something(native: dict[str, Any]) -> bool:

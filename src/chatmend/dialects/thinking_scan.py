@@ -25,6 +25,11 @@ def is_thinking(part: Any) -> bool:  # noqa: ANN401 - anything may stand here
     return kind.__class__ is str and kind in KINDS
 
 
+def is_worded(block: dict[str, Any]) -> bool:
+    """Whether a block of thinking holds a text, or as Mistral's a list, as each does that a model wrote."""
+    return block.get("type") != "thinking" or isinstance(block.get("thinking"), str | list)
+
+
 def can_be_proof(signature: str | None) -> bool:
     """Whether a value can be the signature of a thinking block, or the data of a redacted one."""
     return signature is not None and bool(signature.strip()) and not signature.startswith(_FOREIGN)
@@ -37,9 +42,11 @@ def thinking_check(limits: Limits) -> Callable[[Any], bool]:
     def is_clean(block: Any) -> bool:  # noqa: ANN401 - anything may stand here
         if mode == "refused" or block.__class__ is not dict or "cache_control" in block:
             return False
+        if mode == "any":
+            return is_worded(block)
         kind = block.get("type")
-        if mode == "any" or kind.__class__ is not str or kind not in _PROOFS:
-            return mode == "any"
+        if kind.__class__ is not str or kind not in _PROOFS:
+            return False
         words, proof = _PROOFS[kind]
         signature = block.get(proof)
         return block.get(words).__class__ is str and signature.__class__ is str and can_be_proof(signature)

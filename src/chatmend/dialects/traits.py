@@ -44,6 +44,10 @@ class Traits:
     """A result names its tool, and its content is an object."""
     image_shapes: tuple[str, ...] = ("url-object", "url", "file")
     """The shapes of ``pictures.Picture`` that it has, the first of them for what is translated; none: any may stand."""
+    held_keys: tuple[tuple[str, frozenset[str]], ...] = ()
+    """For a key of a part that holds an object the keys that this may have."""
+    flags: frozenset[str] = frozenset()
+    """Keys of a part whose values are true or false."""
     own_keys: frozenset[str] = frozenset()
     """Keys of a native message that the dialect keeps for itself; they are never sent."""
     items: bool = False

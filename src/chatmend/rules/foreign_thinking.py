@@ -24,9 +24,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
-from chatmend.dialects.thinking_scan import can_be_proof
+from chatmend.dialects.thinking_scan import can_be_proof, is_thinking, is_worded
 from chatmend.rules.rule import Context, Rule
-from chatmend.transcript import Message, Part, Thinking
+from chatmend.transcript import Message, Opaque, Part, Thinking
 from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Messages with thinking that must not be sent."""
-    if context.limits.thinking == "any":
+    if context.limits.roles is None:
         return
     for at, message in enumerate(window.messages):
         parts = tuple(part for part in message.parts if not _is_refused(part, message, context))
@@ -45,8 +45,14 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
 
 
 def _is_refused(part: Part, message: Message, context: Context) -> bool:
-    if not isinstance(part, Thinking) or part.place in ("reasoning_content", "own"):
+    if isinstance(part, Opaque):  # a list of thoughts, as Mistral writes them
+        return context.limits.thinking == "signed" and is_thinking(part.native)
+    if not isinstance(part, Thinking) or part.place == "own":
         return False
+    if part.place == "reasoning_content":
+        return part.native is not None and not isinstance(part.native, str)
+    if context.limits.thinking == "any":
+        return isinstance(part.native, dict) and not is_worded(part.native)
     if context.limits.thinking == "refused" or not message.is_assistant:
         return True
     return not can_be_proof(part.signature) or _is_foreign(message, context)

@@ -23,7 +23,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Fix
-from chatmend.dialects.responses_scan import is_legal_id
+from chatmend.dialects.responses_scan import has_wrong_status, is_legal_id
 from chatmend.rules.rule import Context, Rule
 from chatmend.windows import Memory, Symptom, Window
 
@@ -32,11 +32,13 @@ if TYPE_CHECKING:
 
 _NEEDS_ONE = frozenset({"item_reference", "image_generation_call", "local_shell_call_output"})
 """Entries that are nothing without their id."""
+_PLAIN = (None, "message", "function_call", "function_call_output", "reasoning")
+"""Entries whose statuses are known."""
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Ids to be left out."""
-    if not context.limits.item_ids:
+    if context.limits.roles is None or not context.traits.items:
         return
     seen: set[str] = set()
     for at, message in enumerate(window.messages):
@@ -48,12 +50,14 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         fresh = isinstance(item_id, str) and item_id not in seen and item_id not in memory.item_ids
         if isinstance(item_id, str):
             seen.add(item_id)
-        wrong = "id" in native and not (fresh and is_legal_id(native))
+        wrong = context.limits.item_ids and "id" in native and not (fresh and is_legal_id(native))
         without = {"id"} if wrong else set()
-        without |= {"status"} if ("status" in native and (native["status"] is None or wrong)) else set()
+        odd = native.get("status", "") is None or (kind in _PLAIN and has_wrong_status(native))
+        without |= {"status"} if "status" in native and (wrong or odd) else set()
         if without:
             becomes = replace(message, without=frozenset(without))
-            yield Fix(at, at + 1, (becomes,), "the entry's id is none of its type, or is taken")
+            why = "the entry's id is none of its type, or is taken" if wrong else "the entry's status is none"
+            yield Fix(at, at + 1, (becomes,), why)
 
 
 RULE = Rule("ITEM001", "invalid-item-id", Symptom.IDS, find)

@@ -6,7 +6,8 @@ framework filtered the reasoning, and kept the ids.
 
 Repair: reasoning that nothing follows in its answer is left out: the model cannot take it back. An entry whose reasoning
 is gone loses its id (pairs are found by ids), and is sent as a plain one. That is only done while no request of this
-conversation sent any reasoning: a caller who sends some sends all. An empty entry of reasoning goes where it is refused.
+conversation sent any reasoning: a caller who sends some sends all. An empty entry of reasoning goes where it is refused;
+one without a summary gets an empty one.
 
 Before (openai/gpt-5):
     [{"role": "user", "content": "1"},
@@ -23,6 +24,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
+from chatmend.dialects.responses_scan import settled_reasoning
 from chatmend.placeholders import continued
 from chatmend.rules.rule import Context, Rule
 from chatmend.transcript import Message, Role, Thinking
@@ -31,14 +33,14 @@ from chatmend.windows import Memory, Symptom, Window
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_LED_TO = frozenset({"function_call", "message"})
+_LED_TO = ("function_call", "message")
 """Entries that are known to be paired with reasoning by their ids."""
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Entries that lack what they are paired with."""
     limits, run = context.limits, window.run
-    if limits.reasoning_items == "any" and limits.empty_reasoning:
+    if not context.traits.items or limits.roles is None:
         return
     tail = run
     while tail and _is_reasoning(window.messages[tail - 1]):
@@ -47,8 +49,13 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     for at, message in enumerate(window.messages[:run]):
         if _is_reasoning(message):
             ends = at >= tail and limits.reasoning_items != "any" and _has_id(message)
+            native = message.native if isinstance(message.native, dict) else {}
             if ends or (not limits.empty_reasoning and _is_empty(message)):
                 yield _gone(window, at, memory)
+            elif (settled := settled_reasoning(native)) is not native:
+                why = "the entry of reasoning has no summary, or holds what is no text"
+                effect = Effect.RESHAPES if settled == {**native, "summary": []} else Effect.DROPS
+                yield Fix(at, at + 1, (context.dialect.read(settled),), why, effect)
         elif limits.reasoning_items == "required" and not thinks and _has_id(message) and _is_led_to(message):
             becomes = replace(message, without=frozenset({"id", "status"}))
             yield Fix(at, at + 1, (becomes,), "the reasoning that it belongs to is not there")
@@ -75,8 +82,8 @@ def _has_id(message: Message) -> bool:
 
 
 def _is_led_to(message: Message) -> bool:
-    kind = message.native.get("type", "message") if isinstance(message.native, dict) else None
-    return isinstance(kind, str) and kind in _LED_TO
+    native = message.native if isinstance(message.native, dict) else {}
+    return native.get("type", "message") in _LED_TO or "role" in native  # which is a message, or becomes one
 
 
 RULE = Rule("THINK006", "orphan-reasoning", Symptom.THINKING, find)

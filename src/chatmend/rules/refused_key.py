@@ -43,7 +43,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         if _begins_nothing(message, limits) and not ends:
             keys |= {limits.prefill_key or ""}
         named = "name" in message.native and not _name_is_taken(message, context)
-        parts = tuple(_bare(part, message, limits) for part in message.parts)
+        parts = tuple(_bare(part, message, context) for part in message.parts)
         if not keys and not named and is_unchanged(message.parts, parts):
             continue
         said = any(True for key in keys for _ in strings(message.native[key]) if str(key)[:1] != "_")
@@ -76,16 +76,22 @@ def _is_refused(key: object, context: Context) -> bool:
     return limits.known_keys is not None and key not in limits.known_keys and key not in context.traits.own_keys
 
 
-def _bare(part: Part, message: Message, limits: Limits) -> Part:
+def _bare(part: Part, message: Message, context: Context) -> Part:
     """The part without keys that the target refuses in parts."""
-    known, refused, native = limits.part_keys, limits.refused_part_keys, part.native
+    known, refused, native = context.limits.part_keys, context.limits.refused_part_keys, part.native
     if isinstance(part, ToolResult) and not part.is_hosted and refused:
-        content = tuple(_bare(inner, message, limits) for inner in part.content)
+        content = tuple(_bare(inner, message, context) for inner in part.content)
         part = part if is_unchanged(part.content, content) else replace(part, content=content)
     if (known is None and not refused) or not isinstance(native, dict) or native is message.native:
         return part
     kept = {key: value for key, value in native.items() if key not in refused and (known is None or key in known)}
-    return part if len(kept) == len(native) else replace(part, native=kept)
+    for key in context.traits.flags & kept.keys() if known is not None else ():
+        if kept[key] is not None and not isinstance(kept[key], bool):
+            del kept[key]
+    for key, inner in context.traits.held_keys if known is not None else ():
+        if isinstance(held := kept.get(key), dict) and not inner.issuperset(held):
+            kept[key] = {name: value for name, value in held.items() if name in inner}
+    return part if is_unchanged(tuple(kept.values()), tuple(native.values())) else replace(part, native=kept)
 
 
 def _says_more(old: Part, new: Part) -> bool:
@@ -95,7 +101,7 @@ def _says_more(old: Part, new: Part) -> bool:
     before, after = old.native, new.native
     if not isinstance(before, dict) or not isinstance(after, dict):
         return False
-    return any(True for key in before if key not in after for _ in strings(before[key]))
+    return any(True for key in before if after.get(key) is not before[key] for _ in strings(before[key]))
 
 
 def _name_is_taken(message: Message, context: Context) -> bool:

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+_SAID = ("tool_use", "tool_result")
+
+
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Parts without a type, or with one that is not known."""
     if context.limits.roles is None:
@@ -96,7 +99,10 @@ def _readable(part: Part, known: frozenset[str] | None, context: Context, *, lis
             return part
         held = part.native if isinstance(part.native, dict) else {}
         inner = any(isinstance(held.get(key), list) for key in context.traits.content_keys)
-        content = tuple(_readable(p, known, context, listed=inner) for p in part.content)
+        content = tuple(
+            _told(p) if known is not None and _is_said(p, context) else _readable(p, known, context, listed=inner)
+            for p in part.content
+        )
         same = is_unchanged(part.content, content)
         return part if same else replace(part, content=content)
     kind = context.dialect.kind_of(native)
@@ -123,6 +129,11 @@ def _readable(part: Part, known: frozenset[str] | None, context: Context, *, lis
     if isinstance(part, Opaque) and not _may_stay(native, known, context):
         return _told(part)
     return part
+
+
+def _is_said(part: Part, context: Context) -> bool:
+    """Whether a part of a result is one that only the model, or a message, may hold."""
+    return isinstance(part, Thinking) or (isinstance(part, Opaque) and context.dialect.kind_of(part.native) in _SAID)
 
 
 def _is_elsewhere(native: object, held: str | None) -> bool:
