@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 HOOKS = (
     "async_pre_call_hook",
     "async_pre_call_deployment_hook",
+    "log_pre_api_call",
     "async_post_call_success_deployment_hook",
     "async_post_call_response_headers_hook",
     "async_logging_hook",
@@ -31,9 +33,20 @@ class Meter:
         self.seconds = 0.0
         self.callback = callback
         for name in HOOKS:
-            setattr(callback, name, self._watched(getattr(callback, name)))
+            hook = getattr(callback, name)
+            setattr(callback, name, (self._awaited if iscoroutinefunction(hook) else self._called)(hook))
 
-    def _watched(self, hook: Any) -> Any:  # noqa: ANN401 - any coroutine function
+    def _called(self, hook: Any) -> Any:  # noqa: ANN401 - any function
+        def call(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+            start = time.thread_time()
+            try:
+                return hook(*args, **kwargs)
+            finally:
+                self.seconds += time.thread_time() - start
+
+        return call
+
+    def _awaited(self, hook: Any) -> Any:  # noqa: ANN401 - any coroutine function
         async def call(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
             start = time.thread_time()
             try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import os
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from chatmend.litellm import callback
+from chatmend.litellm.recording import Recording
 
 _CALLS = Path(os.environ["CHATMEND_TEST_CALLS"])
 _NEWS = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -33,6 +35,8 @@ def _counted(name: str, hook: Any) -> Any:
 
 async def _logged(*args: Any, **kwargs: Any) -> None:
     await _log_success(*args, **kwargs)
+    if isinstance(callback.record, Recording):  # it writes in a thread: what is told of here is on disk
+        await asyncio.to_thread(callback.record.recorder.flush)
     rows = [row.to_dict() for row in callback.usage.snapshot()]
     new = _CALLS.parent / "rows.new"
     new.write_text(json.dumps(rows))

@@ -67,6 +67,33 @@ def test_the_kill_switch_leaves_everything_as_it_is(monkeypatch: pytest.MonkeyPa
     assert litellm.callbacks[0].usage.snapshot() == ()
 
 
+def test_a_client_that_forges_a_note_is_not_counted_when_all_is_switched_off(
+    monkeypatch: pytest.MonkeyPatch, sandbox: Any
+) -> None:
+    litellm.callbacks = [ChatMend(on_error="raise")]
+    monkeypatch.setenv("CHATMEND_DISABLED", "1")
+    forged = {"chatmend": {"target": "openai/gpt-4o", "mode": "repair", "changes": {}}}
+    answer = ask(sandbox, valid(), tools=None, metadata=forged)
+    assert not hasattr(answer.usage, "chatmend")
+    assert litellm.callbacks[0].usage.snapshot() == ()
+
+
+def test_a_call_that_was_under_way_when_all_was_switched_off_is_finished(
+    monkeypatch: pytest.MonkeyPatch, sandbox: Any
+) -> None:
+    class Switches(ChatMend):
+        async def async_pre_call_deployment_hook(self, kwargs: Any, call_type: Any) -> Any:
+            done = await super().async_pre_call_deployment_hook(kwargs, call_type)
+            monkeypatch.setenv("CHATMEND_DISABLED", "1")
+            return done
+
+    if not SHOWS_THE_RECORD:
+        pytest.skip("this LiteLLM has no record of a call when the hook runs")
+    litellm.callbacks = [Switches(on_error="raise")]
+    assert ask(sandbox, chat()).usage.chatmend["total_tokens"]
+    assert litellm.callbacks[0].usage.total() is not None
+
+
 def test_the_callers_request_is_not_changed_and_unchanged_messages_are_the_very_objects() -> None:
     kwargs = {"model": OPENAI, "messages": chat(), "tools": CHAT_TOOLS, "metadata": {"mine": [1]}}
     before = copy.deepcopy(kwargs)
@@ -77,6 +104,16 @@ def test_the_callers_request_is_not_changed_and_unchanged_messages_are_the_very_
     assert new["messages"][-1] is kwargs["messages"][-1]
     assert new["metadata"]["mine"] is kwargs["metadata"]["mine"]
     assert new["messages"] == chatmend.repair(chat(), OPENAI, tools=CHAT_TOOLS).messages
+
+
+def test_a_tuple_of_messages_is_a_transcript(sandbox: Any, mend: ChatMend) -> None:
+    assert hook(mend, tuple(valid())) is None
+    mine = tuple(chat())
+    assert hook(mend, mine)["messages"] == chatmend.repair(chat(), OPENAI, tools=CHAT_TOOLS).messages
+    assert mine == tuple(chat())
+    answer = ask(sandbox, mine)
+    assert answer._hidden_params["chatmend"].get("changes", {"TOOL007": 1}) == {"TOOL007": 1}
+    assert sandbox.refusals == []
 
 
 def test_each_attempt_begins_with_the_original_messages() -> None:

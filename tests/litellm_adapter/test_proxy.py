@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from chatmend import SessionStore
+from chatmend import Session, SessionStore
 from tests.litellm_adapter.transcripts import CHAT_TOOLS, MESSAGES_TOOLS, chat, messages, valid
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from chatmend import Session
     from tests.litellm_adapter.proxy import Proxy
 
 CHAT = "/v1/chat/completions"
@@ -124,10 +122,11 @@ def test_a_client_s_session_is_kept_under_the_key_that_was_authenticated(proxy: 
 
 def _session(proxy: Proxy, name: str, turns: int) -> Session:
     """The session of that name, as soon as it has so many turns: LiteLLM logs in the background."""
-    store, end = SessionStore(proxy.folder / "workspace"), time.monotonic() + 30
-    while time.monotonic() < end:
-        for session in map(store.load, store.paths()):
-            if name in session.agent and session.header.turns == turns:
-                return session
-        time.sleep(0.1)
-    raise AssertionError(proxy.log.read_text()[-2000:])
+    store, found = SessionStore(proxy.folder / "workspace"), list[Session]()
+
+    def is_there() -> bool:
+        found[:] = [one for one in map(store.load, store.paths()) if name in one.agent and one.header.turns == turns]
+        return bool(found)
+
+    assert proxy.until(is_there), proxy.log.read_text()[-2000:]
+    return found[0]

@@ -52,6 +52,30 @@ def test_the_model_is_a_key_by_itself() -> None:
     assert [(row.keys, row.calls) for row in ledger.snapshot()] == [({"model": "a"}, 2), ({"model": "alias"}, 1)]
 
 
+def test_a_call_told_later_is_counted_as_one_told_at_once() -> None:
+    at_once, later = silent(), silent()
+    for number in range(150):
+        usage, keys = call(number, cost="0.5"), {"user": f"u{number % 3}"}
+        at_once.add(usage, **keys)
+        later.add_later(lambda usage=usage, keys=keys: (usage, keys))  # type: ignore[misc] # both are bound
+    assert later.snapshot() == at_once.snapshot()
+    assert [row.calls for row in later.reset()] == [50, 50, 50]
+
+
+def test_a_call_that_cannot_be_told_is_lost_and_no_other() -> None:
+    def fail() -> tuple[Usage, dict[str, str | None]]:
+        raise RuntimeError("cannot be told")
+
+    ledger = silent()
+    ledger.add(call(10))
+    ledger.add_later(fail)
+    ledger.add(call(20))
+    with pytest.raises(RuntimeError, match="cannot be told"):
+        ledger.snapshot()
+    (row,) = ledger.snapshot()
+    assert (row.calls, row.usage.input_tokens) == (2, 30)
+
+
 def test_a_reset_returns_what_was_there_and_begins_anew() -> None:
     ledger = silent()
     ledger.add(call(10), user="ann")

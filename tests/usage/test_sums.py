@@ -7,6 +7,7 @@ import pickle
 from copy import deepcopy
 from dataclasses import FrozenInstanceError, fields, replace
 from decimal import Decimal
+from functools import reduce
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chatmend import Usage, normalize_usage
-from chatmend.usage.sums import _COUNTS
+from chatmend.usage.sums import _COUNTS, add, total
 
 PATIENT = settings(deadline=None)
 COUNT = st.none() | st.integers(0, 10**9)
@@ -50,6 +51,24 @@ def _by_kind(parts: list[Usage]) -> tuple[Usage, ...]:
 def test_nothing_added_to_an_account_is_the_account() -> None:
     usage = normalize_usage({"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 9})
     assert usage + Usage() == Usage() + usage == usage
+
+
+@PATIENT
+@given(accounts(), st.lists(st.integers(0, 99), max_size=4), st.lists(accounts(), max_size=2))
+def test_all_at_once_is_one_after_the_other(one: Usage, counts: list[int], others: list[Usage]) -> None:
+    alike = [replace(one, input_tokens=count) for count in counts]
+    for usages in ([one, *alike], [one, *others], [one, *alike, *others]):
+        assert total(usages) == reduce(add, usages)
+
+
+@PATIENT
+@given(st.lists(st.integers(0, 10**9), min_size=1, max_size=5))
+def test_calls_of_one_kind_are_summed_exactly(counts: list[int]) -> None:
+    usages = [
+        normalize_usage({"prompt_tokens": count, "completion_tokens": 1, "total_tokens": count + 1, "cost": 0.1})
+        for count in counts
+    ]
+    assert total(usages) == reduce(add, usages)
 
 
 @PATIENT

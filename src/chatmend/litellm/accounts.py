@@ -20,18 +20,15 @@ OTHER = "other"
 """Stands for users and sessions beyond ``MAX_ROWS`` rows."""
 
 _LITELLM = "litellm"
+_LONGEST = 200
+"""Characters of a model's name, or of a key."""
 _UNTOLD = frozenset({"sources", "unread", "provider", "model"})
 """What the response says elsewhere, or nobody reads there."""
 
 
-def account_of(response: object) -> Usage | None:
-    """The account of a response, a chunk or an event; ``None`` where it holds none."""
-    usage = usage_in(response)
-    return None if usage is None else _account_of(response, usage)
-
-
 def _account_of(response: object, usage: Any) -> Usage:
-    account = normalize_usage({"model": _get(response, "model"), "usage": _plain(usage)})
+    model = _get(response, "model")
+    account = normalize_usage(_plain(usage), model=model if isinstance(model, str) and len(model) <= _LONGEST else None)
     # Into the usage of a streamed chunk LiteLLM writes a cost that it has worked out itself.
     if account.cost is not None and _get(response, "object") == "chat.completion.chunk":
         account = replace(account, cost_source=_LITELLM)
@@ -40,39 +37,53 @@ def _account_of(response: object, usage: Any) -> Usage:
 
 def usage_in(response: object) -> Any:
     """The usage object of a response, a chunk, or an event of LiteLLM's, whatever its class."""
-    holder = response
     for key in ("usage", "usageMetadata", "usage_metadata"):
-        if (usage := _get(holder, key)) is not None:
+        if (usage := _get(response, key)) is not None:
             return usage
     inner = _get(response, "response")
     return usage_in(inner) if inner is not None and inner is not response else None
 
 
+_ABSENT = object()
+_HIDDEN = "_hidden_params"
+
+
 def _get(holder: object, key: str) -> Any:
-    return holder.get(key) if isinstance(holder, dict) else getattr(holder, key, None)
+    """A field, or None. Of a Pydantic model past its own look-up, which makes an exception for what is not there."""
+    if isinstance(holder, dict):
+        return holder.get(key)
+    extra: Any = getattr(holder, "__pydantic_extra__", _ABSENT)
+    if extra is _ABSENT:
+        return getattr(holder, key, None)
+    return extra[key] if extra and key in extra else holder.__dict__.get(key)
 
 
 def _plain(value: Any) -> Any:
     """A pydantic model as a dict, ours left out: ten times faster than asking each object for its names."""
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
     fields = value if isinstance(value, dict) else getattr(value, "__dict__", None)
     if fields is None:
         return value
-    extra = getattr(value, "__pydantic_extra__", None) or {}
-    told = {**fields, **extra} if extra else fields
-    return {
-        key: item if item.__class__ in _SIMPLE else _plain_inside(item)
-        for key, item in told.items()
-        if item is not None and key != KEY
-    }
-
-
-def _plain_inside(item: Any) -> Any:
-    if isinstance(item, list):
-        return [_plain_inside(one) for one in item]
-    return item if isinstance(item, int | float | str) else _plain(item)
+    told = {}
+    for key, item in fields.items():
+        if item.__class__ in _SIMPLE:
+            told[key] = item
+        elif item is not None and key != KEY:
+            told[key] = item if isinstance(item, int | float | str) else _plain(item)
+    if extra := getattr(value, "__pydantic_extra__", None):
+        told.update(_plain(extra))
+    return told
 
 
 _SIMPLE = frozenset({int, float, str, bool})
+
+
+def hidden_of(response: object) -> dict[str, Any] | None:
+    """What LiteLLM keeps of a response for itself, past Pydantic's look-up, which takes as long as the account."""
+    private = getattr(response, "__pydantic_private__", None)
+    hidden = private.get(_HIDDEN) if private else getattr(response, _HIDDEN, None)
+    return hidden if isinstance(hidden, dict) else None
 
 
 class Told(dict[str, Any]):
@@ -105,18 +116,20 @@ def mark(response: object) -> Told | None:
     """
     usage = usage_in(response)
     # What pydantic keeps of a model, read past its machinery: that would make an AttributeError for what is not there.
+    if usage is None:
+        return None
     extra = usage if isinstance(usage, dict) else getattr(usage, "__pydantic_extra__", None)
     known = extra.get(KEY) if isinstance(extra, dict) else _get(usage, KEY)
     if isinstance(known, Told):
         return known
-    account = None if usage is None else _account_of(response, usage)
-    if account is None or not (account.total_tokens or account.output_tokens or account.input_tokens):
+    account = _account_of(response, usage)
+    if not (account.total_tokens or account.output_tokens or account.input_tokens):
         return None
     said = Told(account)
     if isinstance(extra, dict):
         extra[KEY] = said
         if extra is not usage:
-            usage.model_fields_set.add(KEY)
+            usage.__pydantic_fields_set__.add(KEY)
     else:
         with suppress(ValueError):  # a class that is closed; what cannot be written there is still counted
             setattr(usage, KEY, said)
@@ -135,62 +148,66 @@ class Accounts:
 
     def add(self, kwargs: Mapping[str, Any], response: object) -> None:
         """Count a call that LiteLLM logs as a success. An answer from LiteLLM's own cache used nothing."""
-        account = account_of_call(kwargs, response)
-        if account is None:
+        told = mark(response)
+        if told is None or kwargs.get("cache_hit"):
             return
-        sure, claimed = _keys(kwargs)
-        self.ledger.add(account, **sure, **self._bounded(sure, claimed))
+        price, keys = _price_in(kwargs), _keys(kwargs)
+        self.ledger.add_later(lambda: (_priced(told.account, *price), self._bounded(keys)))
 
-    def _bounded(self, sure: Mapping[str, str | None], claimed: dict[str, str | None]) -> dict[str, str | None]:
-        row = (*sure.values(), *claimed.values())
+    def _bounded(self, keys: tuple[object, ...]) -> dict[str, str | None]:
+        """Keys by name; what the client claims is another's once there are too many rows."""
+        row = tuple(str(value)[:_LONGEST] if value else None for value in keys)
+        named = dict(zip(_KEYS, row, strict=True))
         if row in self._seen:
-            return claimed
+            return named
         with self._lock:
-            if len(self._seen) >= self._max_rows:
-                return {name: OTHER for name, value in claimed.items() if value is not None}
-            self._seen.add(row)
-        return claimed
+            if len(self._seen) < self._max_rows:
+                self._seen.add(row)
+                return named
+        return named | {name: OTHER for name in _CLAIMED if named[name] is not None}
 
 
 def account_of_call(kwargs: Mapping[str, Any], response: object) -> Usage | None:
     """The account of a call that LiteLLM logs as a success, with its cost; ``None`` where nothing was used."""
     said = mark(response)
-    return None if said is None or kwargs.get("cache_hit") else _priced(said.account, kwargs)
+    return None if said is None or kwargs.get("cache_hit") else _priced(said.account, *_price_in(kwargs))
 
 
-def _priced(account: Usage, kwargs: Mapping[str, Any]) -> Usage:
+def _price_in(kwargs: Mapping[str, Any]) -> tuple[object, bool]:
+    """LiteLLM's own cost of a call, and whether it was streamed."""
+    return kwargs.get("response_cost"), bool(kwargs.get("stream"))
+
+
+def _priced(account: Usage, cost: object, streamed: bool) -> Usage:  # noqa: FBT001 - a pair, as `_price_in` gives it
     """With LiteLLM's own cost, and its name to it, where the provider tells none."""
-    cost = kwargs.get("response_cost")
-    if isinstance(cost, int | float) and (account.cost is None or kwargs.get("stream")):
+    if isinstance(cost, int | float) and (account.cost is None or streamed):
         told = {"cost": Decimal(str(cost)), "cost_currency": "USD", "cost_source": _LITELLM}
         return build({**vars(account), **told})
     return account
 
 
-def _keys(kwargs: Mapping[str, Any]) -> tuple[dict[str, str | None], dict[str, str | None]]:
-    """Who was authenticated, which the proxy says; and what the client claims, which can only split these rows."""
+_CLAIMED = ("model", "end_user", "session")
+"""What the client says: it can only split the rows of who was authenticated."""
+_KEYS = ("team", "key", "user", "provider", *_CLAIMED)
+
+
+def _keys(kwargs: Mapping[str, Any]) -> tuple[object, ...]:
+    """The values of the keys: who was authenticated, which the proxy says; and what the client claims."""
     params = kwargs.get("litellm_params") or {}
     said, more = params.get("metadata") or {}, params.get("litellm_metadata")
     if more:
         said = {**said, **more}
-    sure = {
-        "team": said.get("user_api_key_team_id"),
-        "key": said.get("user_api_key_hash") or said.get("user_api_key"),
-        "user": said.get("user_api_key_user_id"),
-        "provider": kwargs.get("custom_llm_provider") or params.get("custom_llm_provider"),
-    }
-    claimed = {
-        "model": kwargs.get("model"),
-        "end_user": said.get("user_api_key_end_user_id") or kwargs.get("user"),
-        "session": session_of(params, said),
-    }
-    return _texts(sure), _texts(claimed)
+    return (
+        said.get("user_api_key_team_id"),
+        said.get("user_api_key_hash") or said.get("user_api_key"),
+        said.get("user_api_key_user_id"),
+        kwargs.get("custom_llm_provider") or params.get("custom_llm_provider"),
+        kwargs.get("model"),
+        said.get("user_api_key_end_user_id") or kwargs.get("user"),
+        session_of(params, said),
+    )
 
 
 def session_of(params: Mapping[str, Any], said: Mapping[str, Any]) -> object:
     """The session that a client names: LiteLLM's ``litellm_session_id``, or ``session_id`` in the metadata."""
     return params.get("litellm_session_id") or said.get("session_id")
-
-
-def _texts(keys: Mapping[str, object]) -> dict[str, str | None]:
-    return {name: str(value)[:200] if value else None for name, value in keys.items()}

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from chatmend.dialects import DIALECTS
 from chatmend.litellm.conversion import reached
+from chatmend.record import record
 from chatmend.repair import repair_request
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from chatmend.changes import Change
     from chatmend.litellm.shapes import Shape
@@ -22,7 +21,7 @@ MANY = 300
 _MEDIA = ("image", "input_image", "image_url", "inlineData", "inline_data", "file", "document")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Attempt:
     """What a repair made of a request."""
 
@@ -33,11 +32,11 @@ class Attempt:
 
 
 def carries(kwargs: Mapping[str, Any], shape: Shape) -> bool:
-    """Whether there is a transcript to look at, in a dialect that is known. A bare text has no defects."""
-    return isinstance(kwargs.get(shape.field), list) and shape.dialect in DIALECTS
+    """Whether there is a transcript to look at: a list, or a tuple, which LiteLLM takes as well; a text is none."""
+    return isinstance(kwargs.get(shape.field), list | tuple)
 
 
-def is_heavy(messages: list[Any]) -> bool:
+def is_heavy(messages: Sequence[Any]) -> bool:
     """Whether a repair may take long: many messages, or images, which may have to be recompressed."""
     if len(messages) > MANY:
         return True
@@ -76,5 +75,7 @@ def attempt(
     Raises:
         TargetError: no table describes the target.
     """
-    done = repair_request(kwargs, reached(target), policy=policy, dialect=shape.dialect, recompressor=images)
-    return Attempt(target, done.changes, None if done.body is kwargs else done.body)
+    given = kwargs[shape.field]
+    body = {**kwargs, shape.field: list(given)} if isinstance(given, tuple) else kwargs
+    done = repair_request(body, reached(target), policy=policy, dialect=shape.dialect, recompressor=images)
+    return Attempt(target, done.changes, None if done.body is body else done.body)

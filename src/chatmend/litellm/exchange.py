@@ -73,7 +73,7 @@ class Sent:
         """What counts of a call. Callers add the reply to their list while LiteLLM still logs: it is another list."""
         messages = request.get(shape.field)
         beside = {key: value for key, value in request.items() if key in BESIDE and value is not None}
-        return cls(shape, target, list(messages) if isinstance(messages, list) else messages, beside)
+        return cls(shape, target, list(messages) if isinstance(messages, list | tuple) else messages, beside)
 
 
 def keep_sent(logged: Any, call_type: object, sent: Sent) -> None:

@@ -13,7 +13,7 @@ from litellm.integrations.custom_logger import CustomLogger
 
 from chatmend.errors import PolicyError
 from chatmend.litellm import notes
-from chatmend.litellm.accounts import Accounts, mark
+from chatmend.litellm.accounts import Accounts, hidden_of, mark
 from chatmend.litellm.attempt import Attempt, attempt, carries, is_heavy
 from chatmend.litellm.exchange import Sent, exchange, keep_sent
 from chatmend.litellm.recording import recording
@@ -114,39 +114,40 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
             telling.changes = made.changes
         return made if self.mode == "repair" else Attempt(made.target, made.changes)
 
-    async def mend_async(self, kwargs: dict[str, Any], shape: Shape, target: str, key: Any = None) -> Attempt:
-        """As `mend`; what may take long runs off the event loop."""
-        if is_heavy(kwargs[shape.field]):
-            return await asyncio.to_thread(self.mend, kwargs, shape, target, key)
-        return self.mend(kwargs, shape, target, key)
-
     async def async_pre_call_deployment_hook(self, kwargs: dict[str, Any], call_type: Any) -> dict[str, Any] | None:
         """Every asynchronous call, once per attempt, when the deployment is known: repair the request."""
+        shape = shape_of(call_type)
         try:
-            return await self._repaired(kwargs, call_type)
+            # With fallbacks= each model gets a call of its own inside this one, from the messages as they came in.
+            if shape is None or not carries(kwargs, shape) or kwargs.get("fallbacks"):
+                return None
+            target = target_of(kwargs)
+            if not self.concerns(kwargs, target):
+                return None
+            if is_heavy(kwargs[shape.field]):
+                made = await asyncio.to_thread(self.mend, kwargs, shape, target)
+            else:
+                made = self.mend(kwargs, shape, target)
+            return self._noted(kwargs, call_type, shape, made)
         except Exception as error:
             if not self.failures.swallow(error):
                 raise
         return None
 
-    async def _repaired(self, kwargs: dict[str, Any], call_type: Any) -> dict[str, Any] | None:
-        shape = shape_of(call_type)
-        # With fallbacks= each model gets a call of its own inside this one, from the messages as they came in.
-        if shape is None or not carries(kwargs, shape) or kwargs.get("fallbacks"):
-            return None
-        target = target_of(kwargs)
-        if not self.concerns(kwargs, target):
-            return None
-        made = await self.mend_async(kwargs, shape, target)
+    def _noted(self, kwargs: dict[str, Any], call_type: Any, shape: Shape, made: Attempt) -> dict[str, Any] | None:
+        """The request that goes out, if it is another one; what was done to it stands in LiteLLM's record of it."""
         logged: Any = kwargs.get("litellm_logging_obj")
-        told = notes.note(target, self.mode, made.changes)
-        on_record = notes.keep(logged, call_type, told)
-        if made.request and shape.field == "messages" and hasattr(logged, "update_messages"):
-            # Otherwise LiteLLM's logs show what was not sent.
-            logged.update_messages(made.request["messages"])
         goes = made.request
         if self.record is not None:
-            keep_sent(logged, call_type, Sent.of(goes or kwargs, shape, target))
+            keep_sent(logged, call_type, Sent.of(goes or kwargs, shape, made.target))
+        if not made.changes:
+            notes.keep(logged, call_type, notes.clean(made.target, self.mode))
+            return None
+        told = notes.note(made.target, self.mode, made.changes)
+        on_record = notes.keep(logged, call_type, told.to_dict())
+        if goes and shape.field == "messages" and hasattr(logged, "update_messages"):
+            # Otherwise LiteLLM's logs show what was not sent.
+            logged.update_messages(goes["messages"])
         return goes if on_record or not told.changes else dict(notes.noted(goes or kwargs, told))
 
     async def async_pre_call_hook(
@@ -164,31 +165,29 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
             target = target_of_route(path, data.get("model"), shape)
             if not self.concerns(data, target):
                 return None
-            made = await self.mend_async(data, shape, target, user_api_key_dict)
+            work = (data, shape, target, user_api_key_dict)
+            made = await asyncio.to_thread(self.mend, *work) if is_heavy(data[shape.field]) else self.mend(*work)
             _passed.set(notes.note(target, self.mode, made.changes))
             return made.request
         return None
 
     async def async_post_call_success_deployment_hook(self, request_data: Any, response: Any, call_type: Any) -> None:
         """Every whole answer of an asynchronous call: the account and the note go with it."""
-        if shape_of(call_type) is None or is_disabled():
+        if shape_of(call_type) is None:
             return
         try:
-            self.finish(response, notes.shown_of_request(request_data))
+            if notes.is_on(request_data.get("litellm_logging_obj")) or not is_disabled():
+                self.finish(response, notes.shown_of_request(request_data))
         except Exception as error:
             if not self.failures.swallow(error):
                 raise
 
     def finish(self, response: Any, note: Mapping[str, Any] | None) -> None:
         """Write the account into a whole answer's usage, and account and note, as it is for JSON, beside it."""
-        account = mark(response)
-        hidden = getattr(response, "_hidden_params", None)
-        if isinstance(hidden, dict) and (note is not None or account is not None):
-            hidden[notes.KEY] = {
-                **(hidden.get(notes.KEY) or {}),  # a bridged call is finished twice
-                **(note or {}),
-                **({"usage": account} if account is not None else {}),
-            }
+        told = shown(note, mark(response))
+        if told is not None and (hidden := hidden_of(response)) is not None:
+            known = hidden.get(notes.KEY)  # a bridged call is finished twice
+            hidden[notes.KEY] = {**known, **told} if known else told
 
     async def async_post_call_streaming_iterator_hook(
         self, user_api_key_dict: Any, response: Any, request_data: dict[str, Any]
@@ -218,7 +217,8 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
     def logging_hook(self, kwargs: dict[str, Any], result: Any, call_type: Any) -> tuple[dict[str, Any], Any]:
         """Before any logger sees a call: the note and the account stand in the metadata that loggers show."""
         try:
-            return (kwargs if is_disabled() else exported(kwargs, result)), result
+            if notes.is_on(kwargs) or not is_disabled():
+                export(kwargs, result)
         except Exception as error:
             if not self.failures.swallow(error):
                 raise
@@ -232,10 +232,15 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
 
     def log_pre_api_call(self, model: Any, messages: Any, kwargs: Any) -> None:
         """Any request is about to leave: a synchronous completion that nobody has looked at is warned of, once."""
-        with self.failures.caught():
-            if not self._warned and not is_disabled() and _is_out_of_reach(kwargs):
+        if self._warned:
+            return
+        try:
+            if _is_out_of_reach(kwargs) and not is_disabled():
                 self._warned = True
                 notes.warn_of_synchronous()
+        except Exception as error:
+            if not self.failures.swallow(error):
+                raise
 
     def log_success_event(self, kwargs: Any, response_obj: Any, start_time: Any, end_time: Any) -> None:
         """A synchronous call that succeeded, streams at their end: count it."""
@@ -255,10 +260,9 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
                 await recorded
 
     def _count(self, kwargs: Any, response: Any) -> None:
-        if is_disabled():
-            return
         try:
-            self._accounts.add(kwargs, response)
+            if notes.is_on(kwargs) or not is_disabled():
+                self._accounts.add(kwargs, response)
         except Exception as error:
             if not self.failures.swallow(error):
                 raise
@@ -271,8 +275,10 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
 
 def _is_out_of_reach(record: Mapping[str, Any]) -> bool:
     """Whether a call is a synchronous completion that went past `install` and the drop-in."""
+    if record.get("call_type") != "completion":
+        return False
     call = record.get("litellm_params") or {}
-    return record.get("call_type") == "completion" and not call.get("acompletion") and not in_reach.get()
+    return not call.get("acompletion") and not in_reach.get()
 
 
 def is_disabled() -> bool:
@@ -284,23 +290,21 @@ def _matches(names: Iterable[str], patterns: tuple[str, ...]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns for name in names)
 
 
-def exported(kwargs: dict[str, Any], result: Any) -> dict[str, Any]:
-    """A call's log record with our note and account in its metadata, on a copy: the metadata may be the caller's."""
-    note, account = notes.shown(kwargs), mark(result)
-    if note is None and account is None:
-        return kwargs
-    params = dict(kwargs.get("litellm_params") or {})
-    said = params.get("metadata") or {}
-    shown = {
-        **(note or {}),
-        **({"usage": account} if account is not None else {}),
-    }
-    params["metadata"] = {**said, notes.KEY: shown}
-    new = {**kwargs, "litellm_params": params}
-    payload = kwargs.get("standard_logging_object")
+def export(record: dict[str, Any], result: Any) -> None:
+    """Write note and account where loggers look: into LiteLLM's record, and a copy of the caller's metadata."""
+    told = shown(notes.shown(record), mark(result))
+    if told is None:
+        return
+    params, payload = record.get("litellm_params"), record.get("standard_logging_object")
+    said = params.get("metadata") if params else None
+    record["litellm_params"] = {**(params or {}), "metadata": {**(said or {}), notes.KEY: told}}
     if isinstance(payload, dict):
-        new["standard_logging_object"] = {
-            **payload,
-            "metadata": {**(payload.get("metadata") or {}), notes.KEY: shown},
-        }
-    return new
+        # This metadata is LiteLLM's own, made for this call.
+        payload["metadata"] = (payload.get("metadata") or {}) | {notes.KEY: told}
+
+
+def shown(note: Mapping[str, Any] | None, account: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Note and account as they are shown together; ``None`` where there is neither."""
+    if account is None:
+        return None if note is None else {**note}
+    return {"usage": account} if note is None else {**note, "usage": account}

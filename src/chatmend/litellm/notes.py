@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter
-from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from chatmend.litellm.shapes import name_of
+from chatmend.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -24,7 +24,7 @@ HEADER_REPORT = "x-chatmend-findings"
 _log = logging.getLogger("chatmend.litellm")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Note:
     """One attempt in codes and counts."""
 
@@ -43,8 +43,8 @@ class Note:
 
 def note(target: str, mode: str, changes: Iterable[Change]) -> Note:
     """Count changes by code, and log one line where there are any."""
-    # In report mode a finding that a repair leaves alone is news as well.
     counts: dict[str, int] = {}
+    # In report mode a finding that a repair leaves alone is news as well.
     for change in changes:
         if change.applied or mode == "report":
             counts[change.code] = counts.get(change.code, 0) + 1
@@ -74,8 +74,13 @@ def noted(kwargs: Mapping[str, Any], told: Note) -> Mapping[str, Any]:
     return {**kwargs, "metadata": {**(kwargs.get("metadata") or {}), KEY: told.to_dict()}}
 
 
-def keep(logged: Any, call_type: object, told: Note) -> bool:
-    """Write a note into LiteLLM's own record of the call, which every later hook gets to see.
+def clean(target: str, mode: str) -> dict[str, Any]:
+    """The note of an attempt in which nothing was found, as it is for JSON: most are, and nobody asks for more."""
+    return {"target": target, "mode": mode, "changes": {}}
+
+
+def keep(logged: Any, call_type: object, told: dict[str, Any]) -> bool:
+    """Write a note, as it is for JSON, into LiteLLM's own record of the call, which every later hook gets to see.
 
     A bridged call passes by twice, under two call types and with one record: the notes of both belong to one attempt.
     A call type that comes again begins the next attempt (a retry or a fallback), whose notes replace the last one's.
@@ -88,13 +93,19 @@ def keep(logged: Any, call_type: object, told: Note) -> bool:
     notes = record.get(KEY)
     if not isinstance(notes, dict) or name in notes:
         notes = {}
-    record[KEY] = {**notes, name: told.to_dict()}
+    record[KEY] = {**notes, name: told}
     return True
 
 
 def _record(logged: Any) -> dict[str, Any] | None:
     record = getattr(logged, "model_call_details", None)
     return record if isinstance(record, dict) else None
+
+
+def is_on(record: object) -> bool:
+    """Whether our hook has looked at the request of a call; a client cannot write there. What is begun is finished."""
+    details = record if isinstance(record, dict) else _record(record)
+    return details is not None and KEY in details
 
 
 def kept(record: object) -> Note | None:

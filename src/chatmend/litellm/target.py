@@ -28,30 +28,35 @@ def target_of(kwargs: Mapping[str, Any]) -> str:
     An operator may say it in the deployment's ``model_info``: ``chatmend_target`` is taken as it is, and ``base_model``
     stands for a model whose deployment has another name, as on Azure.
     """
-    known = kwargs.get("model_info")
-    info = known if isinstance(known, dict) else {}
-    if told := info.get("chatmend_target"):
-        return str(told)
-    named = _named(str(kwargs.get("model") or ""), kwargs)
-    base = info.get("base_model")
-    return f"{named.partition('/')[0]}/{str(base).rpartition('/')[2]}" if base else named
-
-
-def _named(model: str, kwargs: Mapping[str, Any]) -> str:
-    provider = kwargs.get("custom_llm_provider")
-    named = f"{provider}/{model}" if provider and not model.startswith(f"{provider}/") else model
-    if named.partition("/")[0] in NO_LOOKUP:
-        return named
+    info, alias = kwargs.get("model_info"), None
+    if isinstance(info, dict):
+        if told := info.get("chatmend_target"):
+            return str(told)
+        alias = info.get("base_model")
     base = kwargs.get("api_base") or kwargs.get("base_url")
+    named = _named(
+        kwargs.get("model") or "", kwargs.get("custom_llm_provider"), base if isinstance(base, str) else None
+    )
+    return f"{named.partition('/')[0]}/{str(alias).rpartition('/')[2]}" if alias else named
+
+
+def _named(model: object, provider: object = None, base: str | None = None) -> str:
     try:
-        return _looked_up(model, provider, base if isinstance(base, str) else None)
+        return _looked_up(model, provider, base)
     except Exception:  # noqa: BLE001 - it raises many things for a model that it does not know; that is no failure
-        return named
+        return _as_written(str(model), provider)
+
+
+def _as_written(model: str, provider: object) -> str:
+    return f"{provider}/{model}" if provider and not model.startswith(f"{provider}/") else model
 
 
 @lru_cache(maxsize=1024)
-def _looked_up(model: str, provider: str | None, base: str | None) -> str:
-    bare, found, _, _ = litellm.get_llm_provider(model, custom_llm_provider=provider, api_base=base)
+def _looked_up(model: object, provider: object, base: str | None) -> str:
+    named = _as_written(str(model), provider)
+    if named.partition("/")[0] in NO_LOOKUP:
+        return named
+    bare, found, _, _ = litellm.get_llm_provider(str(model), custom_llm_provider=provider, api_base=base)
     return f"{found}/{bare}"
 
 
@@ -63,4 +68,4 @@ def target_of_route(path: str, model: object, shape: Shape) -> str:
     if provider in known_providers():
         return f"{provider}/{model or ''}"
     owner = _OWNERS.get(shape.dialect)
-    return f"{owner}/{model or ''}" if owner else _named(str(model or ""), {})
+    return f"{owner}/{model or ''}" if owner else _named(model or "")

@@ -1,15 +1,17 @@
 """Sums over calls, by session, user, model, agent or whatever else a call is known by."""
 
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal
 from importlib.util import find_spec
+from operator import itemgetter
 from threading import Lock
 from typing import Any
 
 from chatmend.usage.account import Usage
 from chatmend.usage.prices import SOURCE, estimate_cost
-from chatmend.usage.sums import plus
+from chatmend.usage.sums import amount_of, total
 
 _BATCH = 64
 Price = Callable[[Usage], Decimal | None]
@@ -54,14 +56,8 @@ class Row:
 
     def __add__(self, other: "Row") -> "Row":
         """Both rows in one, with the keys on which they agree."""
-        return Row(
-            keys={name: value for name, value in self.keys.items() if other.keys.get(name) == value},
-            usage=self.usage + other.usage,
-            calls=self.calls + other.calls,
-            unfinished=self.unfinished + other.unfinished,
-            unpriced=self.unpriced + other.unpriced,
-            costs=_add_costs(self.costs + other.costs),
-        )
+        keys = {name: value for name, value in self.keys.items() if other.keys.get(name) == value}
+        return _joined(keys, [self, other])
 
 
 @dataclass(slots=True)
@@ -75,15 +71,25 @@ class UsageLedger:
     price: Price | None = field(default_factory=lambda: estimate_cost if find_spec("genai_prices") else None)
     """Asked for a cost that the provider does not report. genai-prices where it is installed; None to ask nobody."""
     _rows: dict[tuple[tuple[str, str], ...], Row] = field(default_factory=dict, repr=False)
-    _new: list[tuple[dict[str, str], Usage, tuple[Cost, ...]]] = field(default_factory=list, repr=False)
+    _new: deque[Callable[[], Row]] = field(default_factory=deque, repr=False)
     """Calls that are not in their rows yet: many one behind the other take a fraction of what each would alone."""
     _lock: Lock = field(default_factory=Lock, repr=False)
 
     def add(self, usage: Usage, **keys: str | None) -> None:
         """Count one call. ``model`` and ``provider`` are taken from the account where they are not given."""
-        known = {"model": usage.model, "provider": usage.provider, **keys}
-        named = {name: value for name, value in known.items() if value is not None}
-        self._new.append((named, usage, self._costs(usage, named.get("model"))))
+        row = self._row(usage, keys)
+        self._keep(lambda: row)
+
+    def add_later(self, told: Callable[[], tuple[Usage, Mapping[str, str | None]]]) -> None:
+        """Count one call whose account and keys are asked for when the ledger is read, or some calls from now.
+
+        For calls whose time counts: many told one behind the other take a fraction of what each would alone. An
+        exception of ``told`` reaches whoever reads the ledger, or adds the call that is one too many; the call is lost.
+        """
+        self._keep(lambda: self._row(*told()))
+
+    def _keep(self, row: Callable[[], Row]) -> None:
+        self._new.append(row)
         if len(self._new) >= _BATCH:
             with self._lock:
                 self._settle()
@@ -108,19 +114,41 @@ class UsageLedger:
         return _grouped(rows, by)
 
     def _settle(self) -> None:
-        """Put the new calls into their rows, under the lock; others may append meanwhile, so the list stays."""
-        count = len(self._new)
-        for named, usage, costs in self._new[:count]:
-            row = Row(named, usage, 1, int(not usage.complete), int(not costs), costs)
-            key = tuple(sorted(named.items()))
-            self._rows[key] = self._rows[key] + row if key in self._rows else row
-        del self._new[:count]
+        """Put the new calls into their rows, under the lock; others may append meanwhile."""
+        groups: dict[tuple[tuple[str, str], ...], list[Row]] = {}
+        try:
+            for _ in range(len(self._new)):
+                row = self._new.popleft()()
+                groups.setdefault(tuple(sorted(row.keys.items())), []).append(row)
+        finally:
+            for key, rows in groups.items():
+                known = self._rows.get(key)
+                self._rows[key] = _joined(rows[0].keys, rows if known is None else [known, *rows])
+
+    def _row(self, usage: Usage, keys: Mapping[str, str | None]) -> Row:
+        """One call as a row of its own."""
+        known = {"model": usage.model, "provider": usage.provider, **keys}
+        named = {name: value for name, value in known.items() if value is not None}
+        costs = self._costs(usage, named.get("model"))
+        return Row(named, usage, 1, int(not usage.complete), int(not costs), costs)
 
     def _costs(self, usage: Usage, model: str | None) -> tuple[Cost, ...]:
         if usage.cost is not None:
             return (Cost(usage.cost_source or "provider", usage.cost_currency or "USD", usage.cost),)
         estimate = self.price(replace(usage, model=model)) if self.price is not None else None
         return (Cost(SOURCE, "USD", estimate),) if estimate is not None else ()
+
+
+def _joined(keys: Mapping[str, str], rows: list[Row]) -> Row:
+    """Some rows as one, which has these keys."""
+    return Row(
+        keys=keys,
+        usage=total([row.usage for row in rows]),
+        calls=sum(row.calls for row in rows),
+        unfinished=sum(row.unfinished for row in rows),
+        unpriced=sum(row.unpriced for row in rows),
+        costs=_add_costs([cost for row in rows for cost in row.costs]),
+    )
 
 
 def _grouped(rows: Mapping[tuple[tuple[str, str], ...], Row], by: Iterable[str] | None) -> tuple[Row, ...]:
@@ -133,13 +161,12 @@ def _grouped(rows: Mapping[tuple[tuple[str, str], ...], Row], by: Iterable[str] 
     return tuple(groups[key] for key in sorted(groups))
 
 
-def _add_costs(costs: tuple[Cost, ...]) -> tuple[Cost, ...]:
-    if len(costs) == 2 and costs[0].source == costs[1].source and costs[0].currency == costs[1].currency:  # noqa: PLR2004
-        one, other = costs
-        return (Cost(one.source, one.currency, Decimal(plus(one.amount, other.amount)), one.calls + other.calls),)
-    sums: dict[tuple[str, str], Cost] = {}
+def _add_costs(costs: list[Cost]) -> tuple[Cost, ...]:
+    """One cost for each source and currency, in that order."""
+    sums: dict[tuple[str, str], list[Cost]] = {}
     for cost in costs:
-        key = (cost.source, cost.currency)
-        known = sums.get(key, replace(cost, amount=Decimal(0), calls=0))
-        sums[key] = replace(known, amount=Decimal(plus(known.amount, cost.amount)), calls=known.calls + cost.calls)
-    return tuple(sums[key] for key in sorted(sums))
+        sums.setdefault((cost.source, cost.currency), []).append(cost)
+    return tuple(
+        Cost(*name, amount_of([cost.amount for cost in alike]), sum(cost.calls for cost in alike))
+        for name, alike in sorted(sums.items(), key=itemgetter(0))
+    )

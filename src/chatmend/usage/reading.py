@@ -68,14 +68,14 @@ def read_keys(reading: Reading, node: Table | Branch, data: Mapping[str, Any]) -
         # the common cases, without a call: a plain count, and a mapping of such
         if type(value) is int and (hit := counts.get(key)) is not None and not value >> 60:
             group, name, whole, source = hit
-            if not group:
-                if name not in values:
-                    values[name] = value
-                    sources[whole] = source
-                    continue
-            elif name not in (into := reading.extra.setdefault(group, {})):
+            into = reading.extra.setdefault(group, {}) if group else values
+            if name not in into:
                 into[name] = value
                 sources[whole] = source
+                continue
+            # LiteLLM tells what was cached under three names
+            if into[name] == value and source not in (seen := sources[whole]):
+                sources[whole] = f"{seen} | {source}"
                 continue
         inner = keys.get(key, _UNKNOWN)
         if type(inner) is Branch and type(value) is dict:
@@ -89,7 +89,7 @@ _UNKNOWN = object()
 
 def _read_other(reading: Reading, node: object, value: object, path: str) -> None:
     if isinstance(node, Leaf):
-        _read_leaf(reading, node, value)
+        (_keep_text if node.kind == "text" and type(value) is str else _read_leaf)(reading, node, value)
     elif isinstance(node, Branch):
         _read_branch(reading, node, value, path)
     elif isinstance(node, Each):
@@ -157,8 +157,8 @@ def _total(values: Iterable[Any]) -> int | Decimal | None:
 
 
 def _keep_text(reading: Reading, leaf: Leaf, value: object) -> None:
-    word = str(getattr(value, "value", value))
-    if not isinstance(value, bool) and mapping(value) is None and len(word) <= _MOST:
+    word = value if type(value) is str else str(getattr(value, "value", value))
+    if len(word) <= _MOST and (word is value or (not isinstance(value, bool) and mapping(value) is None)):
         reading.values[leaf.key] = reading.table.names.get(leaf.key, {}).get(word, word)
         reading.sources[leaf.key] = leaf.path
 

@@ -1,7 +1,9 @@
 """Sums of accounts. What nobody reported stays unreported, and the order of addition does not matter."""
 
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Context, Decimal
+from functools import reduce
 from typing import Any
 
 from chatmend.usage.account import SEVERAL, Number, Usage, build
@@ -35,11 +37,33 @@ def add(one: Usage, other: Usage) -> Usage:
     return build(values)
 
 
+def total(usages: Sequence[Usage]) -> Usage:
+    """Some accounts in one: `add`, which calls that differ in their counts alone need not take one by one."""
+    first, *others = map(vars, usages)
+    if "parts" in first or first.get("cost_currency") == SEVERAL or any(its.keys() != first.keys() for its in others):
+        return reduce(add, usages)
+    values: dict[str, Any] = {}
+    for name, value in first.items():
+        column = [its[name] for its in others]
+        if name in _ADDED and None not in (value, *column):
+            values[name] = reduce(_ADDED[name], column, value)
+        elif column.count(value) == len(column):
+            values[name] = value
+        else:
+            return reduce(add, usages)
+    return build(values)
+
+
 def plus(left: Number, right: Number) -> Number:
     """The exact sum of two counts or amounts."""
     if isinstance(left, int) and isinstance(right, int):
         return left + right
     return _EXACT.add(Decimal(left), Decimal(right))
+
+
+def amount_of(amounts: Iterable[Decimal]) -> Decimal:
+    """The exact sum of one amount or more."""
+    return reduce(_EXACT.add, amounts)
 
 
 def _add_cost(left: Decimal | None, right: Decimal | None) -> Decimal | None:
@@ -66,6 +90,14 @@ def _add_each(left: Mapping[str, Number], right: Mapping[str, Number]) -> dict[s
     both = {**left, **right}
     both.update({key: plus(left[key], right[key]) for key in left.keys() & right.keys()})
     return both
+
+
+_ADDED: dict[str, Callable[[Any, Any], Any]] = {
+    **dict.fromkeys(_COUNTS, operator.add),
+    **dict.fromkeys(_GROUPS, _add_each),
+    "cost": _EXACT.add,
+}
+"""How two values of a field that is a number, or holds numbers, become one."""
 
 
 def by_kind(parts: tuple[Usage, ...]) -> tuple[Usage, ...]:
