@@ -49,7 +49,17 @@ def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
 
 
 def _declaration(messages: list[Any], context: Context) -> list[dict[str, Any]]:
-    holders = [native for native in messages if native.__class__ is not dict or not _is_text(native)]
+    # Most are a text without calls beside it: told here, because a call for each costs more than the look.
+    holders = [
+        native
+        for native in messages
+        if native.__class__ is not dict
+        or native.get("content").__class__ is not str
+        or "tool_calls" in native
+        or "function_call" in native
+    ]
+    if not holders:
+        return []
     names = dict.fromkeys(
         call.name for native in holders for call in context.dialect.read(native).calls if isinstance(call.name, str)
     )
@@ -57,11 +67,6 @@ def _declaration(messages: list[Any], context: Context) -> list[dict[str, Any]]:
     if context.traits.results_inside:
         return [{"name": name, "input_schema": schema} for name in names]
     return [{"type": "function", "function": {"name": name, "parameters": schema}} for name in names]
-
-
-def _is_text(native: dict[str, Any]) -> bool:
-    """Whether a message is a text without calls beside it, which need not be read; most are."""
-    return native.get("content").__class__ is str and "tool_calls" not in native and "function_call" not in native
 
 
 RULE = RequestRule(CODE, NAME, apply)
