@@ -20,3 +20,11 @@ def test_a_missing_extra_is_told_with_the_command_that_installs_it(framework: st
     code = f"import sys; sys.modules[{framework!r}] = None; from {module} import *"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)  # noqa: S603
     assert done.stderr.endswith(f"pip install 'chatmend[{extra}]'\n")
+
+
+def test_the_one_name_that_needs_langchain_itself_says_so() -> None:
+    code = "import sys; sys.modules['langchain'] = None; from chatmend.langchain import mend, RepairMiddleware"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)  # noqa: S603
+    told = done.stderr.splitlines()[-1]
+    assert "RepairMiddleware needs langchain (" in told
+    assert told.endswith("install it: pip install langchain")

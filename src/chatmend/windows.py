@@ -125,7 +125,6 @@ class Memory:
     has_user: bool = False
     has_turns: bool = False
     """Whether a message that is no system message was seen."""
-    has_system: bool = False
     item_ids: set[str] = field(default_factory=set)
     """The ids of entries that were sent (``rs_...``, ``fc_...``, ``msg_...``), in a dialect where entries have ids."""
     has_reasoning: bool = False

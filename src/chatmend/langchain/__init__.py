@@ -37,8 +37,11 @@ def __getattr__(name: str) -> Any:
         ImportError: ``langchain`` is not installed.
     """
     if name == "RepairMiddleware":
-        from chatmend.langchain.middleware import RepairMiddleware  # noqa: PLC0415 - see above
-
+        try:
+            from chatmend.langchain.middleware import RepairMiddleware  # noqa: PLC0415 - see above
+        except ImportError as error:
+            needs = f"RepairMiddleware needs langchain ({error}); install it: pip install langchain"
+            raise ModuleNotFoundError(needs, name=error.name) from error
         return RepairMiddleware
     text = f"module {__name__!r} has no attribute {name!r}"
     raise AttributeError(text)
