@@ -134,7 +134,7 @@ def same_as_with_every_rule(said: list[tuple[list[Any], str]], dialect: str, pat
     seen = [chatmend.repair(messages, target, dialect=dialect) for messages, target in said]
     patch.setitem(DIALECTS, dialect, EverySymptom(DIALECTS[dialect]))
     for (messages, target), done in zip(said, seen, strict=True):
-        everything = chatmend.repair(messages, target, dialect=dialect)
+        everything = chatmend.repair(messages, target, dialect=DIALECTS[dialect])
         assert [change.rule for change in everything.changes] == [change.rule for change in done.changes]
         assert everything.messages == done.messages
 

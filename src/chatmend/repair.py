@@ -12,6 +12,7 @@ from chatmend.errors import PolicyError, ReplayError, TranscriptError
 from chatmend.jsontext import is_same
 from chatmend.objects import Shown
 from chatmend.placeholders import CONTINUED, is_placeholder
+from chatmend.plain import CHAT, is_plain
 from chatmend.policy import Policy
 from chatmend.report import Reported
 from chatmend.rules import Context
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 Messages = list[Any]
 _DEFAULT = Policy()
+_CHAT = (None, CHAT, DIALECTS[CHAT])
+"""How a chat is named as one; what is plain and has no dialect is read as a chat."""
 _OFF = ("none", "disable", "disabled")
 """How requests say that the model shall not think, where they say it: OpenAI's, LiteLLM's and Anthropic's words."""
 
@@ -90,6 +93,10 @@ def repair(  # noqa: PLR0913 - what stands beside the messages counts
     if isinstance(dialect, str) and dialect not in DIALECTS:
         text = f"no dialect {dialect!r}; take one of {', '.join(DIALECTS)}"
         raise TranscriptError(text)
+    if chosen is _DEFAULT and dialect in _CHAT and not continues:
+        limits = place.limits_in(CHAT).beside(thinking=is_on(thinking), tools=bool(tools))
+        if is_plain(messages, limits, declared=tools is None or bool(tools) or not limits.tools_declared):
+            return Repaired(messages, (), system, tools)
     shown = Shown(messages)
     spoken = DIALECTS[dialect] if isinstance(dialect, str) else dialect or recognise(shown.messages)
     limits = place.limits_in(spoken.NAME, hygiene=chosen.rules == "hygiene")

@@ -4,7 +4,7 @@ from .generate import all_mutations, broken, broken_request, derived, mutate, mu
 from .mutations import MUTATIONS
 from .nested import copied, digest, same
 from .tokens import expected_images, expected_tokens
-from .torn import torn
+from .torn import tear, torn
 from .valid import Conversation, Plan, conversation, render, valid
 from .wires import WIRES, Dialect
 
@@ -27,6 +27,7 @@ __all__ = [
     "mutation_names",
     "render",
     "same",
+    "tear",
     "torn",
     "valid",
 ]

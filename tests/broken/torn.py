@@ -31,8 +31,13 @@ def torn(seed: int, dialect: str) -> list[Any]:
     rng = Random(f"torn:{dialect}:{seed}")
     messages = broken(seed, dialect, [])
     first = rng.randint(0, max(0, len(messages) - LONGEST))
-    out = deepcopy(messages[first : first + LONGEST])
-    for _ in range(rng.randint(1, 6)):
+    return tear(messages[first : first + LONGEST], rng, rng.randint(1, 6))
+
+
+def tear(messages: list[Any], rng: Random, times: int) -> list[Any]:
+    """A copy of messages, torn in some places."""
+    out = deepcopy(messages)
+    for _ in range(times):
         if spots := list(_spots(out)):
             with contextlib.suppress(KeyError, IndexError):  # another tear took the spot away
                 rng.choice(TEARS)(rng, rng.choice(spots), rng.choice(spots))

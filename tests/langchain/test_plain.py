@@ -14,7 +14,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from chatmend import Policy, repair
 from chatmend.langchain.dialect import Dialect
 from chatmend.langchain.partners import place_named
-from chatmend.langchain.plain import plain_at
+from chatmend.langchain.plain import covers, plain_at
 from chatmend.langchain.shaping import shaped
 from tests.langchain.damage import DAMAGE, VALID
 from tests.langchain.fuzz import transcript
@@ -73,7 +73,7 @@ def agree(messages: list[BaseMessage], target: str, policy: Policy | None, tools
     """Whether the conversation is plain; and then the repair must leave it, and everything beside it, as it is."""
     place = place_named(target)
     plain = plain_at(place, policy, tools=bool(tools), thinking=False)
-    if plain is None or not plain.covers(messages):
+    if plain is None or not covers(plain, messages):
         return False
     assert shaped(messages, place.carries)[0] is messages
     done = repair(
@@ -140,4 +140,4 @@ def test_arguments_that_are_no_json_are_plain_nowhere(args: dict[str, Any]) -> N
     said = [HumanMessage("q"), AIMessage("", tool_calls=[call]), ToolMessage("18", tool_call_id="abcdefgh1")]
     plain = plain_at(place_named("openai/gpt-4o"), None, tools=False, thinking=False)
     assert plain is not None
-    assert not plain.covers(said)
+    assert not covers(plain, said)
