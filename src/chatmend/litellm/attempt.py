@@ -40,9 +40,10 @@ def is_heavy(messages: Sequence[Any]) -> bool:
     """Whether a repair may take long: many messages, or images, which may have to be recompressed."""
     if len(messages) > MANY:
         return True
-    # Most messages are a text: told here, because a call for each costs more than the look.
+    # Most messages are a text, or calls without one: told here, because a call for each costs more than the look.
     for message in messages:
-        is_text = message.__class__ is dict and message.get("content").__class__ is str
+        content = message.get("content") if message.__class__ is dict else ()
+        is_text = content.__class__ is str or (content is None and "tool_calls" in message)
         if not is_text and _holds_media(message):
             return True
     return False
