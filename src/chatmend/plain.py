@@ -62,7 +62,8 @@ def _covers(plain: Plain, messages: list[Any], *, declared: bool) -> bool:
     calls: list[Any] = []
     answered: list[Any] = []
     texts: list[str] = []
-    turns, due = "", ""
+    turns: list[str] = []
+    due: list[str] = []
     for message in messages:
         if message.__class__ is not dict or "role" not in message or "content" not in message:
             return False
@@ -74,20 +75,22 @@ def _covers(plain: Plain, messages: list[Any], *, declared: bool) -> bool:
         elif text is not None or size == 2:  # noqa: PLR2004 - role and content
             return False
         if size == 2 and turn != "t":  # noqa: PLR2004
-            turns, due = turns + turn, due + turn
+            turns.append(turn)
+            due.append(turn)
         elif size != 3:  # noqa: PLR2004 - and calls, or an id
             return False
         elif turn == "t" and text is not None and "tool_call_id" in message:
             answered.append(message["tool_call_id"])
-            turns += "t"
+            turns.append("t")
         elif turn == "a" and (made := message.get("tool_calls")).__class__ is list and made:
             calls += made
-            turn = "C" if text is None else "c"
-            turns, due = turns + turn, due + turn + "t" * len(made)
+            turns.append("C" if text is None else "c")
+            due.append(turns[-1] + "t" * len(made))
         else:
             return False
     # so each result stands behind its calls, if there are as many, in their order
-    if turns != due or not plain.order(turns) or not are_sound(texts):
+    said = "".join(turns)
+    if said != "".join(due) or not plain.order(said) or not are_sound(texts):
         return False
     return not calls or (declared and _answer(plain, calls, answered))
 
