@@ -222,3 +222,10 @@ def test_a_typed_part_with_a_signature_that_is_none_is_mended_at_once() -> None:
     sent = chatmend.repair(said, FLASH).messages
     assert sent[1] == {"role": "model", "parts": [{"text": "Hi."}]}
     assert chatmend.repair(sent, FLASH).messages is sent
+
+
+def test_a_thought_that_is_spelled_otherwise_stays_a_thought() -> None:
+    said = {"role": "model", "parts": [{"text": "hm", "thought": "true"}, {"text": "hi"}]}
+    messages = [{"role": "user", "parts": [{"text": "go"}]}, said, {"role": "user", "parts": [{"text": "on"}]}]
+    done = chatmend.repair(messages, "gemini/gemini-2.5-flash")
+    assert done.messages[1]["parts"] == [{"text": "hm", "thought": True}, {"text": "hi"}]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -212,6 +213,29 @@ def test_an_output_under_the_key_of_a_chat_message_stands_where_outputs_do(told:
     came = {"type": "function_call_output", "call_id": "call_1", **({} if told is None else {"content": told})}
     sent = repaired([ASK, THOUGHT, CALL, came])
     assert sent == [ASK, THOUGHT, CALL, {**OUTPUT, "output": output}]
+
+
+@pytest.mark.parametrize("told", [[{"type": "image_url", "image_url": {"url": "https://x/y.png"}}], {"a": "b"}, 5])
+def test_an_output_that_is_no_text_is_told_as_its_json(told: object) -> None:
+    sent = repaired([ASK, THOUGHT, CALL, {"type": "function_call_output", "call_id": "call_1", "content": told}])
+    assert sent[3] == {**OUTPUT, "output": json.dumps(told)}
+
+
+@pytest.mark.parametrize(("summary", "settled", "effect"), [
+    (["the plan"], [{"type": "summary_text", "text": "the plan"}], "RESHAPES"),
+    ([{"text": "the plan"}], [{"type": "summary_text", "text": "the plan"}], "RESHAPES"),
+    ([{"type": "summary_text", "text": {"deep": "plan"}}], [], "DROPS"),
+])  # fmt: skip
+def test_reasoning_is_told_in_its_own_parts(summary: list[Any], settled: list[Any], effect: str) -> None:
+    items = [ASK, {**THOUGHT, "summary": summary}, SAID, LATER]
+    assert repaired(items)[1] == {**THOUGHT, "summary": settled}
+    assert [change.effect.name for change in chatmend.check(items, GPT, dialect="openai_responses")] == [effect]
+
+
+def test_reasoning_content_that_is_no_text_goes_with_its_key() -> None:
+    sent = repaired([ASK, THOUGHT, {**SAID, "reasoning_content": []}, LATER])
+    assert [part["text"] for part in sent[2]["content"]] == ["It is 21 degrees."]
+    assert "reasoning_content" not in sent[2]
 
 
 def test_deepseek_wants_no_words_between_a_call_and_its_output() -> None:

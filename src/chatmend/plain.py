@@ -178,7 +178,5 @@ def _order(*, system: bool, calls: bool, said_and_called: bool, asked_behind_res
 
 def _word(pattern: str | None, longest: int | None = None) -> Callable[[str], object]:
     """What takes a word of ASCII that a provider's pattern takes, too, and that is not too long."""
-    return re.compile(rf"(?=[\x00-\x7f]{{1,{longest or ''}}}\Z)(?:{pattern or _ANY})").fullmatch
-
-
-_ANY = r"(?s:.+)"
+    most, fits = longest or 1 << 30, re.compile(pattern or r"(?s:.+)").fullmatch
+    return lambda word: 0 < len(word) <= most and word.isascii() and fits(word)

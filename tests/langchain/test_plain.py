@@ -141,3 +141,9 @@ def test_arguments_that_are_no_json_are_plain_nowhere(args: dict[str, Any]) -> N
     plain = plain_at(place_named("openai/gpt-4o"), None, tools=False, thinking=False)
     assert plain is not None
     assert not covers(plain, said)
+
+
+def test_calls_that_are_no_list_are_not_plain() -> None:
+    said = AIMessage("hi")
+    said.tool_calls = None  # type: ignore[assignment]
+    assert not agree([HumanMessage("go"), said, HumanMessage("on")], "openai/gpt-4o", None, [])

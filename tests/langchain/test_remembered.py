@@ -84,6 +84,13 @@ def test_what_was_changed_in_place_is_seen() -> None:
     assert target_of(model, tools=tools) == "openai/responses/gpt-4o"
 
 
+def test_what_was_changed_deep_inside_is_seen() -> None:
+    model = model_of(model_kwargs={"tools": []})
+    assert target_of(model) == "openai/gpt-4o"
+    model.model_kwargs["tools"].append({"type": "web_search_preview"})
+    assert target_of(model) != "openai/gpt-4o"
+
+
 def test_a_call_for_another_model_and_a_copy_are_asked_for_themselves() -> None:
     model = model_of()
     assert target_of(model) == "openai/gpt-4o"

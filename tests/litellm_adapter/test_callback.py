@@ -13,7 +13,7 @@ import litellm
 import pytest
 
 import chatmend
-from chatmend.litellm import ChatMend
+from chatmend.litellm import ChatMend, notes
 from chatmend.litellm.accounts import Accounts
 from chatmend.litellm.shapes import shape_of_route
 from chatmend.litellm.target import target_of, target_of_route
@@ -299,3 +299,9 @@ def test_a_request_of_the_proxy_that_has_a_deployment_waits_for_it() -> None:
     key = SimpleNamespace(request_route="/v1/chat/completions")
     data = {"model": "gpt-4o", "messages": chat()}
     assert asyncio.run(ChatMend().async_pre_call_hook(key, None, data, "acompletion")) is None
+
+
+def test_what_a_client_sends_under_our_key_is_no_note_of_ours() -> None:
+    record = {"chatmend": {"evil": {"target": "t", "mode": "repair", "changes": {"X: 1\r\nInjected": 1}}}}
+    assert not notes.is_on(record)
+    assert notes.shown(record) is None

@@ -188,3 +188,29 @@ class TestEstimates:
 
     def test_details_that_contradict_do_not_raise(self) -> None:
         assert estimate_cost(Usage(input_tokens=1, total_tokens=1, cache_read_tokens=9, model="grok-4")) is None
+
+
+def test_a_price_may_read_the_ledger_that_asks_it() -> None:
+    ledger = UsageLedger()
+    ledger.price = lambda _: Decimal("0.1") if ledger.total() is None else Decimal("0.2")
+    for _ in range(130):  # more than are put into their rows at once
+        ledger.add_later(lambda: (Usage(input_tokens=1), {"user": "u"}))
+    (row,) = ledger.snapshot()
+    assert row.calls == 130
+
+
+def test_a_call_that_cannot_be_counted_costs_no_other_and_is_heard_of() -> None:
+    ledger, heard = UsageLedger(price=None), list[str]()
+
+    def broken() -> tuple[Usage, dict[str, str]]:
+        raise KeyError("no such key")
+
+    ledger.add_later(broken, lambda error: heard.append(type(error).__name__))
+    ledger.add_later(lambda: (Usage(input_tokens=1), {"user": "u"}))
+    assert [row.calls for row in ledger.snapshot()] == [1]
+    assert heard == ["KeyError"]
+    ledger.add_later(broken)
+    ledger.add_later(lambda: (Usage(input_tokens=1), {"user": "u"}))
+    with pytest.raises(KeyError):
+        ledger.snapshot()
+    assert [row.calls for row in ledger.snapshot()] == [2]

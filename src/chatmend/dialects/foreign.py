@@ -34,7 +34,8 @@ def has_blocks(native: dict[str, object]) -> bool:
 def read(native: dict[str, object]) -> Message:
     """A message of one of these dialects; its spelling is never one of another dialect's own."""
     message = openai_chat.read(native) if is_chat(native) else anthropic_messages.read(native)
-    return replace(message, spelling=None)
+    parts = tuple(part for part in message.parts if not isinstance(part, Thinking) or _is_read(part))
+    return replace(message, spelling=None, parts=parts)
 
 
 def is_same_message(one: Message, other: Message) -> bool:
@@ -79,6 +80,11 @@ def told(part: ToolCall | ToolResult) -> dict[str, object]:
 def _note(result: ToolResult) -> str:
     first = note(result)[0]
     return first.text if isinstance(first, Text) else ""
+
+
+def _is_read(thought: Thinking) -> bool:
+    """Whether thinking is a text, or a block; anything else under a key of chat's stays a key."""
+    return isinstance(thought.native, str if thought.place == "reasoning_content" else dict)
 
 
 def items(message: Message) -> Iterator[Message]:

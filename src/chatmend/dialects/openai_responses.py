@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from chatmend import jsontext
 from chatmend.dialects import foreign
 from chatmend.dialects.content import read_content, reasoning_text, write_content
 from chatmend.dialects.responses_scan import SHAPES, items_scanner
@@ -222,15 +223,16 @@ def scanner(limits: Limits) -> Scan:
 def filled(native: dict[str, object]) -> dict[str, object] | None:
     """The item with an empty content, or output, in the place of null or none; None where it wants none or has one.
 
-    The ``content`` of an output, as chat has it, is what it tells.
+    The ``content`` of an output, as chat has it, is what it tells: texts as they are, anything else as its JSON.
     """
     kind = native.get("type")
     if kind in ("function_call_output", "custom_tool_call_output"):
         if native.get("output") is not None:
             return None
-        if not isinstance(native.get("content"), str | list):
-            return {**native, "output": ""}
-        told = write_content(read_content(native["content"]), None, _write_told)
+        content = native.get("content")
+        parts = read_content(content)
+        plain = all(isinstance(part, Text) and not part.text.startswith("data:") for part in parts)
+        told = write_content(parts, None, _write_told) if plain else jsontext.dumps(content)
         return {**{key: value for key, value in native.items() if key != "content"}, "output": told or ""}
     if isinstance(kind, str) and kind in ITEMS:
         return None

@@ -220,19 +220,20 @@ def settled_reasoning(native: dict[str, Any]) -> dict[str, Any]:
     """An entry of reasoning with what the API can read of it: the very object where that is all."""
     summary, content = native.get("summary"), native.get("content", [])
     proof = native.get("encrypted_content")
-    wrong = {"encrypted_content"} if proof is not None and proof.__class__ is not str else set[str]()
-    wrong |= {"content"} if content is not None and _typed(content, "reasoning_text") is not content else set()
-    settled = _typed(summary, "summary_text")
-    if settled is summary and not wrong:
+    told = content if content is None else _typed(content, "reasoning_text")
+    settled, odd = _typed(summary, "summary_text"), proof is not None and proof.__class__ is not str
+    if settled is summary and told is content and not odd:
         return native
-    return {**{key: value for key, value in native.items() if key not in wrong}, "summary": settled}
+    kept = {key: value for key, value in native.items() if key != "encrypted_content" or not odd}
+    return {**kept, "summary": settled, **({"content": told} if "content" in native else {})}
 
 
 def _typed(parts: Any, kind: str) -> list[Any]:  # noqa: ANN401 - anything may stand here
     """The texts among the parts, each with its type; the very list where it holds nothing else."""
     if parts.__class__ is list and all(_is_typed(part, kind) for part in parts):
         return parts
-    told = parts if isinstance(parts, list) else ()
+    told = parts if isinstance(parts, list) else (parts,)
+    told = [{"text": part} if isinstance(part, str) else part for part in told]
     return [{**p, "type": kind} for p in told if isinstance(p, dict) and isinstance(p.get("text"), str)]
 
 

@@ -74,6 +74,8 @@ def covers(plain: Plain, messages: list[BaseMessage]) -> bool:
             turns.append("t" if text else "T")
             continue
         made = held["tool_calls"] if turn == "a" else ()
+        if made.__class__ not in (list, tuple):
+            return False
         if held["name"] is not None or (turn == "a" and held["invalid_tool_calls"]):
             return False
         calls += made
@@ -90,6 +92,8 @@ def _answer(plain: Plain, calls: list[Any], results: list[dict[str, Any]]) -> bo
     ids: set[str] = set()
     names: set[Any] = {None}
     for call, result in zip(calls, results, strict=True):
+        if not isinstance(call, dict) or not isinstance(result["name"], str | None):
+            return False
         call_id, name, args = call.get("id"), call.get("name"), call.get("args")
         if type(call_id) is not str or type(name) is not str or type(args) is not dict:
             return False

@@ -73,4 +73,6 @@ class Remembered:
 
 def _copied(value: Any) -> Any:
     """A value as it is now, should it be changed in place."""
-    return value.copy() if value.__class__ in (dict, list) else value
+    if value.__class__ is dict:
+        return {name: _copied(held) for name, held in value.items()}
+    return [_copied(held) for held in value] if value.__class__ is list else value

@@ -13,7 +13,7 @@ from chatmend.usage import Usage, UsageLedger, normalize_usage
 from chatmend.usage.account import build
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 MAX_ROWS = 10_000
 OTHER = "other"
@@ -139,9 +139,12 @@ def mark(response: object) -> Told | None:
 class Accounts:
     """Adds calls to a ledger, keyed by who was authenticated; the number of rows is bounded."""
 
-    def __init__(self, ledger: UsageLedger, max_rows: int = MAX_ROWS) -> None:
-        """``ledger`` may be read, and reset, at any time by anyone."""
+    def __init__(
+        self, ledger: UsageLedger, max_rows: int = MAX_ROWS, failed: Callable[[Exception], object] | None = None
+    ) -> None:
+        """``ledger`` may be read, and reset, at any time by anyone; ``failed`` hears of a call that was not counted."""
         self.ledger = ledger
+        self._failed = failed
         self._max_rows = max_rows
         self._seen: set[tuple[str | None, ...]] = set()
         self._lock = Lock()
@@ -152,11 +155,11 @@ class Accounts:
         if told is None or kwargs.get("cache_hit"):
             return
         price, keys = _price_in(kwargs), _keys(kwargs)
-        self.ledger.add_later(lambda: (_priced(told.account, *price), self._bounded(keys)))
+        self.ledger.add_later(lambda: (_priced(told.account, *price), self._bounded(keys)), self._failed)
 
-    def _bounded(self, keys: tuple[object, ...]) -> dict[str, str | None]:
+    def _bounded(self, keys: tuple[str | None, ...]) -> dict[str, str | None]:
         """Keys by name; what the client claims is another's once there are too many rows."""
-        row = tuple(str(value)[:_LONGEST] if value else None for value in keys)
+        row = tuple(value or None for value in keys)
         named = dict(zip(_KEYS, row, strict=True))
         if row in self._seen:
             return named
@@ -180,7 +183,7 @@ def _price_in(kwargs: Mapping[str, Any]) -> tuple[object, bool]:
 
 def _priced(account: Usage, cost: object, streamed: bool) -> Usage:  # noqa: FBT001 - a pair, as `_price_in` gives it
     """With LiteLLM's own cost, and its name to it, where the provider tells none."""
-    if isinstance(cost, int | float) and (account.cost is None or streamed):
+    if isinstance(cost, int | float) and not isinstance(cost, bool) and (account.cost is None or streamed):
         told = {"cost": Decimal(str(cost)), "cost_currency": "USD", "cost_source": _LITELLM}
         return build({**vars(account), **told})
     return account
@@ -191,13 +194,13 @@ _CLAIMED = ("model", "end_user", "session")
 _KEYS = ("team", "key", "user", "provider", *_CLAIMED)
 
 
-def _keys(kwargs: Mapping[str, Any]) -> tuple[object, ...]:
+def _keys(kwargs: Mapping[str, Any]) -> tuple[str | None, ...]:
     """The values of the keys: who was authenticated, which the proxy says; and what the client claims."""
     params = kwargs.get("litellm_params") or {}
     said, more = params.get("metadata") or {}, params.get("litellm_metadata")
     if more:
         said = {**said, **more}
-    return (
+    found = (
         said.get("user_api_key_team_id"),
         said.get("user_api_key_hash") or said.get("user_api_key"),
         said.get("user_api_key_user_id"),
@@ -206,6 +209,12 @@ def _keys(kwargs: Mapping[str, Any]) -> tuple[object, ...]:
         said.get("user_api_key_end_user_id") or kwargs.get("user"),
         session_of(params, said),
     )
+    # As they are now: what is no short text may change, or is not to be kept until it is counted.
+    return tuple([v if v is None or (v.__class__ is str and len(v) <= _LONGEST) else _text(v) for v in found])
+
+
+def _text(value: object) -> str | None:
+    return str(value)[:_LONGEST] if value else None
 
 
 def session_of(params: Mapping[str, Any], said: Mapping[str, Any]) -> object:

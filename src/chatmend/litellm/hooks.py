@@ -90,8 +90,12 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
         self.allow, self.deny = tuple(allow), tuple(deny)
         self.usage = usage if usage is not None else UsageLedger()
         self.failures = notes.Failures(on_error)
-        self._accounts = Accounts(self.usage)
+        self._accounts = Accounts(self.usage, failed=self._uncounted)
         self._warned = False
+
+    def _uncounted(self, error: Exception) -> None:
+        if not self.failures.swallow(error):
+            raise error
 
     def concerns(self, kwargs: Mapping[str, Any], target: str) -> bool:
         """Whether a request to this target is to be looked at: the kill switch, and the lists of models."""

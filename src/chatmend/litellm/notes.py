@@ -79,6 +79,10 @@ def clean(target: str, mode: str) -> dict[str, Any]:
     return {"target": target, "mode": mode, "changes": {}}
 
 
+class Notes(dict[str, dict[str, Any]]):
+    """Our notes of one call. A client may send a dict under our key, which LiteLLM puts there; it cannot send these."""
+
+
 def keep(logged: Any, call_type: object, told: dict[str, Any]) -> bool:
     """Write a note, as it is for JSON, into LiteLLM's own record of the call, which every later hook gets to see.
 
@@ -91,9 +95,9 @@ def keep(logged: Any, call_type: object, told: dict[str, Any]) -> bool:
         return False
     name = name_of(call_type)
     notes = record.get(KEY)
-    if not isinstance(notes, dict) or name in notes:
+    if not isinstance(notes, Notes) or name in notes:
         notes = {}
-    record[KEY] = {**notes, name: told}
+    record[KEY] = Notes({**notes, name: told})
     return True
 
 
@@ -103,9 +107,9 @@ def _record(logged: Any) -> dict[str, Any] | None:
 
 
 def is_on(record: object) -> bool:
-    """Whether our hook has looked at the request of a call; a client cannot write there. What is begun is finished."""
+    """Whether our hook has looked at the request of a call. What is begun is finished."""
     details = record if isinstance(record, dict) else _record(record)
-    return details is not None and KEY in details
+    return details is not None and isinstance(details.get(KEY), Notes)
 
 
 def kept(record: object) -> Note | None:
@@ -118,7 +122,7 @@ def shown(record: object) -> dict[str, Any] | None:
     """As `kept`, but as it is for JSON; to be copied, not changed."""
     details = record if isinstance(record, dict) else _record(record)
     notes = details.get(KEY) if details is not None else None
-    if not isinstance(notes, dict) or not notes:
+    if not isinstance(notes, Notes) or not notes:
         carried = _carried(details.get("litellm_params")) if details is not None else None
         return None if carried is None else carried.to_dict()
     told = list(notes.values())

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
 from chatmend.dialects.responses_scan import settled_reasoning
+from chatmend.jsontext import strings
 from chatmend.placeholders import continued
 from chatmend.rules.rule import Context, Rule
 from chatmend.transcript import Message, Role, Thinking
@@ -33,6 +34,7 @@ from chatmend.windows import Memory, Symptom, Window
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_NAMES = ("type", "text", "summary_text", "reasoning_text")
 _LED_TO = ("function_call", "message")
 """Entries that are known to be paired with reasoning by their ids."""
 
@@ -50,12 +52,14 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         if _is_reasoning(message):
             ends = at >= tail and limits.reasoning_items != "any" and _has_id(message)
             native = message.native if isinstance(message.native, dict) else {}
-            if ends or (not limits.empty_reasoning and _is_empty(message)):
+            settled = settled_reasoning(native)
+            becomes = message if settled is native else context.dialect.read(settled)
+            if ends or (not limits.empty_reasoning and _is_empty(becomes)):
                 yield _gone(window, at, memory)
-            elif (settled := settled_reasoning(native)) is not native:
+            elif becomes is not message:
                 why = "the entry of reasoning has no summary, or holds what is no text"
-                effect = Effect.RESHAPES if settled == {**native, "summary": []} else Effect.DROPS
-                yield Fix(at, at + 1, (context.dialect.read(settled),), why, effect)
+                effect = Effect.DROPS if _words(native) - _words(settled) else Effect.RESHAPES
+                yield Fix(at, at + 1, (becomes,), why, effect)
         elif limits.reasoning_items == "required" and not thinks and _has_id(message) and _is_led_to(message):
             becomes = replace(message, without=frozenset({"id", "status"}))
             yield Fix(at, at + 1, (becomes,), "the reasoning that it belongs to is not there")
@@ -66,6 +70,11 @@ def _gone(window: Window, at: int, memory: Memory) -> Fix:
     alone = len(window.messages) == 1 and not memory.has_turns
     becomes = (continued(Role.USER),) if alone else ()
     return Fix(at, at + 1, becomes, "reasoning without what it led to", Effect.DROPS)
+
+
+def _words(native: dict[str, object]) -> set[str]:
+    held = [native.get(key) for key in ("summary", "content", "encrypted_content")]
+    return {text for text in strings(held) if text not in _NAMES}
 
 
 def _is_reasoning(message: Message) -> bool:

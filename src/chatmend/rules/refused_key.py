@@ -87,7 +87,7 @@ def _bare(part: Part, message: Message, context: Context) -> Part:
     kept = {key: value for key, value in native.items() if key not in refused and (known is None or key in known)}
     for key in context.traits.flags & kept.keys() if known is not None else ():
         if kept[key] is not None and not isinstance(kept[key], bool):
-            del kept[key]
+            kept[key] = bool(kept[key])
     for key, inner in context.traits.held_keys if known is not None else ():
         if isinstance(held := kept.get(key), dict) and not inner.issuperset(held):
             kept[key] = {name: value for name, value in held.items() if name in inner}

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal
 from importlib.util import find_spec
 from operator import itemgetter
-from threading import Lock
+from threading import RLock
 from typing import Any
 
 from chatmend.usage.account import Usage
@@ -71,25 +71,32 @@ class UsageLedger:
     price: Price | None = field(default_factory=lambda: estimate_cost if find_spec("genai_prices") else None)
     """Asked for a cost that the provider does not report. genai-prices where it is installed; None to ask nobody."""
     _rows: dict[tuple[tuple[str, str], ...], Row] = field(default_factory=dict, repr=False)
-    _new: deque[Callable[[], Row]] = field(default_factory=deque, repr=False)
+    _new: deque[tuple[Callable[[], Row], Callable[[Exception], object] | None]] = field(
+        default_factory=deque, repr=False
+    )
     """Calls that are not in their rows yet: many one behind the other take a fraction of what each would alone."""
-    _lock: Lock = field(default_factory=Lock, repr=False)
+    _lock: RLock = field(default_factory=RLock, repr=False)
 
     def add(self, usage: Usage, **keys: str | None) -> None:
         """Count one call. ``model`` and ``provider`` are taken from the account where they are not given."""
         row = self._row(usage, keys)
         self._keep(lambda: row)
 
-    def add_later(self, told: Callable[[], tuple[Usage, Mapping[str, str | None]]]) -> None:
+    def add_later(
+        self,
+        told: Callable[[], tuple[Usage, Mapping[str, str | None]]],
+        failed: Callable[[Exception], object] | None = None,
+    ) -> None:
         """Count one call whose account and keys are asked for when the ledger is read, or some calls from now.
 
-        For calls whose time counts: many told one behind the other take a fraction of what each would alone. An
-        exception of ``told`` reaches whoever reads the ledger, or adds the call that is one too many; the call is lost.
+        For calls whose time counts: many told one behind the other take a fraction of what each would alone. Where
+        ``told`` or the price fails the call is lost, and ``failed`` hears of it; without that the exception reaches
+        whoever reads the ledger, or adds the call that is one too many.
         """
-        self._keep(lambda: self._row(*told()))
+        self._keep(lambda: self._row(*told()), failed)
 
-    def _keep(self, row: Callable[[], Row]) -> None:
-        self._new.append(row)
+    def _keep(self, row: Callable[[], Row], failed: Callable[[Exception], object] | None = None) -> None:
+        self._new.append((row, failed))
         if len(self._new) >= _BATCH:
             with self._lock:
                 self._settle()
@@ -114,16 +121,22 @@ class UsageLedger:
         return _grouped(rows, by)
 
     def _settle(self) -> None:
-        """Put the new calls into their rows, under the lock; others may append meanwhile."""
+        """Put the new calls into their rows, under the lock; others may append meanwhile, and a price may read."""
         groups: dict[tuple[tuple[str, str], ...], list[Row]] = {}
-        try:
-            for _ in range(len(self._new)):
-                row = self._new.popleft()()
+        errors: list[Exception] = []
+        while self._new:
+            made, failed = self._new.popleft()
+            try:
+                row = made()
+            except Exception as error:  # noqa: BLE001 - one call must not cost the others
+                _tell(error, failed, errors)
+            else:
                 groups.setdefault(tuple(sorted(row.keys.items())), []).append(row)
-        finally:
-            for key, rows in groups.items():
-                known = self._rows.get(key)
-                self._rows[key] = _joined(rows[0].keys, rows if known is None else [known, *rows])
+        for key, rows in groups.items():
+            known = self._rows.get(key)
+            self._rows[key] = _joined(rows[0].keys, rows if known is None else [known, *rows])
+        if errors:
+            raise errors[0]
 
     def _row(self, usage: Usage, keys: Mapping[str, str | None]) -> Row:
         """One call as a row of its own."""
@@ -137,6 +150,16 @@ class UsageLedger:
             return (Cost(usage.cost_source or "provider", usage.cost_currency or "USD", usage.cost),)
         estimate = self.price(replace(usage, model=model)) if self.price is not None else None
         return (Cost(SOURCE, "USD", estimate),) if estimate is not None else ()
+
+
+def _tell(error: Exception, failed: Callable[[Exception], object] | None, errors: list[Exception]) -> None:
+    if failed is None:
+        errors.append(error)
+        return
+    try:
+        failed(error)
+    except Exception as again:  # noqa: BLE001 - as above
+        errors.append(again)
 
 
 def _joined(keys: Mapping[str, str], rows: list[Row]) -> Row:
