@@ -88,7 +88,7 @@ def repair(  # noqa: PLR0913 - what stands beside the messages counts
     if not _is_list(messages):
         text = f"messages must be a list, not {type(messages).__name__}; a request body goes to repair_request"
         raise TranscriptError(text)
-    chosen = _DEFAULT if policy is None else _chosen(policy)
+    chosen = _chosen(policy)
     place = target if isinstance(target, Target) else resolve(target)
     if isinstance(dialect, str) and dialect not in DIALECTS:
         text = f"no dialect {dialect!r}; take one of {', '.join(DIALECTS)}"
@@ -99,10 +99,8 @@ def repair(  # noqa: PLR0913 - what stands beside the messages counts
             return Repaired(messages, (), system, tools)
     shown = Shown(messages)
     spoken = DIALECTS[dialect] if isinstance(dialect, str) else dialect or recognise(shown.messages)
-    limits = place.limits_in(spoken.NAME, hygiene=chosen.rules == "hygiene")
-    limits = limits if chosen is _DEFAULT else chosen.apply(limits)
-    if tools or thinking:
-        limits = limits.beside(thinking=is_on(thinking), tools=bool(tools))
+    limits = chosen.apply(place.limits_in(spoken.NAME, hygiene=chosen.rules == "hygiene"))
+    limits = limits.beside(thinking=is_on(thinking), tools=bool(tools))
     context = Context(limits, spoken, chosen, recompressor)
     run = Run(shown.messages, context, memory=Memory(elsewhere=continues))
     run.start()
@@ -115,15 +113,17 @@ def _is_list(messages: object) -> bool:
 
 
 def _chosen(policy: object) -> Policy:
-    """The policy that was given.
+    """The policy that was given, or the default.
 
     Raises:
         PolicyError: something else was given.
     """
     if isinstance(policy, Policy):
         return policy
-    text = f"policy= takes a chatmend.Policy, such as Policy.offline(), not {type(policy).__name__}"
-    raise PolicyError(text)
+    if policy is not None:
+        text = f"policy= takes a chatmend.Policy, such as Policy.offline(), not {type(policy).__name__}"
+        raise PolicyError(text)
+    return _DEFAULT
 
 
 def is_on(thinking: object) -> bool:
@@ -158,26 +158,17 @@ def repair_request(
     if not isinstance(body, dict) or not isinstance(body.get(key), list):
         text = f"a request body is a dict with a list under {key!r}; a bare list of messages goes to repair"
         raise TranscriptError(text)
-    beside = _first_set(body, traits.system_keys) or traits.system_keys[0]
+    beside = next((name for name in traits.system_keys if body.get(name) is not None), traits.system_keys[0])
     system = body.get(beside)
     tools: object = next(filter(None, map(body.get, traits.tools_keys)), [])
-    thinking = body.get(_first_set(body, traits.thinking_keys) or "")
+    thinking = next((body[name] for name in traits.thinking_keys if body.get(name) is not None), None)
     done = repair(
         body[key], target, system=system, tools=tools, thinking=thinking, policy=policy, dialect=spoken,
         recompressor=recompressor, continues=any(map(body.get, traits.stored_keys)),
     )  # fmt: skip
-    if done.messages is body[key] and done.system is system and done.tools is tools:
-        return RepairedRequest(body, done.changes)
     goes = ((key, body[key], done.messages), (beside, system, done.system), ("tools", tools, done.tools))
     changed = {name: value for name, old, value in goes if value is not old}
-    return RepairedRequest({**body, **changed}, done.changes)
-
-
-def _first_set(body: dict[str, Any], names: tuple[str, ...]) -> str | None:
-    for name in names:
-        if body.get(name) is not None:
-            return name
-    return None
+    return RepairedRequest({**body, **changed} if changed else body, done.changes)
 
 
 def check(messages: Messages, target: str | Target, **beside: Any) -> tuple[Change, ...]:  # noqa: ANN401 - as repair

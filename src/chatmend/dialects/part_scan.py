@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from chatmend.dialects.content import file_id
+from chatmend.dialects.content import TEXTS, file_id
 from chatmend.dialects.image_scan import image_scanner
 from chatmend.dialects.pictures import is_held
 from chatmend.dialects.thinking_scan import KINDS, thinking_check
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 _TEXT = frozenset({"type", "text"})
 _SAID = frozenset({"tool_use", "tool_result", *KINDS})
-_TEXTS = frozenset({"text", "input_text", "output_text"})
 
 
 def part_scanner(limits: Limits, known: frozenset[str] | None, *, told: bool = False) -> Callable[[list[Any]], int]:
@@ -40,7 +39,7 @@ def part_scanner(limits: Limits, known: frozenset[str] | None, *, told: bool = F
                 mask |= Symptom.PART | Symptom.SURROGATE | Symptom.EMPTY
                 continue
             kind, text = part.get("type"), part.get("text")
-            if kind.__class__ is str and kind in _TEXTS and text.__class__ is str:
+            if kind.__class__ is str and kind in TEXTS and text.__class__ is str:
                 if not text.isascii() and not is_sound(text):
                     mask |= Symptom.SURROGATE
                 if not text or text.isspace():
@@ -62,7 +61,7 @@ def part_scanner(limits: Limits, known: frozenset[str] | None, *, told: bool = F
             if (
                 not isinstance(kind, str)
                 or not kind
-                or kind in _TEXTS
+                or kind in TEXTS
                 or (known is not None and kind not in known)
                 or (kind in ("image_url", "image") and not is_held(part))
                 or (kind == "image" and part.get("source").__class__ is not dict)

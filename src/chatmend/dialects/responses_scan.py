@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from chatmend.dialects.content import TEXTS
 from chatmend.dialects.image_scan import image_check
 from chatmend.jsontext import is_sound, is_sound_json, is_sound_value
 from chatmend.windows import Symptom
@@ -35,7 +36,6 @@ _CALL = frozenset({"type", "call_id", "name", "arguments", "id", "status"})
 _OUTPUT = frozenset({"type", "call_id", "output", "id", "status"})
 _STATUSES = ("in_progress", "completed", "incomplete")
 _BESIDE = ("id", "status", "phase")
-_TEXTS = frozenset({"text", "input_text", "output_text"})
 _SIDES = {"function_call": "assistant", "reasoning": "assistant", "function_call_output": "tool"}
 """Whose an entry is, by its type."""
 _REASONING = frozenset({"type", "id", "summary", "content", "encrypted_content", "status"})
@@ -148,7 +148,7 @@ def _message_scanner(limits: Limits) -> Callable[[dict[str, Any], str], int]:
         if kind.__class__ is not str or not kind or (known is not None and kind not in known):
             return DIRTY
         mask: int = Symptom.LADEN
-        if kind in _TEXTS:
+        if kind in TEXTS:
             text = part.get("text")
             if text.__class__ is not str or not is_sound(text) or not (empty or text.strip()):
                 return DIRTY
