@@ -591,3 +591,54 @@ def test_thinking_that_is_no_text_is_left_out_and_a_claude_block_in_a_result_is_
     (told,) = done.messages[2]["content"]
     assert told["type"] == "text"
     assert "c2VjcmV0" in told["text"]
+
+
+def test_users_of_several_names_become_one_turn_that_says_who_speaks() -> None:
+    spoken = [("ann", "Tea?"), ("bob", "Coffee."), (None, "Both.")]
+    messages = [{**user(text), **({"name": name} if name else {})} for name, text in spoken]
+    done = chatmend.repair(messages, "strict")
+    assert done.messages == [user("ann: Tea?\n\nbob: Coffee.\n\nBoth.")]
+    assert [(change.rule, change.effect.name) for change in done.changes] == [("consecutive-roles", "RESHAPES")]
+    alone = [{**user(text), "name": "ann"} for text in ("Tea?", "Now.")]
+    assert chatmend.repair(alone, "strict").messages == [{**user("Tea?\n\nNow."), "name": "ann"}]
+
+
+def test_what_only_one_of_two_merged_turns_can_say_under_a_key_is_told_as_gone() -> None:
+    messages = [{**user("a"), "mood": "glad"}, {**user("b"), "mood": "sad"}]
+    done = chatmend.repair(messages, "strict")
+    assert done.messages == [{**user("a\n\nb"), "mood": "glad"}]
+    assert [change.effect for change in done.changes] == [chatmend.Effect.DROPS]
+    alike = chatmend.repair([{**user("a"), "mood": "glad"}, {**user("b"), "mood": "glad"}], "strict")
+    assert [change.effect for change in alike.changes] == [chatmend.Effect.RESHAPES]
+
+
+def test_a_repeated_result_with_words_of_its_own_beside_it_is_told_as_gone() -> None:
+    beside = {**result("c1", NO_RESULT), "trace": "timed out"}
+    done = chatmend.repair([user("go"), asks("c1"), beside, result("c1", "18")], OPENAI)
+    assert done.messages == [user("go"), asks("c1"), result("c1", "18")]
+    assert [change.effect for change in done.changes] == [chatmend.Effect.DROPS]
+    bare = chatmend.repair([user("go"), asks("c1"), result("c1", NO_RESULT), result("c1", "18")], OPENAI)
+    assert [change.effect for change in bare.changes] == [chatmend.Effect.RESHAPES]
+
+
+def test_a_file_leaves_a_result_that_must_be_a_text() -> None:
+    report = {"type": "file", "file": {"file_data": "data:application/pdf;base64,JVBERi0x", "filename": "a.pdf"}}
+    messages = [user("go"), asks("c1"), result("c1", [{"type": "text", "text": "Here:"}, report])]
+    done = chatmend.repair(messages, "groq/meta-llama/llama-4-scout-17b-16e-instruct")
+    assert done.messages[2]["content"] == "Here:\n\nThe file of this tool result is in the next user message."
+    assert done.messages[3]["content"] == [{"type": "text", "text": "File from the tool result above:"}, report]
+    assert {change.effect for change in done.changes} == {chatmend.Effect.RESHAPES}
+    assert chatmend.repair(messages, OPENAI).messages is messages
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"role": "function", "content": {"a": 1}, "trace": "kept"},
+        {"content": [{"type": "tool_result", "content": {"a": 1}}], "trace": "kept"},
+    ],
+)
+def test_a_result_of_another_format_that_cannot_be_read_keeps_its_keys_among_items(odd: dict[str, Any]) -> None:
+    done = chatmend.repair([user("go"), odd], "openai/gpt-5", dialect="openai_responses")
+    assert done.messages[1]["trace"] == "kept"
+    assert '{\\"a\\": 1}' in done.messages[1]["content"].replace('\\\\\\"', '\\"')

@@ -56,21 +56,26 @@ def _apart(messages: list[Message], at: int, stop: int, context: Context) -> Ite
     behind_tool = at > 0 and run[0].role is Role.USER and messages[at - 1].role is Role.TOOL
     lead = (continued(Role.ASSISTANT),) if behind_tool and not context.limits.user_after_tool else ()
     if context.policy.turns == "merge":
-        yield Fix(at, stop, (*lead, merge(run)), why, Effect.ADDS if lead else Effect.RESHAPES)
+        merged, effect = merge(run)
+        yield Fix(at, stop, (*lead, merged), why, max(effect, Effect.ADDS) if lead else effect)
         return
     other = Role.ASSISTANT if run[0].role is Role.USER else Role.USER
     becomes = list(lead)
-    for message in _with_results_together(run):
+    apart, effect = _with_results_together(run)
+    for message in apart:
         if becomes and becomes[-1].role is message.role:
             becomes.append(continued(other))
         becomes.append(message)
-    yield Fix(at, stop, tuple(becomes), why, Effect.ADDS)
+    yield Fix(at, stop, tuple(becomes), why, max(effect, Effect.ADDS))
 
 
-def _with_results_together(run: list[Message]) -> list[Message]:
+def _with_results_together(run: list[Message]) -> tuple[list[Message], Effect]:
     """The run with the results at its front in one message: nobody may speak between a call and its results."""
     count = next((at for at, message in enumerate(run) if not message.results), len(run))
-    return [merge(run[:count]), *run[count:]] if count > 1 else run
+    if count < 2:  # noqa: PLR2004 - one message is together
+        return run, Effect.RESHAPES
+    merged, effect = merge(run[:count])
+    return [merged, *run[count:]], effect
 
 
 RULE = Rule("TURN004", "consecutive-roles", Symptom.TURNS, find)

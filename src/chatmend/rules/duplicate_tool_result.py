@@ -28,8 +28,8 @@ from chatmend.changes import Effect
 from chatmend.placeholders import is_placeholder
 from chatmend.rules.exchanges import match
 from chatmend.rules.rule import Context, Rule
-from chatmend.rules.stray_notes import tell
-from chatmend.transcript import ToolResult, is_blank
+from chatmend.rules.stray_notes import says_beside, tell
+from chatmend.transcript import Role, ToolResult, is_blank
 from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
@@ -49,6 +49,9 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     places = [place for place, _ in found.duplicates]
     repeats = frozenset(place for place, number in found.duplicates if _says_nothing_new(window, place, found, number))
     effect = Effect.RESHAPES if len(repeats) == len(places) else Effect.DEGRADES
+    whole = [message for at, _ in repeats if (message := window.messages[at]).role is Role.TOOL]
+    if any(says_beside(message, context) for message in whole):
+        effect = Effect.DROPS
     if context.policy.orphans == "drop":
         repeats, effect = frozenset(places), Effect.DROPS
     return tell(window, places, repeats, "the call is answered already", effect)

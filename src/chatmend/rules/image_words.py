@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 IN_RESULT = "The image of this tool result is in the next user message."
 IN_MESSAGE = "The image of this message is in the next user message."
 FROM_RESULT = "Image from the tool result above:"
+FILE_IN_RESULT = "The file of this tool result is in the next user message."
+FILE_FROM_RESULT = "File from the tool result above:"
 FROM_MESSAGE = "Image from the message above:"
 UNSEEN = "Image removed: this model takes no images."
 TOO_MANY = "Image removed: the request held more images than the model takes."

@@ -133,14 +133,14 @@ def _sorted(
     return said, answers, rest
 
 
-def trimmed(window: Window, becomes: tuple[Message, ...], why: str) -> Iterator[Fix]:
+def trimmed(window: Window, becomes: tuple[Message, ...], why: str, effect: Effect = Effect.RESHAPES) -> Iterator[Fix]:
     """One fix for a whole window, without the messages at both ends that stay."""
     old = window.messages
     shorter = min(len(old), len(becomes))
     head = next((i for i in range(shorter) if old[i] is not becomes[i]), shorter)
     tail = next((i for i in range(shorter - head) if old[-1 - i] is not becomes[-1 - i]), shorter - head)
     if head < max(len(old), len(becomes)):
-        yield Fix(head, len(old) - tail, becomes[head : len(becomes) - tail], why)
+        yield Fix(head, len(old) - tail, becomes[head : len(becomes) - tail], why, effect)
 
 
 def _misplaced(window: Window, numbers: dict[Place, int], *, in_order: bool) -> bool:

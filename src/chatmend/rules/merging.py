@@ -6,15 +6,28 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend import jsontext
+from chatmend.changes import Effect
+from chatmend.jsontext import is_same, strings
 from chatmend.placeholders import CALL_NOTE
-from chatmend.transcript import Message, Part, Text, Thinking, ToolCall, place_of
+from chatmend.transcript import Message, Part, Role, Text, Thinking, ToolCall, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def merge(messages: Sequence[Message]) -> Message:
-    """One message with the content of all; calls last. Keys of the first win over those of later ones."""
+_CARRIED = frozenset({"role", "type", "content", "parts", "tool_calls", "function_call", "cache_control"})
+"""Keys of a message whose words its parts hold, or that hold none."""
+
+
+def merge(messages: Sequence[Message]) -> tuple[Message, Effect]:
+    """One message with the content of all, calls last; and what that does to the content.
+
+    Users of several names are named in the text. Other keys of the first win over those of later ones; where these say
+    something else, that is gone.
+    """
+    names = [message.native.get("name") if isinstance(message.native, dict) else None for message in messages]
+    if any(not is_same(name, names[0]) for name in names):
+        messages = [introduced(message) for message in messages]
     native: dict[str, object] = {}
     for message in reversed(messages):
         native |= message.native if isinstance(message.native, dict) else {}
@@ -27,7 +40,34 @@ def merge(messages: Sequence[Message]) -> Message:
     written = {"tool_calls", *(("content", "parts") if parts else ())}  # what is empty stays as it is
     written |= {"thinking_blocks"} if messages[0].is_assistant else set()
     body = {k: v for k, v in native.items() if k not in written}
-    return replace(messages[0], parts=(*join_texts(said), *calls), native=body)
+    effect = Effect.DROPS if _says_otherwise(messages, native) else Effect.RESHAPES
+    return replace(messages[0], parts=(*join_texts(said), *calls), native=body), effect
+
+
+def _says_otherwise(messages: Sequence[Message], native: dict[str, object]) -> bool:
+    """Whether a message has other words than these under a key that its parts do not hold."""
+    held = _CARRIED | {place_of(part) for message in messages for part in message.parts}
+    return any(
+        key not in held and str(key)[:1] != "_" and not is_same(value, native[key]) and any(map(bool, strings(value)))
+        for message in messages
+        if isinstance(message.native, dict)
+        for key, value in message.native.items()
+    )
+
+
+def introduced(message: Message) -> Message:
+    """A user's message with the name in front of its words, where it can say it, and not under a key."""
+    native = message.native
+    name = native.get("name") if isinstance(native, dict) else None
+    if message.role is not Role.USER or message.results or not isinstance(name, str) or not name.strip():
+        return message
+    parts, first = list(message.parts), next((at for at, p in enumerate(message.parts) if isinstance(p, Text)), None)
+    if first is None:
+        parts.insert(0, Text(f"{name}:"))
+    elif isinstance(text := parts[first], Text):
+        parts[first] = replace(text, text=f"{name}: {text.text}")
+    bare = {key: value for key, value in native.items() if key != "name"} if isinstance(native, dict) else native
+    return replace(message, parts=tuple(parts), native=bare)
 
 
 def join_texts(parts: Sequence[Part]) -> list[Part]:

@@ -3,7 +3,8 @@
 Why: ``Invalid 'messages[2]'. Image URLs are only allowed for messages with role 'user', but this message with role 'tool'
 contains an image URL.`` (OpenAI); ``all content must be type 'text' if 'is_error' is true`` (Anthropic).
 
-Repair: the image goes into a user message behind all results of the same turn, and a text says so where it stood.
+Repair: the image goes into a user message behind all results of the same turn, and a text says so where it stood. So
+does any other file in a tool result, where the target takes that as a text only (Groq).
 
 Before (openai/gpt-4o):
     [{"role": "user", "content": "look"},
@@ -37,13 +38,13 @@ _WHY = "an image may not stand in this message"
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """Images where the target takes none; they leave with the last message of their run of results."""
-    limits = context.limits.images
-    if limits.roles is None and limits.error_results:
+    """Images where the target takes none, and files in what must be a text; they leave behind their run of results."""
+    limits, as_text = context.limits.images, Role.TOOL in context.limits.text_content
+    if limits.roles is None and limits.error_results and not as_text:
         return
     waiting: list[Part] = []
     for at, message in enumerate(window.messages):
-        parts, taken = _apart(message, limits)
+        parts, taken = _apart(message, limits, as_text=as_text)
         waiting += taken
         becomes = message if parts is message.parts else replace(message, parts=parts)
         last = _ends(window.messages, at)
@@ -78,15 +79,19 @@ def _ends(messages: list[Message], at: int) -> bool:
     return at + 1 == len(messages) or not messages[at + 1].results
 
 
-def _apart(message: Message, limits: ImageLimits) -> tuple[tuple[Part, ...], list[Part]]:
-    """The parts without the images that may not stand there, and those images under a label."""
+def _apart(message: Message, limits: ImageLimits, *, as_text: bool = False) -> tuple[tuple[Part, ...], list[Part]]:
+    """The parts without the images that may not stand there, and those images under a label.
+
+    ``as_text``: the target takes a tool result as a text only, so other files may not stand in it either.
+    """
     taken: list[Part] = []
     parts: list[Part] = []
     for part in message.parts:
         if isinstance(part, ToolResult):
-            content, images = _split(part.content, words.IN_RESULT, stays=_takes(part, limits))
-            parts.append(replace(part, content=content) if images else part)
-            taken += [Text(words.FROM_RESULT), *images] if images else []
+            content, files = _split(part.content, words.IN_RESULT, stays=_takes(part, limits), as_text=as_text)
+            parts.append(replace(part, content=content) if files else part)
+            label = words.FROM_RESULT if any(picture(file.native) for file in files) else words.FILE_FROM_RESULT
+            taken += [Text(label), *files] if files else []
         else:
             stays = limits.roles is None or message.role in limits.roles
             kept, images = _split((part,), words.IN_MESSAGE, stays=stays)
@@ -101,12 +106,20 @@ def _takes(result: ToolResult, limits: ImageLimits) -> bool:
     return holds and (limits.error_results or not failed)
 
 
-def _split(parts: tuple[Part, ...], said: str, *, stays: bool) -> tuple[tuple[Part, ...], list[Part]]:
-    images: list[Part] = [] if stays else [part for part in parts if isinstance(part, Media) and picture(part.native)]
-    if not images:
+def _split(
+    parts: tuple[Part, ...], said: str, *, stays: bool, as_text: bool = False
+) -> tuple[tuple[Part, ...], list[Part]]:
+    """The parts with words in the place of the images that may not stay, or of every file, and those."""
+    leaving: list[Part] = [p for p in parts if isinstance(p, Media) and (not stays if picture(p.native) else as_text)]
+    if not leaving:
         return parts, []
-    return tuple(Text(said) if any(part is image for image in images) else part for part in parts), images
+    gone = set(map(id, leaving))
+    return tuple(_in_place(part, said) if id(part) in gone else part for part in parts), leaving
 
 
-RULE = Rule("IMG011", "misplaced-image", Symptom.MEDIA, find)
+def _in_place(part: Part, said: str) -> Text:
+    return Text(said if picture(part.native) else words.FILE_IN_RESULT)
+
+
+RULE = Rule("IMG011", "misplaced-image", Symptom.MEDIA | Symptom.CONTENT, find)
 SPOKEN = Rule("IMG011", "misplaced-image", Symptom.MEDIA, find_spoken)

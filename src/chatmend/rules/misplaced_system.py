@@ -49,25 +49,26 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         more = any(says_beside(message, context) for message in window.messages[:lead])
         effect = Effect.DROPS if more else Effect.RESHAPES
         yield Fix(0, lead, (), "the system prompt stands beside the messages", effect, hoists=words)
-    becomes = list(window.messages)
+    becomes, merging = list(window.messages), Effect.RESHAPES
     front = [] if beside else becomes[:lead]
     rest = becomes[lead:]
     if mode == "never" and front:
         rest, front = front + rest, []
     if mode == "first" and len(front) > 1:
-        front = [merge(front)]
+        one, merging = merge(front)
+        front = [one]
     if mode == "after-user":
-        rest = _behind_the_user(rest)
+        rest, merging = _behind_the_user(rest)
     elif mode == "not-after-reply":
         rest = _behind_a_user(rest)
     else:
         rest = [_told(message) if message.is_system else message for message in rest]
     if beside:
         shifted = replace(window, messages=window.messages[lead:], origins=window.origins[lead:])
-        for fix in trimmed(shifted, tuple(rest), "the target takes no system message here"):
+        for fix in trimmed(shifted, tuple(rest), "the target takes no system message here", merging):
             yield replace(fix, start=fix.start + lead, stop=fix.stop + lead)
     else:
-        yield from trimmed(window, (*front, *rest), "the target takes no system message here")
+        yield from trimmed(window, (*front, *rest), "the target takes no system message here", merging)
 
 
 def _lead(window: Window, *, words_only: bool) -> int:
@@ -84,13 +85,16 @@ def _told(message: Message) -> Message:
     return replace(message, role=Role.USER, spelling=Role.USER, parts=(*words, *rest))
 
 
-def _behind_the_user(messages: list[Message]) -> list[Message]:
+def _behind_the_user(messages: list[Message]) -> tuple[list[Message], Effect]:
     """Native system messages directly behind the last user turn, at the end of the window."""
     others = [message for message in messages if not message.is_system]
     if not others or others[-1].is_assistant:
-        return [_told(message) if message.is_system else message for message in messages]
+        return [_told(message) if message.is_system else message for message in messages], Effect.RESHAPES
     systems = [message for message in messages if message.is_system]
-    return [*others, merge(systems) if len(systems) > 1 else systems[0]] if systems else others
+    if len(systems) < 2:  # noqa: PLR2004 - more than one is too many
+        return [*others, *systems], Effect.RESHAPES
+    one, effect = merge(systems)
+    return [*others, one], effect
 
 
 def _behind_a_user(messages: list[Message]) -> list[Message]:

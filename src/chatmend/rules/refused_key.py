@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
 from chatmend.jsontext import strings
+from chatmend.rules.merging import introduced
 from chatmend.rules.rule import Context, Rule
-from chatmend.transcript import Message, Part, Role, Text, ToolResult, is_unchanged, place_of
+from chatmend.transcript import Message, Part, Role, ToolResult, is_unchanged, place_of
 from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         message = replace(message, parts=parts)  # noqa: PLW2901 - the same message, its parts without such keys
         if named:
             keys |= {"name"}
-            parts = _introduced(message)
+            parts = introduced(message).parts
         thinking = frozenset(k for k in keys if k in ("reasoning_content", "thinking_blocks"))
         parts = tuple(part for part in parts if place_of(part) not in thinking)
         if message.role is Role.TOOL and named and len(message.results) == 1:
@@ -119,19 +120,6 @@ def _name_is_taken(message: Message, context: Context) -> bool:
         or message.role is Role.TOOL
         or re.fullmatch(limits.message_name_pattern, name) is not None
     )
-
-
-def _introduced(message: Message) -> tuple:  # type: ignore[type-arg]
-    name = message.native.get("name") if isinstance(message.native, dict) else None
-    if message.role is not Role.USER or not isinstance(name, str) or not name.strip():
-        return message.parts
-    if message.results:
-        return message.parts
-    for place, part in enumerate(message.parts):
-        if isinstance(part, Text):
-            said = replace(part, text=f"{name}: {part.text}")
-            return (*message.parts[:place], said, *message.parts[place + 1 :])
-    return (Text(f"{name}:"), *message.parts)
 
 
 RULE = Rule("KEY001", "refused-key", Symptom.KEYS | Symptom.ROLE, find)

@@ -41,7 +41,10 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             keys = context.traits.content_keys
             words = tuple(_readable(part, message.native, keys) for part in message.parts)
             bare = {key: value for key, value in message.native.items() if key not in keys}
-            yield Fix(at, at + 1, (replace(message, parts=words, native=bare),), "the content is no text and no list")
+            # in its own format this one would lose what the dialect has no place for
+            own = context.dialect.translated(replace(message, parts=words))
+            becomes = own or (replace(message, parts=words, native=bare),)
+            yield Fix(at, at + 1, becomes, "the content is no text and no list")
 
 
 def _is_unknown_item(message: Message, context: Context) -> bool:
