@@ -158,10 +158,10 @@ def repair_request(
     if not isinstance(body, dict) or not isinstance(body.get(key), list):
         text = f"a request body is a dict with a list under {key!r}; a bare list of messages goes to repair"
         raise TranscriptError(text)
-    beside = next((name for name in traits.system_keys if body.get(name) is not None), traits.system_keys[0])
+    beside = _key_set(body, traits.system_keys)
     system = body.get(beside)
     tools: object = next(filter(None, map(body.get, traits.tools_keys)), [])
-    thinking = next((body[name] for name in traits.thinking_keys if body.get(name) is not None), None)
+    thinking = body.get(_key_set(body, traits.thinking_keys))
     done = repair(
         body[key], target, system=system, tools=tools, thinking=thinking, policy=policy, dialect=spoken,
         recompressor=recompressor, continues=any(map(body.get, traits.stored_keys)),
@@ -169,6 +169,14 @@ def repair_request(
     goes = ((key, body[key], done.messages), (beside, system, done.system), ("tools", tools, done.tools))
     changed = {name: value for name, old, value in goes if value is not old}
     return RepairedRequest({**body, **changed} if changed else body, done.changes)
+
+
+def _key_set(body: dict[str, Any], keys: tuple[str, ...]) -> str:
+    """The first of some keys that is set in a body; the first of all where none is."""
+    for key in keys:
+        if body.get(key) is not None:
+            return key
+    return keys[0]
 
 
 def check(messages: Messages, target: str | Target, **beside: Any) -> tuple[Change, ...]:  # noqa: ANN401 - as repair

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from functools import cache
 from importlib import import_module
-from time import perf_counter
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from chatmend.changes import Change
@@ -23,39 +22,21 @@ _LONG = 1_000
 """Characters from which a text may be an image."""
 
 
-class Telling:
-    """One repair as it is measured: ``changes`` are told when the block is left without an exception."""
-
-    __slots__ = ("_mode", "_started", "_target", "changes")
-
-    def __init__(self, target: str, mode: str) -> None:
-        """Nothing has been changed yet."""
-        self.changes: tuple[Change, ...] = ()
-        self._target, self._mode = target, mode
-
-    def __enter__(self) -> Self:
-        """The clock starts."""
-        self._started = perf_counter()
-        return self
-
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
-        """Tell what took how long."""
-        if error is None and (instruments := _instruments()) is not None:
-            # A meter that fails must not cost the repair; `suppress` takes as long as telling.
-            try:  # noqa: SIM105
-                instruments.tell(self._target, self._mode, self.changes, perf_counter() - self._started)
-            except Exception:  # noqa: BLE001, S110
-                pass
-
-
-def measured(target: str, *, mode: str = "repair") -> Telling:
-    """Measure the repair inside a ``with`` block; whoever makes it puts its changes into what this yields.
+def tell(target: str, changes: tuple[Change, ...], seconds: float, *, mode: str = "repair") -> None:
+    """Tell of one repair.
 
     Args:
-        target: what it is repaired for.
+        target: what it was repaired for.
+        changes: what was done, and what was seen and left.
+        seconds: how long it took.
         mode: ``repair``, or ``report`` where the original is sent.
     """
-    return Telling(target, mode)
+    if (instruments := _instruments()) is not None:
+        # A meter that fails must not cost the repair; `suppress` takes as long as telling.
+        try:  # noqa: SIM105
+            instruments.tell(target, mode, changes, seconds)
+        except Exception:  # noqa: BLE001, S110
+            pass
 
 
 @cache

@@ -303,5 +303,5 @@ def test_a_request_of_the_proxy_that_has_a_deployment_waits_for_it() -> None:
 
 def test_what_a_client_sends_under_our_key_is_no_note_of_ours() -> None:
     record = {"chatmend": {"evil": {"target": "t", "mode": "repair", "changes": {"X: 1\r\nInjected": 1}}}}
-    assert not notes.is_on(record)
+    assert notes.of(record) is None
     assert notes.shown(record) is None

@@ -6,6 +6,7 @@ import logging
 import os
 from collections import Counter
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chatmend.changes import Effect
@@ -15,7 +16,7 @@ from chatmend.langchain.plain import is_plain
 from chatmend.langchain.remembered import Remembered
 from chatmend.langchain.shaping import shaped
 from chatmend.repair import is_on, repair
-from chatmend.telemetry import measured
+from chatmend.telemetry import tell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -97,23 +98,24 @@ def switched_on(
     messages: list[BaseMessage], place: Place, settings: Settings, *, tools: object = None, thinking: object = None
 ) -> Mended:
     """The same for who has asked already whether chatmend is switched off."""
-    as_it_was = Mended(messages, (), tools)
+    made = as_it_was = Mended(messages, (), tools)
+    started = perf_counter()
     try:
-        allow = settings.policy.allow if settings.policy is not None else Effect.DROPS
-        with measured(place.target.name, mode="report" if settings.dry_run else "repair") as telling:
-            if is_plain(messages, place, settings.policy, tools=bool(tools), thinking=is_on(thinking)):
-                return as_it_was
+        if not is_plain(messages, place, settings.policy, tools=bool(tools), thinking=is_on(thinking)):
+            allow = settings.policy.allow if settings.policy is not None else Effect.DROPS
             kept, first = shaped(messages, place.carries, allow, place.target.limits.max_cache_markers)
             dialect = Dialect(chat_messages=place.chat_messages)
             done = repair(kept, place.target, tools=tools, thinking=thinking, policy=settings.policy, dialect=dialect)
-            changes = telling.changes = (*first, *done.changes)
+            made = Mended(done.messages, (*first, *done.changes), done.tools)
     except Exception as error:
         if settings.on_error == "raise":
             raise
         warn(error)
         return as_it_was
-    _note(changes)
-    return Mended(messages, changes, tools) if settings.dry_run else Mended(done.messages, changes, done.tools)
+    tell(place.target.name, made.changes, perf_counter() - started, mode="report" if settings.dry_run else "repair")
+    if made.changes:
+        _note(made.changes)
+    return as_it_was._replace(changes=made.changes) if settings.dry_run else made
 
 
 def warn(error: Exception) -> None:

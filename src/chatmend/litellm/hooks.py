@@ -7,6 +7,7 @@ import os
 from contextvars import ContextVar
 from fnmatch import fnmatchcase
 from itertools import count
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal
 
 from litellm.integrations.custom_logger import CustomLogger
@@ -21,7 +22,7 @@ from chatmend.litellm.shapes import shape_of, shape_of_route
 from chatmend.litellm.shared_images import SharedImages, owner_of
 from chatmend.litellm.streams import ChunkMarker
 from chatmend.litellm.target import target_of, target_of_route
-from chatmend.telemetry import measured
+from chatmend.telemetry import tell
 from chatmend.usage import UsageLedger
 
 if TYPE_CHECKING:
@@ -113,9 +114,9 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
     def mend(self, kwargs: dict[str, Any], shape: Shape, target: str, key: Any = None) -> Attempt:
         """Repair one request, of the owner of the proxy's key; in report mode, say what would be done."""
         images = self.images.of(owner_of(kwargs, key)) if isinstance(self.images, SharedImages) else self.images
-        with measured(target, mode=self.mode) as telling:
-            made = attempt(kwargs, shape, target, self.policy, images)
-            telling.changes = made.changes
+        started = perf_counter()
+        made = attempt(kwargs, shape, target, self.policy, images)
+        tell(target, made.changes, perf_counter() - started, mode=self.mode)
         return made if self.mode == "repair" else Attempt(made.target, made.changes)
 
     async def async_pre_call_deployment_hook(self, kwargs: dict[str, Any], call_type: Any) -> dict[str, Any] | None:
@@ -180,8 +181,9 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
         if shape_of(call_type) is None:
             return
         try:
-            if notes.is_on(request_data.get("litellm_logging_obj")) or not is_disabled():
-                self.finish(response, notes.shown_of_request(request_data))
+            ours = notes.of(request_data.get("litellm_logging_obj"))
+            if ours is not None or not is_disabled():
+                self.finish(response, ours.shown() if ours else notes.shown_of_request(request_data))
         except Exception as error:
             if not self.failures.swallow(error):
                 raise
@@ -221,8 +223,9 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
     def logging_hook(self, kwargs: dict[str, Any], result: Any, call_type: Any) -> tuple[dict[str, Any], Any]:
         """Before any logger sees a call: the note and the account stand in the metadata that loggers show."""
         try:
-            if notes.is_on(kwargs) or not is_disabled():
-                export(kwargs, result)
+            ours = notes.of(kwargs)
+            if ours is not None or not is_disabled():
+                export(kwargs, result, ours.shown() if ours else notes.shown(kwargs))
         except Exception as error:
             if not self.failures.swallow(error):
                 raise
@@ -265,7 +268,7 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
 
     def _count(self, kwargs: Any, response: Any) -> None:
         try:
-            if notes.is_on(kwargs) or not is_disabled():
+            if notes.of(kwargs) is not None or not is_disabled():
                 self._accounts.add(kwargs, response)
         except Exception as error:
             if not self.failures.swallow(error):
@@ -294,9 +297,9 @@ def _matches(names: Iterable[str], patterns: tuple[str, ...]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns for name in names)
 
 
-def export(record: dict[str, Any], result: Any) -> None:
+def export(record: dict[str, Any], result: Any, note: Mapping[str, Any] | None) -> None:
     """Write note and account where loggers look: into LiteLLM's record, and a copy of the caller's metadata."""
-    told = shown(notes.shown(record), mark(result))
+    told = shown(note, mark(result))
     if told is None:
         return
     params, payload = record.get("litellm_params"), record.get("standard_logging_object")

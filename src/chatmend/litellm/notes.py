@@ -82,6 +82,15 @@ def clean(target: str, mode: str) -> dict[str, Any]:
 class Notes(dict[str, dict[str, Any]]):
     """Our notes of one call. A client may send a dict under our key, which LiteLLM puts there; it cannot send these."""
 
+    def shown(self) -> dict[str, Any]:
+        """All of them as one, as it is for JSON; to be copied, not changed."""
+        told = list(self.values())
+        if len(told) == 1:
+            return told[0]
+        # What one pass found, a second pass in another dialect does not find again.
+        counts = sum((Counter(one["changes"]) for one in told), Counter[str]())
+        return Note(told[-1]["target"], told[-1]["mode"], counts).to_dict()
+
 
 def keep(logged: Any, call_type: object, told: dict[str, Any]) -> bool:
     """Write a note, as it is for JSON, into LiteLLM's own record of the call, which every later hook gets to see.
@@ -94,22 +103,26 @@ def keep(logged: Any, call_type: object, told: dict[str, Any]) -> bool:
     if record is None:
         return False
     name = name_of(call_type)
-    notes = record.get(KEY)
-    if not isinstance(notes, Notes) or name in notes:
-        notes = {}
-    record[KEY] = Notes({**notes, name: told})
+    known = record.get(KEY)
+    record[KEY] = (
+        Notes({**known, name: told}) if isinstance(known, Notes) and name not in known else Notes({name: told})
+    )
     return True
 
 
 def _record(logged: Any) -> dict[str, Any] | None:
-    record = getattr(logged, "model_call_details", None)
+    record = logged if isinstance(logged, dict) else getattr(logged, "model_call_details", None)
     return record if isinstance(record, dict) else None
 
 
-def is_on(record: object) -> bool:
-    """Whether our hook has looked at the request of a call. What is begun is finished."""
-    details = record if isinstance(record, dict) else _record(record)
-    return details is not None and isinstance(details.get(KEY), Notes)
+def of(record: Any) -> Notes | None:
+    """Our notes of a call, if our hook has looked at its request. What is begun is finished.
+
+    ``record`` is LiteLLM's record of the call, or the object that holds it.
+    """
+    details = _record(record)
+    found = details.get(KEY) if details is not None else None
+    return found if isinstance(found, Notes) else None
 
 
 def kept(record: object) -> Note | None:
@@ -120,18 +133,11 @@ def kept(record: object) -> Note | None:
 
 def shown(record: object) -> dict[str, Any] | None:
     """As `kept`, but as it is for JSON; to be copied, not changed."""
-    details = record if isinstance(record, dict) else _record(record)
-    notes = details.get(KEY) if details is not None else None
-    if not isinstance(notes, Notes) or not notes:
-        carried = _carried(details.get("litellm_params")) if details is not None else None
-        return None if carried is None else carried.to_dict()
-    told = list(notes.values())
-    if len(told) == 1:
-        one: dict[str, Any] = told[0]
-        return one
-    # What one pass found, a second pass in another dialect does not find again.
-    counts = sum((Counter(one["changes"]) for one in told), Counter[str]())
-    return Note(told[-1]["target"], told[-1]["mode"], counts).to_dict()
+    if ours := of(record):
+        return ours.shown()
+    details = _record(record)
+    carried = _carried(details.get("litellm_params")) if details is not None else None
+    return None if carried is None else carried.to_dict()
 
 
 def _carried(call: object) -> Note | None:
