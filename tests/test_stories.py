@@ -642,3 +642,9 @@ def test_a_result_of_another_format_that_cannot_be_read_keeps_its_keys_among_ite
     done = chatmend.repair([user("go"), odd], "openai/gpt-5", dialect="openai_responses")
     assert done.messages[1]["trace"] == "kept"
     assert '{\\"a\\": 1}' in done.messages[1]["content"].replace('\\\\\\"', '\\"')
+
+
+@pytest.mark.parametrize("name", [{}, {"name": ""}, {"name": None}, {"name": 5}])
+def test_a_result_of_2023_without_a_name_is_told(name: dict[str, Any]) -> None:
+    done = chatmend.repair([user("go"), {"role": "function", "content": "18", **name}], OPENAI)
+    assert done.messages == [user("go"), user(f'{NOTE}"18"')]

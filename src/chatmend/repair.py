@@ -88,7 +88,7 @@ def repair(  # noqa: PLR0913 - what stands beside the messages counts
     if not _is_list(messages):
         text = f"messages must be a list, not {type(messages).__name__}; a request body goes to repair_request"
         raise TranscriptError(text)
-    chosen = _chosen(policy)
+    chosen = _DEFAULT if policy is None else _chosen(policy)
     place = target if isinstance(target, Target) else resolve(target)
     if isinstance(dialect, str) and dialect not in DIALECTS:
         text = f"no dialect {dialect!r}; take one of {', '.join(DIALECTS)}"
@@ -113,17 +113,15 @@ def _is_list(messages: object) -> bool:
 
 
 def _chosen(policy: object) -> Policy:
-    """The policy that was given, or the default.
+    """The policy that was given.
 
     Raises:
         PolicyError: something else was given.
     """
     if isinstance(policy, Policy):
         return policy
-    if policy is not None:
-        text = f"policy= takes a chatmend.Policy, such as Policy.offline(), not {type(policy).__name__}"
-        raise PolicyError(text)
-    return _DEFAULT
+    text = f"policy= takes a chatmend.Policy, such as Policy.offline(), not {type(policy).__name__}"
+    raise PolicyError(text)
 
 
 def is_on(thinking: object) -> bool:

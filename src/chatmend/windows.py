@@ -89,6 +89,8 @@ class Window:
     """Nothing comes after. Rules may ask only where no follower could make a difference to what was sent."""
     exchanges: Exchanges | None = None
     """Which result answers which call, once somebody asked; forgotten with the next change."""
+    pictured: list[int] | None = None
+    """The places of the messages that hold images or files, once somebody asked; forgotten with the next change."""
 
     @property
     def run(self) -> int:
@@ -100,7 +102,7 @@ class Window:
 
     def apply(self, fix: Fix, becomes: list[Message], at: int) -> None:
         """Put ``becomes`` in the place of the span of ``fix``, which has moved to ``at``."""
-        self.exchanges = None
+        self.exchanges = self.pictured = None
         count = fix.stop - fix.start
         if len(becomes) != count:
             self.origins[at : at + count] = [self.origin(at)] * len(becomes)

@@ -28,7 +28,9 @@ _UNTOLD = frozenset({"sources", "unread", "provider", "model"})
 
 def _account_of(response: object, usage: Any) -> Usage:
     model = _get(response, "model")
-    account = normalize_usage(_plain(usage), model=model if isinstance(model, str) and len(model) <= _LONGEST else None)
+    account = normalize_usage(
+        _reported(usage), model=model if isinstance(model, str) and len(model) <= _LONGEST else None
+    )
     # Into the usage of a streamed chunk LiteLLM writes a cost that it has worked out itself.
     if account.cost is not None and _get(response, "object") == "chat.completion.chunk":
         account = replace(account, cost_source=_LITELLM)
@@ -58,24 +60,17 @@ def _get(holder: object, key: str) -> Any:
     return extra[key] if extra and key in extra else holder.__dict__.get(key)
 
 
-def _plain(value: Any) -> Any:
-    """A pydantic model as a dict, ours left out: ten times faster than asking each object for its names."""
-    if isinstance(value, list):
-        return [_plain(one) for one in value]
-    fields = value if isinstance(value, dict) else getattr(value, "__dict__", None)
-    if fields is None:
-        return value
-    told = {}
-    for key, item in fields.items():
-        if item.__class__ in _SIMPLE:
-            told[key] = item
-        elif item is not None and key != KEY:
-            told[key] = item if isinstance(item, int | float | str) else _plain(item)
-    if extra := getattr(value, "__pydantic_extra__", None):
-        told.update(_plain(extra))
-    return told
+def _reported(usage: Any) -> Any:
+    """What a usage object holds, ours left out."""
+    if isinstance(usage, dict):
+        return {key: value for key, value in usage.items() if key != KEY} if KEY in usage else usage
+    # in Pydantic's own code, which is a fraction of the time that asking each object for its names takes
+    if hasattr(usage, "__pydantic_fields_set__"):
+        return usage.model_dump(exclude_none=True, exclude=_OURS, warnings=False)
+    return usage
 
 
+_OURS = {KEY}
 _SIMPLE = frozenset({int, float, str, bool})
 
 

@@ -146,7 +146,7 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
         if self.record is not None:
             keep_sent(logged, call_type, Sent.of(goes or kwargs, shape, made.target))
         if not made.changes:
-            notes.keep(logged, call_type, notes.clean(made.target, self.mode))
+            notes.keep(logged, call_type, {"target": made.target, "mode": self.mode, "changes": {}})
             return None
         told = notes.note(made.target, self.mode, made.changes)
         on_record = notes.keep(logged, call_type, told.to_dict())

@@ -74,11 +74,6 @@ def noted(kwargs: Mapping[str, Any], told: Note) -> Mapping[str, Any]:
     return {**kwargs, "metadata": {**(kwargs.get("metadata") or {}), KEY: told.to_dict()}}
 
 
-def clean(target: str, mode: str) -> dict[str, Any]:
-    """The note of an attempt in which nothing was found, as it is for JSON: most are, and nobody asks for more."""
-    return {"target": target, "mode": mode, "changes": {}}
-
-
 class Notes(dict[str, dict[str, Any]]):
     """Our notes of one call. A client may send a dict under our key, which LiteLLM puts there; it cannot send these."""
 

@@ -48,7 +48,7 @@ ROUTES: tuple[tuple[str, Shape], ...] = (
 
 def shape_of(call_type: object) -> Shape | None:
     """The shape of a call that LiteLLM names by a string or by its ``CallTypes``."""
-    return SHAPES.get(name_of(call_type))
+    return SHAPES.get(str(getattr(call_type, "_value_", call_type)))
 
 
 def name_of(call_type: object) -> str:

@@ -61,15 +61,27 @@ def each_image(window: Window, context: Context, mend: Callable[[Media, str], Me
 
     ``mend`` gets the image and the role that it is seen in: ``tool`` inside a tool result.
     """
-    for at, message in enumerate(window.messages):
-        if not any(isinstance(part, Media | ToolResult) for part in message.parts):
-            continue
+    for at in _pictured(window):
+        message = window.messages[at]
         for allow in sorted({min(context.policy.allow, Effect.DROPS), Effect.DROPS}):
             walk = Walk(mend, allow)
             parts = walk.parts(message.parts, message.role)
             worst = max((mended.effect for mended in walk.done), default=Effect.RESHAPES)
             if walk.done and (allow <= context.policy.allow or worst > context.policy.allow):
                 yield Fix(at, at + 1, (_with(message, parts),), _joined(walk.done), worst)
+
+
+def _pictured(window: Window) -> list[int]:
+    """The places of the messages that hold images or files: ten rules ask, and most windows hold none."""
+    if window.pictured is None:
+        window.pictured = [at for at, message in enumerate(window.messages) if _holds_media(message.parts)]
+    return window.pictured
+
+
+def _holds_media(parts: tuple[Part, ...]) -> bool:
+    return any(
+        isinstance(part, Media) or (isinstance(part, ToolResult) and _holds_media(part.content)) for part in parts
+    )
 
 
 def _with(message: Message, parts: tuple[Part, ...]) -> Message:

@@ -46,7 +46,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             continue
         if spelling == "function" and message.role is Role.TOOL and not context.traits.results_inside:
             native = message.native if isinstance(message.native, dict) else {}
-            if isinstance(native.get("name"), str) or not context.limits.legacy_functions:
+            if (isinstance(name := native.get("name"), str) and name) or not context.limits.legacy_functions:
                 continue
             spelling = None
         role = message.role if message.role in roles or not message.is_system else Role.SYSTEM
