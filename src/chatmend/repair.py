@@ -93,10 +93,8 @@ def repair(  # noqa: PLR0913 - what stands beside the messages counts
     if isinstance(dialect, str) and dialect not in DIALECTS:
         text = f"no dialect {dialect!r}; take one of {', '.join(DIALECTS)}"
         raise TranscriptError(text)
-    if chosen is _DEFAULT and dialect in _CHAT and not continues:
-        limits = place.limits_in(CHAT).beside(thinking=is_on(thinking), tools=bool(tools))
-        if is_plain(messages, limits, declared=tools is None or bool(tools) or not limits.tools_declared):
-            return Repaired(messages, (), system, tools)
+    if chosen is _DEFAULT and dialect in _CHAT and not continues and _passes(messages, place, tools, thinking):
+        return Repaired(messages, (), system, tools)
     shown = Shown(messages)
     spoken = DIALECTS[dialect] if isinstance(dialect, str) else dialect or recognise(shown.messages)
     limits = chosen.apply(place.limits_in(spoken.NAME, hygiene=chosen.rules == "hygiene"))
@@ -106,6 +104,14 @@ def repair(  # noqa: PLR0913 - what stands beside the messages counts
     run.start()
     request, changes = run.finish(system, tools)
     return Repaired(shown.back(request.messages), shown.changed(changes), request.system, request.tools)
+
+
+def _passes(messages: Messages, place: Target, tools: object, thinking: object) -> bool:
+    """Whether one quick look tells that the default policy changes nothing in these chat messages."""
+    limits = place.limits_in(CHAT)
+    if tools or thinking is not None:
+        limits = limits.beside(thinking=is_on(thinking), tools=bool(tools))
+    return is_plain(messages, limits, declared=tools is None or bool(tools) or not limits.tools_declared)
 
 
 def _is_list(messages: object) -> bool:
@@ -158,8 +164,7 @@ def repair_request(
         raise TranscriptError(text)
     beside = _key_set(body, traits.system_keys)
     system = body.get(beside)
-    tools: object = next(filter(None, map(body.get, traits.tools_keys)), [])
-    thinking = body.get(_key_set(body, traits.thinking_keys))
+    tools, thinking = _beside(body, traits)
     done = repair(
         body[key], target, system=system, tools=tools, thinking=thinking, policy=policy, dialect=spoken,
         recompressor=recompressor, continues=any(map(body.get, traits.stored_keys)),
@@ -167,6 +172,20 @@ def repair_request(
     goes = ((key, body[key], done.messages), (beside, system, done.system), ("tools", tools, done.tools))
     changed = {name: value for name, old, value in goes if value is not old}
     return RepairedRequest({**body, **changed} if changed else body, done.changes)
+
+
+def passes(body: dict[str, Any], target: Target) -> bool:
+    """Whether one quick look tells that ``repair_request`` gives back this body with ``messages`` of a chat as it is.
+
+    By the default policy. ``False`` says nothing.
+    """
+    return _passes(body["messages"], target, *_beside(body, DIALECTS[CHAT].TRAITS))
+
+
+def _beside(body: dict[str, Any], traits: Traits) -> tuple[object, object]:
+    """The tools that a body declares, and its thinking setting."""
+    tools: object = next(filter(None, map(body.get, traits.tools_keys)), [])
+    return tools, body.get(_key_set(body, traits.thinking_keys))
 
 
 def _key_set(body: dict[str, Any], keys: tuple[str, ...]) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from chatmend.litellm.conversion import reached
+from chatmend.litellm.shapes import CHAT
 from chatmend.record import record
-from chatmend.repair import repair_request
+from chatmend.repair import passes, repair_request
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,6 +35,17 @@ class Attempt:
 def carries(kwargs: Mapping[str, Any], shape: Shape) -> bool:
     """Whether there is a transcript to look at: a list, or a tuple, which LiteLLM takes as well; a text is none."""
     return isinstance(kwargs.get(shape.field), list | tuple)
+
+
+def is_plain(kwargs: dict[str, Any], shape: Shape, target: str, policy: Policy | None) -> bool:
+    """Whether one quick look at a short chat tells that an attempt changes nothing. ``False`` says nothing.
+
+    Raises:
+        TargetError: no table describes the target.
+    """
+    messages = kwargs[shape.field]
+    short = policy is None and shape is CHAT and messages.__class__ is list and len(messages) <= MANY
+    return short and passes(kwargs, reached(target))
 
 
 def is_heavy(messages: Sequence[Any]) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from chatmend.litellm import notes
 from chatmend.litellm.accounts import account_of_call, session_of
 from chatmend.litellm.replies import reply_of
-from chatmend.litellm.shapes import CONTENTS, Shape, name_of, shape_of
+from chatmend.litellm.shapes import CONTENTS, SHAPES, Shape, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -76,7 +76,7 @@ class Sent:
         return cls(shape, target, list(messages) if isinstance(messages, list | tuple) else messages, beside)
 
 
-def keep_sent(logged: Any, call_type: object, sent: Sent) -> None:
+def keep_sent(logged: Any, name: str, sent: Sent) -> None:
     """Keep a request in LiteLLM's record of the call, until the call has succeeded.
 
     A bridged call passes by twice, in two dialects; the first is the caller's, and the one that counts.
@@ -84,7 +84,7 @@ def keep_sent(logged: Any, call_type: object, sent: Sent) -> None:
     record = getattr(logged, "model_call_details", None)
     if not isinstance(record, dict):
         return
-    known, name = record.get(_SENT), name_of(call_type)
+    known = record.get(_SENT)
     if known is None or known[0] == name:
         record[_SENT] = (name, sent)
 
@@ -119,7 +119,7 @@ def _sent(kwargs: Mapping[str, Any]) -> Sent | None:
     if isinstance(kept, tuple):
         sent: Sent = kept[1]
         return sent
-    shape = shape_of(kwargs.get("call_type"))
+    shape = SHAPES.get(name_of(kwargs.get("call_type")))
     if shape is None:
         return None
     told = kwargs.get("input") if shape is CONTENTS else kwargs.get("messages") or kwargs.get("input")

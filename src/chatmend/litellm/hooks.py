@@ -15,10 +15,10 @@ from litellm.integrations.custom_logger import CustomLogger
 from chatmend.errors import PolicyError
 from chatmend.litellm import notes
 from chatmend.litellm.accounts import Accounts, hidden_of, mark
-from chatmend.litellm.attempt import Attempt, attempt, carries, is_heavy
+from chatmend.litellm.attempt import Attempt, attempt, carries, is_heavy, is_plain
 from chatmend.litellm.exchange import Sent, exchange, keep_sent
 from chatmend.litellm.recording import recording
-from chatmend.litellm.shapes import shape_of, shape_of_route
+from chatmend.litellm.shapes import SHAPES, name_of, shape_of_route
 from chatmend.litellm.shared_images import SharedImages, owner_of
 from chatmend.litellm.streams import ChunkMarker
 from chatmend.litellm.target import target_of, target_of_route
@@ -119,9 +119,20 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
         tell(target, made.changes, perf_counter() - started, mode=self.mode)
         return made if self.mode == "repair" else Attempt(made.target, made.changes)
 
+    async def _mended(self, kwargs: dict[str, Any], shape: Shape, target: str, key: Any = None) -> Attempt:
+        """As `mend`, off the event loop where it may take long; most requests are told to be plain by a look."""
+        started = perf_counter()
+        if is_plain(kwargs, shape, target, self.policy):
+            tell(target, (), perf_counter() - started, mode=self.mode)
+            return Attempt(target)
+        if is_heavy(kwargs[shape.field]):
+            return await asyncio.to_thread(self.mend, kwargs, shape, target, key)
+        return self.mend(kwargs, shape, target, key)
+
     async def async_pre_call_deployment_hook(self, kwargs: dict[str, Any], call_type: Any) -> dict[str, Any] | None:
         """Every asynchronous call, once per attempt, when the deployment is known: repair the request."""
-        shape = shape_of(call_type)
+        name = name_of(call_type)
+        shape = SHAPES.get(name)
         try:
             # With fallbacks= each model gets a call of its own inside this one, from the messages as they came in.
             if shape is None or not carries(kwargs, shape) or kwargs.get("fallbacks"):
@@ -129,27 +140,23 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
             target = target_of(kwargs)
             if not self.concerns(kwargs, target):
                 return None
-            if is_heavy(kwargs[shape.field]):
-                made = await asyncio.to_thread(self.mend, kwargs, shape, target)
-            else:
-                made = self.mend(kwargs, shape, target)
-            return self._noted(kwargs, call_type, shape, made)
+            return self._noted(kwargs, name, shape, await self._mended(kwargs, shape, target))
         except Exception as error:
             if not self.failures.swallow(error):
                 raise
         return None
 
-    def _noted(self, kwargs: dict[str, Any], call_type: Any, shape: Shape, made: Attempt) -> dict[str, Any] | None:
+    def _noted(self, kwargs: dict[str, Any], name: str, shape: Shape, made: Attempt) -> dict[str, Any] | None:
         """The request that goes out, if it is another one; what was done to it stands in LiteLLM's record of it."""
         logged: Any = kwargs.get("litellm_logging_obj")
         goes = made.request
         if self.record is not None:
-            keep_sent(logged, call_type, Sent.of(goes or kwargs, shape, made.target))
+            keep_sent(logged, name, Sent.of(goes or kwargs, shape, made.target))
         if not made.changes:
-            notes.keep(logged, call_type, {"target": made.target, "mode": self.mode, "changes": {}})
+            notes.keep(logged, name, {"target": made.target, "mode": self.mode, "changes": {}})
             return None
         told = notes.note(made.target, self.mode, made.changes)
-        on_record = notes.keep(logged, call_type, told.to_dict())
+        on_record = notes.keep(logged, name, told.to_dict())
         if goes and shape.field == "messages" and hasattr(logged, "update_messages"):
             # Otherwise LiteLLM's logs show what was not sent.
             logged.update_messages(goes["messages"])
@@ -170,15 +177,14 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
             target = target_of_route(path, data.get("model"), shape)
             if not self.concerns(data, target):
                 return None
-            work = (data, shape, target, user_api_key_dict)
-            made = await asyncio.to_thread(self.mend, *work) if is_heavy(data[shape.field]) else self.mend(*work)
+            made = await self._mended(data, shape, target, user_api_key_dict)
             _passed.set(notes.note(target, self.mode, made.changes))
             return made.request
         return None
 
     async def async_post_call_success_deployment_hook(self, request_data: Any, response: Any, call_type: Any) -> None:
         """Every whole answer of an asynchronous call: the account and the note go with it."""
-        if shape_of(call_type) is None:
+        if name_of(call_type) not in SHAPES:
             return
         try:
             ours = notes.of(request_data.get("litellm_logging_obj"))
@@ -225,7 +231,7 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
         try:
             ours = notes.of(kwargs)
             if ours is not None or not is_disabled():
-                export(kwargs, result, ours.shown() if ours else notes.shown(kwargs))
+                export(kwargs, shown(ours.shown() if ours else notes.shown(kwargs), mark(result)))
         except Exception as error:
             if not self.failures.swallow(error):
                 raise
@@ -297,9 +303,8 @@ def _matches(names: Iterable[str], patterns: tuple[str, ...]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns for name in names)
 
 
-def export(record: dict[str, Any], result: Any, note: Mapping[str, Any] | None) -> None:
+def export(record: dict[str, Any], told: dict[str, Any] | None) -> None:
     """Write note and account where loggers look: into LiteLLM's record, and a copy of the caller's metadata."""
-    told = shown(note, mark(result))
     if told is None:
         return
     params, payload = record.get("litellm_params"), record.get("standard_logging_object")

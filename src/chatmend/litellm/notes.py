@@ -8,7 +8,6 @@ from collections import Counter
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from chatmend.litellm.shapes import name_of
 from chatmend.record import record
 
 if TYPE_CHECKING:
@@ -87,17 +86,16 @@ class Notes(dict[str, dict[str, Any]]):
         return Note(told[-1]["target"], told[-1]["mode"], counts).to_dict()
 
 
-def keep(logged: Any, call_type: object, told: dict[str, Any]) -> bool:
+def keep(logged: Any, name: str, told: dict[str, Any]) -> bool:
     """Write a note, as it is for JSON, into LiteLLM's own record of the call, which every later hook gets to see.
 
     A bridged call passes by twice, under two call types and with one record: the notes of both belong to one attempt.
     A call type that comes again begins the next attempt (a retry or a fallback), whose notes replace the last one's.
     False where there is no record: LiteLLM 1.82 makes it after the hook has run.
     """
-    record = _record(logged)
-    if record is None:
+    record = getattr(logged, "model_call_details", None)
+    if not isinstance(record, dict):
         return False
-    name = name_of(call_type)
     known = record.get(KEY)
     record[KEY] = (
         Notes({**known, name: told}) if isinstance(known, Notes) and name not in known else Notes({name: told})
@@ -105,18 +103,13 @@ def keep(logged: Any, call_type: object, told: dict[str, Any]) -> bool:
     return True
 
 
-def _record(logged: Any) -> dict[str, Any] | None:
-    record = logged if isinstance(logged, dict) else getattr(logged, "model_call_details", None)
-    return record if isinstance(record, dict) else None
-
-
 def of(record: Any) -> Notes | None:
     """Our notes of a call, if our hook has looked at its request. What is begun is finished.
 
     ``record`` is LiteLLM's record of the call, or the object that holds it.
     """
-    details = _record(record)
-    found = details.get(KEY) if details is not None else None
+    details = record if isinstance(record, dict) else getattr(record, "model_call_details", None)
+    found = details.get(KEY) if isinstance(details, dict) else None
     return found if isinstance(found, Notes) else None
 
 
@@ -130,8 +123,8 @@ def shown(record: object) -> dict[str, Any] | None:
     """As `kept`, but as it is for JSON; to be copied, not changed."""
     if ours := of(record):
         return ours.shown()
-    details = _record(record)
-    carried = _carried(details.get("litellm_params")) if details is not None else None
+    details = record if isinstance(record, dict) else getattr(record, "model_call_details", None)
+    carried = _carried(details.get("litellm_params")) if isinstance(details, dict) else None
     return None if carried is None else carried.to_dict()
 
 

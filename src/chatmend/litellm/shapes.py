@@ -46,11 +46,6 @@ ROUTES: tuple[tuple[str, Shape], ...] = (
 """How the path of a pass-through request ends."""
 
 
-def shape_of(call_type: object) -> Shape | None:
-    """The shape of a call that LiteLLM names by a string or by its ``CallTypes``."""
-    return SHAPES.get(str(getattr(call_type, "_value_", call_type)))
-
-
 def name_of(call_type: object) -> str:
     """The name of a call, which LiteLLM gives as a string or as a member of its ``CallTypes``."""
     # ``_value_`` is the member's own attribute; ``value`` is a descriptor in Python, asked several times a call.

@@ -34,9 +34,8 @@ def target_of(kwargs: Mapping[str, Any]) -> str:
             return str(told)
         alias = info.get("base_model")
     base = kwargs.get("api_base") or kwargs.get("base_url")
-    named = _named(
-        kwargs.get("model") or "", kwargs.get("custom_llm_provider"), base if isinstance(base, str) else None
-    )
+    base = base if isinstance(base, str) else None
+    named = _named(kwargs.get("model") or "", kwargs.get("custom_llm_provider"), base)
     return f"{named.partition('/')[0]}/{str(alias).rpartition('/')[2]}" if alias else named
 
 

@@ -80,6 +80,8 @@ def read_keys(reading: Reading, node: Table | Branch, data: Mapping[str, Any]) -
         inner = keys.get(key, _UNKNOWN)
         if type(inner) is Branch and type(value) is dict:
             read_keys(reading, inner, value)
+        elif type(inner) is Leaf and inner.kind == "text" and type(value) is str:
+            _keep_text(reading, inner, value)
         elif value is not None:
             _read_other(reading, inner, value, f"{node.path}{key}")
 
@@ -89,7 +91,7 @@ _UNKNOWN = object()
 
 def _read_other(reading: Reading, node: object, value: object, path: str) -> None:
     if isinstance(node, Leaf):
-        (_keep_text if node.kind == "text" and type(value) is str else _read_leaf)(reading, node, value)
+        _read_leaf(reading, node, value)
     elif isinstance(node, Branch):
         _read_branch(reading, node, value, path)
     elif isinstance(node, Each):
