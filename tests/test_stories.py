@@ -648,3 +648,13 @@ def test_a_result_of_another_format_that_cannot_be_read_keeps_its_keys_among_ite
 def test_a_result_of_2023_without_a_name_is_told(name: dict[str, Any]) -> None:
     done = chatmend.repair([user("go"), {"role": "function", "content": "18", **name}], OPENAI)
     assert done.messages == [user("go"), user(f'{NOTE}"18"')]
+
+
+@pytest.mark.parametrize("target", [CLAUDE, "strict"])
+def test_what_stands_beside_a_call_of_2023_stays(target: str) -> None:
+    both = {**answer("I look."), "function_call": {"name": "look", "arguments": "{}"}, "tool_calls": "read(notes.txt)"}
+    sent = chatmend.repair([user("go"), both], target).messages
+    assert [call["function"]["name"] for call in sent[1]["tool_calls"]] == ["look"]
+    assert "read(notes.txt)" in json.dumps(sent[1]["content"])
+    turned = {"role": "function", "name": "look", "content": "18", "function_call": {"arguments": "notes.txt"}}
+    assert "notes.txt" in json.dumps(chatmend.repair([user("go"), turned], target).messages)

@@ -22,7 +22,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from chatmend.changes import Fix
+from chatmend.changes import Effect, Fix
+from chatmend.rules.malformed_tool_call import without_list
 from chatmend.rules.naming import described, mint
 from chatmend.rules.rule import Context, Rule
 from chatmend.transcript import Role, ToolCall, ToolResult, is_unchanged
@@ -39,11 +40,15 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     open_calls: dict[object, list[object]] = {}
     taken: set[str] = set()
     for at, message in enumerate(window.messages):
-        parts = tuple(_modern(part, open_calls, taken, memory, context) for part in message.parts)
+        calls = any(part.legacy for part in message.calls)
+        # what stands under the key of the calls, and is none, would be overwritten by them
+        bare, _, effect = (without_list(message, context) if calls else None) or (message, "", Effect.RESHAPES)
+        parts = tuple(_modern(part, open_calls, taken, memory, context) for part in bare.parts)
         if not is_unchanged(message.parts, parts):
             spelling = Role.TOOL if message.spelling == "function" else message.spelling
-            becomes = replace(message, parts=parts, spelling=spelling, without=frozenset({"function_call"}))
-            yield Fix(at, at + 1, (becomes,), "the target knows no function_call")
+            without = bare.without | ({"function_call"} if calls else set())
+            becomes = replace(bare, parts=parts, spelling=spelling, without=without)
+            yield Fix(at, at + 1, (becomes,), "the target knows no function_call", effect)
 
 
 def _modern(part: object, open_calls: dict[object, list[object]], taken: set[str], memory: Memory, context: Context):  # type: ignore[no-untyped-def]  # noqa: ANN202

@@ -40,7 +40,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         return
     for at, message in enumerate(window.messages):
         becomes, whys, effect = message, list[str](), Effect.RESHAPES
-        for step in (_without_old, _without_list, _with_whole_calls):
+        for step in (_without_old, without_list, _with_whole_calls):
             if (mended := step(becomes, context)) is not None:
                 becomes, why, worse = mended
                 whys.append(why)
@@ -63,8 +63,8 @@ def _without_old(message: Message, context: Context) -> _Mended | None:
     return becomes, "function_call holds no call", Effect.DEGRADES
 
 
-def _without_list(message: Message, context: Context) -> _Mended | None:
-    """Without ``tool_calls`` in which there is no call."""
+def without_list(message: Message, context: Context) -> _Mended | None:
+    """A message without ``tool_calls`` in which there is no call, with why and the effect; None where it has none."""
     native = message.native
     if not isinstance(native, dict) or "tool_calls" not in native or not all(call.legacy for call in message.calls):
         return None
