@@ -162,7 +162,7 @@ def repair_request(
     if not isinstance(body, dict) or not isinstance(body.get(key), list):
         text = f"a request body is a dict with a list under {key!r}; a bare list of messages goes to repair"
         raise TranscriptError(text)
-    beside = _key_set(body, traits.system_keys)
+    beside = next((name for name in traits.system_keys if body.get(name) is not None), traits.system_keys[0])
     system = body.get(beside)
     tools, thinking = _beside(body, traits)
     done = repair(
@@ -185,15 +185,10 @@ def passes(body: dict[str, Any], target: Target) -> bool:
 def _beside(body: dict[str, Any], traits: Traits) -> tuple[object, object]:
     """The tools that a body declares, and its thinking setting."""
     tools: object = next(filter(None, map(body.get, traits.tools_keys)), [])
-    return tools, body.get(_key_set(body, traits.thinking_keys))
-
-
-def _key_set(body: dict[str, Any], keys: tuple[str, ...]) -> str:
-    """The first of some keys that is set in a body; the first of all where none is."""
-    for key in keys:
-        if body.get(key) is not None:
-            return key
-    return keys[0]
+    for key in traits.thinking_keys:
+        if (thinking := body.get(key)) is not None:
+            return tools, thinking
+    return tools, None
 
 
 def check(messages: Messages, target: str | Target, **beside: Any) -> tuple[Change, ...]:  # noqa: ANN401 - as repair
