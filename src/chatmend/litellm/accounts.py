@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from chatmend.litellm.notes import KEY
 from chatmend.usage import Usage, UsageLedger, normalize_usage
 from chatmend.usage.account import build
+from chatmend.usage.plain import mapping
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -62,15 +63,10 @@ def _get(holder: object, key: str) -> Any:
 
 def _reported(usage: Any) -> Any:
     """What a usage object holds, ours left out."""
-    if isinstance(usage, dict):
-        return {key: value for key, value in usage.items() if key != KEY} if KEY in usage else usage
-    # in Pydantic's own code, which is a fraction of the time that asking each object for its names takes
-    if hasattr(usage, "__pydantic_fields_set__"):
-        return usage.model_dump(exclude_none=True, exclude=_OURS, warnings=False)
-    return usage
+    held = mapping(usage)
+    return {key: value for key, value in held.items() if key != KEY} if held is not None and KEY in held else held
 
 
-_OURS = {KEY}
 _SIMPLE = frozenset({int, float, str, bool})
 
 

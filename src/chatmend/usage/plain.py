@@ -14,10 +14,15 @@ def mapping(value: object) -> Mapping[str, Any] | None:
     """The value as a mapping, or None where it has no named fields.
 
     Read are mappings, pydantic models (also what they keep beside their fields), protobuf messages, and objects with
-    attributes or slots. A field that raises when it is asked for is left out.
+    attributes or slots. A field that raises when it is asked for is left out. The mapping is to be read only.
     """
     if isinstance(value, dict):
         return value
+    if isinstance(getattr(value, "__pydantic_fields_set__", None), set):
+        private = getattr(value, "__pydantic_private__", None)
+        if not private or _PRIVATE.isdisjoint(private):  # as it is kept: each name for itself takes ten times as long
+            extra: Mapping[str, Any] | None = getattr(value, "__pydantic_extra__", None)
+            return {**vars(value), **extra} if extra else vars(value)
     if isinstance(value, _SCALARS) or callable(value):
         return None
     if isinstance(value, Mapping):

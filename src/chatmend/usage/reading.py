@@ -77,12 +77,14 @@ def read_keys(reading: Reading, node: Table | Branch, data: Mapping[str, Any]) -
             if into[name] == value and source not in (seen := sources[whole]):
                 sources[whole] = f"{seen} | {source}"
                 continue
+        if value is None:
+            continue
         inner = keys.get(key, _UNKNOWN)
-        if type(inner) is Branch and type(value) is dict:
-            read_keys(reading, inner, value)
+        if type(inner) is Branch and (below := value if type(value) is dict else mapping(value)) is not None:
+            read_keys(reading, inner, below)
         elif type(inner) is Leaf and inner.kind == "text" and type(value) is str:
             _keep_text(reading, inner, value)
-        elif value is not None:
+        else:
             _read_other(reading, inner, value, f"{node.path}{key}")
 
 
