@@ -658,3 +658,13 @@ def test_what_stands_beside_a_call_of_2023_stays(target: str) -> None:
     assert "read(notes.txt)" in json.dumps(sent[1]["content"])
     turned = {"role": "function", "name": "look", "content": "18", "function_call": {"arguments": "notes.txt"}}
     assert "notes.txt" in json.dumps(chatmend.repair([user("go"), turned], target).messages)
+
+
+def test_a_result_in_the_models_turn_is_judged_as_what_the_user_sends() -> None:
+    call = {"type": "tool_use", "id": "toolu_1", "name": "look", "input": {}}
+    odd = {"type": "tool_result", "tool_use_id": "toolu_1", "content": [{"type": "hologram", "data": "x"}]}
+    messages = [user("go"), {"role": "assistant", "content": [call]}, {"role": "assistant", "content": [odd]}]
+    done = chatmend.repair([*messages, user("on")], CLAUDE, dialect="anthropic_messages")
+    assert {part["type"] for part in done.messages[2]["content"][0]["content"]} == {"text"}
+    assert "hologram" in json.dumps(done.messages[2])
+    assert chatmend.repair(done.messages, CLAUDE, dialect="anthropic_messages").messages is done.messages

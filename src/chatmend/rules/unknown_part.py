@@ -99,6 +99,8 @@ def _readable(part: Part, known: frozenset[str] | None, context: Context, *, lis
             return part
         held = part.native if isinstance(part.native, dict) else {}
         inner = any(isinstance(held.get(key), list) for key in context.traits.content_keys)
+        # wherever it stands, a result goes back to the user
+        known = limits.block_types if context.traits.types_by_role else known
         content = tuple(
             _told(p) if known is not None and _is_said(p, context) else _readable(p, known, context, listed=inner)
             for p in part.content
