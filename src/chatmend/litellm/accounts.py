@@ -29,9 +29,8 @@ _UNTOLD = frozenset({"sources", "unread", "provider", "model"})
 
 def _account_of(response: object, usage: Any) -> Usage:
     model = _get(response, "model")
-    account = normalize_usage(
-        _reported(usage), model=model if isinstance(model, str) and len(model) <= _LONGEST else None
-    )
+    known = model if isinstance(model, str) and len(model) <= _LONGEST else None
+    account = normalize_usage(_reported(usage), model=known)
     # Into the usage of a streamed chunk LiteLLM writes a cost that it has worked out itself.
     if account.cost is not None and _get(response, "object") == "chat.completion.chunk":
         account = replace(account, cost_source=_LITELLM)

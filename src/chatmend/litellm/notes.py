@@ -97,9 +97,8 @@ def keep(logged: Any, name: str, told: dict[str, Any]) -> bool:
     if not isinstance(record, dict):
         return False
     known = record.get(KEY)
-    record[KEY] = (
-        Notes({**known, name: told}) if isinstance(known, Notes) and name not in known else Notes({name: told})
-    )
+    before = known if isinstance(known, Notes) and name not in known else {}
+    record[KEY] = Notes({**before, name: told})
     return True
 
 
