@@ -126,6 +126,8 @@ def _moved_prefixes(
     messages: list[Any], done: Repaired, repair: Callable[[list[Any]], Repaired], dialect: str
 ) -> Iterator[str]:
     """At every boundary: what is repaired from the start, and what a session repairs that sends back what it sent."""
+    if any(change.rule == "too-many-images" for change in done.changes):
+        return  # beyond a hard count the oldest go, which is the one exception
     came, kept = 0, list[Any]()  # what the session has seen, and what it holds of that
     for at in [*boundaries(messages, dialect), len(messages)]:
         sent = done.messages if at == len(messages) else repair(messages[:at]).messages

@@ -668,3 +668,44 @@ def test_a_result_in_the_models_turn_is_judged_as_what_the_user_sends() -> None:
     assert {part["type"] for part in done.messages[2]["content"][0]["content"]} == {"text"}
     assert "hologram" in json.dumps(done.messages[2])
     assert chatmend.repair(done.messages, CLAUDE, dialect="anthropic_messages").messages is done.messages
+
+
+def test_arrays_under_unknown_keys_do_not_stop_a_merge() -> None:
+    class Array:
+        def __eq__(self, other: object) -> bool:
+            raise ValueError("the truth value of an array is ambiguous")
+
+        __hash__ = None  # type: ignore[assignment]
+
+    messages = [{**user("a"), "vector": Array()}, {**user("b"), "vector": Array()}]
+    assert chatmend.repair(messages, "strict").messages[0]["content"] == "a\n\nb"
+
+
+@pytest.mark.parametrize(
+    ("target", "dialect"), [(OPENAI, "openai_responses"), ("gemini/gemini-2.5-flash", "gemini_contents")]
+)
+def test_a_flat_call_of_chat_keeps_its_name_and_arguments_in_other_dialects(target: str, dialect: str) -> None:
+    flat = {"id": "c1", "name": "look", "arguments": '{"a": "T"}'}
+    messages = [user("go"), {**answer("hm"), "tool_calls": [flat]}, result("c1", "r")]
+    sent = json.dumps(chatmend.repair(messages, target, dialect=dialect).messages)
+    assert '"look"' in sent
+    assert "unknown_tool" not in sent
+    assert "T" in sent
+
+
+def test_what_a_repeated_block_says_beside_its_text_is_told() -> None:
+    block = {"type": "tool_result", "tool_use_id": "c1", "content": "x"}
+    call = {"type": "tool_use", "id": "c1", "name": "f", "input": {}}
+    messages = [user("go"), {"role": "assistant", "content": [call]}, user([block, {**block, "trace": "late"}])]
+    done = chatmend.repair(messages, CLAUDE, dialect="anthropic_messages")
+    assert max(change.effect for change in done.changes) >= chatmend.Effect.DEGRADES
+
+
+def test_a_function_call_that_is_none_is_told_also_without_a_role() -> None:
+    assert "notes.txt" in json.dumps(chatmend.repair([{"function_call": ["notes.txt"]}], "strict").messages)
+
+
+def test_parts_under_a_key_that_the_dialect_does_not_read_are_told_as_gone() -> None:
+    messages = [{**user("a"), "parts": [{"text": "one"}]}, {**user("b"), "parts": [{"text": "two"}]}]
+    done = chatmend.repair(messages, "strict")
+    assert "one" in json.dumps(done.messages) or done.changes[-1].effect is chatmend.Effect.DROPS

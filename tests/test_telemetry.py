@@ -116,3 +116,20 @@ def test_without_opentelemetry_nothing_happens_and_nothing_is_imported() -> None
         "assert telemetry._instruments() is None\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603 - our own words
+
+
+def test_an_opentelemetry_that_is_set_up_wrongly_costs_no_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> object:
+        raise StopIteration
+
+    monkeypatch.setattr(metrics, "get_meter", fails)
+    telemetry._instruments.cache_clear()
+    try:
+        messages = [HumanMessage("hi")]
+        assert repair_messages(messages, target=OPENAI) == messages
+        assert (
+            hook(ChatMend(on_error="raise"), [{"role": "user", "content": "hi"}, ORPHAN])["messages"][1]["role"]
+            == "user"
+        )
+    finally:
+        telemetry._instruments.cache_clear()

@@ -153,10 +153,10 @@ def identity(value: object) -> str:
 
 
 def is_same(one: object, other: object) -> bool:
-    """Whether two values say the same; what is too deep to be compared is another, unless it is the very same."""
+    """Whether two values say the same; what cannot be compared (too deep, an array) is another, unless it is one."""
     try:
         return one is other or bool(one == other)
-    except RecursionError:
+    except Exception:  # noqa: BLE001 - anything may stand in a message
         return False
 
 

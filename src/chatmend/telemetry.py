@@ -31,19 +31,19 @@ def tell(target: str, changes: tuple[Change, ...], seconds: float, *, mode: str 
         seconds: how long it took.
         mode: ``repair``, or ``report`` where the original is sent.
     """
-    if (instruments := _instruments()) is not None:
-        # A meter that fails must not cost the repair; `suppress` takes as long as telling.
-        try:  # noqa: SIM105
+    # A meter that fails must not cost the repair; `suppress` takes as long as telling.
+    try:
+        if (instruments := _instruments()) is not None:
             instruments.tell(target, mode, changes, seconds)
-        except Exception:  # noqa: BLE001, S110
-            pass
+    except Exception:  # noqa: BLE001, S110
+        pass
 
 
 @cache
 def _instruments() -> _Instruments | None:
     try:
         return _Instruments()
-    except ImportError:
+    except Exception:  # noqa: BLE001 - not installed, or set up so that it raises whatever it likes
         return None
 
 

@@ -100,7 +100,7 @@ def items(message: Message) -> Iterator[Message]:
             yield Message(_speaker(message.role), tuple(said), keys)
             said, keys = [], {}
         if isinstance(part, ToolCall) and own:
-            yield Message(Role.ASSISTANT, (_entry(part, "function_call", keys),))
+            yield Message(Role.ASSISTANT, (_entry(whole(part), "function_call", keys),))
         elif isinstance(part, ToolResult):
             yield Message(Role.TOOL, (_entry(replace(part, name=None), "function_call_output", keys),))
         else:
@@ -109,6 +109,14 @@ def items(message: Message) -> Iterator[Message]:
         keys = {}
     if said or not message.parts:
         yield Message(_speaker(message.role), tuple(said), keys)
+
+
+def whole(call: ToolCall) -> ToolCall:
+    """A call with the name and the arguments that stand flat in its entry, where it has no ``function``."""
+    native = call.native
+    if call.name is not None or call.arguments is not None or not isinstance(native, dict) or "function" in native:
+        return call
+    return replace(call, name=native.get("name"), arguments=native.get("arguments", native.get("input")))
 
 
 def _entry(part: _Exchanged, kind: str, keys: dict[str, object]) -> _Exchanged:

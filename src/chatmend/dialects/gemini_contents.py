@@ -252,7 +252,7 @@ def translated(message: Message) -> tuple[Message, ...]:
 
 def _adopted(part: Part) -> Part:
     if isinstance(part, ToolCall):
-        return replace(part, native=None, legacy=False)
+        return replace(foreign.whole(part), native=None, legacy=False)
     if isinstance(part, ToolResult):
         content = tuple(Text(p.text) if isinstance(p, Text) else p for p in part.content)
         return replace(part, native=None, legacy=False, content=content)

@@ -153,7 +153,8 @@ def _write_calls(out: dict[str, object], calls: list[ToolCall]) -> None:
         out.pop("tool_calls", None)
     legacy = next((call for call in calls if call.legacy), None)
     if legacy is None:
-        out.pop("function_call", None)
+        if out.get("function_call") is None or isinstance(out["function_call"], dict):  # as above
+            out.pop("function_call", None)
         return
     native = legacy.native if isinstance(legacy.native, dict) else {}
     said = {"name": legacy.name, "arguments": legacy.arguments}

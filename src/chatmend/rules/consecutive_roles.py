@@ -56,12 +56,12 @@ def _apart(messages: list[Message], at: int, stop: int, context: Context) -> Ite
     behind_tool = at > 0 and run[0].role is Role.USER and messages[at - 1].role is Role.TOOL
     lead = (continued(Role.ASSISTANT),) if behind_tool and not context.limits.user_after_tool else ()
     if context.policy.turns == "merge":
-        merged, effect = merge(run)
+        merged, effect = merge(run, context.traits)
         yield Fix(at, stop, (*lead, merged), why, max(effect, Effect.ADDS) if lead else effect)
         return
     other = Role.ASSISTANT if run[0].role is Role.USER else Role.USER
     becomes = list(lead)
-    apart, effect = _with_results_together(run)
+    apart, effect = _with_results_together(run, context)
     for message in apart:
         if becomes and becomes[-1].role is message.role:
             becomes.append(continued(other))
@@ -69,12 +69,12 @@ def _apart(messages: list[Message], at: int, stop: int, context: Context) -> Ite
     yield Fix(at, stop, tuple(becomes), why, max(effect, Effect.ADDS))
 
 
-def _with_results_together(run: list[Message]) -> tuple[list[Message], Effect]:
+def _with_results_together(run: list[Message], context: Context) -> tuple[list[Message], Effect]:
     """The run with the results at its front in one message: nobody may speak between a call and its results."""
     count = next((at for at, message in enumerate(run) if not message.results), len(run))
     if count < 2:  # noqa: PLR2004 - one message is together
         return run, Effect.RESHAPES
-    merged, effect = merge(run[:count])
+    merged, effect = merge(run[:count], context.traits)
     return [merged, *run[count:]], effect
 
 

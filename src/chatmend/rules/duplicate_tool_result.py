@@ -25,6 +25,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect
+from chatmend.jsontext import strings
 from chatmend.placeholders import is_placeholder
 from chatmend.rules.exchanges import match
 from chatmend.rules.rule import Context, Rule
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chatmend.changes import Fix
+    from chatmend.transcript import Part
     from chatmend.windows import Exchanges, Place
 
 
@@ -61,8 +63,24 @@ def _says_nothing_new(window: Window, place: Place, found: Exchanges, number: in
     part, kept = (window.messages[at].parts[i] for at, i in (place, found.answers[number]))
     if not isinstance(part, ToolResult) or not isinstance(kept, ToolResult):
         return False
+    if any(map(_says_beside, (part, *part.content))):
+        return False
     same = [getattr(p, "text", p.native) for p in part.content] == [getattr(p, "text", p.native) for p in kept.content]
     return is_placeholder(part) or is_blank(part.content, whitespace=False) or same
+
+
+_HELD = {"text": {"text"}, "tool_result": {"tool_use_id", "content", "is_error"}}
+"""Keys of a block, by its type, that are read."""
+
+
+def _says_beside(part: Part) -> bool:
+    """Whether a block has words under a key that is not read."""
+    native = part.native
+    kind = native.get("type") if isinstance(native, dict) else None
+    if not isinstance(native, dict) or not isinstance(kind, str) or kind not in _HELD:
+        return False
+    held = _HELD[kind] | {"type", "cache_control"}
+    return any(True for key in native if key not in held for _ in strings(native[key]))
 
 
 RULE = Rule("TOOL004", "duplicate-tool-result", Symptom.PAIRING, find)

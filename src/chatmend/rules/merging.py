@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING
 from chatmend import jsontext
 from chatmend.changes import Effect
 from chatmend.jsontext import is_same, strings
-from chatmend.placeholders import CALL_NOTE
+from chatmend.placeholders import CALL_NOTE, SYSTEM_NOTE
 from chatmend.transcript import Message, Part, Role, Text, Thinking, ToolCall, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-
-_CARRIED = frozenset({"role", "type", "content", "parts", "tool_calls", "function_call", "cache_control"})
-"""Keys of a message whose words its parts hold, or that hold none."""
+    from chatmend.dialects import Traits
 
 
-def merge(messages: Sequence[Message]) -> tuple[Message, Effect]:
+_CARRIED = frozenset({"role", "type", "function_call", "cache_control"})
+"""Keys of a message in any dialect whose words its parts hold, or that hold none."""
+
+
+def merge(messages: Sequence[Message], traits: Traits) -> tuple[Message, Effect]:
     """One message with the content of all, calls last; and what that does to the content.
 
     Users of several names are named in the text. Other keys of the first win over those of later ones; where these say
@@ -37,16 +39,17 @@ def merge(messages: Sequence[Message]) -> tuple[Message, Effect]:
     old = [call for call in calls if call.legacy]
     said += [Text(CALL_NOTE + jsontext.dumps(call.native)) for call in old[:-1]]  # a message has place for one
     calls = [call for call in calls if not any(call is other for other in old[:-1])]
-    written = {"tool_calls", *(("content", "parts") if parts else ())}  # what is empty stays as it is
+    held = {*traits.content_keys, *(("tool_calls",) if traits.typed_calls else ())}
+    written = held if parts else held - {*traits.content_keys}  # what is empty stays as it is
     written |= {"thinking_blocks"} if messages[0].is_assistant else set()
     body = {k: v for k, v in native.items() if k not in written}
-    effect = Effect.DROPS if _says_otherwise(messages, native) else Effect.RESHAPES
+    effect = Effect.DROPS if _says_otherwise(messages, native, held) else Effect.RESHAPES
     return replace(messages[0], parts=(*join_texts(said), *calls), native=body), effect
 
 
-def _says_otherwise(messages: Sequence[Message], native: dict[str, object]) -> bool:
-    """Whether a message has other words than these under a key that its parts do not hold."""
-    held = _CARRIED | {place_of(part) for message in messages for part in message.parts}
+def _says_otherwise(messages: Sequence[Message], native: dict[str, object], read: set[str]) -> bool:
+    """Whether a message has other words than these under a key that is not read into its parts."""
+    held = _CARRIED | read | ({place_of(part) for message in messages for part in message.parts} - {"content"})
     return any(
         key not in held and str(key)[:1] != "_" and not is_same(value, native[key]) and any(map(bool, strings(value)))
         for message in messages
@@ -61,6 +64,8 @@ def introduced(message: Message) -> Message:
     name = native.get("name") if isinstance(native, dict) else None
     if message.role is not Role.USER or message.results or not isinstance(name, str) or not name.strip():
         return message
+    if any(isinstance(part, Text) and part.text.startswith(SYSTEM_NOTE) for part in message.parts):
+        return message  # no user's
     parts, first = list(message.parts), next((at for at, p in enumerate(message.parts) if isinstance(p, Text)), None)
     if first is None:
         parts.insert(0, Text(f"{name}:"))

@@ -55,10 +55,10 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     if mode == "never" and front:
         rest, front = front + rest, []
     if mode == "first" and len(front) > 1:
-        one, merging = merge(front)
+        one, merging = merge(front, context.traits)
         front = [one]
     if mode == "after-user":
-        rest, merging = _behind_the_user(rest)
+        rest, merging = _behind_the_user(rest, context)
     elif mode == "not-after-reply":
         rest = _behind_a_user(rest)
     else:
@@ -85,7 +85,7 @@ def _told(message: Message) -> Message:
     return replace(message, role=Role.USER, spelling=Role.USER, parts=(*words, *rest))
 
 
-def _behind_the_user(messages: list[Message]) -> tuple[list[Message], Effect]:
+def _behind_the_user(messages: list[Message], context: Context) -> tuple[list[Message], Effect]:
     """Native system messages directly behind the last user turn, at the end of the window."""
     others = [message for message in messages if not message.is_system]
     if not others or others[-1].is_assistant:
@@ -93,7 +93,7 @@ def _behind_the_user(messages: list[Message]) -> tuple[list[Message], Effect]:
     systems = [message for message in messages if message.is_system]
     if len(systems) < 2:  # noqa: PLR2004 - more than one is too many
         return [*others, *systems], Effect.RESHAPES
-    one, effect = merge(systems)
+    one, effect = merge(systems, context.traits)
     return [*others, one], effect
 
 

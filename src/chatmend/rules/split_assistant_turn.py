@@ -53,7 +53,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         return
     words_behind = any(not isinstance(part, ToolCall) for message in said[first + 1 :] for part in message.parts)
     if not limits.folds_turns or (words_behind and not context.traits.results_inside):
-        merged, effect = merge(said[first:])
+        merged, effect = merge(said[first:], context.traits)
         yield Fix(first, run, (merged,), "calls stand before another message of the same turn", effect)
 
 
