@@ -15,7 +15,7 @@ from langchain_core.messages import HumanMessage, ToolMessage
 from openai.types.chat import ChatCompletionMessage
 
 import chatmend
-from chatmend.placeholders import CONTINUED, NO_RESULT, NOTE, RAW_ARGUMENTS
+from chatmend.placeholders import CONTINUED, NO_RESULT, NOTE, RAW_ARGUMENTS, SYSTEM_NOTE
 
 CLAUDE, OPENAI = "anthropic/claude-sonnet-4-5", "openai/gpt-4o"
 STRICT_TARGETS = (OPENAI, CLAUDE, "gemini/gemini-2.5-flash", "mistral/open-mistral-7b", "strict")
@@ -709,3 +709,10 @@ def test_parts_under_a_key_that_the_dialect_does_not_read_are_told_as_gone() -> 
     messages = [{**user("a"), "parts": [{"text": "one"}]}, {**user("b"), "parts": [{"text": "two"}]}]
     done = chatmend.repair(messages, "strict")
     assert "one" in json.dumps(done.messages) or done.changes[-1].effect is chatmend.Effect.DROPS
+
+
+def test_a_named_system_message_that_is_told_begins_with_its_constant_label() -> None:
+    told = {"role": "system", "content": "Be kind.", "name": "bob"}
+    messages = [user("go"), answer("Yes?"), user("on"), told]
+    sent = chatmend.repair(messages, "strict").messages[-1]["content"]
+    assert sent == f"on\n\n{SYSTEM_NOTE}Be kind."
