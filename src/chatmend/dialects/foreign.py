@@ -116,7 +116,8 @@ def whole(call: ToolCall) -> ToolCall:
     native = call.native
     if call.name is not None or call.arguments is not None or not isinstance(native, dict) or "function" in native:
         return call
-    return replace(call, name=native.get("name"), arguments=native.get("arguments", native.get("input")))
+    name, arguments = openai_chat.flat(native)
+    return replace(call, name=name, arguments=arguments)
 
 
 def _entry(part: _Exchanged, kind: str, keys: dict[str, object]) -> _Exchanged:

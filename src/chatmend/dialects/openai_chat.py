@@ -85,6 +85,11 @@ def _call(native: Native) -> ToolCall:
     return ToolCall(native.get("id"), name, arguments, signature_of(native), native=native, kind=kind)
 
 
+def flat(native: dict[str, object]) -> tuple[object, object]:
+    """Name and arguments of a call that stand in its entry itself, where there is no ``function``."""
+    return native.get("name"), native.get("arguments", native.get("input"))
+
+
 def translated(message: Message) -> tuple[Message, ...]:
     """What a message says that has its words under ``parts``."""
     return under_parts(message) if message.role is not Role.TOOL else ()

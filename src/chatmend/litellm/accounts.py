@@ -144,8 +144,8 @@ class Accounts:
         told = mark(response)
         if told is None or kwargs.get("cache_hit"):
             return
-        cost, streamed, keys = kwargs.get("response_cost"), bool(kwargs.get("stream")), _keys(kwargs)
-        self.ledger.add_later(lambda: (_priced(told.account, cost, streamed), self._bounded(keys)), self._failed)
+        price, keys = _price_in(kwargs), _keys(kwargs)
+        self.ledger.add_later(lambda: (_priced(told.account, *price), self._bounded(keys)), self._failed)
 
     def _bounded(self, keys: tuple[str | None, ...]) -> dict[str, str | None]:
         """Keys by name; what the client claims is another's once there are too many rows."""
@@ -163,12 +163,15 @@ class Accounts:
 def account_of_call(kwargs: Mapping[str, Any], response: object) -> Usage | None:
     """The account of a call that LiteLLM logs as a success, with its cost; ``None`` where nothing was used."""
     said = mark(response)
-    if said is None or kwargs.get("cache_hit"):
-        return None
-    return _priced(said.account, kwargs.get("response_cost"), bool(kwargs.get("stream")))
+    return None if said is None or kwargs.get("cache_hit") else _priced(said.account, *_price_in(kwargs))
 
 
-def _priced(account: Usage, cost: object, streamed: bool) -> Usage:  # noqa: FBT001 - both of LiteLLM's record
+def _price_in(kwargs: Mapping[str, Any]) -> tuple[object, bool]:
+    """LiteLLM's own cost of a call, and whether it was streamed."""
+    return kwargs.get("response_cost"), bool(kwargs.get("stream"))
+
+
+def _priced(account: Usage, cost: object, streamed: bool) -> Usage:  # noqa: FBT001 - a pair, as `_price_in` gives it
     """With LiteLLM's own cost, and its name to it, where the provider tells none."""
     if isinstance(cost, int | float) and not isinstance(cost, bool) and (account.cost is None or streamed):
         told = {"cost": Decimal(str(cost)), "cost_currency": "USD", "cost_source": _LITELLM}

@@ -41,8 +41,10 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     taken: set[str] = set()
     for at, message in enumerate(window.messages):
         calls = any(part.legacy for part in message.calls)
+        bare, effect = message, Effect.RESHAPES
         # what stands under the key of the calls, and is none, would be overwritten by them
-        bare, _, effect = (without_list(message, context) if calls else None) or (message, "", Effect.RESHAPES)
+        if calls and (mended := without_list(message, context)) is not None:
+            bare, _, effect = mended
         parts = tuple(_modern(part, open_calls, taken, memory, context) for part in bare.parts)
         if not is_unchanged(message.parts, parts):
             spelling = Role.TOOL if message.spelling == "function" else message.spelling

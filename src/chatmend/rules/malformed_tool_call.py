@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from chatmend import jsontext
 from chatmend.changes import Effect, Fix
+from chatmend.dialects.openai_chat import flat
 from chatmend.placeholders import CALL_NOTE
 from chatmend.rules.rule import Context, Rule
 from chatmend.transcript import Message, Part, Role, Text, ToolCall, is_unchanged
@@ -111,7 +112,7 @@ def _mended(part: Part, message: Message, context: Context) -> Part:
     if not message.is_assistant or not isinstance(native, dict):
         return Text(CALL_NOTE + jsontext.dumps(native))
     if context.traits.typed_calls and "custom" not in native and not isinstance(native.get("function"), dict):
-        name, arguments = native.get("name"), native.get("arguments", native.get("input"))
+        name, arguments = flat(native)
         return replace(part, name=name if isinstance(name, str) and name else UNKNOWN, arguments=arguments)
     if not isinstance(part.name, str) or not part.name:
         return replace(part, name=UNKNOWN if part.name in (None, "") else jsontext.dumps(part.name))

@@ -60,19 +60,18 @@ def _says_otherwise(messages: Sequence[Message], native: dict[str, object], read
 
 def introduced(message: Message) -> Message:
     """A user's message with the name in front of its words, where it can say it, and not under a key."""
-    native = message.native
-    name = native.get("name") if isinstance(native, dict) else None
+    native = message.native if isinstance(message.native, dict) else {}
+    name = native.get("name")
     if message.role is not Role.USER or message.results or not isinstance(name, str) or not name.strip():
         return message
     if any(isinstance(part, Text) and part.text.startswith(SYSTEM_NOTE) for part in message.parts):
         return message  # no user's
-    parts, first = list(message.parts), next((at for at, p in enumerate(message.parts) if isinstance(p, Text)), None)
-    if first is None:
-        parts.insert(0, Text(f"{name}:"))
-    elif isinstance(text := parts[first], Text):
-        parts[first] = replace(text, text=f"{name}: {text.text}")
-    bare = {key: value for key, value in native.items() if key != "name"} if isinstance(native, dict) else native
-    return replace(message, parts=tuple(parts), native=bare)
+    bare = replace(message, native={key: value for key, value in native.items() if key != "name"})
+    for at, part in enumerate(message.parts):
+        if isinstance(part, Text):
+            said = replace(part, text=f"{name}: {part.text}")
+            return replace(bare, parts=(*message.parts[:at], said, *message.parts[at + 1 :]))
+    return replace(bare, parts=(Text(f"{name}:"), *message.parts))
 
 
 def join_texts(parts: Sequence[Part]) -> list[Part]:

@@ -110,15 +110,15 @@ def _split(
     parts: tuple[Part, ...], said: str, *, stays: bool, as_text: bool = False
 ) -> tuple[tuple[Part, ...], list[Part]]:
     """The parts with words in the place of the images that may not stay, or of every file, and those."""
-    leaving: list[Part] = [p for p in parts if isinstance(p, Media) and (not stays if picture(p.native) else as_text)]
-    if not leaving:
-        return parts, []
-    gone = set(map(id, leaving))
-    return tuple(_in_place(part, said) if id(part) in gone else part for part in parts), leaving
-
-
-def _in_place(part: Part, said: str) -> Text:
-    return Text(said if picture(part.native) else words.FILE_IN_RESULT)
+    kept, leaving = list[Part](), list[Part]()
+    for part in parts:
+        pictured = isinstance(part, Media) and picture(part.native) is not None
+        if isinstance(part, Media) and (not stays if pictured else as_text):
+            leaving.append(part)
+            kept.append(Text(said if pictured else words.FILE_IN_RESULT))
+        else:
+            kept.append(part)
+    return (tuple(kept), leaving) if leaving else (parts, leaving)
 
 
 RULE = Rule("IMG011", "misplaced-image", Symptom.MEDIA | Symptom.CONTENT, find)

@@ -95,7 +95,10 @@ def _read_other(reading: Reading, node: object, value: object, path: str) -> Non
     if isinstance(node, Leaf):
         _read_leaf(reading, node, value)
     elif isinstance(node, Branch):
-        _read_branch(reading, node, value, path)
+        if node.own is not None:
+            _read_leaf(reading, node.own, value)
+        else:
+            _leave(reading, value, path, 0)
     elif isinstance(node, Each):
         _read_each(reading, node, value, path)
     elif isinstance(node, Beside):
@@ -165,16 +168,6 @@ def _keep_text(reading: Reading, leaf: Leaf, value: object) -> None:
     if len(word) <= _MOST and (word is value or (not isinstance(value, bool) and mapping(value) is None)):
         reading.values[leaf.key] = reading.table.names.get(leaf.key, {}).get(word, word)
         reading.sources[leaf.key] = leaf.path
-
-
-def _read_branch(reading: Reading, branch: Branch, value: object, path: str) -> None:
-    inner = mapping(value)
-    if inner is not None:
-        read_keys(reading, branch, inner)
-    elif branch.own is not None:
-        _read_leaf(reading, branch.own, value)
-    else:
-        _leave(reading, value, path, 0)
 
 
 def _read_each(reading: Reading, each: Each, value: object, path: str) -> None:
