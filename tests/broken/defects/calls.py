@@ -8,7 +8,7 @@ from typing import Any
 from ..nested import copied
 from ..sites import calls, dicts, exchanges, pick
 from ..tokens import fresh
-from ..wires import Native, Wire
+from ..wires import Native, Wire, text_part
 from .defect import Defect, Defects
 
 DEFECTS = Defects()
@@ -204,7 +204,7 @@ def legacy_function_call(messages: list[Any], rng: Random, wire: Wire) -> None:
         owner = messages[call.index]
         owner.pop("tool_calls", None)
         owner["function_call"] = call.native.get("function")
-        content = result.native.get("content")
+        content = rng.choice((result.native.get("content"), [text_part(f"read {fresh(rng)}")]))
         result.holder[result.at] = {"role": "function", "name": "read_file", "content": content}
 
 

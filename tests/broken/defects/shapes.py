@@ -131,6 +131,12 @@ def image_in_assistant(messages: list[Any], rng: Random, wire: Wire) -> None:
 
 
 @DEFECTS.both
+def image_in_system(messages: list[Any], rng: Random, wire: Wire) -> None:
+    content = [text_part(f"The house style, {fresh(rng)}:"), wire.image(png(rng.randrange(2**24)))]
+    messages.insert(rng.randint(0, len(messages)), {"role": "system", "content": content})
+
+
+@DEFECTS.both
 def image_in_result(messages: list[Any], rng: Random, wire: Wire) -> None:
     for site in pick(rng, results(messages)):
         site.native["content"] = [text_part(f"shot {fresh(rng)}"), wire.image(png(rng.randrange(2**24)))]
