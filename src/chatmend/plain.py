@@ -11,7 +11,7 @@ touched: one loop gathers, and what was gathered is judged by functions that are
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from chatmend.dialects import DIALECTS
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     Made = TypeVar("Made")
     Make = Callable[[str, str, tuple[str, ...]], Made]
     """Makes a message: the letter of its turn, its words, the ids of its calls or of the call that it answers."""
+
+    Look = Callable[[list[Any]], bool]
+    """Tells whether a repair of these chat messages would change nothing; ``False`` says nothing."""
 
 CHAT = "openai_chat"
 _LETTERS = {"system": "s", "user": "u", "assistant": "a", "tool": "t"}
@@ -49,13 +52,17 @@ class Plain:
     """Takes the id of a call that passes."""
 
 
-def is_plain(messages: list[Any], limits: Limits, *, declared: bool) -> bool:
-    """Whether a repair of these chat messages would change nothing; ``False`` says nothing.
+def look(limits: Limits, *, declared: bool) -> Look:
+    """The quick look under some limits.
 
     ``declared``: the tools of the history need no declaration, or have one.
     """
     plain = _plain_at(limits)
-    return plain is not None and _covers(plain, messages, declared=declared)
+    return _sees_nothing if plain is None else partial(_covers, plain, declared=declared)
+
+
+def _sees_nothing(_: list[Any]) -> bool:
+    return False
 
 
 def _covers(plain: Plain, messages: list[Any], *, declared: bool) -> bool:

@@ -12,7 +12,7 @@ from chatmend.errors import PolicyError, ReplayError, TranscriptError
 from chatmend.jsontext import is_same
 from chatmend.objects import Shown
 from chatmend.placeholders import CONTINUED, is_placeholder
-from chatmend.plain import CHAT, is_plain
+from chatmend.plain import CHAT, look
 from chatmend.policy import Policy
 from chatmend.report import Reported
 from chatmend.rules import Context
@@ -22,6 +22,7 @@ from chatmend.windows import Memory, Symptom
 
 if TYPE_CHECKING:
     from chatmend.images.recompressor import Recompressor
+    from chatmend.plain import Look
     from chatmend.transcript import Part
 
 Messages = list[Any]
@@ -93,8 +94,10 @@ def repair(  # noqa: PLR0913 - what stands beside the messages counts
     if isinstance(dialect, str) and dialect not in DIALECTS:
         text = f"no dialect {dialect!r}; take one of {', '.join(DIALECTS)}"
         raise TranscriptError(text)
-    if chosen is _DEFAULT and dialect in _CHAT and not continues and _passes(messages, place, tools, thinking):
-        return Repaired(messages, (), system, tools)
+    if chosen is _DEFAULT and dialect in _CHAT and not continues:
+        declared = None if tools is None else bool(tools)
+        if quick_look(place, tools=declared, thinking=is_on(thinking))(messages):
+            return Repaired(messages, (), system, tools)
     shown = Shown(messages)
     spoken = DIALECTS[dialect] if isinstance(dialect, str) else dialect or recognise(shown.messages)
     limits = chosen.apply(place.limits_in(spoken.NAME, hygiene=chosen.rules == "hygiene"))
@@ -106,12 +109,16 @@ def repair(  # noqa: PLR0913 - what stands beside the messages counts
     return Repaired(shown.back(request.messages), shown.changed(changes), request.system, request.tools)
 
 
-def _passes(messages: Messages, place: Target, tools: object, thinking: object) -> bool:
-    """Whether one quick look tells that the default policy changes nothing in these chat messages."""
-    limits = place.limits_in(CHAT)
-    if tools or thinking is not None:
-        limits = limits.beside(thinking=is_on(thinking), tools=bool(tools))
-    return is_plain(messages, limits, declared=tools is None or bool(tools) or not limits.tools_declared)
+def quick_look(place: Target, *, tools: bool | None, thinking: bool) -> Look:
+    """What tells by one look that the default policy changes nothing in chat messages. ``False`` says nothing.
+
+    Args:
+        place: what they are sent to.
+        tools: whether the request declares tools; ``None``: not known.
+        thinking: whether it enables thinking.
+    """
+    limits = place.limits_in(CHAT).beside(thinking=thinking, tools=bool(tools))
+    return look(limits, declared=tools is not False or not limits.tools_declared)
 
 
 def _is_list(messages: object) -> bool:
@@ -164,7 +171,7 @@ def repair_request(
         raise TranscriptError(text)
     beside = next((name for name in traits.system_keys if body.get(name) is not None), traits.system_keys[0])
     system = body.get(beside)
-    tools, thinking = _beside(body, traits)
+    tools, thinking = set_beside(body, traits)
     done = repair(
         body[key], target, system=system, tools=tools, thinking=thinking, policy=policy, dialect=spoken,
         recompressor=recompressor, continues=any(map(body.get, traits.stored_keys)),
@@ -174,15 +181,7 @@ def repair_request(
     return RepairedRequest({**body, **changed} if changed else body, done.changes)
 
 
-def passes(body: dict[str, Any], target: Target) -> bool:
-    """Whether one quick look tells that ``repair_request`` gives back this body with ``messages`` of a chat as it is.
-
-    By the default policy. ``False`` says nothing.
-    """
-    return _passes(body["messages"], target, *_beside(body, DIALECTS[CHAT].TRAITS))
-
-
-def _beside(body: dict[str, Any], traits: Traits) -> tuple[object, object]:
+def set_beside(body: dict[str, Any], traits: Traits) -> tuple[object, object]:
     """The tools that a body declares, and its thinking setting."""
     tools: object = next(filter(None, map(body.get, traits.tools_keys)), [])
     for key in traits.thinking_keys:

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from chatmend.dialects import DIALECTS
 from chatmend.litellm.conversion import reached
 from chatmend.litellm.shapes import CHAT
 from chatmend.record import record
-from chatmend.repair import passes, repair_request
+from chatmend.repair import is_on, quick_look, repair_request, set_beside
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from chatmend.changes import Change
     from chatmend.litellm.shapes import Shape
+    from chatmend.plain import Look
     from chatmend.policy import Policy
 
 MANY = 300
 """From this many messages on, a repair takes long enough to be kept off the event loop."""
 
+_TRAITS = DIALECTS[CHAT.dialect].TRAITS
 _MEDIA = ("image", "input_image", "image_url", "inlineData", "inline_data", "file", "document")
 
 
@@ -44,8 +48,15 @@ def is_plain(kwargs: dict[str, Any], shape: Shape, target: str, policy: Policy |
         TargetError: no table describes the target.
     """
     messages = kwargs[shape.field]
-    short = policy is None and shape is CHAT and messages.__class__ is list and len(messages) <= MANY
-    return short and passes(kwargs, reached(target))
+    if policy is not None or shape is not CHAT or messages.__class__ is not list or len(messages) > MANY:
+        return False
+    tools, thinking = set_beside(kwargs, _TRAITS)
+    return _look(target, bool(tools), is_on(thinking))(messages)
+
+
+@lru_cache(maxsize=1024)
+def _look(target: str, tools: bool, thinking: bool) -> Look:  # noqa: FBT001 - positional, as a cache wants them
+    return quick_look(reached(target), tools=tools, thinking=thinking)
 
 
 def is_heavy(messages: Sequence[Any]) -> bool:

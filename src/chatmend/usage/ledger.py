@@ -71,7 +71,7 @@ class UsageLedger:
     price: Price | None = field(default_factory=lambda: estimate_cost if find_spec("genai_prices") else None)
     """Asked for a cost that the provider does not report. genai-prices where it is installed; None to ask nobody."""
     _rows: dict[tuple[tuple[str, str], ...], Row] = field(default_factory=dict, repr=False)
-    _new: deque[tuple[Callable[[], Row], Callable[[Exception], object] | None]] = field(
+    _new: deque[tuple[Callable[[], "_Call"], Callable[[Exception], object] | None]] = field(
         default_factory=deque, repr=False
     )
     """Calls that are not in their rows yet: many one behind the other take a fraction of what each would alone."""
@@ -79,8 +79,8 @@ class UsageLedger:
 
     def add(self, usage: Usage, **keys: str | None) -> None:
         """Count one call. ``model`` and ``provider`` are taken from the account where they are not given."""
-        row = self._row(usage, keys)
-        self._keep(lambda: row)
+        call = self._call(usage, keys)
+        self._keep(lambda: call)
 
     def add_later(
         self,
@@ -93,10 +93,10 @@ class UsageLedger:
         ``told`` or the price fails the call is lost, and ``failed`` hears of it; without that the exception reaches
         whoever reads the ledger, or adds the call that is one too many.
         """
-        self._keep(lambda: self._row(*told()), failed)
+        self._keep(lambda: self._call(*told()), failed)
 
-    def _keep(self, row: Callable[[], Row], failed: Callable[[Exception], object] | None = None) -> None:
-        self._new.append((row, failed))
+    def _keep(self, call: Callable[[], "_Call"], failed: Callable[[Exception], object] | None = None) -> None:
+        self._new.append((call, failed))
         if len(self._new) >= _BATCH:
             with self._lock:
                 self._settle()
@@ -122,34 +122,58 @@ class UsageLedger:
 
     def _settle(self) -> None:
         """Put the new calls into their rows, under the lock; others may append meanwhile, and a price may read."""
-        groups: dict[tuple[tuple[str, str], ...], list[Row]] = {}
+        alike: dict[tuple[object, ...], list[_Call]] = {}
         errors: list[Exception] = []
         while self._new:
             made, failed = self._new.popleft()
             try:
-                row = made()
+                call = made()
             except Exception as error:  # noqa: BLE001 - one call must not cost the others
                 _tell(error, failed, errors)
             else:
-                groups.setdefault(tuple(sorted(row.keys.items())), []).append(row)
-        for key, rows in groups.items():
+                usage, keys, _ = call
+                alike.setdefault((usage.model, usage.provider, *keys, *keys.values()), []).append(call)
+        for calls in alike.values():
+            row = _counted(calls)
+            key = tuple(sorted(row.keys.items()))
             known = self._rows.get(key)
-            self._rows[key] = _joined(rows[0].keys, rows if known is None else [known, *rows])
+            self._rows[key] = row if known is None else _joined(known.keys, [known, row])
         if errors:
             raise errors[0]
 
-    def _row(self, usage: Usage, keys: Mapping[str, str | None]) -> Row:
-        """One call as a row of its own."""
-        known = {"model": usage.model, "provider": usage.provider, **keys}
-        named = {name: value for name, value in known.items() if value is not None}
-        costs = self._costs(usage, named.get("model"))
-        return Row(named, usage, 1, int(not usage.complete), int(not costs), costs)
-
-    def _costs(self, usage: Usage, model: str | None) -> tuple[Cost, ...]:
+    def _call(self, usage: Usage, keys: Mapping[str, str | None]) -> "_Call":
+        """One call with what it cost."""
         if usage.cost is not None:
-            return (Cost(usage.cost_source or "provider", usage.cost_currency or "USD", usage.cost),)
+            return usage, keys, (usage.cost_source or "provider", usage.cost_currency or "USD", usage.cost)
+        model = _named(usage, keys).get("model") if self.price is not None else None
         estimate = self.price(replace(usage, model=model)) if self.price is not None else None
-        return (Cost(SOURCE, "USD", estimate),) if estimate is not None else ()
+        return usage, keys, None if estimate is None else (SOURCE, "USD", estimate)
+
+
+_Call = tuple[Usage, Mapping[str, str | None], tuple[str, str, Decimal] | None]
+"""An account, what the call is known by, and what it cost: by whose word, in which currency, how much."""
+
+
+def _named(usage: Usage, keys: Mapping[str, str | None]) -> dict[str, str]:
+    known = {"model": usage.model, "provider": usage.provider, **keys}
+    return {name: value for name, value in known.items() if value is not None}
+
+
+def _counted(calls: list[_Call]) -> Row:
+    """Calls with the same keys as one row."""
+    usages = [usage for usage, _, _ in calls]
+    costs: dict[tuple[str, str], list[Decimal]] = {}
+    for _, _, cost in calls:
+        if cost is not None:
+            costs.setdefault(cost[:2], []).append(cost[2])
+    return Row(
+        keys=_named(*calls[0][:2]),
+        usage=total(usages),
+        calls=len(calls),
+        unfinished=sum(not usage.complete for usage in usages),
+        unpriced=len(calls) - sum(map(len, costs.values())),
+        costs=tuple(Cost(*by, amount_of(amounts), len(amounts)) for by, amounts in sorted(costs.items())),
+    )
 
 
 def _tell(error: Exception, failed: Callable[[Exception], object] | None, errors: list[Exception]) -> None:
