@@ -9,8 +9,8 @@ import pytest
 
 import chatmend
 from chatmend.dialects import DIALECTS
-from chatmend.plain import CHAT, is_plain
-from chatmend.repair import is_on
+from chatmend.plain import CHAT
+from chatmend.repair import is_on, quick_look
 from chatmend.targets import resolve
 from tests.broken import broken, tear, torn, valid
 from tests.targets import OPENAI_CHAT
@@ -47,8 +47,8 @@ def chat(rng: Random) -> list[Any]:
 
 def agree(messages: list[Any], target: str, tools: object = None, thinking: object = None) -> bool:
     """Whether the chat is plain; and then every rule must leave it, and the tools, as they are."""
-    limits = resolve(target).limits_in(CHAT).beside(thinking=is_on(thinking), tools=bool(tools))
-    if not is_plain(messages, limits, declared=tools is None or bool(tools) or not limits.tools_declared):
+    declared = None if tools is None else bool(tools)
+    if not quick_look(resolve(target), tools=declared, thinking=is_on(thinking))(messages):
         return False
     spoken: Any = EverySymptom(DIALECTS[CHAT])
     done = chatmend.repair(messages, target, dialect=spoken, tools=tools, thinking=thinking)
