@@ -331,6 +331,28 @@ def test_half_a_character_beside_something_nested_too_deep_leaves_the_message_wh
     assert done.messages[2] is answered
 
 
+@pytest.mark.parametrize("target", STRICT_TARGETS)
+def test_what_holds_itself_comes_to_an_end(target: str) -> None:
+    kept: dict[str, Any] = {"note": "Half \ud83d"}
+    kept |= {"a": kept, "b": [kept, kept]}
+    said = {**user("Half \ud83d"), "raw": kept}
+    calling = {"type": "tool_use", "id": "t1", "name": "look", "input": kept}
+    done = chatmend.repair([said, {"role": "assistant", "content": [calling]}, user("And?")], target)
+    assert done.messages[0]["content"] == "Half \ufffd"
+    assert done.messages[-1]["content"]
+
+
+@pytest.mark.parametrize("target", STRICT_TARGETS)
+def test_a_number_with_more_digits_than_python_writes_costs_no_request(target: str) -> None:
+    long = 10**5_000
+    call = {"id": long, "type": "function", "function": {"name": "look", "arguments": {"at": long}}}
+    asked = {"role": "assistant", "content": None, "tool_calls": [call]}
+    sent = chatmend.repair([user("Look!"), asked, result("none", "18")], target).messages
+    made = sent[1]["tool_calls"][0]
+    assert isinstance(made["id"], str)
+    assert made["function"]["name"] == "look"
+
+
 def test_two_system_messages_without_words_become_one_that_still_has_a_content() -> None:
     done = chatmend.repair([{"role": "system"}, {"role": "system"}, user("Hello")], "minimax/MiniMax-M2")
     assert done.messages == [{"role": "system", "content": ""}, user("Hello")]

@@ -9,6 +9,8 @@ import re
 from operator import is_
 from typing import TYPE_CHECKING, Any
 
+from chatmend.record import record
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -88,19 +90,42 @@ def dumps(value: object) -> str:
 
 
 def strings(value: object) -> Iterator[str]:
-    """Every string and number in a nested value, keys included, in order and without recursion."""
-    stack = [value]
+    """Every string and number in a nested value, keys included, in order and without recursion.
+
+    A container that holds itself is entered once.
+    """
+    stack, inside = [value], set[int]()
     while stack:
         item = stack.pop()
         if isinstance(item, str):
             yield item
-        elif isinstance(item, dict):
-            for key, inner in reversed(item.items()):
-                stack += (inner, key)
-        elif isinstance(item, list | tuple):
-            stack.extend(reversed(item))
+        elif isinstance(item, _End):
+            inside.remove(item.of)
+        elif isinstance(item, dict | list | tuple) and id(item) not in inside:
+            inside.add(id(item))
+            stack.append(_End(id(item)))
+            if isinstance(item, dict):
+                for key, inner in reversed(item.items()):
+                    stack += (inner, key)
+            else:
+                stack.extend(reversed(item))
         elif isinstance(item, int | float) and not isinstance(item, bool):
-            yield str(item)
+            yield _digits(item)
+
+
+@record
+class _End:
+    """Stands behind what a container holds."""
+
+    of: int
+
+
+def _digits(number: float) -> str:
+    """A number as text; in hexadecimal where it has more digits than Python writes."""
+    try:
+        return str(number)
+    except ValueError:
+        return hex(int(number))
 
 
 def is_sound(text: str) -> bool:
@@ -128,7 +153,7 @@ def mend_json(text: str) -> str:
 
 def is_sound_value(value: object) -> bool:
     """Whether every string in a nested value can be encoded as UTF-8."""
-    stack = [value]
+    stack, seen = [value], set[int]()
     for item in stack:  # which grows while it is walked
         if item.__class__ is str:
             if not item.isascii() and _SURROGATE.search(item):
@@ -136,11 +161,11 @@ def is_sound_value(value: object) -> bool:
         elif isinstance(item, str):
             if _SURROGATE.search(item):
                 return False
-        elif isinstance(item, dict):
+        elif isinstance(item, dict | list | tuple) and id(item) not in seen:
+            seen.add(id(item))  # what holds itself has no end
             stack += item
-            stack += item.values()
-        elif isinstance(item, list | tuple):
-            stack += item
+            if isinstance(item, dict):
+                stack += item.values()
     return True
 
 
@@ -148,7 +173,7 @@ def identity(value: object) -> str:
     """A text that two values share when they are equal; of any value, however deep."""
     try:
         return repr(value)
-    except RecursionError:
+    except (RecursionError, ValueError):  # the second of a number with more digits than Python writes
         return " ".join(strings(value))
 
 
@@ -173,6 +198,7 @@ def is_base64(text: object) -> bool:
 
 
 _HOLDERS = (dict, list)
+_WIDE = 1_000
 
 
 def is_too_deep(value: object, deepest: int = DEEPEST) -> bool:
@@ -183,6 +209,8 @@ def is_too_deep(value: object, deepest: int = DEEPEST) -> bool:
             return False
         held = [item.values() if isinstance(item, dict) else item for item in level]
         level = [inner for items in held for inner in items if isinstance(inner, _HOLDERS)]
+        if len(level) > _WIDE:  # what stands in several places is looked at once, or there might be no end to it
+            level = list({id(inner): inner for inner in level}.values())
     return any(level)
 
 
@@ -200,19 +228,22 @@ def _mended_deep(value: object) -> object:
     """The same without recursion, as a copy of everything."""
     whole: list[object] = [value]
     todo: list[tuple[Any, Any]] = [(whole, 0)]
+    copies: dict[int, object] = {}
     while todo:
         holder, at = todo.pop()
         item = holder[at]
         if isinstance(item, str):
             holder[at] = mend(item)
+        elif id(item) in copies:  # it holds itself, or stands in two places
+            holder[at] = copies[id(item)]
         elif isinstance(item, dict):
             inner: dict[object, object] = {}
             for key, held in item.items():
                 inner[_free(key, inner)] = held
-            holder[at] = inner
+            holder[at] = copies[id(item)] = inner
             todo += ((inner, key) for key in inner)
         elif isinstance(item, list | tuple):
-            holder[at] = items = list(item)
+            holder[at] = copies[id(item)] = items = list(item)
             todo += ((items, place) for place in range(len(items)))
     return whole[0]
 
