@@ -245,3 +245,20 @@ def test_every_recorded_conversation_is_written_as_it_was_read() -> None:
         seen += len(converted)
         assert all(dialect.write(dialect.read(message)) is message for message in converted)
     assert seen > 1000
+
+
+@pytest.mark.parametrize("odd", [None, "look", 7, ["look"]])
+def test_an_entry_that_is_no_call_costs_neither_the_request_nor_the_call_beside_it(odd: Any) -> None:
+    asked = AIMessage("I look.", tool_calls=[{"name": "look", "args": {"at": "Oslo"}, "id": "call_1"}])
+    asked.tool_calls.append(odd)  # LangChain looks at their types when a message is made, and never again
+    asked.invalid_tool_calls = odd
+    sent = chatmend.repair([HumanMessage("Look!"), asked, HumanMessage("And?")], "openai/gpt-4o").messages
+    assert [message.tool_call_id for message in sent if isinstance(message, ToolMessage)] == ["call_1"]
+
+
+def test_a_call_without_any_of_its_keys_gets_what_it_needs() -> None:
+    asked = AIMessage("I look.")
+    asked.tool_calls = [{}]  # type: ignore[typeddict-item]
+    sent = chatmend.repair([HumanMessage("Look!"), asked, HumanMessage("And?")], "openai/gpt-4o").messages
+    (answer,) = [message for message in sent if isinstance(message, ToolMessage)]
+    assert answer.tool_call_id

@@ -91,15 +91,18 @@ def calls_of(message: AIMessage) -> list[Call]:
     signatures = message.additional_kwargs.get(SIGNATURES)
     signed = signatures if isinstance(signatures, dict) else {}
     found = [
-        Call(call["id"], call["name"], _text(call["args"]), call, "tool_calls", _signature(signed, call["id"]))
-        for call in message.tool_calls
-    ]
+        Call(
+            call.get("id"), call.get("name"), _text(call.get("args")), call, "tool_calls",
+            _signature(signed, call.get("id")),
+        )
+        for call in listed(message.tool_calls)
+    ]  # fmt: skip
     found += [
         Call(call.get("id"), call.get("name"), call.get("args"), call, "invalid_tool_calls")
-        for call in message.invalid_tool_calls
+        for call in listed(message.invalid_tool_calls)
     ]
     found += _only_in_content(message.content, found)
-    return found or [_raw(call) for call in _listed(message.additional_kwargs.get("tool_calls"))]
+    return found or [_raw(call) for call in listed(message.additional_kwargs.get("tool_calls"))]
 
 
 def _only_in_content(content: Any, found: Sequence[Call]) -> list[Call]:
@@ -129,7 +132,8 @@ def function_of(call: dict[str, Any]) -> dict[str, Any]:
     return held if isinstance(held, dict) else {}
 
 
-def _listed(calls: object) -> list[dict[str, Any]]:
+def listed(calls: object) -> list[dict[str, Any]]:
+    """The entries of a list of calls; LangChain looks at their types when a message is made, and never again."""
     return [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
 
 

@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, Functio
 
 from chatmend import jsontext
 from chatmend.dialects.roles import ALIASES
-from chatmend.langchain.calls import Call, calls_of, without_mirrors
+from chatmend.langchain.calls import Call, calls_of, listed, without_mirrors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -136,7 +136,7 @@ def _sketch_answer(shown: dict[str, Any], message: AIMessage, *, signed: bool) -
         shown["content"] = without_mirrors(message)
     if not message.additional_kwargs and not message.invalid_tool_calls and shown["content"] is message.content:
         if message.tool_calls:
-            shown["tool_calls"] = [_brief(call) for call in message.tool_calls]
+            shown["tool_calls"] = [_brief(call) for call in listed(message.tool_calls)]
         return
     if calls := calls_of(message):
         shown["tool_calls"] = [_open(call) if signed or not call.is_plain else _brief(call.native) for call in calls]

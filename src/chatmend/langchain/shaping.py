@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, BaseMessage, FunctionMessage, Hum
 from chatmend import jsontext
 from chatmend.changes import Change, Effect
 from chatmend.langchain.blocks import Place, Writer, without_blanks
-from chatmend.langchain.calls import Call, calls_of, closed, is_call
+from chatmend.langchain.calls import Call, calls_of, closed, is_call, listed
 from chatmend.langchain.carries import Carries
 from chatmend.langchain.fields import is_result_block
 from chatmend.langchain.items import Items
@@ -144,8 +144,8 @@ def _called(message: AIMessage, blocks: list[Any], sent: frozenset[str]) -> tupl
     known = {id(call.native) for call in alone}
     told = [block for block in blocks if id(block) not in known]
     written = [closed(_open(call), None).call or {} for call in alone]
-    valid = [*message.tool_calls, *(call for call in written if call["type"] == "tool_call")]
-    broken = [*message.invalid_tool_calls, *(call for call in written if call["type"] != "tool_call")]
+    valid = [*listed(message.tool_calls), *(call for call in written if call["type"] == "tool_call")]
+    broken = [*listed(message.invalid_tool_calls), *(call for call in written if call["type"] != "tool_call")]
     return message.model_copy(update={"tool_calls": valid, "invalid_tool_calls": broken}), told
 
 
