@@ -6,6 +6,7 @@ import asyncio
 import json
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
@@ -199,18 +200,23 @@ def test_a_price_may_read_the_ledger_that_asks_it() -> None:
     assert row.calls == 130
 
 
-def test_a_call_that_cannot_be_counted_costs_no_other_and_is_heard_of() -> None:
+def fails() -> tuple[Usage, dict[str, Any]]:
+    raise KeyError("no such key")
+
+
+def is_no_key() -> tuple[Usage, dict[str, Any]]:
+    return Usage(input_tokens=1), {"user": ["u"]}
+
+
+@pytest.mark.parametrize(("broken", "error"), [(fails, KeyError), (is_no_key, TypeError)])
+def test_a_call_that_cannot_be_counted_costs_no_other_and_is_heard_of(broken: Any, error: type[Exception]) -> None:
     ledger, heard = UsageLedger(price=None), list[str]()
-
-    def broken() -> tuple[Usage, dict[str, str]]:
-        raise KeyError("no such key")
-
     ledger.add_later(broken, lambda error: heard.append(type(error).__name__))
     ledger.add_later(lambda: (Usage(input_tokens=1), {"user": "u"}))
     assert [row.calls for row in ledger.snapshot()] == [1]
-    assert heard == ["KeyError"]
+    assert heard == [error.__name__]
     ledger.add_later(broken)
     ledger.add_later(lambda: (Usage(input_tokens=1), {"user": "u"}))
-    with pytest.raises(KeyError):
+    with pytest.raises(error):
         ledger.snapshot()
     assert [row.calls for row in ledger.snapshot()] == [2]

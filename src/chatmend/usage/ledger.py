@@ -127,12 +127,10 @@ class UsageLedger:
         while self._new:
             made, failed = self._new.popleft()
             try:
-                call = made()
+                usage, keys, _ = call = made()
+                alike.setdefault((usage.model, usage.provider, *keys, *keys.values()), []).append(call)
             except Exception as error:  # noqa: BLE001 - one call must not cost the others
                 _tell(error, failed, errors)
-            else:
-                usage, keys, _ = call
-                alike.setdefault((usage.model, usage.provider, *keys, *keys.values()), []).append(call)
         for calls in alike.values():
             row = _counted(calls)
             key = tuple(sorted(row.keys.items()))
