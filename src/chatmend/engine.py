@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from chatmend.changes import Change
+from chatmend.changes import Change, Effect
 from chatmend.request import first_pass, last_pass
 from chatmend.rules import Context, Request, rules_for
 from chatmend.transcript import Role, Thinking, ToolCall, is_unchanged
@@ -63,7 +63,7 @@ class Run:
                 mask |= Symptom.USERLESS
             if mask:
                 memory.has_user = had_user
-                becomes = self._mend(messages, (start, stop), mask, signed=bool(signed))
+                becomes = self._mend(messages, (start, stop), mask, ids, signed=bool(signed))
                 if becomes is not None and out is None:
                     out = messages[:start]
             elif signed and self.context.limits.thinking == "signed":
@@ -92,26 +92,67 @@ class Run:
         opening = start == 0 and not read(messages[0]).is_assistant
         return not opening or stop == len(messages)
 
-    def _mend(self, messages: Messages, span: tuple[int, int], mask: int, *, signed: bool) -> Messages | None:
+    def _mend(
+        self, messages: Messages, span: tuple[int, int], mask: int, ids: list[str], *, signed: bool
+    ) -> Messages | None:
         start, stop = span
-        said = list(map(self.context.dialect.read, messages[start:stop]))
+        given = natives = messages[start:stop]
+        place = self._due(mask)[0]
+        if mask == Symptom.IDS and not signed:
+            natives, mask, place = self._renamed(given, ids, span)
+            if place == len(self.rules):
+                return natives if natives is not given else None
+        said = list(map(self.context.dialect.read, natives))
         opening = start == 0 and said[0].role is not Role.ASSISTANT
         others = [message for message in said if message.role is not Role.ASSISTANT]
         heard = any(not message.is_system for message in others)
         last = stop == len(messages)
         window = Window(said, list(range(start, stop)), opening, bool(others), heard, last)
         before = len(self.changes)
-        changed = self._run(window, span, mask)
+        changed = self._run(window, span, mask, place) or natives is not given
         self._remember(window)
         if signed:
             self._mark_invalidating(window, before)
         return [message.whole for message in window.messages] if changed else None
 
-    def _run(self, window: Window, span: tuple[int, int], mask: int) -> bool:
-        """Run the rules that the symptoms call for; whether one changed the window."""
+    def _renamed(self, natives: Messages, ids: list[str], span: tuple[int, int]) -> tuple[Messages, int, int]:
+        """Run the rules that give calls other ids, as far as that can be done without reading the window.
+
+        Returns the window, its symptoms, and the place in the rules of the next one to run.
+        """
+        memory, mask, due = self.memory, Symptom.IDS, self._due(Symptom.IDS)
+        place, end = due[0], len(self.rules)
+        while place < end and (renaming := self.rules[place].renaming) is not None:
+            if (choose := renaming.chooser(set(ids), memory, self.context)) is not None:
+                if (named := self.context.dialect.renamed(natives, choose)) is None:
+                    return natives, mask, place
+                if self._note(self.rules[place], renaming.why, natives, named, span):
+                    natives = named
+                    mask, ids = self._scanned(natives, opening=False)
+                    due = self._due(mask)
+            place = due[place + 1]
+        if place == end:
+            memory.has_user = memory.has_user or any(native["role"] == "user" for native in natives)
+            memory.has_turns = True
+            memory.call_ids.update(ids)
+        return natives, mask, place
+
+    def _note(self, rule: Rule, why: str, old: Messages, new: Messages, span: tuple[int, int]) -> bool:
+        """Keep what a renaming has changed; whether it was anything."""
+        before = len(self.changes)
+        for at, (one, other) in enumerate(zip(old, new, strict=True)):
+            if one is not other:
+                index = span[0] + at
+                self.changes.append(
+                    Change(rule.code, rule.name, Effect.RESHAPES, index, why, (one,), (other,), span, at)
+                )
+        return len(self.changes) > before
+
+    def _run(self, window: Window, span: tuple[int, int], mask: int, place: int) -> bool:
+        """Run the rules that the symptoms call for, from a place in them on; whether one changed the window."""
         changed = False
         rules, due = self.rules, self._due(mask)
-        place, end = due[0], len(rules)
+        end = len(rules)
         while place < end:
             rule = rules[place]
             if (fixes := list(rule.find(window, self.memory, self.context))) and self._apply(rule, fixes, window, span):
@@ -133,16 +174,20 @@ class Run:
 
     def _symptoms(self, window: Window) -> int:
         """What a scan sees in a window that a rule has changed: every rule where it is no longer one window."""
-        natives = [message.whole for message in window.messages]
-        if not natives or self.scan is None:
-            return ~0
-        head = [] if window.opening else [_EARLIER]
-        had_user = self.memory.has_user
-        stop, mask, _ = self.scan([*head, *natives], len(head), self.memory)
-        self.memory.has_user = had_user
-        if window.followed and window.messages[-1].is_assistant:
+        mask, _ = self._scanned([message.whole for message in window.messages], opening=window.opening)
+        if window.followed and window.messages and window.messages[-1].is_assistant:
             mask |= Symptom.TURNS  # what followed is gone
-        return mask if stop == len(head) + len(natives) else ~0
+        return mask
+
+    def _scanned(self, natives: Messages, *, opening: bool) -> tuple[int, list[str]]:
+        """The symptoms of a window and the ids of its calls; every symptom where it is no longer one window."""
+        if not natives or self.scan is None:
+            return ~0, []
+        head = [] if opening else [_EARLIER]
+        had_user = self.memory.has_user
+        stop, mask, ids = self.scan([*head, *natives], len(head), self.memory)
+        self.memory.has_user = had_user
+        return mask if stop == len(head) + len(natives) else ~0, ids
 
     def _remember(self, window: Window) -> None:
         memory = self.memory

@@ -9,7 +9,7 @@ from chatmend.dialects import anthropic_messages, gemini_contents, openai_chat, 
 from chatmend.dialects.traits import Traits
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Sequence
+    from collections.abc import Callable, Container, Sequence
 
     from chatmend.transcript import Message, Native
     from chatmend.windows import Memory
@@ -45,6 +45,13 @@ class Dialect(Protocol):
 
     def kind_of(self, native: Native) -> object:
         """The type of a content part."""
+
+    def renamed(self, natives: Sequence[Native], choose: Callable[[object], object]) -> list[Native] | None:
+        """A window's messages with the call ids that ``choose`` says for theirs, the results along.
+
+        Asked where nothing but ids is wrong. None: they are not so plain that this can be done without reading them;
+        then ``choose`` has not been asked.
+        """
 
     def remember(self, natives: Sequence[Native], memory: Memory) -> None:
         """Note what later windows must know of messages as they are sent."""

@@ -11,7 +11,7 @@ from chatmend.dialects.openai_scan import call_scanner, trailing_scanner
 from chatmend.dialects.part_scan import part_scanner
 from chatmend.dialects.roles import role_of
 from chatmend.dialects.thinking_scan import is_thinking
-from chatmend.dialects.traits import Traits, filled, kind_of, remember, with_system
+from chatmend.dialects.traits import Traits, filled, kind_of, remember, renamed, with_system
 from chatmend.jsontext import is_sound, is_sound_value, is_too_deep
 from chatmend.transcript import Message, Opaque, Role, Text, ToolCall, ToolResult
 from chatmend.windows import Memory, Symptom
@@ -32,8 +32,8 @@ TRAITS = Traits(
     system_beside=True, results_inside=True, object_arguments=True, types_by_role=True, image_shapes=("source",)
 )
 __all__ = [
-    "NAME", "TRAITS", "filled", "kind_of", "read", "remember", "scanner", "speaks", "translated",
-    "with_system", "write",
+    "NAME", "TRAITS", "filled", "kind_of", "read", "remember", "renamed", "scanner", "speaks",
+    "translated", "with_system", "write",
 ]  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from chatmend.dialects.content import read_part
 from chatmend.dialects.gemini_scan import CALL_KEYS, DATA, RESPONSE_KEYS, SHAPES, contents_scanner, data_key, kind_of
 from chatmend.dialects.pictures import picture
 from chatmend.dialects.roles import ALIASES
-from chatmend.dialects.traits import Traits, remember
+from chatmend.dialects.traits import Traits, remember, renamed
 from chatmend.transcript import Media, Message, Opaque, Role, Text, Thinking, ToolCall, ToolResult, is_unchanged
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ TRAITS = Traits(
         ("functionResponse", RESPONSE_KEYS), ("function_response", RESPONSE_KEYS),
     ),
 )  # fmt: skip
-__all__ = ["NAME", "TRAITS", "kind_of", "read", "remember", "scanner", "write"]
+__all__ = ["NAME", "TRAITS", "kind_of", "read", "remember", "renamed", "scanner", "write"]
 _WORDS = {Role.ASSISTANT: "model", Role.USER: "user", Role.TOOL: "user"}
 _OWN = {"model": Role.ASSISTANT, "user": Role.USER, "function": Role.USER, "system": Role.SYSTEM}
 _SIGNATURES = ("thoughtSignature", "thought_signature")

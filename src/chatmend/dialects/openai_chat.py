@@ -11,6 +11,9 @@ from chatmend.dialects.traits import Traits, filled, kind_of, remember, with_sys
 from chatmend.transcript import Message, Opaque, Role, Text, Thinking, ToolCall, ToolResult, is_unchanged, place_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
     from chatmend.transcript import Native, Part
 
 NAME = "openai_chat"
@@ -21,12 +24,15 @@ TRAITS = Traits(
     signs_calls=True,
 )
 __all__ = [
-    "NAME", "TRAITS", "filled", "kind_of", "read", "remember", "scanner", "translated", "with_system", "write",
+    "NAME", "TRAITS", "filled", "kind_of", "read", "remember", "renamed", "scanner", "translated", "with_system",
+    "write",
 ]  # fmt: skip
 
 
 _BESIDE = frozenset({"tool_calls", "function_call", "thinking_blocks", "reasoning_content"})
 """The keys of a message that hold parts, beside its ``content``."""
+_ENTRY = frozenset({"id", "type", "function", "name", "arguments"})
+"""The keys of a call that its parts are written to, or were read from."""
 
 
 def read(native: Native) -> Message:
@@ -93,6 +99,35 @@ def flat(native: dict[str, object]) -> tuple[object, object]:
 def translated(message: Message) -> tuple[Message, ...]:
     """What a message says that has its words under ``parts``."""
     return under_parts(message) if message.role is not Role.TOOL else ()
+
+
+def renamed(natives: Sequence[Any], choose: Callable[[object], object]) -> list[Native] | None:
+    """A window's messages with the call ids that ``choose`` says, as writing them would make them.
+
+    An id that the target refuses mostly stands on every call, and to read and write each of them takes four times as
+    long. Thinking is read: what is empty there is not written.
+    """
+    if any("thinking_blocks" in native for native in natives):
+        return None
+    waiting: dict[str, list[object]] = {}
+    return [_with_ids(native, choose, waiting) for native in natives]
+
+
+def _with_ids(
+    native: dict[str, Any], choose: Callable[[object], object], waiting: dict[str, list[object]]
+) -> dict[str, Any]:
+    """A message with the ids that are chosen for its calls, or that wait for its result."""
+    if calls := native.get("tool_calls"):
+        made = []
+        for call in calls:
+            chosen = choose(call["id"])
+            waiting.setdefault(call["id"], []).append(chosen)
+            made.append(call if chosen is call["id"] else _entry(chosen, call["function"], call))
+        return native if is_unchanged(calls, made) else {"role": None, **native, "tool_calls": made}
+    if native["role"] != "tool" or not (chosen := waiting.get(native["tool_call_id"])):
+        return native
+    new = chosen.pop(0)
+    return native if new == native["tool_call_id"] else {"role": None, **native, "tool_call_id": new}
 
 
 def write(message: Message) -> Native:
@@ -180,12 +215,17 @@ def _write_call(call: ToolCall) -> Native:
         function = native.get("function")
         function = {**function} if isinstance(function, dict) else {}
         function |= {"name": call.name, "arguments": call.arguments}
-        rest = {k: v for k, v in native.items() if k not in ("id", "type", "function", "name", "arguments")}
-        out = {"id": call.id, "type": "function", "function": function, **rest}
+        out = _entry(call.id, function, native)
         if call.signature != old.signature:
             _write_signature(out, call.signature)
         return out
     return native if native.get("id") == call.id else {**native, "id": call.id}
+
+
+def _entry(call_id: object, function: object, native: dict[str, object]) -> dict[str, object]:
+    """An entry of ``tool_calls``, with the other keys of the one that it was."""
+    rest = {key: value for key, value in native.items() if key not in _ENTRY}
+    return {"id": call_id, "type": "function", "function": function, **rest}
 
 
 def _write_signature(out: dict[str, object], signature: object) -> None:

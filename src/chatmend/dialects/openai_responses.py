@@ -14,7 +14,7 @@ from chatmend.dialects import foreign
 from chatmend.dialects.content import read_content, reasoning_text, write_content
 from chatmend.dialects.responses_scan import SHAPES, items_scanner
 from chatmend.dialects.roles import ALIASES, role_of
-from chatmend.dialects.traits import Traits, kind_of, with_system
+from chatmend.dialects.traits import Traits, kind_of, renamed, with_system
 from chatmend.transcript import Media, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ TRAITS = Traits(
     thinking_keys=("reasoning",), stored_keys=("previous_response_id", "conversation", "prompt"), types_by_role=True,
     image_shapes=SHAPES, items=True,
 )  # fmt: skip
-__all__ = ["NAME", "TRAITS", "kind_of", "read", "scanner", "with_system", "write"]
+__all__ = ["NAME", "TRAITS", "kind_of", "read", "renamed", "scanner", "with_system", "write"]
 
 
 class Pair(NamedTuple):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from chatmend.transcript import Message, Native
     from chatmend.windows import Memory
@@ -67,6 +67,11 @@ def kind_of(native: Native) -> object:
 def translated(message: Message) -> tuple[Message, ...]:  # noqa: ARG001 - other dialects look
     """What a message of another dialect says in this one; nothing where it is of this one, or cannot be told apart."""
     return ()
+
+
+def renamed(natives: Sequence[Native], choose: Callable[[object], object]) -> list[Native] | None:  # noqa: ARG001 - as above
+    """A window's messages with the call ids that ``choose`` says; None, here always: they must be read."""
+    return None
 
 
 def remember(natives: Sequence[Native], memory: Memory) -> None:

@@ -36,6 +36,7 @@ class Dialect:
     TRAITS = Traits(typed_calls=True, signs_calls=True, image_shapes=(), own_keys=frozenset({SOURCE}))
     filled, kind_of, remember = staticmethod(traits.filled), staticmethod(traits.kind_of), staticmethod(traits.remember)
     translated, with_system = staticmethod(traits.translated), staticmethod(traits.with_system)
+    renamed = staticmethod(traits.renamed)
 
     def __init__(self, *, chat_messages: bool = True) -> None:
         """``chat_messages``: the partner package can send a ``ChatMessage``; most can not."""

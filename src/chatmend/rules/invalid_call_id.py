@@ -36,8 +36,8 @@ import re
 from typing import TYPE_CHECKING
 
 from chatmend.jsontext import is_sound
-from chatmend.rules.naming import mint, rename
-from chatmend.rules.rule import Context, Rule
+from chatmend.rules.naming import find_renamed, mint
+from chatmend.rules.rule import Choose, Context, Renaming, Rule
 from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 
     from chatmend.changes import Fix
     from chatmend.targets import Limits
-    from chatmend.transcript import ToolCall
 
 
 def is_legal(call_id: object, limits: Limits) -> bool:
@@ -57,19 +56,26 @@ def is_legal(call_id: object, limits: Limits) -> bool:
     return limits.call_id_pattern is None or re.fullmatch(limits.call_id_pattern, call_id) is not None
 
 
-def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """Ids to be spelled another way."""
+def chooser(taken: set[str], memory: Memory, context: Context) -> Choose | None:
+    """Spells ids that the target refuses another way."""
     limits = context.limits
     if limits.call_id_pattern is None and limits.max_call_id_length is None:
-        return iter(())
-    taken = {call.id for message in window.messages for call in message.calls if isinstance(call.id, str)}
+        return None
 
-    def choose(call: ToolCall) -> object:
-        if call.id is None and limits.optional_call_ids:
+    def choose(call_id: object) -> object:
+        if call_id is None and limits.optional_call_ids:
             return None
-        return call.id if is_legal(call.id, limits) else mint(call.id, memory, limits, taken)
+        return call_id if is_legal(call_id, limits) else mint(call_id, memory, limits, taken)
 
-    return rename(window, choose, "the target refuses the call's id")
+    return choose
 
 
-RULE = Rule("TOOL010", "invalid-call-id", Symptom.IDS, find)
+RENAMING = Renaming("the target refuses the call's id", chooser)
+
+
+def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
+    """Ids to be spelled another way."""
+    return find_renamed(window, memory, context, RENAMING)
+
+
+RULE = Rule("TOOL010", "invalid-call-id", Symptom.IDS, find, RENAMING)

@@ -13,10 +13,13 @@ from chatmend.transcript import ToolCall, ToolResult, is_unchanged
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from chatmend.rules.rule import Context, Renaming
     from chatmend.targets import Limits
     from chatmend.windows import Memory, Window
 
 _BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_SPELLED = 62**9
+"""How many numbers nine letters and digits can spell: a small number is taken apart faster."""
 _HASH = 8
 _LONGEST = 40
 
@@ -42,7 +45,7 @@ def described(call: ToolCall) -> str:
 def _spelled(key: str, count: int, limits: Limits) -> str:
     from hashlib import sha256  # noqa: PLC0415 - `import chatmend` stays fast
 
-    number = int.from_bytes(sha256(f"{key}\0{count}".encode("utf-8", "surrogatepass")).digest())
+    number = int.from_bytes(sha256(f"{key}\0{count}".encode("utf-8", "surrogatepass")).digest()) % _SPELLED
     letters = ""
     for _ in range(9):
         number, digit = divmod(number, 62)
@@ -54,6 +57,13 @@ def _spelled(key: str, count: int, limits: Limits) -> str:
     longest = min(limits.max_call_id_length or _LONGEST, _LONGEST) - len(separator) - _HASH
     stem = re.sub(allowed, separator, key)[:longest].strip("_-") or "call"
     return f"{stem}{separator}{letters[:_HASH]}"
+
+
+def find_renamed(window: Window, memory: Memory, context: Context, renaming: Renaming) -> Iterator[Fix]:
+    """What a rule proposes that does nothing but give calls other ids."""
+    taken = {call.id for message in window.messages for call in message.calls if isinstance(call.id, str)}
+    choose = renaming.chooser(taken, memory, context)
+    return iter(()) if choose is None else rename(window, lambda call: choose(call.id), renaming.why)
 
 
 def rename(window: Window, choose: Callable[[ToolCall], object], why: str) -> Iterator[Fix]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ from chatmend.policy import Policy
 from chatmend.record import record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from chatmend.changes import Change, Fix
     from chatmend.dialects import Dialect, Traits
@@ -38,6 +39,19 @@ class Context:
         return self.dialect.TRAITS
 
 
+Choose = Callable[[object], object]
+"""Says for the id of a call which one it gets: the same one where it stays. Asked once for each call, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Renaming:
+    """How a rule gives calls other ids."""
+
+    why: str
+    chooser: Callable[[set[str], Memory, Context], Choose | None]
+    """Makes what chooses for one window, with the ids that its calls have; None where the target takes any."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """One defect: how it is named, when it is worth looking, and what would mend it.
@@ -49,6 +63,8 @@ class Rule:
     name: str
     symptoms: int
     find: Callable[[Window, Memory, Context], Iterable[Fix]]
+    renaming: Renaming | None = None
+    """Where all that it does is to give calls other ids: how. That can be done to a window that nobody has read."""
 
     @property
     def manual(self) -> str:
