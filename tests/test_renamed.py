@@ -73,6 +73,7 @@ def test_refused_ids_are_given_without_reading_anything() -> None:
         [USER, asks(call(LONG), content="I look."), result(LONG, [{"type": "text", "text": "18"}]), USER],
         [USER, asks(call(LONG), content=[{"type": "text", "text": "I look."}]), result(LONG), USER],
         [USER, asks(call(LONG), content=""), result(LONG), USER],
+        [USER, {"role": "assistant", "tool_calls": [call(LONG)]}, result(LONG), USER],
         [USER, asks(call("call_0")), result("call_0"), asks(call("call_0")), result("call_0"), USER],
         [asks(call(LONG)), result(LONG), USER],
         [USER, asks(call(LONG, index=0)), result(LONG), USER],

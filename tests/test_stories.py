@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 from anthropic.types import ToolUseBlock
 from langchain_core.messages import HumanMessage, ToolMessage
+from litellm.types.utils import Function as LiteLLMFunction
 from openai.types.chat import ChatCompletionMessage
+from openai.types.chat.chat_completion_message_tool_call import Function as OpenAIFunction
 
 import chatmend
 from chatmend.placeholders import CONTINUED, NO_RESULT, NOTE, RAW_ARGUMENTS, SYSTEM_NOTE
@@ -329,6 +331,22 @@ def test_half_a_character_beside_something_nested_too_deep_leaves_the_message_wh
     assert [message["role"] for message in done.messages] == ["user", "assistant", "user"]
     assert done.messages[1]["content"][0] == {"type": "text", "text": "Half \ufffd"}
     assert done.messages[2] is answered
+
+
+@pytest.mark.parametrize("function", [OpenAIFunction, LiteLLMFunction])
+@pytest.mark.parametrize("target", [OPENAI, CLAUDE])
+def test_the_function_of_a_call_may_be_the_object_that_came(target: str, function: Any) -> None:
+    held = function(name="look", arguments='{"at": "Oslo"}')
+    asked = {"role": "assistant", "content": None, "tool_calls": [{"id": "c1", "type": "function", "function": held}]}
+    messages = [user("Look!"), asked, result("c1", "18"), user("And?")]
+    assert chatmend.repair(messages, target).messages is messages
+    done = chatmend.repair([user("Look!"), asked, user("And?")], target)
+    assert [change.rule for change in done.changes] == ["missing-tool-result"]
+    assert done.messages[1] is asked
+    renamed = {**asked, "tool_calls": [{"id": 35 * "c:", "type": "function", "function": held}]}
+    call = chatmend.repair([user("Look!"), renamed, result(35 * "c:", "18")], target).messages[1]["tool_calls"][0]
+    assert len(call["id"]) < 70
+    assert (call["function"]["name"], json.loads(call["function"]["arguments"])) == ("look", {"at": "Oslo"})
 
 
 @pytest.mark.parametrize("target", STRICT_TARGETS)

@@ -96,12 +96,13 @@ class Run:
         self, messages: Messages, span: tuple[int, int], mask: int, ids: list[str], *, signed: bool
     ) -> Messages | None:
         start, stop = span
-        given = natives = messages[start:stop]
-        place = self._due(mask)[0]
+        natives, place, renamed = messages[start:stop], self._due(mask)[0], False
         if mask == Symptom.IDS and not signed:
+            given = natives
             natives, mask, place = self._renamed(given, ids, span)
+            renamed = natives is not given
             if place == len(self.rules):
-                return natives if natives is not given else None
+                return natives if renamed else None
         said = list(map(self.context.dialect.read, natives))
         opening = start == 0 and said[0].role is not Role.ASSISTANT
         others = [message for message in said if message.role is not Role.ASSISTANT]
@@ -109,7 +110,7 @@ class Run:
         last = stop == len(messages)
         window = Window(said, list(range(start, stop)), opening, bool(others), heard, last)
         before = len(self.changes)
-        changed = self._run(window, span, mask, place) or natives is not given
+        changed = self._run(window, span, mask, place) or renamed
         self._remember(window)
         if signed:
             self._mark_invalidating(window, before)
@@ -118,7 +119,8 @@ class Run:
     def _renamed(self, natives: Messages, ids: list[str], span: tuple[int, int]) -> tuple[Messages, int, int]:
         """Run the rules that give calls other ids, as far as that can be done without reading the window.
 
-        Returns the window, its symptoms, and the place in the rules of the next one to run.
+        Returns the window, its symptoms, and the place in the rules of the next one to run: behind the last, mostly. It
+        has calls, so it is no opening.
         """
         memory, mask, due = self.memory, Symptom.IDS, self._due(Symptom.IDS)
         place, end = due[0], len(self.rules)
@@ -126,19 +128,20 @@ class Run:
             if (choose := renaming.chooser(set(ids), memory, self.context)) is not None:
                 if (named := self.context.dialect.renamed(natives, choose)) is None:
                     return natives, mask, place
-                if self._note(self.rules[place], renaming.why, natives, named, span):
+                if self._keep_renamed(self.rules[place], natives, named, span):
                     natives = named
                     mask, ids = self._scanned(natives, opening=False)
                     due = self._due(mask)
             place = due[place + 1]
-        if place == end:
+        if place == end:  # nobody is to read it, so what `_remember` would is remembered here
             memory.has_user = memory.has_user or any(native["role"] == "user" for native in natives)
             memory.has_turns = True
             memory.call_ids.update(ids)
         return natives, mask, place
 
-    def _note(self, rule: Rule, why: str, old: Messages, new: Messages, span: tuple[int, int]) -> bool:
-        """Keep what a renaming has changed; whether it was anything."""
+    def _keep_renamed(self, rule: Rule, old: Messages, new: Messages, span: tuple[int, int]) -> bool:
+        """Keep what a renaming has changed, which every policy allows; whether it was anything."""
+        why = rule.renaming.why if rule.renaming is not None else ""
         before = len(self.changes)
         for at, (one, other) in enumerate(zip(old, new, strict=True)):
             if one is not other:

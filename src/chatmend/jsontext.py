@@ -24,6 +24,8 @@ DEEPEST = 100
 """How deep a value may be nested. Parsers of servers give up soon above: serde_json at 128, Python at 1,000."""
 _FLAT = 2 * DEEPEST
 """Characters of a JSON text that cannot be nested deeper: each level opens and closes."""
+_WIDE = 1_000
+"""How much may be held before it is asked whether something was there already."""
 _scan: Callable[[str, int], tuple[object, int]] = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 
 
@@ -100,10 +102,10 @@ def strings(value: object) -> Iterator[str]:
         if isinstance(item, str):
             yield item
         elif isinstance(item, _End):
-            inside.remove(item.of)
+            inside.remove(id(item.of))
         elif isinstance(item, dict | list | tuple) and id(item) not in inside:
             inside.add(id(item))
-            stack.append(_End(id(item)))
+            stack.append(_End(item))
             if isinstance(item, dict):
                 for key, inner in reversed(item.items()):
                     stack += (inner, key)
@@ -117,7 +119,7 @@ def strings(value: object) -> Iterator[str]:
 class _End:
     """Stands behind what a container holds."""
 
-    of: int
+    of: object
 
 
 def _digits(number: float) -> str:
@@ -161,8 +163,11 @@ def is_sound_value(value: object) -> bool:
         elif isinstance(item, str):
             if _SURROGATE.search(item):
                 return False
-        elif isinstance(item, dict | list | tuple) and id(item) not in seen:
-            seen.add(id(item))  # what holds itself has no end
+        elif isinstance(item, dict | list | tuple):
+            if len(stack) > _WIDE:  # perhaps it holds itself, and has no end
+                if id(item) in seen:
+                    continue
+                seen.add(id(item))
             stack += item
             if isinstance(item, dict):
                 stack += item.values()
@@ -198,7 +203,6 @@ def is_base64(text: object) -> bool:
 
 
 _HOLDERS = (dict, list)
-_WIDE = 1_000
 
 
 def is_too_deep(value: object, deepest: int = DEEPEST) -> bool:

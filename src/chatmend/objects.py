@@ -64,7 +64,13 @@ def _is_plain(message: Any) -> bool:  # noqa: ANN401 - anything may stand in a t
             continue
         if held.__class__ is not list or not _PLAIN.issuperset(map(type, held)):
             return False
+        if key == "tool_calls" and not all(map(_has_plain_function, held)):
+            return False
     return True
+
+
+def _has_plain_function(call: Any) -> bool:  # noqa: ANN401
+    return call.__class__ is dict and call.get("function").__class__ is dict
 
 
 def _shown(message: Any) -> Any:  # noqa: ANN401 - anything may stand in a transcript
@@ -75,7 +81,7 @@ def _shown(message: Any) -> Any:  # noqa: ANN401 - anything may stand in a trans
     for key in _HOLDERS:
         held = plain.get(key)
         if isinstance(held, list | tuple):
-            items = [_as_sent(item) for item in held]
+            items = [_entry_as_sent(item) for item in held]
             if held.__class__ is not list or not is_unchanged(items, held):
                 found[key] = items
     return {**plain, **found} if found else plain
@@ -86,6 +92,15 @@ def _as_sent(value: Any) -> Any:  # noqa: ANN401
     if value.__class__ is dict or value.__class__ is str:
         return value
     return dict(value) if isinstance(value, dict) else _dumped(value)
+
+
+def _entry_as_sent(item: Any) -> Any:  # noqa: ANN401
+    """As `_as_sent`, with the function of a call, which people take from the call that they got."""
+    shown = _as_sent(item)
+    if not isinstance(shown, dict) or "function" not in shown:
+        return shown
+    function = _as_sent(shown["function"])
+    return shown if function is shown["function"] else {**shown, "function": function}
 
 
 def _dumped(value: Any) -> Any:  # noqa: ANN401

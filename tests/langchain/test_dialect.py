@@ -248,12 +248,35 @@ def test_every_recorded_conversation_is_written_as_it_was_read() -> None:
 
 
 @pytest.mark.parametrize("odd", [None, "look", 7, ["look"]])
-def test_an_entry_that_is_no_call_costs_neither_the_request_nor_the_call_beside_it(odd: Any) -> None:
+def test_an_entry_that_is_no_call_is_told_and_costs_no_call_beside_it(odd: Any) -> None:
     asked = AIMessage("I look.", tool_calls=[{"name": "look", "args": {"at": "Oslo"}, "id": "call_1"}])
     asked.tool_calls.append(odd)  # LangChain looks at their types when a message is made, and never again
     asked.invalid_tool_calls = odd
-    sent = chatmend.repair([HumanMessage("Look!"), asked, HumanMessage("And?")], "openai/gpt-4o").messages
-    assert [message.tool_call_id for message in sent if isinstance(message, ToolMessage)] == ["call_1"]
+    done = chatmend.repair([HumanMessage("Look!"), asked, HumanMessage("And?")], "openai/gpt-4o")
+    assert "malformed-tool-call" in [change.rule for change in done.changes]
+    sent = done.messages[1]
+    assert isinstance(sent, AIMessage)
+    assert [made["id"] for made in sent.tool_calls] == ["call_1"]
+    assert sent.invalid_tool_calls == []
+    assert json.dumps(odd) in str(sent.text)
+    assert [message.tool_call_id for message in done.messages if isinstance(message, ToolMessage)] == ["call_1"]
+    assert chatmend.repair(done.messages, "openai/gpt-4o").messages is done.messages
+
+
+def test_calls_in_a_tuple_are_calls() -> None:
+    asked = AIMessage("I look.")
+    asked.tool_calls = ({"name": "look", "args": {"at": "Oslo"}, "id": "call_1"},)  # type: ignore[assignment]
+    messages = [HumanMessage("Look!"), asked, ToolMessage("18", tool_call_id="call_1")]
+    assert chatmend.repair(messages, "openai/gpt-4o").messages is messages
+
+
+def test_a_broken_call_without_a_type_stays_a_broken_call() -> None:
+    made = [{"name": "look", "args": {}, "id": 41 * "a", "type": "tool_call"}]
+    asked = AIMessage("I look.", tool_calls=made)
+    asked.invalid_tool_calls = [{"name": "look", "args": "[", "id": "call_2", "error": None}]  # type: ignore[typeddict-item]
+    sent = chatmend.repair([HumanMessage("Look!"), asked, HumanMessage("And?")], "openai/gpt-4o").messages[1]
+    assert isinstance(sent, AIMessage)
+    assert len(sent.tool_calls) + len(sent.invalid_tool_calls) == 2
 
 
 def test_a_call_without_any_of_its_keys_gets_what_it_needs() -> None:

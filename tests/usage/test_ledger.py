@@ -200,6 +200,32 @@ def test_a_price_may_read_the_ledger_that_asks_it() -> None:
     assert row.calls == 130
 
 
+def test_the_keys_of_a_call_are_those_it_was_told_with() -> None:
+    ledger, keys = UsageLedger(price=None), dict[str, str | None]()
+
+    def told(user: str) -> Any:
+        def tell() -> tuple[Usage, dict[str, str | None]]:
+            keys["user"] = user
+            return Usage(input_tokens=1), keys
+
+        return tell
+
+    ledger.add_later(told("a"))
+    ledger.add_later(told("b"))
+    assert [(row.keys, row.calls) for row in ledger.snapshot()] == [({"user": "a"}, 1), ({"user": "b"}, 1)]
+
+
+def test_calls_that_cannot_be_added_up_cost_no_other_row() -> None:
+    ledger = UsageLedger(price=None)
+    counts: list[Any] = [1, "7"]
+    for count in counts:
+        ledger.add_later(lambda count=count: (Usage(input_tokens=count), {"user": "a"}))  # type: ignore[misc]
+    ledger.add_later(lambda: (Usage(input_tokens=1), {"user": "b"}))
+    with pytest.raises(TypeError):
+        ledger.snapshot()
+    assert [row.keys for row in ledger.snapshot()] == [{"user": "b"}]
+
+
 def fails() -> tuple[Usage, dict[str, Any]]:
     raise KeyError("no such key")
 

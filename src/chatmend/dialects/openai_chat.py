@@ -104,8 +104,9 @@ def translated(message: Message) -> tuple[Message, ...]:
 def renamed(natives: Sequence[Any], choose: Callable[[object], object]) -> list[Native] | None:
     """A window's messages with the call ids that ``choose`` says, as writing them would make them.
 
-    An id that the target refuses mostly stands on every call, and to read and write each of them takes four times as
-    long. Thinking is read: what is empty there is not written.
+    An id that the target refuses mostly stands on every call, so this is worth its lines. Where the scan sees nothing
+    but ids, every call is a dict with an id and a function, and every result has an id. Thinking is read: what is empty
+    there is not written.
     """
     if any("thinking_blocks" in native for native in natives):
         return None
@@ -123,7 +124,10 @@ def _with_ids(
             chosen = choose(call["id"])
             waiting.setdefault(call["id"], []).append(chosen)
             made.append(call if chosen is call["id"] else _entry(chosen, call["function"], call))
-        return native if is_unchanged(calls, made) else {"role": None, **native, "tool_calls": made}
+        if is_unchanged(calls, made):
+            return native
+        out = {"role": None, **native, "tool_calls": made}
+        return out if "content" in out else {**out, "content": None}
     if native["role"] != "tool" or not (chosen := waiting.get(native["tool_call_id"])):
         return native
     new = chosen.pop(0)

@@ -132,9 +132,20 @@ def function_of(call: dict[str, Any]) -> dict[str, Any]:
     return held if isinstance(held, dict) else {}
 
 
+def entries(calls: object) -> Sequence[Any]:
+    """What stands where calls stand: LangChain looks at its type when a message is made, and never again."""
+    return calls if isinstance(calls, list | tuple) else [calls] if calls else []
+
+
 def listed(calls: object) -> list[dict[str, Any]]:
-    """The entries of a list of calls; LangChain looks at their types when a message is made, and never again."""
-    return [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+    """The calls among it."""
+    return [call for call in entries(calls) if isinstance(call, dict)]
+
+
+def odd_of(message: AIMessage) -> list[Any]:
+    """What stands among the calls of a message and is none."""
+    held = (*entries(message.tool_calls), *entries(message.invalid_tool_calls))
+    return [entry for entry in held if not isinstance(entry, dict)]
 
 
 def _signature(signed: dict[Any, Any], call_id: object) -> object:

@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, Functio
 
 from chatmend import jsontext
 from chatmend.dialects.roles import ALIASES
-from chatmend.langchain.calls import Call, calls_of, listed, without_mirrors
+from chatmend.langchain.calls import Call, calls_of, entries, odd_of, without_mirrors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,8 +71,9 @@ def fields(message: BaseMessage, number: Callable[[object], int]) -> dict[str, A
 def _show_answer(shown: dict[str, Any], message: AIMessage, number: Callable[[object], int]) -> None:
     shown["content"] = without_mirrors(message)
     calls = calls_of(message)
-    if calls:
-        shown["tool_calls"] = [{**_open(call), SOURCE: number(call)} for call in calls]
+    odd = odd_of(message)
+    if calls or odd:
+        shown["tool_calls"] = [*({**_open(call), SOURCE: number(call)} for call in calls), *odd]
     elif isinstance(legacy := message.additional_kwargs.get("function_call"), dict):
         shown["function_call"] = legacy
     if "prefix" in message.additional_kwargs:
@@ -136,10 +137,13 @@ def _sketch_answer(shown: dict[str, Any], message: AIMessage, *, signed: bool) -
         shown["content"] = without_mirrors(message)
     if not message.additional_kwargs and not message.invalid_tool_calls and shown["content"] is message.content:
         if message.tool_calls:
-            shown["tool_calls"] = [_brief(call) for call in listed(message.tool_calls)]
+            held = entries(message.tool_calls)
+            shown["tool_calls"] = [_brief(call) if call.__class__ is dict else call for call in held]
         return
-    if calls := calls_of(message):
-        shown["tool_calls"] = [_open(call) if signed or not call.is_plain else _brief(call.native) for call in calls]
+    calls, odd = calls_of(message), odd_of(message)
+    if calls or odd:
+        told = [_open(call) if signed or not call.is_plain else _brief(call.native) for call in calls]
+        shown["tool_calls"] = [*told, *odd]
     elif "function_call" in message.additional_kwargs:
         shown["function_call"] = message.additional_kwargs["function_call"]
     if "prefix" in message.additional_kwargs:

@@ -98,8 +98,8 @@ def _answer(shown: dict[str, Any], source: Source | None, objects: Mapping[int, 
     outcomes = [(call, _outcome(call, entry)) for call, entry in said]
     written = [outcome.call for _, outcome in outcomes if outcome.call is not None]
     update: dict[str, Any] = {
-        "tool_calls": [call for call in written if call["type"] == "tool_call"],
-        "invalid_tool_calls": [call for call in written if call["type"] == "invalid_tool_call"],
+        "tool_calls": [call for call in written if _is_valid(call)],
+        "invalid_tool_calls": [call for call in written if not _is_valid(call)],
     }
     if source is not None and isinstance(source.message, AIMessage):
         became = {id(call): outcome for call, outcome in outcomes if call is not None}
@@ -114,6 +114,12 @@ def _answer(shown: dict[str, Any], source: Source | None, objects: Mapping[int, 
     return update
 
 
+def _is_valid(call: dict[str, Any]) -> bool:
+    """Whether a call goes into ``tool_calls``, where arguments are no text."""
+    untyped = "invalid_tool_call" if isinstance(call.get("args"), str) else "tool_call"
+    return bool(call.get("type", untyped) == "tool_call")
+
+
 def _entries(listed: object) -> list[dict[str, Any]]:
     """The calls of a dict. One that is no object is shown as one with nothing but its arguments."""
     entries = listed if isinstance(listed, list | tuple) else [] if listed is None else [listed]
@@ -122,7 +128,8 @@ def _entries(listed: object) -> list[dict[str, Any]]:
 
 def calls_of_source(source: Source, objects: Mapping[int, Any]) -> list[Call]:
     """The calls that the source was read with: the very objects, so that they can be told apart."""
-    return [objects[entry[SOURCE]] for entry in source.fields.get("tool_calls", ())]
+    shown = source.fields.get("tool_calls", ())
+    return [objects[entry[SOURCE]] for entry in shown if isinstance(entry, dict)]
 
 
 def _outcome(call: Call | None, entry: dict[str, Any]) -> Outcome:

@@ -45,8 +45,6 @@ def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
     hoists = policy.system == "hoist" and context.limits.system != "anywhere"
     if not (hoists or policy.duplicates == "messages" or policy.late_results == "move"):
         return request, changes
-    if not hoists and policy.duplicates != "messages" and policy.late_results != "move":
-        return request, changes
     for wanted, step, why in (
         (policy.duplicates == "messages", _without_repeats, "a message that repeats the one before it goes"),
         (policy.late_results == "move", _returned, "a late result returns to its call"),

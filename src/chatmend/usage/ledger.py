@@ -127,25 +127,31 @@ class UsageLedger:
         while self._new:
             made, failed = self._new.popleft()
             try:
-                usage, keys, _ = call = made()
+                call = made()
+                usage, keys, _ = call
+                # as many names as values, so two that differ in either are two
                 alike.setdefault((usage.model, usage.provider, *keys, *keys.values()), []).append(call)
             except Exception as error:  # noqa: BLE001 - one call must not cost the others
                 _tell(error, failed, errors)
         for calls in alike.values():
-            row = _counted(calls)
-            key = tuple(sorted(row.keys.items()))
-            known = self._rows.get(key)
-            self._rows[key] = row if known is None else _joined(known.keys, [known, row])
+            try:
+                row = _counted(calls)
+                key = tuple(sorted(row.keys.items()))
+                known = self._rows.get(key)
+                self._rows[key] = row if known is None else _joined(known.keys, [known, row])
+            except Exception as error:  # noqa: BLE001 - nor a row of calls that cannot be added up another one
+                errors.append(error)
         if errors:
             raise errors[0]
 
     def _call(self, usage: Usage, keys: Mapping[str, str | None]) -> "_Call":
-        """One call with what it cost."""
+        """One call with what it cost. The keys are copied: the caller may go on with them."""
         if usage.cost is not None:
-            return usage, keys, (usage.cost_source or "provider", usage.cost_currency or "USD", usage.cost)
-        model = _named(usage, keys).get("model") if self.price is not None else None
-        estimate = self.price(replace(usage, model=model)) if self.price is not None else None
-        return usage, keys, None if estimate is None else (SOURCE, "USD", estimate)
+            return usage, {**keys}, (usage.cost_source or "provider", usage.cost_currency or "USD", usage.cost)
+        if self.price is None:
+            return usage, {**keys}, None
+        estimate = self.price(replace(usage, model=_named(usage, keys).get("model")))
+        return usage, {**keys}, None if estimate is None else (SOURCE, "USD", estimate)
 
 
 _Call = tuple[Usage, Mapping[str, str | None], tuple[str, str, Decimal] | None]
