@@ -23,7 +23,8 @@ from typing import Any
 
 from benchmarks.peers import PACKAGES, PEERS, Peer
 from benchmarks.written import write
-from tests.broken import MUTATIONS, broken, digest, expected_tokens
+from tests.broken import broken, digest, expected_tokens
+from tests.broken.generate import all_mutations
 from tests.judges import judge
 from tests.promises import boundaries, unmarked, without_media
 
@@ -74,7 +75,7 @@ Scores = dict[tuple[str, str], Score]
 
 def transcript(number: int) -> list[Any]:
     """A broken transcript by its number."""
-    names = list(MUTATIONS[DIALECT])
+    names = all_mutations(DIALECT)
     return broken(number, DIALECT, [names[number // 2 % len(names)]] if number % 2 == 0 else None)
 
 

@@ -15,24 +15,30 @@ from .wires import Dialect
 
 OWN: dict[str, Own] = {"openai_responses": items.OWN, "gemini_contents": contents.OWN}
 """What only the derived dialects can have wrong."""
+RARE: dict[str, str] = {"openai_chat": "file-in-result", "anthropic_messages": "nobody-but-the-assistant"}
+"""What a rule is for that hardly anything else calls for: it comes last, now and then, and is not drawn."""
 MANY = 20
 """How many mutations a transcript has that is broken in every way at once."""
 
 
 def all_mutations(dialect: str) -> list[str]:
-    """The names of everything that can be broken in a dialect: in a derived one all of its source's, and its own."""
+    """The names of what is drawn to be broken in a dialect: in a derived one all of its source's, and its own."""
     if dialect in DERIVED:
-        return [*MUTATIONS[DERIVED[dialect].source], *(f"own:{name}" for name in OWN[dialect])]
-    return list(MUTATIONS[dialect])  # type: ignore[index]  # one of the two that are not derived
+        return [*all_mutations(DERIVED[dialect].source), *(f"own:{name}" for name in OWN[dialect])]
+    return [name for name in MUTATIONS[dialect] if name != RARE[dialect]]  # type: ignore[index]  # not a derived one
 
 
 def mutation_names(seed: int, dialect: str) -> list[str]:
-    """What ``broken(seed, dialect)`` applies, in this order: none to five mutations, or now and then ``MANY``."""
+    """What ``broken(seed, dialect)`` applies, in this order: none to five mutations, or now and then ``MANY``.
+
+    And behind them, rarely, the one of ``RARE``.
+    """
     rng = Random(f"names:{dialect}:{seed}")
     wanted = MANY if rng.random() < 0.3 else rng.randint(0, 5)
     names = rng.sample(list(all_mutations(dialect)), wanted)
     own = [name for name in OWN.get(dialect, ()) if rng.random() < 0.1]
-    return list(dict.fromkeys([*names, *(f"own:{name}" for name in own)]))
+    rare = dialect in RARE and Random(f"rare:{dialect}:{seed}").random() < 0.02
+    return list(dict.fromkeys([*names, *(f"own:{name}" for name in own), *([RARE[dialect]] if rare else [])]))
 
 
 def broken(seed: int, dialect: str, mutations: Iterable[str] | None = None) -> list[Any]:

@@ -142,6 +142,12 @@ def image_in_result(messages: list[Any], rng: Random, wire: Wire) -> None:
         site.native["content"] = [text_part(f"shot {fresh(rng)}"), wire.image(png(rng.randrange(2**24)))]
 
 
+@DEFECTS.openai
+def file_in_result(messages: list[Any], rng: Random, wire: Wire) -> None:
+    for site in pick(rng, results(messages)):
+        site.native["content"] = [text_part(f"as a file: {fresh(rng)}"), wire.document(fresh(rng))]
+
+
 @DEFECTS.both
 def part_repeated(messages: list[Any], rng: Random, wire: Wire) -> None:
     for site in pick(rng, parts(messages)):

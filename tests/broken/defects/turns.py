@@ -57,6 +57,11 @@ def no_user(messages: list[Any], rng: Random, wire: Wire) -> None:
             del messages[index]
 
 
+@DEFECTS.anthropic
+def nobody_but_the_assistant(messages: list[Any], rng: Random, wire: Wire) -> None:
+    messages[:] = [wire.assistant(f"Hello, I am {fresh(rng)}.")]
+
+
 @DEFECTS.both
 def trailing_assistant(messages: list[Any], rng: Random, wire: Wire) -> None:
     messages.append(wire.assistant(f"So the answer is {fresh(rng)}"))
