@@ -128,7 +128,7 @@ class Run:
             if (choose := renaming.chooser(set(ids), memory, self.context)) is not None:
                 if (named := self.context.dialect.renamed(natives, choose)) is None:
                     return natives, mask, place
-                if self._keep_renamed(self.rules[place], natives, named, span):
+                if self._keep_renamed(self.rules[place], renaming.why, natives, named, span):
                     natives = named
                     mask, ids = self._scanned(natives, opening=False)
                     due = self._due(mask)
@@ -139,9 +139,8 @@ class Run:
             memory.call_ids.update(ids)
         return natives, mask, place
 
-    def _keep_renamed(self, rule: Rule, old: Messages, new: Messages, span: tuple[int, int]) -> bool:
+    def _keep_renamed(self, rule: Rule, why: str, old: Messages, new: Messages, span: tuple[int, int]) -> bool:
         """Keep what a renaming has changed, which every policy allows; whether it was anything."""
-        why = rule.renaming.why if rule.renaming is not None else ""
         before = len(self.changes)
         for at, (one, other) in enumerate(zip(old, new, strict=True)):
             if one is not other:

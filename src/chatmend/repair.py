@@ -94,14 +94,15 @@ def repair(  # noqa: PLR0913 - what stands beside the messages counts
     if isinstance(dialect, str) and dialect not in DIALECTS:
         text = f"no dialect {dialect!r}; take one of {', '.join(DIALECTS)}"
         raise TranscriptError(text)
+    thinks = is_on(thinking)
     if chosen is _DEFAULT and dialect in _CHAT and not continues:
         declared = None if tools is None else bool(tools)
-        if quick_look(place, tools=declared, thinking=is_on(thinking))(messages):
+        if quick_look(place, tools=declared, thinking=thinks)(messages):
             return Repaired(messages, (), system, tools)
     shown = Shown(messages)
     spoken = DIALECTS[dialect] if isinstance(dialect, str) else dialect or recognise(shown.messages)
     limits = chosen.apply(place.limits_in(spoken.NAME, hygiene=chosen.rules == "hygiene"))
-    limits = limits.beside(thinking=is_on(thinking), tools=bool(tools))
+    limits = limits.beside(thinking=thinks, tools=bool(tools))
     context = Context(limits, spoken, chosen, recompressor)
     run = Run(shown.messages, context, memory=Memory(elsewhere=continues))
     run.start()

@@ -146,16 +146,21 @@ class UsageLedger:
 
     def _call(self, usage: Usage, keys: Mapping[str, str | None]) -> "_Call":
         """One call with what it cost. The keys are copied: the caller may go on with them."""
+        return usage, {**keys}, self._cost(usage, keys)
+
+    def _cost(self, usage: Usage, keys: Mapping[str, str | None]) -> "_Spent | None":
         if usage.cost is not None:
-            return usage, {**keys}, (usage.cost_source or "provider", usage.cost_currency or "USD", usage.cost)
+            return usage.cost_source or "provider", usage.cost_currency or "USD", usage.cost, 1
         if self.price is None:
-            return usage, {**keys}, None
+            return None
         estimate = self.price(replace(usage, model=_named(usage, keys).get("model")))
-        return usage, {**keys}, None if estimate is None else (SOURCE, "USD", estimate)
+        return None if estimate is None else (SOURCE, "USD", estimate, 1)
 
 
-_Call = tuple[Usage, Mapping[str, str | None], tuple[str, str, Decimal] | None]
-"""An account, what the call is known by, and what it cost: by whose word, in which currency, how much."""
+_Spent = tuple[str, str, Decimal, int]
+"""The fields of a `Cost`, which takes longer to make."""
+_Call = tuple[Usage, Mapping[str, str | None], _Spent | None]
+"""An account, what the call is known by, and what it cost."""
 
 
 def _named(usage: Usage, keys: Mapping[str, str | None]) -> dict[str, str]:
@@ -166,17 +171,14 @@ def _named(usage: Usage, keys: Mapping[str, str | None]) -> dict[str, str]:
 def _counted(calls: list[_Call]) -> Row:
     """Calls with the same keys as one row."""
     usages = [usage for usage, _, _ in calls]
-    costs: dict[tuple[str, str], list[Decimal]] = {}
-    for _, _, cost in calls:
-        if cost is not None:
-            costs.setdefault(cost[:2], []).append(cost[2])
+    costs = [cost for _, _, cost in calls if cost is not None]
     return Row(
         keys=_named(*calls[0][:2]),
         usage=total(usages),
         calls=len(calls),
         unfinished=sum(not usage.complete for usage in usages),
-        unpriced=len(calls) - sum(map(len, costs.values())),
-        costs=tuple(Cost(*by, amount_of(amounts), len(amounts)) for by, amounts in sorted(costs.items())),
+        unpriced=len(calls) - len(costs),
+        costs=_add_costs(costs),
     )
 
 
@@ -198,7 +200,7 @@ def _joined(keys: Mapping[str, str], rows: list[Row]) -> Row:
         calls=sum(row.calls for row in rows),
         unfinished=sum(row.unfinished for row in rows),
         unpriced=sum(row.unpriced for row in rows),
-        costs=_add_costs([cost for row in rows for cost in row.costs]),
+        costs=_add_costs([(c.source, c.currency, c.amount, c.calls) for row in rows for c in row.costs]),
     )
 
 
@@ -212,12 +214,12 @@ def _grouped(rows: Mapping[tuple[tuple[str, str], ...], Row], by: Iterable[str] 
     return tuple(groups[key] for key in sorted(groups))
 
 
-def _add_costs(costs: list[Cost]) -> tuple[Cost, ...]:
+def _add_costs(costs: list[_Spent]) -> tuple[Cost, ...]:
     """One cost for each source and currency, in that order."""
-    sums: dict[tuple[str, str], list[Cost]] = {}
+    sums: dict[tuple[str, str], list[_Spent]] = {}
     for cost in costs:
-        sums.setdefault((cost.source, cost.currency), []).append(cost)
+        sums.setdefault(cost[:2], []).append(cost)
     return tuple(
-        Cost(*name, amount_of([cost.amount for cost in alike]), sum(cost.calls for cost in alike))
+        Cost(*name, amount_of([cost[2] for cost in alike]), sum(cost[3] for cost in alike))
         for name, alike in sorted(sums.items(), key=itemgetter(0))
     )
