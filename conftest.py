@@ -24,6 +24,7 @@ import pytest
 import yaml
 from sybil import Sybil
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipParser
+from tests.offline import go_offline
 
 if TYPE_CHECKING:
     from sybil import Example
@@ -44,6 +45,8 @@ BASES = {
 KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "MISTRAL_API_KEY")
 FOUND, FINE = 1, 0
 
+go_offline()
+
 
 @cache
 def _sandbox() -> Sandbox:
@@ -57,7 +60,7 @@ def _begin(names: dict[str, Any]) -> None:
     sandbox.clear()
     names.update(sandbox=sandbox, _before=(Path.cwd(), dict(os.environ)))
     os.environ.update({name: sandbox.url(path) for name, path in BASES.items()})
-    os.environ.update(dict.fromkeys(KEYS, "any"), LITELLM_LOCAL_MODEL_COST_MAP="True", NO_PROXY="127.0.0.1")
+    os.environ.update(dict.fromkeys(KEYS, "any"), NO_PROXY="127.0.0.1")
     folder = Path(tempfile.mkdtemp(prefix="chatmend-docs-"))
     _files(folder)
     os.chdir(folder)

@@ -14,6 +14,7 @@ from chatmend.cli.conversation import Order, Visit, visit
 from chatmend.cli.plain import Known, shape
 from chatmend.placeholders import CONTINUED, NO_RESULT
 from chatmend.targets import resolve
+from tests.scale import examples
 from tests.targets import OPENAI_CHAT
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ def agents(draw: st.DrawFn) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]
     return pairs[0], pairs[1]
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(100, 2_000))
 @given(agents(), st.sampled_from(ORDERS))
 def test_no_ids_and_arguments_make_a_difference(chats: tuple[list[Any], list[Any]], order: Order) -> None:
     one, two = chats

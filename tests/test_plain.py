@@ -13,6 +13,7 @@ from chatmend.plain import CHAT
 from chatmend.repair import is_on, quick_look
 from chatmend.targets import resolve
 from tests.broken import broken, tear, torn, valid
+from tests.scale import examples
 from tests.targets import OPENAI_CHAT
 from tests.test_rules import EverySymptom
 
@@ -61,7 +62,7 @@ def agree(messages: list[Any], target: str, tools: object = None, thinking: obje
 @pytest.mark.parametrize("target", OPENAI_CHAT)
 def test_what_is_plain_is_changed_by_no_rule(target: str) -> None:
     plain = []
-    for seed in range(400):
+    for seed in range(examples(100, 1_000)):
         rng = Random(seed)
         messages = tear(chat(rng), rng, rng.choice([0, 1, 1, 2]))
         plain.append(agree(messages, target, rng.choice([None, [], DECLARED]), rng.choice([None, True])))
@@ -71,7 +72,7 @@ def test_what_is_plain_is_changed_by_no_rule(target: str) -> None:
 
 @pytest.mark.parametrize("target", OPENAI_CHAT)
 def test_broken_and_torn_chats_are_plain_nowhere_where_they_are_repaired(target: str) -> None:
-    for seed in range(100):
+    for seed in range(examples(25, 400)):
         agree(broken(seed, CHAT), target)
         agree(torn(seed, CHAT), target)
         agree(valid(seed, CHAT), target)

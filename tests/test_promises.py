@@ -12,15 +12,15 @@ from chatmend.windows import Memory
 from tests.broken import all_mutations, broken, torn
 from tests.broken.strategies import transcripts
 from tests.promises import broken_promises
+from tests.scale import examples
 from tests.targets import ALL
-
-SEEDS = range(12)
 
 
 @pytest.mark.parametrize(("dialect", "target"), ALL)
 def test_nothing_is_lost_moved_or_unexplained_whatever_is_broken(dialect: str, target: str) -> None:
-    for seed in SEEDS:
-        found = list(broken_promises(broken(seed, dialect), target, dialect, judged=False))
+    for seed in range(examples(5, 200)):
+        messages = broken(seed, dialect)
+        found = list(broken_promises(messages, target, dialect, judged=False))
         assert not found, (seed, found)
 
 
@@ -28,8 +28,9 @@ def test_nothing_is_lost_moved_or_unexplained_whatever_is_broken(dialect: str, t
 def test_the_promises_hold_on_what_chance_has_torn(dialect: str, target: str) -> None:
     if target == "other":
         pytest.skip("it changes nothing and promises nothing")
-    for seed in range(40):
-        found = list(broken_promises(torn(seed, dialect), target, dialect, torn=True))
+    for seed in range(examples(12, 200)):
+        messages = torn(seed, dialect)
+        found = list(broken_promises(messages, target, dialect, torn=True))
         assert not found, (seed, found)
 
 
@@ -72,7 +73,7 @@ def test_the_promises_hold_on_messages_that_contradict_themselves(
 def test_choices_move_nothing_either_not_even_where_the_front_is_cut_off(
     dialect: str, target: str, policy: chatmend.Policy
 ) -> None:
-    for seed in range(6):
+    for seed in range(examples(2, 40)):
         messages = broken(seed, dialect)[seed % 5 :]
         found = list(broken_promises(messages, target, dialect, judged=False, policy=policy))
         assert not found, (seed, found)
@@ -82,7 +83,7 @@ def test_choices_move_nothing_either_not_even_where_the_front_is_cut_off(
 def test_a_scan_cuts_the_windows_that_reading_cuts(dialect: str, target: str) -> None:
     spoken = DIALECTS[dialect]
     scan = spoken.scanner(chatmend.resolve(target).limits_in(dialect))
-    for seed in range(60):
+    for seed in range(examples(15, 400)):
         messages = broken(seed, dialect)
         memory, found = Memory(), [0]
         while found[-1] < len(messages):
@@ -96,7 +97,7 @@ def test_a_scan_cuts_the_windows_that_reading_cuts(dialect: str, target: str) ->
     ("dialect", "target"), [("openai_responses", "openai/gpt-5"), ("gemini_contents", "gemini/gemini-3")]
 )
 @given(data=st.data())
-@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(40, 600), suppress_health_check=list(HealthCheck))
 def test_the_promises_hold_on_drawn_items_and_contents(dialect: str, target: str, data: st.DataObject) -> None:
     messages = data.draw(transcripts(dialect))
     assert not list(broken_promises(messages, target, dialect, judged=False))
@@ -106,7 +107,7 @@ def test_the_promises_hold_on_drawn_items_and_contents(dialect: str, target: str
     "target", ["openai/gpt-4o", "anthropic/claude-sonnet-4-5", "mistral/open-mistral-7b", "strict"]
 )
 @given(messages=transcripts("openai_chat"))
-@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(40, 600), suppress_health_check=list(HealthCheck))
 def test_the_promises_hold_on_drawn_transcripts(target: str, messages: list[object]) -> None:
     assert not list(broken_promises(messages, target, "openai_chat", judged=False))
 

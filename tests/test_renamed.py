@@ -10,6 +10,7 @@ import pytest
 import chatmend
 from chatmend.dialects import DIALECTS
 from tests.broken import broken
+from tests.scale import examples
 from tests.targets import OPENAI_CHAT
 from tests.test_rules import EverySymptom
 
@@ -94,7 +95,7 @@ def test_ids_are_given_as_reading_would_give_them(messages: list[Any], target: s
 @pytest.mark.parametrize("target", OPENAI_CHAT)
 @pytest.mark.parametrize("way", ["ids-illegal-everywhere", "ids-too-long-with-one-beginning", "call-0-everywhere"])
 def test_ids_of_whole_conversations_are_given_as_reading_would_give_them(way: str, target: str) -> None:
-    for seed in range(12):
+    for seed in range(examples(4, 60)):
         same_as_read(broken(seed, CHAT, [way]), target)
 
 

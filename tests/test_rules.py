@@ -17,6 +17,7 @@ from chatmend.targets import known_providers
 from tests import corpus
 from tests.broken import broken
 from tests.promises import broken_promises
+from tests.scale import examples
 from tests.targets import ALL
 
 if TYPE_CHECKING:
@@ -143,7 +144,9 @@ def same_as_with_every_rule(said: list[tuple[list[Any], str]], dialect: str, pat
 def test_what_the_scan_calls_clean_no_rule_would_change(
     dialect: str, target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    same_as_with_every_rule([(broken(seed, dialect), target) for seed in range(40)], dialect, monkeypatch)
+    same_as_with_every_rule(
+        [(broken(seed, dialect), target) for seed in range(examples(12, 200))], dialect, monkeypatch
+    )
 
 
 @pytest.mark.skipif(not corpus.ROOT.exists(), reason="the recorded requests are not at hand")

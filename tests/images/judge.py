@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import io
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from PIL import Image
@@ -78,31 +79,50 @@ def refusals(messages: list[Any], facts: Facts) -> list[str]:
     return reasons
 
 
-def _wrong(label: str, data: bytes, facts: Facts) -> Iterator[str]:
+@dataclass(frozen=True)
+class Decoded:
+    """What Pillow finds in the bytes of an image."""
+
+    form: str = ""
+    size: tuple[int, int] = (0, 0)
+    moves: bool = False
+    orientation: int = 1
+    mode: str = ""
+    error: str = ""
+
+
+@lru_cache(maxsize=2048)
+def _decoded(data: bytes) -> Decoded:
+    """Decode an image. Targets with the same limits are sent the same bytes, which are decoded once."""
     try:
         with Image.open(io.BytesIO(data)) as image:
             form, size, moves = image.format or "", image.size, getattr(image, "n_frames", 1) > 1
-            exif = image.getexif().get(0x0112, 1)
+            orientation = image.getexif().get(0x0112, 1)
             image.load()
-            mode = image.mode
+            return Decoded("JPEG" if form == "MPO" else form, size, moves, orientation, image.mode)
     except Exception as error:  # noqa: BLE001 - Pillow raises what it likes
-        yield f"cannot be decoded: {type(error).__name__}"
+        return Decoded(error=type(error).__name__)
+
+
+def _wrong(label: str, data: bytes, facts: Facts) -> Iterator[str]:
+    found = _decoded(data)
+    if found.error:
+        yield f"cannot be decoded: {found.error}"
         return
-    form = "JPEG" if form == "MPO" else form
-    if facts.types is not None and form not in facts.types:
-        yield f"a {form}"
-    if facts.label and label not in ("", _MIME.get(form)):
-        yield f"a {form} called {label}"
+    if facts.types is not None and found.form not in facts.types:
+        yield f"a {found.form}"
+    if facts.label and label not in ("", _MIME.get(found.form)):
+        yield f"a {found.form} called {label}"
     if facts.base64_bytes and len(base64.b64encode(data)) > facts.base64_bytes:
         yield f"{len(data)} bytes"
-    if facts.side and max(size) > facts.side:
-        yield f"{size} pixels"
-    if facts.stills and moves and form in ("GIF", "WEBP"):
+    if facts.side and max(found.size) > facts.side:
+        yield f"{found.size} pixels"
+    if facts.stills and found.moves and found.form in ("GIF", "WEBP"):
         yield "it moves"
-    if exif != 1:
+    if found.orientation != 1:
         yield "it lies on its side"
-    if mode.startswith(("CMYK", "I")):
-        yield f"mode {mode}"
+    if found.mode.startswith(("CMYK", "I")):
+        yield f"mode {found.mode}"
 
 
 def _images(messages: list[Any]) -> Iterator[tuple[str, str, bytes]]:

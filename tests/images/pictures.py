@@ -7,15 +7,16 @@ import io
 import random
 import struct
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from PIL import Image, ImageDraw, ImageFont, features
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 SEED = 20261121
 WORDS = """the quick brown fox jumps over lazy dog settings window server answer question report market table weather
@@ -115,66 +116,146 @@ def _clear(*, light: bool) -> Image.Image:
     return image
 
 
+class Samples(Mapping[str, Sample]):
+    """Every image of the corpus by name. An image is made when it is first asked for."""
+
+    def __init__(self) -> None:
+        self._makers: dict[str, Callable[[], Sample]] = {}
+        self._made: dict[str, Sample] = {}
+
+    def add(self, name: str, data: Callable[[], bytes], kind: str = "png", *, hopeless: bool = False) -> None:
+        self._makers[name] = lambda: Sample(name, data(), hopeless, f"image/{kind}")
+
+    def __getitem__(self, name: str) -> Sample:
+        if name not in self._made:
+            self._made[name] = self._makers[name]()
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)
+
+
 @cache
-def samples() -> dict[str, Sample]:  # noqa: PLR0915 - one line an image
-    """Every image of the corpus by name."""
-    made: dict[str, Sample] = {}
+def _screen() -> Image.Image:
+    return desktop(2560, 1440)[0]
 
-    def add(name: str, data: bytes, kind: str = "png", *, hopeless: bool = False) -> None:
-        made[name] = Sample(name, data, hopeless, f"image/{kind}")
 
-    screen, _ = desktop(2560, 1440)
-    photo = noise(3000, 2000)
-    add("screenshot", saved(screen.crop((0, 0, 1280, 720)), "PNG"))
-    add("large screenshot", saved(screen, "PNG"))
-    add("photo", saved(photo.crop((0, 0, 1600, 1200)), "JPEG", quality=88), "jpeg")
-    add("large photo", saved(photo, "JPEG", quality=92), "jpeg")
-    add("progressive photo", saved(photo, "JPEG", quality=80, progressive=True), "jpeg")
-    add("photo as png", saved(noise(2200, 1500, 255), "PNG", compress_level=1))
-    add("heavy png", saved(noise(1900, 1400, 255), "PNG", compress_level=1))
-    add("grey photo", saved(photo.convert("L").crop((0, 0, 2400, 800)), "JPEG"), "jpeg")
-    add("scan", saved(screen.resize((2480, 3508)).convert("1"), "PNG"))
-    add("tall page", saved(screen.resize((1000, 5000)), "PNG"))
-    add("thin line", saved(Image.new("L", (3000, 1), 7), "PNG"))
-    add("one pixel", png_header(1, 1, rows=b"\0\1\2\3"))
-    add("dark words on nothing", saved(_clear(light=False).resize((2700, 1200)), "PNG"))
-    add("light words on nothing", saved(_clear(light=True).resize((2700, 1200)), "PNG"))
-    add("small alpha", saved(_clear(light=True), "PNG"))
-    add("palette with alpha", saved(_clear(light=False).quantize(32), "PNG", transparency=0))
-    add("cmyk photo", saved(photo.crop((0, 0, 1200, 900)).convert("CMYK"), "JPEG"), "jpeg")
-    sixteen = bytes(
-        byte for row in range(600) for byte in [0, *(b for x in range(800) for b in divmod(x * 80 % 65536, 256))]
-    )
-    add("16-bit grey", png_header(800, 600, 16, 0, sixteen))
-    add("bmp", saved(noise(300, 200), "BMP"), "bmp")
-    add("tiff", saved(noise(700, 500), "TIFF"), "tiff")
-    add("ico", saved(noise(64, 64), "ICO"), "x-icon")
-    add("still gif", saved(frames(1)[0], "GIF"), "gif")
+@cache
+def _photo() -> Image.Image:
+    return noise(3000, 2000)
+
+
+def _sixteen_bits() -> bytes:
+    rows = [[0, *(byte for x in range(800) for byte in divmod(x * 80 % 65536, 256))]] * 600
+    return png_header(800, 600, 16, 0, bytes(byte for row in rows for byte in row))
+
+
+def _turned(orientation: int) -> bytes:
+    return oriented(_photo().crop((0, 0, 1200, 500)), orientation)
+
+
+def _animated_webp() -> bytes:
+    first, *rest = [image.convert("RGB") for image in frames(3)]
+    return saved(first, "WEBP", save_all=True, append_images=rest, method=0)
+
+
+def _animated_gif() -> bytes:
     first, *rest = frames(4)
-    add("animated gif", saved(first, "GIF", save_all=True, append_images=rest, duration=80), "gif")
-    add("webp", saved(photo.crop((0, 0, 800, 600)), "WEBP", quality=80), "webp")
-    add("lossless webp", saved(screen.crop((0, 0, 900, 600)), "WEBP", lossless=True, method=1), "webp")
-    moving = [image.convert("RGB") for image in frames(3)]
-    add("animated webp", saved(moving[0], "WEBP", save_all=True, append_images=moving[1:], method=0), "webp")
-    if features.check("avif"):
-        add("avif", saved(noise(640, 480), "AVIF", speed=9), "avif")
-    for orientation in range(2, 9):
-        add(f"orientation {orientation}", oriented(photo.crop((0, 0, 1200, 500)), orientation), "jpeg")
-    add("large on its side", oriented(photo, 6), "jpeg")
-    add("png called jpeg", made["screenshot"].data, "jpeg")
-    add("jpeg called png", made["photo"].data, "png")
-    add("jpeg of no type", made["photo"].data, "jpg")
-    add("photo with a long profile", saved(photo.crop((0, 0, 900, 700)), "JPEG", icc_profile=b"\0" * 300_000), "jpeg")
-    for kind, name in (("jpeg", "photo"), ("png", "screenshot"), ("webp", "webp"), ("gif", "still gif")):
-        add(f"truncated {kind}", made[name].data[: len(made[name].data) // 2], kind, hopeless=True)
-    add("empty", b"", hopeless=True)
-    add("header of a png", png_header(40, 40)[:33], hopeless=True)
-    add("html", b"<html><body>404 Not Found</body></html>" * 9, hopeless=True)
-    add("svg", b'<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"></svg>', "svg+xml", hopeless=True)
-    add("bomb of a header", png_header(65535, 65535), hopeless=True)
-    add("bomb of one bit", png_header(30000, 30000, 1, 0, bytes(30000 * 3751)), hopeless=True)
-    add("flat bomb", png_header(12000, 9000, 8, 2, bytes(9000 * 36001)), hopeless=True)
+    return saved(first, "GIF", save_all=True, append_images=rest, duration=80)
+
+
+@cache
+def samples() -> Samples:
+    """Every image of the corpus by name."""
+    made = Samples()
+    _add_photos_and_screens(made)
+    _add_types(made)
+    _add_labels(made)
+    _add_hopeless(made)
     return made
+
+
+def _add_photos_and_screens(made: Samples) -> None:
+    screen, photo, add = _screen, _photo, made.add
+    add("screenshot", lambda: saved(screen().crop((0, 0, 1280, 720)), "PNG"))
+    add("large screenshot", lambda: saved(screen(), "PNG"))
+    add("photo", lambda: saved(photo().crop((0, 0, 1600, 1200)), "JPEG", quality=88), "jpeg")
+    add("large photo", lambda: saved(photo(), "JPEG", quality=92), "jpeg")
+    add("progressive photo", lambda: saved(photo(), "JPEG", quality=80, progressive=True), "jpeg")
+    add("photo as png", lambda: saved(noise(2200, 1500, 255), "PNG", compress_level=1))
+    add("heavy png", lambda: saved(noise(1900, 1400, 255), "PNG", compress_level=1))
+    add("grey photo", lambda: saved(photo().convert("L").crop((0, 0, 2400, 800)), "JPEG"), "jpeg")
+    add("scan", lambda: saved(screen().resize((2480, 3508)).convert("1"), "PNG"))
+    add("tall page", lambda: saved(screen().resize((1000, 5000)), "PNG"))
+    add("thin line", lambda: saved(Image.new("L", (3000, 1), 7), "PNG"))
+    add("one pixel", lambda: png_header(1, 1, rows=b"\0\1\2\3"))
+    add("dark words on nothing", lambda: saved(_clear(light=False).resize((2700, 1200)), "PNG"))
+    add("light words on nothing", lambda: saved(_clear(light=True).resize((2700, 1200)), "PNG"))
+    add("small alpha", lambda: saved(_clear(light=True), "PNG"))
+    add("palette with alpha", lambda: saved(_clear(light=False).quantize(32), "PNG", transparency=0))
+
+
+def _add_types(made: Samples) -> None:
+    screen, photo, add = _screen, _photo, made.add
+    add("cmyk photo", lambda: saved(photo().crop((0, 0, 1200, 900)).convert("CMYK"), "JPEG"), "jpeg")
+    add("16-bit grey", _sixteen_bits)
+    add("bmp", lambda: saved(noise(300, 200), "BMP"), "bmp")
+    add("tiff", lambda: saved(noise(700, 500), "TIFF"), "tiff")
+    add("ico", lambda: saved(noise(64, 64), "ICO"), "x-icon")
+    add("still gif", lambda: saved(frames(1)[0], "GIF"), "gif")
+    add("animated gif", _animated_gif, "gif")
+    add("webp", lambda: saved(photo().crop((0, 0, 800, 600)), "WEBP", quality=80), "webp")
+    add("lossless webp", lambda: saved(screen().crop((0, 0, 900, 600)), "WEBP", lossless=True, method=1), "webp")
+    add("animated webp", _animated_webp, "webp")
+    if features.check("avif"):
+        add("avif", lambda: saved(noise(640, 480), "AVIF", speed=9), "avif")
+
+
+def _add_labels(made: Samples) -> None:
+    photo, add = _photo, made.add
+    for orientation in range(2, 9):
+        add(f"orientation {orientation}", partial(_turned, orientation), "jpeg")
+    add("large on its side", lambda: oriented(photo(), 6), "jpeg")
+    add("png called jpeg", lambda: made["screenshot"].data, "jpeg")
+    add("jpeg called png", lambda: made["photo"].data, "png")
+    add("jpeg of no type", lambda: made["photo"].data, "jpg")
+    profile = b"\0" * 300_000
+    add(
+        "photo with a long profile",
+        lambda: saved(photo().crop((0, 0, 900, 700)), "JPEG", icc_profile=profile),
+        "jpeg",
+    )
+
+
+def _add_hopeless(made: Samples) -> None:
+    def half(name: str) -> bytes:
+        data = made[name].data
+        return data[: len(data) // 2]
+
+    for kind, name in (("jpeg", "photo"), ("png", "screenshot"), ("webp", "webp"), ("gif", "still gif")):
+        made.add(f"truncated {kind}", partial(half, name), kind, hopeless=True)
+    html, svg = (
+        b"<html><body>404 Not Found</body></html>" * 9,
+        b'<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"></svg>',
+    )
+    add = partial(made.add, hopeless=True)
+    add("empty", lambda: b"")
+    add("header of a png", lambda: png_header(40, 40)[:33])
+    add("html", lambda: html)
+    add("svg", lambda: svg, "svg+xml")
+    add("bomb of a header", lambda: png_header(65535, 65535))
+    add("bomb of one bit", lambda: png_header(30000, 30000, 1, 0, bytes(30000 * 3751)))
+    add("flat bomb", lambda: png_header(12000, 9000, 8, 2, bytes(9000 * 36001)))
+
+
+HOPELESS = {
+    *(f"truncated {kind}" for kind in ("jpeg", "png", "webp", "gif")),
+    *("empty", "header of a png", "html", "svg", "bomb of a header", "bomb of one bit", "flat bomb"),
+}  # fmt: skip
+"""The names of the images that nothing can be made of, known before any is made."""
 
 
 def shapes() -> dict[str, Callable[[str, str], dict[str, Any]]]:

@@ -12,6 +12,7 @@ from PIL import Image
 
 from chatmend.images import probe_image
 from tests.images.pictures import NAMES, samples
+from tests.scale import examples
 
 WHOLE = [name for name in NAMES if not name.startswith(("truncated", "empty", "header", "html", "svg", "bomb", "flat"))]
 
@@ -81,13 +82,13 @@ def test_an_animated_png_and_a_heif_are_known() -> None:
 
 
 @given(st.one_of(st.binary(max_size=400), st.text(max_size=400)))
-@settings(max_examples=400, deadline=None, derandomize=True)
+@settings(max_examples=examples(200, 4_000))
 def test_nothing_makes_a_probe_raise(data: bytes | str) -> None:
     probe_image(data)
 
 
 @given(name=st.sampled_from(["photo", "screenshot", "webp", "still gif", "bmp", "tiff", "ico", "avif"]), data=st.data())
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=examples(150, 3_000))
 def test_neither_does_a_damaged_file_however_it_is_cut(name: str, data: st.DataObject) -> None:
     if name not in samples():
         return

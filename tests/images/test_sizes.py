@@ -10,6 +10,7 @@ from chatmend.images import seen_size, tokens
 from chatmend.images.sizes import within
 from chatmend.targets import resolve
 from tests.images.judge import FACTS
+from tests.scale import examples
 
 
 def images(target: str) -> object:
@@ -63,7 +64,7 @@ def test_crops_are_counted_as_gemini_documents() -> None:
 
 @pytest.mark.parametrize("target", sorted(FACTS))
 @given(width=st.integers(1, 12000), height=st.integers(1, 12000), detail=st.sampled_from([None, "low", "high"]))
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=examples(50, 1_000))
 def test_what_the_model_sees_is_seen_as_it_is(target: str, width: int, height: int, detail: str | None) -> None:
     limits = resolve(target).limits.images
     seen = seen_size(limits, (width, height), detail)
@@ -73,7 +74,7 @@ def test_what_the_model_sees_is_seen_as_it_is(target: str, width: int, height: i
 
 
 @given(st.integers(1, 12000), st.integers(1, 12000), st.integers(1, 4000), st.integers(12_000, 10_000_000))
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=examples(200, 3_000))
 def test_a_size_that_fits_stays_and_one_that_was_made_to_fit_fits(w: int, h: int, side: int, pixels: int) -> None:
     made = within((w, h), side=side, pixels=pixels)
     assert within(made, side=side, pixels=pixels) == made

@@ -19,6 +19,7 @@ from chatmend.langchain.shaping import shaped
 from tests.langchain.damage import DAMAGE, VALID
 from tests.langchain.fuzz import transcript
 from tests.langchain.shapes import SHAPES
+from tests.scale import examples
 from tests.targets import OPENAI_CHAT
 
 POLICIES = (None, Policy(turns="insert"), Policy.strict_alternation(), Policy(rules="hygiene"), Policy(system="hoist"))
@@ -85,7 +86,7 @@ def agree(messages: list[BaseMessage], target: str, policy: Policy | None, tools
     return True
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(80, 1_000))
 @given(_OPENINGS, st.lists(_TURNS, min_size=1, max_size=6), st.sampled_from(POLICIES), st.booleans(), st.booleans())
 def test_what_is_plain_is_left_by_the_repair(
     opening: list[BaseMessage],

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Self
 import httpx
 import yaml
 
+from tests.offline import OFFLINE
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -24,16 +26,6 @@ GUARDRAIL = "chatmend.litellm.guardrail.Guardrail"
 PATIENCE = 240
 """Seconds to wait for the proxy: it imports for half a minute where the machine is busy."""
 
-OFFLINE = {
-    f"LITELLM_LOCAL_{name}": "True"
-    for name in (
-        "MODEL_COST_MAP",
-        "ANTHROPIC_BETA_HEADERS",
-        "BLOG_POSTS",
-        "POLICY_TEMPLATES",
-        "AUTOROUTER_PRESETS",
-    )
-}
 DEPLOYMENTS = {
     "oai": ("openai/gpt-4o", "openai/v1"),
     "ant": ("anthropic/claude-sonnet-4-5", "anthropic"),
@@ -58,6 +50,7 @@ class Proxy:
             self.port = int(free.getsockname()[1])
         self._news = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._news.bind(("127.0.0.1", 0))
+        self._client = httpx.Client(timeout=120)
         self._sandbox = sandbox
         self._config = folder / "config.yaml"
         config: dict[str, Any] = {
@@ -132,6 +125,7 @@ class Proxy:
 
     def __exit__(self, *_: object) -> None:
         """Stop it."""
+        self._client.close()
         self._news.close()
         self._process.terminate()
         try:
@@ -148,7 +142,7 @@ class Proxy:
         # Gemini's clients show their key in a header of their own.
         shown = {"x-goog-api-key": self.key} if path.startswith("/gemini/") else {}
         auth = {"Authorization": f"Bearer {self.key}", **shown, **headers}
-        return httpx.post(self.url(path), json=body, headers=auth, timeout=120)
+        return self._client.post(self.url(path), json=body, headers=auth)
 
     def rows(self) -> list[dict[str, Any]]:
         """The proxy's ledger."""

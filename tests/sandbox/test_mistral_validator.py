@@ -19,6 +19,8 @@ from mistral_common.protocol.instruct.request import ChatCompletionRequest
 from mistral_common.protocol.instruct.validator import ValidationMode, get_validator
 from mistral_common.tokens.tokenizers.base import TokenizerVersion
 
+from tests.scale import examples
+
 VALIDATOR = get_validator(TokenizerVersion.v11, ValidationMode.serving)
 MODEL = "mistral-large-2411"
 HOSTED_ONLY = {"mistral-assistant-empty"}  # the hosted API asks more than its open validator
@@ -58,7 +60,7 @@ def ours(messages: list[Any]) -> str | None:
     return found[0].code if found else None
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(200, 3_000))
 @given(st.lists(MESSAGES, max_size=7))
 def test_both_judge_alike(later: list[Any]) -> None:
     messages = [{"role": "user", "content": "q"}, *later]

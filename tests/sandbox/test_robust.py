@@ -16,6 +16,7 @@ from chatmend.sandbox.memory import Memory, count
 from chatmend.sandbox.refusals import table
 from chatmend.sandbox.request import Request
 from tests.sandbox.proof_pairs import MODELS, PAIRS
+from tests.scale import examples
 
 ANY = st.recursive(
     st.none()
@@ -87,7 +88,7 @@ def test_a_healthy_body_is_accepted(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CHOSEN)
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(15, 300), suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_a_broken_body_is_judged(name: str, data: st.DataObject) -> None:
     endpoint = CHOSEN[name]

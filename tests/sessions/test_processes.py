@@ -17,13 +17,14 @@ import pytest
 
 from chatmend.errors import SessionWriteError
 from chatmend.sessions import SessionStore
+from tests.scale import examples
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-KILLS = int(os.environ.get("CHATMEND_KILLS", "40"))
-RESERVATIONS = int(os.environ.get("CHATMEND_RESERVATIONS", "640"))
-PROCESSES = int(os.environ.get("CHATMEND_PROCESSES", "16"))
+KILLS = int(os.environ.get("CHATMEND_KILLS", examples(20, 1_000)))
+RESERVATIONS = int(os.environ.get("CHATMEND_RESERVATIONS", examples(320, 10_000)))
+PROCESSES = int(os.environ.get("CHATMEND_PROCESSES", examples(16, 64)))
 FORK = multiprocessing.get_context("fork") if hasattr(os, "fork") else None
 HELLO = {"role": "user", "content": "Hello"}
 

@@ -23,10 +23,11 @@ from chatmend.sessions.markers import with_markers
 from chatmend.sessions.rendering import rendered
 from tests.broken.generate import broken, broken_request
 from tests.corpus import rows
+from tests.scale import examples
 from tests.sessions.hostile import PIECES, as_sent, hostile_everywhere, texts, transcripts, values
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
-SEEDS = int(os.environ.get("CHATMEND_SEEDS", "1000"))
+SEEDS = int(os.environ.get("CHATMEND_SEEDS", examples(300, 10_000)))
 
 
 def written(messages: list[Any], beside: dict[str, Any] | None = None) -> bytes:
@@ -63,7 +64,7 @@ def test_what_looks_like_a_delimiter_comes_back_as_text(piece: str) -> None:
 @given(texts, texts)
 @example("<!--", "<!\\--")
 @example("\ud83d", "<!\\ud83d>")
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(200, 5_000))
 def test_each_text_has_one_escaped_form_and_each_escaped_form_one_text(one: str, other: str) -> None:
     escaped = [escape_surrogates(escape(text)) for text in (one, other)]
     assert [unescape(text) for text in escaped] == [one, other]
@@ -73,7 +74,7 @@ def test_each_text_has_one_escaped_form_and_each_escaped_form_one_text(one: str,
 
 
 @given(transcripts)
-@settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=examples(100, 2_000), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 def test_any_json_comes_back_byte_for_byte(messages: list[Any]) -> None:
     assert as_sent(read(written(messages))[0]) == as_sent(messages)
 
@@ -89,7 +90,7 @@ def test_a_role_of_an_enum_is_stored_as_what_it_says(content: Any) -> None:
 
 
 @given(transcripts)
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=examples(80, 2_000), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 def test_many_blocks_at_once_are_the_same_as_one_by_one(messages: list[Any]) -> None:
     blocks = [block(message) for message in messages]
     at_once = together.written(messages)
@@ -117,7 +118,7 @@ def test_ordinary_messages_are_written_and_read_at_once() -> None:
 
 
 @given(values)
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(80, 2_000), suppress_health_check=[HealthCheck.too_slow])
 def test_what_stands_beside_the_messages_comes_back_byte_for_byte(value: Any) -> None:
     beside = {"system": value, "tools": [value], "other": "<!--/BESIDE-->"}
     messages, found = read(written([{"role": "user", "content": "x"}], beside))

@@ -22,6 +22,7 @@ from chatmend.errors import (
 from chatmend.sessions import SessionStore
 from chatmend.usage import UsageLedger
 from tests.broken.generate import broken
+from tests.scale import examples
 from tests.sessions.hostile import as_sent
 
 if TYPE_CHECKING:
@@ -249,7 +250,7 @@ def test_findings_are_at_hand_and_the_stored_bytes_untouched(store: SessionStore
     assert session.messages == done.messages
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=examples(50, 1_000))
 @given(st.integers(0, 100_000), st.sampled_from(["openai_chat", "anthropic_messages"]))
 def test_a_repaired_continuation_begins_with_what_was_sent(
     tmp_path_factory: pytest.TempPathFactory, seed: int, dialect: Any

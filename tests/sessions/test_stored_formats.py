@@ -13,6 +13,7 @@ from chatmend.sessions.langchain_dumps import from_native, is_dump, to_native
 from chatmend.sessions.places import located
 from chatmend.sessions.repairs import is_session, repaired_file
 from tests.broken.generate import broken
+from tests.scale import examples
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,7 +79,7 @@ def test_cut_off_arguments_stay_as_text() -> None:
 
 
 def test_every_repaired_dump_can_be_read_by_langchain_and_is_clean() -> None:
-    for seed in range(300):
+    for seed in range(examples(100, 2_000)):
         try:
             said = messages.convert_to_messages(broken(seed, "openai_chat"))
             dump = dumped(*said)

@@ -11,6 +11,7 @@ from chatmend import Usage, normalize_usage
 from chatmend.usage.shapes import Branch, Each, Leaf, Table
 from chatmend.usage.sums import _COUNTS
 from chatmend.usage.tables import tables
+from tests.scale import examples
 
 SHAPES = [table for name, table in tables().items() if name not in {"body", "openhuman", "headers", "timings"}]
 ODD = (
@@ -47,7 +48,7 @@ def any_payload(draw: st.DrawFn, values: st.SearchStrategy[Any]) -> dict[str, An
     return draw(payloads(table.keys, values))
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=examples(100, 3_000))
 @given(any_payload(ODD), st.sampled_from([None, "xai", "vercel", "google", "nobody"]))
 def test_no_payload_raises_and_every_account_can_be_told(payload: dict[str, Any], provider: str | None) -> None:
     usage = normalize_usage(payload, provider)
@@ -56,7 +57,7 @@ def test_no_payload_raises_and_every_account_can_be_told(payload: dict[str, Any]
     assert normalize_usage({"usage": payload, "choices": [{}]}, provider).input_tokens in {usage.input_tokens, None}
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=examples(100, 3_000))
 @given(any_payload(COUNT))
 def test_every_count_says_where_it_was_read_and_the_total_is_the_sum(payload: dict[str, Any]) -> None:
     usage = normalize_usage(payload)
@@ -67,7 +68,7 @@ def test_every_count_says_where_it_was_read_and_the_total_is_the_sum(payload: di
         assert usage.total_tokens == usage.input_tokens + usage.output_tokens
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=examples(100, 3_000))
 @given(any_payload(COUNT), any_payload(COUNT))
 def test_the_account_of_a_payload_does_not_depend_on_what_was_read_before(
     one: dict[str, Any], two: dict[str, Any]

@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chatmend import Usage, UsageStream
+from tests.scale import examples
 from tests.usage.recorded import ROWS, WHY, event
-
-PATIENT = settings(deadline=None)
 
 
 def codes(usage: Usage) -> set[str]:
@@ -196,7 +195,6 @@ WHOLE = {
 }
 
 
-@PATIENT
 @given(name=st.sampled_from(sorted(WHOLE)), newline=st.sampled_from(["\n", "\r\n", "\r"]), data=st.data())
 def test_a_network_may_cut_the_bytes_anywhere(name: str, newline: str, data: st.DataObject) -> None:
     raw = sse(WHOLE[name], newline)
@@ -211,7 +209,6 @@ def test_a_network_may_cut_the_bytes_anywhere(name: str, newline: str, data: st.
 NOISE = st.sampled_from([{"type": "ping"}, chat(None), {"choices": [{"delta": {}}]}, {}, {"usage": None}, "", None, 3])
 
 
-@PATIENT
 @given(name=st.sampled_from(sorted(WHOLE)), data=st.data())
 def test_pings_and_chunks_sent_again_change_nothing(name: str, data: st.DataObject) -> None:
     stream = UsageStream()
@@ -223,7 +220,6 @@ def test_pings_and_chunks_sent_again_change_nothing(name: str, data: st.DataObje
     assert stream.usage == fed(*WHOLE[name])
 
 
-@PATIENT
 @given(order=st.permutations([name for name in sorted(WHOLE) for _ in WHOLE[name]]))
 def test_streams_that_run_side_by_side_do_not_mix(order: list[str]) -> None:
     streams = {name: UsageStream() for name in WHOLE}
@@ -283,7 +279,7 @@ JSON = st.recursive(
 )
 
 
-@settings(PATIENT, max_examples=300)
+@settings(max_examples=examples(150, 3_000))
 @given(st.lists(JSON, max_size=4))
 def test_no_chunk_raises(chunks: list[Any]) -> None:
     stream = UsageStream()

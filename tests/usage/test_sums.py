@@ -11,13 +11,12 @@ from functools import reduce
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from chatmend import Usage, normalize_usage
 from chatmend.usage.sums import _COUNTS, add, total
 
-PATIENT = settings(deadline=None)
 COUNT = st.none() | st.integers(0, 10**9)
 WORD = st.none() | st.sampled_from(["a", "b"])
 MONEY = st.decimals(0, 10**6, places=9)
@@ -53,7 +52,6 @@ def test_nothing_added_to_an_account_is_the_account() -> None:
     assert usage + Usage() == Usage() + usage == usage
 
 
-@PATIENT
 @given(accounts(), st.lists(st.integers(0, 99), max_size=4), st.lists(accounts(), max_size=2))
 def test_all_at_once_is_one_after_the_other(one: Usage, counts: list[int], others: list[Usage]) -> None:
     alike = [replace(one, input_tokens=count) for count in counts]
@@ -61,7 +59,6 @@ def test_all_at_once_is_one_after_the_other(one: Usage, counts: list[int], other
         assert total(usages) == reduce(add, usages)
 
 
-@PATIENT
 @given(st.lists(st.integers(0, 10**9), min_size=1, max_size=5))
 def test_calls_of_one_kind_are_summed_exactly(counts: list[int]) -> None:
     usages = [
@@ -71,13 +68,11 @@ def test_calls_of_one_kind_are_summed_exactly(counts: list[int]) -> None:
     assert total(usages) == reduce(add, usages)
 
 
-@PATIENT
 @given(accounts(), accounts(), accounts())
 def test_the_order_of_addition_does_not_matter(one: Usage, two: Usage, three: Usage) -> None:
     assert (one + two) + three == one + (two + three)
 
 
-@PATIENT
 @given(st.lists(accounts(), min_size=1, max_size=5))
 def test_a_sum_holds_every_token_and_every_unit(usages: list[Usage]) -> None:
     total = sum(usages, Usage())
@@ -88,13 +83,11 @@ def test_a_sum_holds_every_token_and_every_unit(usages: list[Usage]) -> None:
         assert total.billed.get(name, 0) == sum(usage.billed.get(name, 0) for usage in usages)
 
 
-@PATIENT
 @given(accounts())
 def test_an_account_comes_back_from_json(usage: Usage) -> None:
     assert Usage.from_dict(json.loads(json.dumps(usage.to_dict()))) == usage
 
 
-@PATIENT
 @given(accounts())
 def test_an_account_comes_back_from_copies_and_pickles(usage: Usage) -> None:
     assert deepcopy(usage) == pickle.loads(pickle.dumps(usage)) == replace(usage) == usage  # noqa: S301 - our own bytes
@@ -183,7 +176,6 @@ def same(one: Usage, two: Usage, *names: str) -> bool:
     return all(getattr(one, name) == getattr(two, name) for name in (*SHARED, *names))
 
 
-@PATIENT
 @given(told(web_search_requests=COUNT, service_tier=WORD, **MORE))
 def test_litellm_gives_back_what_it_was_given(usage: Usage) -> None:
     litellm = pytest.importorskip("litellm")
@@ -192,7 +184,6 @@ def test_litellm_gives_back_what_it_was_given(usage: Usage) -> None:
     assert same(normalize_usage(written), usage, "web_search_requests", "service_tier")
 
 
-@PATIENT
 @given(told(**MORE))
 def test_langchain_gives_back_what_it_was_given(usage: Usage) -> None:
     messages = pytest.importorskip("langchain_core.messages")

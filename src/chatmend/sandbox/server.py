@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import socket
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, Self, TextIO
 
 import uvicorn
@@ -17,6 +19,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _LOOPBACK = "127.0.0.1"
+
+
+def _import_now(config: uvicorn.Config) -> None:
+    """Import in this thread what uvicorn would import in the server's.
+
+    Ctrl-C in the middle of an import can leave Python's import lock held. A server thread that still has something to
+    import would wait for it forever, and ``stop`` for the thread.
+    """
+    config.load()
+    with suppress(ImportError):
+        importlib.import_module("uvloop")
 
 
 class Sandbox:
@@ -46,6 +59,7 @@ class Sandbox:
         config = uvicorn.Config(
             app.build(self._shared), log_level="error", access_log=False, lifespan="off", server_header=False
         )
+        _import_now(config)
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, args=([self._socket],), daemon=True)
 

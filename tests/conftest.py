@@ -1,0 +1,50 @@
+"""Settings for every test: Hypothesis, and what is printed when a test about a transcript fails."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.pasteable import from_traceback
+from tests.scale import IS_NIGHTLY
+
+try:
+    from hypothesis import settings
+except ImportError:  # the environment with the oldest LiteLLM runs no properties
+    pass
+else:
+    # A quick run draws the same examples every time; a nightly run draws new ones.
+    settings.register_profile("quick", deadline=None, derandomize=True, max_examples=60)
+    settings.register_profile("nightly", deadline=None, print_blob=True, max_examples=1_000)
+    settings.load_profile("nightly" if IS_NIGHTLY else "quick")
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+PROXIED = ("tests/litellm_adapter/test_matrix.py", "tests/litellm_adapter/test_proxy.py")
+"""The files that share one LiteLLM proxy, which takes ten seconds to start."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Run the tests of a file in one process, and those of ``PROXIED`` in one, too."""
+    from xdist.scheduler import LoadFileScheduling  # noqa: PLC0415 - not in every environment
+
+    class ByFile(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = super()._split_scope(nodeid)
+            return PROXIED[0] if file in PROXIED else file
+
+    return ByFile(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    call: pytest.CallInfo[None],
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Add the transcript of a failing test, as commands that can be pasted into a shell."""
+    report = yield
+    if report.failed and call.excinfo is not None and (text := from_traceback(call.excinfo.tb)):
+        report.sections.append(("the transcript, to paste into a shell", text))
+    return report

@@ -1,0 +1,423 @@
+"""Mutation testing: small changes to the source, and whether a test fails on each.
+
+    python -m tests.mutants [--record FILE] [--only FILE] [PART-OF-A-PATH...]
+
+cosmic-ray makes the mutants. A fixed sample of them is tried: the same ones as long as the source is the same. For each
+mutant the tests that execute the changed statement are run, the fastest first, until one fails. A mutant that no test
+notices survives: it is printed as a diff. Annotations, docstrings and the arguments of ``@dataclass`` are not mutated,
+because nothing depends on them at run time.
+
+``--record`` writes the verdicts as JSON; ``--only`` tries the survivors of such a file and takes over the rest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import contextlib
+import difflib
+import hashlib
+import importlib.machinery
+import importlib.util
+import json
+import os
+import resource
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import coverage
+import pytest
+from cosmic_ray import plugins
+from cosmic_ray.mutating import mutate_code
+
+from tests.judges import judge
+from tests.scale import IS_NIGHTLY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import CodeType
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCE = ROOT / "src"
+WORKERS = os.cpu_count() or 1
+PATIENCE = 60
+"""Seconds of CPU time that a mutant may take beyond twice what its tests take on the unchanged source."""
+MEMORY = 6 << 30
+SURVIVED, KILLED, TIMED_OUT = "survived", "killed", "timed out"
+
+CORE = [
+    "test_rules",
+    "test_cases",
+    "test_noop",
+    "test_golden",
+    "test_items",
+    "test_contents",
+    "test_policies",
+    "test_report",
+    "test_resolve",
+    "test_record",
+    "test_renamed",
+    "test_plain",
+    "test_undeclared_tools",
+    "test_parallel_calls",
+    "test_stories",
+    "test_recorded",
+    "test_promises",
+]
+USAGE = [
+    f"usage/test_{name}" for name in ("accounts", "objects", "tables", "recordings", "streams", "sums", "anything")
+]
+IMAGES = [f"images/test_{name}" for name in ["probe", "stories", "recompress", "accepted", "prefix", "sizes"]]
+RULES = ["missing_tool_result", "late_tool_result", "invalid_call_id", "parallel_calls", "undeclared_tools"]
+
+
+@dataclass(frozen=True)
+class Room:
+    """Source files that share their tests, and how many of their mutants are tried."""
+
+    name: str
+    files: list[str]
+    sample: int
+    tests: list[str]
+
+
+ROOMS = (
+    Room("engine", ["engine.py"], 50, CORE),
+    Room("repair", ["repair.py"], 50, CORE),
+    Room("rules", [f"rules/{name}.py" for name in RULES], 120, CORE),
+    Room("dialects", ["dialects/openai_chat.py", "dialects/anthropic_messages.py"], 90, CORE),
+    Room("image headers", ["images/headers/*.py"], 45, IMAGES),
+    Room("usage", ["usage/normalize.py"], 45, USAGE),
+)
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A change to one source file."""
+
+    room: Room
+    path: str
+    """Below ``src``."""
+    source: str
+    statement: frozenset[int]
+    """The lines of the statement that is changed."""
+    diff: str
+
+    @property
+    def key(self) -> str:
+        """The change itself, wherever in the file it is now; it decides which mutants are in the sample."""
+        changed = [line for line in self.diff.splitlines()[2:] if line[:1] in "+-"]
+        return hashlib.sha256("\n".join([self.path, *changed]).encode()).hexdigest()[:16]
+
+    @property
+    def module(self) -> str:
+        return self.path.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
+
+
+def sample(room: Room) -> list[Mutant]:
+    """The mutants of a room that are tried."""
+    paths = sorted(path for pattern in room.files for path in (SOURCE / "chatmend").glob(pattern))
+    made = {mutant.key: mutant for path in paths for mutant in _mutants(room, path)}
+    return [made[key] for key in sorted(made)][: room.sample]
+
+
+def _mutants(room: Room, path: Path) -> Iterator[Mutant]:
+    source = path.read_text("utf-8")
+    before, statements = _meaning(source), _statements(source)
+    for name in plugins.operator_names():
+        occurrence = 0
+        operator = _operator(name)
+        while operator is not None and (changed := mutate_code(source, operator, occurrence)) is not None:
+            occurrence += 1
+            with contextlib.suppress(SyntaxError):
+                if _meaning(changed) != before:
+                    lines = _changed_lines(source, changed)
+                    where = path.relative_to(SOURCE).as_posix()
+                    diff = difflib.unified_diff(
+                        source.splitlines(), changed.splitlines(), where, where, lineterm="", n=1
+                    )
+                    statement = frozenset(line for at in lines for line in statements.get(at, ()))
+                    yield Mutant(room, where, changed, statement, "\n".join(diff))
+
+
+def _diff(where: str, source: str, changed: str) -> str:
+    lines = difflib.unified_diff(source.splitlines(), changed.splitlines(), where, where, lineterm="", n=1)
+    return "\n".join(lines)
+
+
+def _operator(name: str) -> Any:
+    """An operator of cosmic-ray, or None for one that needs arguments."""
+    try:
+        return plugins.get_operator(name)()
+    except TypeError:
+        return None
+
+
+def _meaning(source: str) -> str:
+    """The code without what has no meaning at run time: annotations, docstrings, arguments of ``@dataclass``."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            node.returns = None
+        if isinstance(node, ast.arg):
+            node.annotation = None
+        if isinstance(node, ast.AnnAssign):
+            node.annotation = ast.Constant(None)
+        if (
+            isinstance(node, ast.If)
+            and isinstance(node.test, ast.Name | ast.UnaryOp)
+            and "TYPE_CHECKING" in ast.dump(node.test)
+        ):
+            node.test, node.body = ast.Constant(value=False), [ast.Pass()]
+        if isinstance(node, ast.ClassDef):
+            for call in node.decorator_list:
+                if isinstance(call, ast.Call):
+                    call.keywords = []
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            node.value = ast.Constant(None)
+    return ast.dump(tree)
+
+
+def _statements(source: str) -> dict[int, range]:
+    """For each line the lines of the innermost statement, of a compound one those of its head."""
+    found: dict[int, range] = {}
+    nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.stmt)]
+    for node in sorted(nodes, key=lambda node: (node.lineno, -(node.end_lineno or 0))):
+        body = getattr(node, "body", None)
+        last = body[0].lineno - 1 if body else node.end_lineno or node.lineno
+        lines = range(node.lineno, max(last, node.lineno) + 1)
+        found.update(dict.fromkeys(lines, lines))
+    return found
+
+
+def _changed_lines(source: str, changed: str) -> set[int]:
+    """The numbers of the lines of ``source`` that differ."""
+    matcher = difflib.SequenceMatcher(None, source.splitlines(), changed.splitlines(), autojunk=False)
+    return {
+        line + 1
+        for tag, start, stop, _, _ in matcher.get_opcodes()
+        if tag != "equal"
+        for line in range(start, max(stop, start + 1))
+    }
+
+
+@dataclass
+class Recording:
+    """What the tests of a room do on the unchanged source."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    """By test, in seconds."""
+    executed: dict[str, dict[int, set[str]]] = field(default_factory=dict)
+    """The tests by file and line. The empty name stands for what is executed when a module is imported."""
+
+    def tests_of(self, mutant: Mutant) -> dict[str, float]:
+        """The tests that execute the changed statement, with their seconds."""
+        by_line = self.executed.get(mutant.path, {})
+        names = set().union(*(by_line.get(line, set()) for line in mutant.statement))
+        return self.seconds if "" in names else {name: self.seconds[name] for name in names if name in self.seconds}
+
+
+class _Recorder:
+    """Notes for each test how long it takes, and tells coverage its name."""
+
+    def __init__(self, measuring: coverage.Coverage) -> None:
+        self._measuring = measuring
+        self.seconds: dict[str, float] = {}
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        self._measuring.switch_context(item.nodeid)
+        began = time.process_time()
+        result = yield
+        self.seconds[item.nodeid] = time.process_time() - began
+        self._measuring.switch_context("")
+        return result
+
+
+class _Selected:
+    """Keeps the tests that execute a mutant, the fastest first."""
+
+    def __init__(self, seconds: dict[str, float]) -> None:
+        self._seconds = seconds
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        kept = [item for item in items if item.nodeid in self._seconds]
+        items[:] = sorted(kept, key=lambda item: self._seconds[item.nodeid])
+
+
+class _Mutated(importlib.machinery.SourceFileLoader):
+    """Loads a module from other source than its file's."""
+
+    source = ""
+
+    def get_code(self, fullname: str) -> CodeType:
+        del fullname
+        return compile(self.source, self.path, "exec")
+
+
+class _Finder:
+    """Finds the mutated module before Python finds its file."""
+
+    def __init__(self, mutant: Mutant) -> None:
+        self._mutant = mutant
+
+    def find_spec(self, name: str, path: object, target: object = None) -> Any:
+        del path, target
+        if name != self._mutant.module:
+            return None
+        file = str(SOURCE / self._mutant.path)
+        loader = _Mutated(name, file)
+        loader.source = self._mutant.source
+        return importlib.util.spec_from_file_location(name, file, loader=loader)
+
+
+def _pytest(tests: list[str], plugin: object) -> int:
+    present = [path for path in (f"tests/{name}.py" for name in tests) if (ROOT / path).exists()]
+    options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--tb=no", "--no-header"]
+    return int(pytest.main([*options, *present], plugins=[plugin]))
+
+
+def _record(room: Room, folder: Path) -> int:
+    """Run the tests of a room on the unchanged source, in this process. 0 if all passed."""
+    measuring = coverage.Coverage(data_file=None, source=[str(SOURCE / "chatmend")], branch=False)
+    recorder = _Recorder(measuring)
+    measuring.start()
+    status = _pytest(room.tests, recorder)
+    measuring.stop()
+    data = measuring.get_data()
+    executed = {
+        Path(file).relative_to(SOURCE).as_posix(): data.contexts_by_lineno(file)
+        for file in data.measured_files()
+        if any((SOURCE / "chatmend").glob(pattern) for pattern in room.files)
+    }
+    (folder / room.tests[0].replace("/", "-")).write_text(json.dumps([recorder.seconds, executed]))
+    return status
+
+
+def _recording(room: Room, folder: Path) -> Recording:
+    seconds, executed = json.loads((folder / room.tests[0].replace("/", "-")).read_text())
+    by_line = {file: {int(line): set(tests) for line, tests in lines.items()} for file, lines in executed.items()}
+    return Recording(seconds, by_line)
+
+
+def _try(mutant: Mutant, seconds: dict[str, float]) -> int:
+    """Run the tests on a mutant, in this process. 0 if all passed."""
+    limit = int(PATIENCE + 2 * sum(seconds.values()))
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    signal.alarm(4 * limit)
+    sys.meta_path.insert(0, _Finder(mutant))  # type: ignore[arg-type]
+    return _pytest(mutant.room.tests, _Selected(seconds))
+
+
+def _forked(work: Callable[[], int]) -> int:
+    """Start ``work`` in a process of its own, without output; its process id."""
+    if pid := os.fork():
+        return pid
+    silence = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silence, 1)
+    os.dup2(silence, 2)
+    status = 2
+    try:
+        status = work()
+    finally:
+        os._exit(status)
+
+
+def _finished(jobs: dict[int, Any]) -> tuple[Any, int]:
+    """Wait for one of the processes: what it was started for, and its exit status, negative for a signal."""
+    pid, status = os.wait()
+    return jobs.pop(pid), os.waitstatus_to_exitcode(status)
+
+
+def record(folder: Path) -> dict[str, Recording]:
+    """Run all tests on the unchanged source, with the tests that execute each line."""
+    jobs: dict[int, Room] = {}
+    for room in {room.tests[0]: room for room in ROOMS}.values():
+        jobs[_forked(lambda room=room: _record(room, folder))] = room  # type: ignore[misc]
+    while jobs:
+        room, status = _finished(jobs)
+        if status:
+            raise SystemExit(f"the tests of {room.name} do not pass on the unchanged source: pytest exit {status}")
+    return {room.name: _recording(room, folder) for room in ROOMS}
+
+
+def verdicts(mutants: list[Mutant], recordings: dict[str, Recording]) -> dict[str, str]:
+    """What became of each mutant, by its key."""
+    found: dict[str, str] = {}
+    jobs: dict[int, Mutant] = {}
+    began = time.monotonic()
+    for mutant in mutants:
+        tests = recordings[mutant.room.name].tests_of(mutant)
+        if not tests:
+            found[mutant.key] = SURVIVED
+            continue
+        while len(jobs) >= WORKERS:
+            _judge(jobs, found, len(mutants), began)
+        jobs[_forked(lambda mutant=mutant, tests=tests: _try(mutant, tests))] = mutant  # type: ignore[misc]
+    while jobs:
+        _judge(jobs, found, len(mutants), began)
+    return found
+
+
+def _judge(jobs: dict[int, Mutant], found: dict[str, str], total: int, began: float) -> None:
+    mutant, status = _finished(jobs)
+    found[mutant.key] = SURVIVED if status == 0 else KILLED if status > 0 else TIMED_OUT
+    if len(found) % 20 == 0:
+        print(f"{len(found)} of {total} mutants, {time.monotonic() - began:.0f} s", flush=True)
+
+
+def report(mutants: list[Mutant], found: dict[str, str]) -> None:
+    """Print the survivors, and a table by room."""
+    for mutant in mutants:
+        if found[mutant.key] == SURVIVED:
+            print(f"\nsurvived {mutant.key}\n{mutant.diff}")
+    print(f"\n{'':16}{'mutants':>8}{'killed':>8}{'timed out':>11}{'survived':>10}{'score':>8}")
+    for name in [*dict.fromkeys(mutant.room.name for mutant in mutants), "all"]:
+        counts = Counter(found[mutant.key] for mutant in mutants if name in (mutant.room.name, "all"))
+        score = 100 * (1 - counts[SURVIVED] / counts.total())
+        row = f"{counts.total():8}{counts[KILLED]:8}{counts[TIMED_OUT]:11}{counts[SURVIVED]:10}"
+        print(f"{name:16}{row}{score:7.1f}%")
+
+
+def warm_up() -> None:
+    """Import what every process would import again, and nothing of chatmend."""
+    hello = [{"role": "user", "content": "Hello"}]
+    for dialect, target in (("openai_chat", "openai/gpt-4o"), ("anthropic_messages", "anthropic/claude-sonnet-4-5")):
+        judge(dialect, target, hello)
+    loaded = [name for name in sys.modules if name.partition(".")[0] == "chatmend"]
+    if loaded:
+        raise SystemExit(f"imported before the mutants are: {loaded}")
+
+
+def main() -> int:
+    """Try the sample. 0, whatever survives: the score is for people to read."""
+    words = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    words.add_argument("parts", nargs="*", help="only files whose path contains one of these")
+    words.add_argument("--record", type=Path, metavar="FILE", help="write the verdicts to this file, as JSON")
+    words.add_argument("--only", type=Path, metavar="FILE", help="try only the survivors of this file")
+    given = words.parse_args()
+    if IS_NIGHTLY:
+        raise SystemExit("CHATMEND_NIGHTLY is set: mutants are tried with the quick tests")
+    os.chdir(ROOT)
+    warm_up()
+    mutants = [mutant for room in ROOMS for mutant in sample(room)]
+    mutants = [mutant for mutant in mutants if not given.parts or any(part in mutant.path for part in given.parts)]
+    known = json.loads(given.only.read_text()) if given.only else {}
+    found = {key: verdict for key, verdict in known.items() if verdict != SURVIVED}
+    with tempfile.TemporaryDirectory() as folder:
+        found |= verdicts([mutant for mutant in mutants if mutant.key not in found], record(Path(folder)))
+    report(mutants, found)
+    if given.record:
+        given.record.write_text(json.dumps({mutant.key: found[mutant.key] for mutant in mutants}, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
