@@ -3,8 +3,8 @@
     python -m tests.mutants [--record FILE] [--only FILE] [PART-OF-A-PATH...]
 
 cosmic-ray makes the mutants. A fixed sample of them is tried: the same ones as long as the source is the same. For each
-mutant the tests that execute the changed statement are run, the fastest first, until one fails. A mutant that no test
-notices survives: it is printed as a diff. Annotations, docstrings and the arguments of ``@dataclass`` are not mutated,
+mutant the tests that execute the changed statement are run until one fails: first those that failed on other mutants,
+then the fastest. A mutant that no test notices survives: it is printed as a diff. Annotations, docstrings and the arguments of ``@dataclass`` are not mutated,
 because nothing depends on them at run time.
 
 ``--record`` writes the verdicts as JSON; ``--only`` tries the survivors of such a file and takes over the rest.
@@ -28,6 +28,7 @@ import tempfile
 import time
 from collections import Counter
 from dataclasses import dataclass, field
+from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +41,7 @@ from tests.judges import judge
 from tests.scale import IS_NIGHTLY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from types import CodeType
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -241,14 +242,19 @@ class _Recorder:
 
 
 class _Selected:
-    """Keeps the tests that execute a mutant, the fastest first."""
+    """Runs the given tests in the given order, and notes the one that fails."""
 
-    def __init__(self, seconds: dict[str, float]) -> None:
-        self._seconds = seconds
+    def __init__(self, names: list[str], note: Path) -> None:
+        self._places = {name: place for place, name in enumerate(names)}
+        self._note = note
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        kept = [item for item in items if item.nodeid in self._seconds]
-        items[:] = sorted(kept, key=lambda item: self._seconds[item.nodeid])
+        kept = [item for item in items if item.nodeid in self._places]
+        items[:] = sorted(kept, key=lambda item: self._places[item.nodeid])
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self._note.write_text(report.nodeid)
 
 
 class _Mutated(importlib.machinery.SourceFileLoader):
@@ -277,8 +283,8 @@ class _Finder:
         return importlib.util.spec_from_file_location(name, file, loader=loader)
 
 
-def _pytest(tests: list[str], plugin: object) -> int:
-    present = [path for path in (f"tests/{name}.py" for name in tests) if (ROOT / path).exists()]
+def _pytest(files: Iterable[str], plugin: object) -> int:
+    present = [path for path in files if (ROOT / path).exists()]
     options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--tb=no", "--no-header"]
     return int(pytest.main([*options, *present], plugins=[plugin]))
 
@@ -288,7 +294,7 @@ def _record(room: Room, folder: Path) -> int:
     measuring = coverage.Coverage(data_file=None, source=[str(SOURCE / "chatmend")], branch=False)
     recorder = _Recorder(measuring)
     measuring.start()
-    status = _pytest(room.tests, recorder)
+    status = _pytest([f"tests/{name}.py" for name in room.tests], recorder)
     measuring.stop()
     data = measuring.get_data()
     executed = {
@@ -306,14 +312,14 @@ def _recording(room: Room, folder: Path) -> Recording:
     return Recording(seconds, by_line)
 
 
-def _try(mutant: Mutant, seconds: dict[str, float]) -> int:
+def _try(mutant: Mutant, names: list[str], seconds: float, note: Path) -> int:
     """Run the tests on a mutant, in this process. 0 if all passed."""
-    limit = int(PATIENCE + 2 * sum(seconds.values()))
+    limit = int(PATIENCE + 2 * seconds)
     resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     signal.alarm(4 * limit)
     sys.meta_path.insert(0, _Finder(mutant))  # type: ignore[arg-type]
-    return _pytest(mutant.room.tests, _Selected(seconds))
+    return _pytest(dict.fromkeys(name.partition("::")[0] for name in names), _Selected(names, note))
 
 
 def _forked(work: Callable[[], int]) -> int:
@@ -348,29 +354,43 @@ def record(folder: Path) -> dict[str, Recording]:
     return {room.name: _recording(room, folder) for room in ROOMS}
 
 
-def verdicts(mutants: list[Mutant], recordings: dict[str, Recording]) -> dict[str, str]:
-    """What became of each mutant, by its key."""
-    found: dict[str, str] = {}
-    jobs: dict[int, Mutant] = {}
-    began = time.monotonic()
-    for mutant in mutants:
-        tests = recordings[mutant.room.name].tests_of(mutant)
-        if not tests:
-            found[mutant.key] = SURVIVED
-            continue
-        while len(jobs) >= WORKERS:
-            _judge(jobs, found, len(mutants), began)
-        jobs[_forked(lambda mutant=mutant, tests=tests: _try(mutant, tests))] = mutant  # type: ignore[misc]
-    while jobs:
-        _judge(jobs, found, len(mutants), began)
-    return found
+class Court:
+    """Tries mutants, several at a time."""
 
+    def __init__(self, recordings: dict[str, Recording], folder: Path) -> None:
+        self._recordings = recordings
+        self._folder = folder
+        self._kills: Counter[str] = Counter()
+        self._jobs: dict[int, Mutant] = {}
+        self._began = time.monotonic()
+        self.verdicts: dict[str, str] = {}
+        """By the key of the mutant."""
 
-def _judge(jobs: dict[int, Mutant], found: dict[str, str], total: int, began: float) -> None:
-    mutant, status = _finished(jobs)
-    found[mutant.key] = SURVIVED if status == 0 else KILLED if status > 0 else TIMED_OUT
-    if len(found) % 20 == 0:
-        print(f"{len(found)} of {total} mutants, {time.monotonic() - began:.0f} s", flush=True)
+    def judge(self, mutants: list[Mutant]) -> None:
+        """Run the tests on each of the mutants."""
+        for mutant in mutants:
+            if seconds := self._recordings[mutant.room.name].tests_of(mutant):
+                if len(self._jobs) >= WORKERS:
+                    self._wait(len(mutants))
+                self._start(mutant, seconds)
+            else:
+                self.verdicts[mutant.key] = SURVIVED
+        while self._jobs:
+            self._wait(len(mutants))
+
+    def _start(self, mutant: Mutant, seconds: dict[str, float]) -> None:
+        names = sorted(seconds, key=lambda name: (-self._kills[name], seconds[name]))
+        total, note = sum(seconds.values()), self._folder / mutant.key
+        self._jobs[_forked(lambda: _try(mutant, names, total, note))] = mutant
+
+    def _wait(self, total: int) -> None:
+        mutant, status = _finished(self._jobs)
+        self.verdicts[mutant.key] = SURVIVED if status == 0 else KILLED if status > 0 else TIMED_OUT
+        note = self._folder / mutant.key
+        if note.exists():
+            self._kills[note.read_text()] += 1
+        if len(self.verdicts) % 20 == 0:
+            print(f"{len(self.verdicts)} of {total} mutants, {time.monotonic() - self._began:.0f} s", flush=True)
 
 
 def report(mutants: list[Mutant], found: dict[str, str]) -> None:
@@ -407,12 +427,15 @@ def main() -> int:
         raise SystemExit("CHATMEND_NIGHTLY is set: mutants are tried with the quick tests")
     os.chdir(ROOT)
     warm_up()
-    mutants = [mutant for room in ROOMS for mutant in sample(room)]
+    with get_context("fork").Pool(WORKERS) as pool:
+        mutants = [mutant for made in pool.map(sample, ROOMS, chunksize=1) for mutant in made]
     mutants = [mutant for mutant in mutants if not given.parts or any(part in mutant.path for part in given.parts)]
     known = json.loads(given.only.read_text()) if given.only else {}
     found = {key: verdict for key, verdict in known.items() if verdict != SURVIVED}
     with tempfile.TemporaryDirectory() as folder:
-        found |= verdicts([mutant for mutant in mutants if mutant.key not in found], record(Path(folder)))
+        court = Court(record(Path(folder)), Path(folder))
+        court.judge([mutant for mutant in mutants if mutant.key not in found])
+    found |= court.verdicts
     report(mutants, found)
     if given.record:
         given.record.write_text(json.dumps({mutant.key: found[mutant.key] for mutant in mutants}, indent=1) + "\n")

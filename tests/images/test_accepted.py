@@ -21,9 +21,9 @@ def distinct_in_kind() -> list[str]:
     found = {}
     for target in TARGETS:
         limits = chatmend.resolve(target).limits.images
-        taken = (limits.vision, limits.roles, limits.types, limits.written, limits.label_checked, limits.strict_base64)
-        read = (limits.decoded, limits.animation, limits.orientation, limits.plain_only, limits.bytes_of)
-        found.setdefault((taken, read), target)
+        written = (limits.vision, limits.types, limits.label_checked, limits.strict_base64)
+        read = (limits.decoded, limits.animation, limits.orientation, limits.plain_only)
+        found.setdefault((written, read), target)
     return sorted(found.values())
 
 

@@ -14,9 +14,7 @@ from chatmend.rules.image_words import TOO_MANY
 from chatmend.targets import resolve
 from tests.images.judge import FACTS, refusals
 from tests.images.pictures import noise, part, png_header, samples, saved
-from tests.scale import sampled
-
-TURNS = 120
+from tests.scale import examples, sampled
 
 
 def picture(at: int) -> dict[str, Any]:
@@ -57,11 +55,12 @@ def steps(images: int, most: int | None) -> int:
 
 @pytest.mark.parametrize("target", sampled(sorted(FACTS), distinct_in_number()))
 def test_adding_images_one_by_one_changes_what_was_sent_only_in_coarse_steps(target: str) -> None:
-    whole = talk(TURNS)
     limits = resolve(target).limits.images
+    turns = 120 if limits.max_images and limits.max_images < 120 else examples(30, 120)
+    whole = talk(turns)
     sent: list[Any] = []
     changed, counted = 0, 0
-    for turn in range(1, TURNS + 1):
+    for turn in range(1, turns + 1):
         messages = [*whole[: 2 * turn - 1]]
         done = chatmend.repair(messages, target)
         if turn % 12 == 0:
@@ -75,10 +74,11 @@ def test_adding_images_one_by_one_changes_what_was_sent_only_in_coarse_steps(tar
         sent = done.messages
         kept = sum(p.get("type") == "image_url" for m in sent if isinstance(m["content"], list) for p in m["content"])
         counted = max(counted, kept)
-    whole_images = sum(picture(at) != part(samples()["truncated png"]) for at in range(TURNS))
+    whole_images = sum(picture(at) != part(samples()["truncated png"]) for at in range(turns))
     assert changed == (steps(whole_images, limits.max_images) if limits.vision else 0)
-    assert counted <= (limits.max_images or TURNS)
-    assert all(f"Image {at}" in str(sent) for at in range(TURNS))
+    assert counted <= (limits.max_images or turns)
+    text = str(sent)
+    assert all(f"Image {at}" in text for at in range(turns))
 
 
 def test_so_they_do_where_the_bytes_of_a_request_are_limited() -> None:

@@ -1,0 +1,131 @@
+"""Several calls in one message, for targets that take one, or that fold equal ones into one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import chatmend
+from chatmend import Target
+from tests.judges import judge
+
+LLAMA, GPT = "hosted_vllm/meta-llama/Llama-3.1-8B-Instruct", "openai/gpt-4o"
+USER = {"role": "user", "content": "go"}
+
+
+def folding() -> Target:
+    """Gemini behind a converter that folds equal calls of a message into one, as LiteLLM's does."""
+    target = chatmend.resolve("gemini/gemini-2.5-flash")
+    limits = [replace(held, equal_calls=False) for held in (target.limits, target.hygiene)]
+    return replace(target, limits=limits[0], hygiene=limits[1], spoken={})
+
+
+FLASH = folding()
+
+
+def call(call_id: str, arguments: Any = "{}", name: str = "look") -> dict[str, Any]:
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def asks(*calls: Any, content: Any = None) -> dict[str, Any]:
+    return {"role": "assistant", "content": content, "tool_calls": list(calls)}
+
+
+def result(call_id: str, content: str = "done") -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": call_id, "content": content}
+
+
+def called(messages: list[Any]) -> list[list[str]]:
+    """The ids of the calls by message, and of the results, in order."""
+    return [
+        [one["id"] for one in message["tool_calls"]] if "tool_calls" in message else [message["tool_call_id"]]
+        for message in messages
+        if "tool_calls" in message or "tool_call_id" in message
+    ]
+
+
+@pytest.mark.parametrize(
+    ("messages", "target"),
+    [
+        pytest.param([USER, asks(call("a")), result("a")], LLAMA, id="one call"),
+        pytest.param([USER, asks(call("a")), result("a"), asks(call("b")), result("b")], LLAMA, id="one after another"),
+        pytest.param([USER, {"role": "assistant", "content": "no call"}, USER], LLAMA, id="no call"),
+        pytest.param([USER, asks(call("a"), call("b")), result("a"), result("b")], GPT, id="a target that takes two"),
+        pytest.param(
+            [USER, asks(call("a", '{"at": 1}'), call("b", '{"at": 2}')), result("a"), result("b")],
+            FLASH,
+            id="other arguments",
+        ),
+        pytest.param(
+            [USER, asks(call("a"), call("b", name="see")), result("a"), result("b")], FLASH, id="another name"
+        ),
+    ],
+)
+def test_calls_that_the_target_takes_stay_together(messages: list[Any], target: str | Target) -> None:
+    done = chatmend.repair(messages, target, dialect="openai_chat")
+    assert done.messages is messages
+    assert done.changes == ()
+
+
+def test_each_call_gets_a_message_of_its_own_with_its_result_behind() -> None:
+    messages = [USER, asks(call("a"), call("b"), content="I look."), result("b", "two"), result("a", "one")]
+    done = chatmend.repair(messages, LLAMA)
+    assert done.messages == [
+        USER,
+        asks(call("a"), content="I look."),
+        result("a", "one"),
+        asks(call("b"), content=""),
+        result("b", "two"),
+    ]
+    assert "TOOL009" in [change.code for change in done.changes]
+    assert judge("openai_chat", LLAMA, done.messages) == []
+
+
+def test_what_the_user_types_among_the_results_comes_behind_them() -> None:
+    typed = {"role": "user", "content": "hurry"}
+    done = chatmend.repair([USER, asks(call("a"), call("b")), result("a"), typed, result("b"), USER], LLAMA)
+    assert called(done.messages) == [["a"], ["a"], ["b"], ["b"]]
+    assert done.messages[5:] == [typed, USER]
+
+
+def test_a_message_with_one_call_stays_the_object_that_it_is_next_to_one_with_two() -> None:
+    single = asks(call("a"))
+    messages = [USER, single, asks(call("b"), call("c")), result("a"), result("b"), result("c")]
+    done = chatmend.repair(messages, LLAMA, policy=chatmend.Policy())
+    assert called(done.messages)[0] == ["a"]
+    assert sorted(sum(called(done.messages), [])) == ["a", "a", "b", "b", "c", "c"]  # noqa: RUF017 - six texts
+    assert judge("openai_chat", LLAMA, done.messages) == []
+
+
+def test_equal_calls_are_sent_one_after_the_other() -> None:
+    equal = [call("a", '{"at": 1, "of": 2}'), call("b", '{"of": 2, "at": 1}'), call("c", '{"at": 9}')]
+    messages = [USER, asks(*equal), result("a", "one"), result("b", "two"), result("c", "three")]
+    done = chatmend.repair(messages, FLASH)
+    assert called(done.messages) == [["a"], ["a"], ["b", "c"], ["b"], ["c"]]
+    assert [m["content"] for m in done.messages if m["role"] == "tool"] == ["one", "two", "three"]
+    assert done.messages[3]["content"] is None
+
+
+def test_calls_without_a_result_yet_are_separated_with_placeholders() -> None:
+    done = chatmend.repair([USER, asks(call("a"), call("b")), USER], LLAMA)
+    assert called(done.messages) == [["a"], ["a"], ["b"], ["b"]]
+    assert judge("openai_chat", LLAMA, done.messages) == []
+
+
+@pytest.mark.parametrize("arguments", ['{"at": ', '[{"deep": [1, {"x": null}]}]', "12", '{"at": 1e999}', "[" * 9_000])
+def test_arguments_of_any_kind_can_be_compared(arguments: str) -> None:
+    messages = [USER, asks(call("a", arguments), call("b", arguments)), result("a", "one"), result("b", "two")]
+    done = chatmend.repair(messages, FLASH)
+    assert called(done.messages) == [["a"], ["a"], ["b"], ["b"]]
+    assert chatmend.repair(done.messages, FLASH).messages is done.messages
+
+
+@pytest.mark.parametrize("target", [LLAMA, FLASH], ids=["one call", "no equal calls"])
+def test_a_prefix_stays_a_prefix_when_calls_are_separated(target: str | Target) -> None:
+    messages = [USER, asks(call("a"), call("b")), result("a"), result("b"), {"role": "assistant", "content": "x"}, USER]
+    done = chatmend.repair(messages, target)
+    before = chatmend.repair(messages[:4], target)
+    assert done.messages[: len(before.messages)] == before.messages
+    assert chatmend.replay(messages, done.changes) == done.messages
