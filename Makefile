@@ -7,6 +7,7 @@ LOWER := .venv-lower
 DOCS := .venv-docs
 INSTALLED := build/venv
 COUNT ?= 20000
+NIGHTLY ?= 1000
 SEEDS ?= 40
 KILLS ?= 100
 RESERVATIONS ?= 1600
@@ -14,15 +15,17 @@ PROCESSES ?= 64
 TRANSCRIPTS ?= 2000
 MEGABYTES ?= 100
 PY := $(VENV)/bin/python
+# One process for each core; a test file stays in one of them. No test may leave this machine.
+PYTEST := $(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder --allow-hosts=127.0.0.1,::1 --allow-unix-socket
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check docs links docs-rules bench compare golden package harm fuzz kill usage-report fidelity cassettes judge litellm-matrix litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain
+.PHONY: demo test check nightly mutants docs links docs-rules bench compare golden package harm fuzz kill usage-report fidelity cassettes judge litellm-matrix litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py
 
 test: $(VENV)/.dev
-	$(PY) -m pytest -n auto --dist loadfile
+	$(PYTEST)
 
 check: $(VENV)/.dev
 	$(PY) -m ruff check .
@@ -30,9 +33,24 @@ check: $(VENV)/.dev
 	$(PY) -m mypy
 	$(VENV)/bin/lint-imports
 	$(PY) docs/generate.py --check
-	$(PY) -m pytest -n auto --dist loadfile
+	$(PYTEST) -p no:chatmend-sandbox --cov --cov-report=term:skip-covered
 	$(MAKE) test-langchain-standard
 	$(MAKE) litellm-lower
+
+# The same properties with many examples, drawn anew; every file by itself and in another order. Under 90 minutes.
+nightly: $(VENV)/.dev $(LANGCHAIN)/.ready
+	CHATMEND_NIGHTLY=1 $(PYTEST) --random-order-bucket=module tests
+	$(PY) -m tests.alone
+	$(PY) -m tests.fuzz $(NIGHTLY)
+	$(PY) -m tests.fuzz $(NIGHTLY) --torn
+	$(PY) -m tests.images.fuzz $(NIGHTLY)
+	$(PY) -m tests.harm
+	$(PY) -m tests.kill $(KILLS)
+	$(LANGCHAIN)/bin/python -m tests.langchain.fuzz $(SEEDS)
+
+# Which small changes to the source no test notices: 400 of them, always the same.
+mutants: $(VENV)/.mutants
+	$(PY) -m tests.mutants
 
 # The site, in docs/_build/html. A warning is an error.
 docs: $(DOCS)/.ready
@@ -76,7 +94,7 @@ package: $(VENV)/.dev
 	$(PY) -m pip --python $(INSTALLED)/bin/python install --quiet --disable-pip-version-check --no-deps dist/*.whl
 	$(PY) -c "import sysconfig; print(sysconfig.get_path('purelib'))" > $$(echo $(INSTALLED)/lib/python3*/site-packages)/borrowed.pth
 	$(INSTALLED)/bin/python -c "import chatmend, sys; assert chatmend.__file__.startswith(sys.prefix), chatmend.__file__"
-	$(INSTALLED)/bin/python -m pytest -n auto --dist loadfile
+	$(INSTALLED)/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 harm: $(VENV)/.dev
 	$(PY) -m tests.harm
@@ -86,7 +104,7 @@ fuzz: $(VENV)/.dev
 	$(PY) -m tests.images.fuzz $(COUNT)
 
 kill: $(VENV)/.dev
-	$(PY) -m tests.kill
+	$(PY) -m tests.kill $(KILLS)
 
 # The long runs of the sessions: make sessions KILLS=1000 RESERVATIONS=10000 PROCESSES=64 TRANSCRIPTS=10000
 sessions: $(VENV)/.dev
@@ -173,6 +191,10 @@ $(VENV)/.demo: pyproject.toml constraints.txt | $(PY)
 
 $(VENV)/.report: $(VENV)/.dev
 	$(INSTALL) -e ".[report]"
+	touch $@
+
+$(VENV)/.mutants: $(VENV)/.dev
+	$(INSTALL) -e ".[mutants]"
 	touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(PY)

@@ -21,6 +21,7 @@ from typing import Any
 
 from chatmend.rules import RULES
 from tests.broken import broken, mutation_names, torn
+from tests.pasteable import commands
 from tests.promises import broken_promises, repaired
 from tests.targets import ALL
 
@@ -54,7 +55,8 @@ def run(
             found = [f"0 exception: {type(error).__name__}: {error}"[:200]]
         for fault in found:
             faults[fault.split(":")[0]] += 1
-            examples.setdefault(fault[:70], f"seed {seed} {how}: {fault}")
+            if fault[:70] not in examples:
+                examples[fault[:70]] = f"seed {seed} {how}: {fault[:600]}\n{commands(messages, target, dialect)}"
     return place, faults, fired, list(examples.values())
 
 
@@ -77,7 +79,7 @@ def main() -> int:
             faults[place] += wrong
             fired[place] += rules
             for example in examples:
-                print(*place, example[:600], flush=True)
+                print(*place, example, flush=True)
             if done % (20 * len(places)) == 0:
                 print(f"{done // len(places) * CHUNK:,} a target, {time.monotonic() - started:.0f} s", flush=True)
     for place in places:

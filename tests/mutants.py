@@ -4,8 +4,8 @@
 
 cosmic-ray makes the mutants. A fixed sample of them is tried: the same ones as long as the source is the same. For each
 mutant the tests that execute the changed statement are run until one fails: first those that failed on other mutants,
-then the fastest. A mutant that no test notices survives: it is printed as a diff. Annotations, docstrings and the arguments of ``@dataclass`` are not mutated,
-because nothing depends on them at run time.
+then the fastest. A mutant that no test notices survives: it is printed as a diff. Annotations, docstrings and the
+arguments of ``@dataclass`` are not mutated, because nothing depends on them at run time.
 
 ``--record`` writes the verdicts as JSON; ``--only`` tries the survivors of such a file and takes over the rest.
 """
@@ -51,12 +51,14 @@ PATIENCE = 60
 """Seconds of CPU time that a mutant may take beyond twice what its tests take on the unchanged source."""
 MEMORY = 6 << 30
 SURVIVED, KILLED, TIMED_OUT = "survived", "killed", "timed out"
+NOT_LOADED = 64
+"""The exit status of a process that ran its tests on the unchanged source by mistake."""
 
 CORE = [
     "test_rules",
     "test_cases",
     "test_noop",
-    "test_golden",
+    "golden/test_golden",
     "test_items",
     "test_contents",
     "test_policies",
@@ -285,7 +287,8 @@ class _Finder:
 
 def _pytest(files: Iterable[str], plugin: object) -> int:
     present = [path for path in files if (ROOT / path).exists()]
-    options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--tb=no", "--no-header"]
+    # Plain assertions: to rewrite them, pytest would load chatmend by itself and pass by the mutated module.
+    options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--assert=plain", "--tb=no", "--no-header"]
     return int(pytest.main([*options, *present], plugins=[plugin]))
 
 
@@ -319,7 +322,9 @@ def _try(mutant: Mutant, names: list[str], seconds: float, note: Path) -> int:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     signal.alarm(4 * limit)
     sys.meta_path.insert(0, _Finder(mutant))  # type: ignore[arg-type]
-    return _pytest(dict.fromkeys(name.partition("::")[0] for name in names), _Selected(names, note))
+    status = _pytest(dict.fromkeys(name.partition("::")[0] for name in names), _Selected(names, note))
+    loader = getattr(sys.modules.get(mutant.module), "__loader__", None)
+    return status if status or isinstance(loader, _Mutated) else NOT_LOADED
 
 
 def _forked(work: Callable[[], int]) -> int:
@@ -385,6 +390,8 @@ class Court:
 
     def _wait(self, total: int) -> None:
         mutant, status = _finished(self._jobs)
+        if status == NOT_LOADED:
+            raise SystemExit(f"{mutant.module} was loaded unchanged")
         self.verdicts[mutant.key] = SURVIVED if status == 0 else KILLED if status > 0 else TIMED_OUT
         note = self._folder / mutant.key
         if note.exists():

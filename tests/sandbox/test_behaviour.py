@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import io
 import json
+import subprocess
+import sys
 from typing import Any
 
 import httpx
@@ -264,3 +266,15 @@ def test_strict_signatures_refuse_what_was_made_elsewhere() -> None:
         assert "Invalid `signature`" in claude(strict, HELLO, said, HELLO)["error"]["message"]
     with Sandbox() as lenient:
         assert claude(lenient, HELLO, said, HELLO)["type"] == "message"
+
+
+def test_everything_is_imported_before_the_thread_of_the_server_starts() -> None:
+    """Ctrl-C in the middle of an import would leave a thread that imports waiting, and ``stop`` with it."""
+    code = (
+        "import sys, http.client, chatmend.sandbox as s; sandbox = s.Sandbox(); before = set(sys.modules);"
+        "sandbox.start(); asked = http.client.HTTPConnection(sandbox.host, sandbox.port);"
+        "asked.request('GET', '/'); asked.getresponse().read(); asked.close(); sandbox.stop();"
+        "print(sorted(name for name in set(sys.modules) - before if name.startswith(('uv', 'http', 'websockets'))))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    assert done.stdout.strip() == "[]"

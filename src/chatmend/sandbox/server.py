@@ -28,8 +28,9 @@ def _import_now(config: uvicorn.Config) -> None:
     import would wait for it forever, and ``stop`` for the thread.
     """
     config.load()
-    with suppress(ImportError):
-        importlib.import_module("uvloop")
+    for loop in ("auto", "asyncio", "uvloop"):
+        with suppress(ImportError):  # uvloop does not exist for Windows
+            importlib.import_module(f"uvicorn.loops.{loop}")
 
 
 class Sandbox:
