@@ -47,9 +47,14 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src"
 WORKERS = os.cpu_count() or 1
-PATIENCE = 60
-"""Seconds of CPU time that a mutant may take beyond twice what its tests take on the unchanged source."""
+PATIENCE = 5
+"""Seconds of CPU time that a test of a mutant may take beyond ten times what it takes on the unchanged source."""
+IMPORTS = 60
+"""Seconds of CPU time for importing and collecting."""
+LONGEST = 900
+"""Seconds after which a mutant is given up even if it waits without using the processor."""
 MEMORY = 6 << 30
+"""Bytes that a mutant may allocate."""
 SURVIVED, KILLED, TIMED_OUT = "survived", "killed", "timed out"
 NOT_LOADED = 64
 """The exit status of a process that ran its tests on the unchanged source by mistake."""
@@ -246,13 +251,18 @@ class _Recorder:
 class _Selected:
     """Runs the given tests in the given order, and notes the one that fails."""
 
-    def __init__(self, names: list[str], note: Path) -> None:
+    def __init__(self, names: list[str], seconds: dict[str, float], note: Path) -> None:
         self._places = {name: place for place, name in enumerate(names)}
+        self._seconds = seconds
         self._note = note
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         kept = [item for item in items if item.nodeid in self._places]
         items[:] = sorted(kept, key=lambda item: self._places[item.nodeid])
+
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        # The signal ends the process: the mutant loops forever.
+        signal.setitimer(signal.ITIMER_PROF, PATIENCE + 10 * self._seconds[item.nodeid])
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
@@ -315,14 +325,13 @@ def _recording(room: Room, folder: Path) -> Recording:
     return Recording(seconds, by_line)
 
 
-def _try(mutant: Mutant, names: list[str], seconds: float, note: Path) -> int:
+def _try(mutant: Mutant, names: list[str], seconds: dict[str, float], note: Path) -> int:
     """Run the tests on a mutant, in this process. 0 if all passed."""
-    limit = int(PATIENCE + 2 * seconds)
-    resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    signal.alarm(4 * limit)
+    signal.setitimer(signal.ITIMER_PROF, IMPORTS)
+    signal.alarm(LONGEST)
     sys.meta_path.insert(0, _Finder(mutant))  # type: ignore[arg-type]
-    status = _pytest(dict.fromkeys(name.partition("::")[0] for name in names), _Selected(names, note))
+    status = _pytest(dict.fromkeys(name.partition("::")[0] for name in names), _Selected(names, seconds, note))
     loader = getattr(sys.modules.get(mutant.module), "__loader__", None)
     return status if status or isinstance(loader, _Mutated) else NOT_LOADED
 
@@ -385,8 +394,8 @@ class Court:
 
     def _start(self, mutant: Mutant, seconds: dict[str, float]) -> None:
         names = sorted(seconds, key=lambda name: (-self._kills[name], seconds[name]))
-        total, note = sum(seconds.values()), self._folder / mutant.key
-        self._jobs[_forked(lambda: _try(mutant, names, total, note))] = mutant
+        note = self._folder / mutant.key
+        self._jobs[_forked(lambda: _try(mutant, names, seconds, note))] = mutant
 
     def _wait(self, total: int) -> None:
         mutant, status = _finished(self._jobs)
