@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from chatmend.images import probe_image
+from chatmend.images.probe import look
+from chatmend.images.reader import base64_reader
 from tests.images.pictures import NAMES, samples
 from tests.scale import examples
 
@@ -103,3 +105,33 @@ def test_neither_does_a_damaged_file_however_it_is_cut(name: str, data: st.DataO
     assert found.orientation in range(1, 9)
     assert found.width >= 0
     assert found.height >= 0
+
+
+def _blocks(*lengths: int) -> bytes:
+    return b"".join(bytes([length]) + b"x" * length for length in lengths) + b"\0"
+
+
+_DESCRIPTOR = b"\x2c" + bytes(4) + b"\x64\0\x64\0" + b"\0" + b"\x08"
+HOSTILE = {
+    "tiny blocks": lambda size: _DESCRIPTOR + _blocks(*[1] * (size // 2)),
+    "full and tiny blocks in turn": lambda size: _DESCRIPTOR + _blocks(*[255, 1] * (size // 258)),
+    "empty extensions": lambda size: b"\x21\xfe\0" * (size // 3) + _DESCRIPTOR + _blocks(),
+    "extensions of one block": lambda size: (b"\x21\xfe" + _blocks(9)) * (size // 13) + _DESCRIPTOR + _blocks(),
+}
+"""GIFs that make a walk through their blocks long."""
+
+
+@pytest.mark.parametrize("shape", HOSTILE)
+def test_each_byte_of_a_gif_is_decoded_a_few_times_at_most_however_small_its_blocks_are(shape: str) -> None:
+    data = b"GIF89a" + b"\x64\0\x64\0" + b"\0\0\0" + HOSTILE[shape](100_000) + b";"
+    reader = base64_reader(base64.b64encode(data).decode())
+    decode, decoded = reader.read, []
+
+    def counted(offset: int, length: int) -> bytes:
+        decoded.append(len(found := decode(offset, length)))
+        return found
+
+    reader.read = counted
+    found = look(reader)
+    assert (found.width, found.height, found.frames, found.fault) == (100, 100, 1, None)
+    assert sum(decoded) < 2 * len(data)

@@ -39,6 +39,14 @@ class Reader:
             self._window = self.read(offset, max(length, _WINDOW))
         return self._window[begin : begin + length]
 
+    def some(self, offset: int, most: int) -> bytes:
+        """Bytes from ``offset``: those that are decoded already, or else up to ``most``. Raises Base64Error."""
+        begin = offset - self._start
+        if not 0 <= begin < len(self._window):
+            self._start, begin = offset, 0
+            self._window = self.read(offset, most)
+        return self._window[begin : begin + most]
+
     def tail(self, length: int) -> bytes:
         """The last ``length`` bytes."""
         return self.read(max(self.size - length, 0), length)

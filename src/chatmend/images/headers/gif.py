@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from chatmend.images.reader import Reader
 
 _EXTENSION, _IMAGE, _END = 0x21, 0x2C, 0x3B
-_PIECE = 65536
+_PIECE = 4096
+"""Bytes looked at together."""
 _FULL = 256
 """A block's length byte and 255 bytes: what nearly all blocks of a frame are."""
 
@@ -51,16 +52,20 @@ def _table(flags: int) -> int:
 
 
 def _skip(reader: Reader, at: int) -> int:
-    """Behind a run of blocks."""
+    """The position after a run of blocks. Each piece of the data is decoded once, however small its blocks are."""
     while at < reader.size:
-        piece = reader.at(at, _PIECE)
-        lengths = piece[::_FULL]
-        full = len(lengths) - len(lengths.lstrip(b"\xff"))
-        if full > 1:
-            at += (full - 1) * _FULL
-            continue
-        step = piece[0] if piece else 0
-        at += step + 1
-        if not step:
-            return at
+        piece = reader.some(at, _PIECE)
+        inside = 0
+        while inside < len(piece):
+            length = piece[inside]
+            if not length:
+                return at + inside + 1
+            inside += length + 1 if length < _FULL - 1 else _full(piece, inside)
+        at += inside
     return at
+
+
+def _full(piece: bytes, at: int) -> int:
+    """The length of a run of full blocks."""
+    lengths = piece[at::_FULL]
+    return (len(lengths) - len(lengths.lstrip(b"\xff"))) * _FULL
