@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chatmend import Usage, UsageStream
+from chatmend.usage.sse import EventReader
 from tests.scale import examples
 from tests.usage.recorded import ROWS, WHY, event
 
@@ -325,3 +327,47 @@ def test_a_count_that_two_accounts_have_keeps_both_paths_and_one_that_differs_is
     assert (usage.input_tokens, usage.output_tokens) == (5, 7)
     assert usage.sources["input_tokens"] == "usage.input_tokens | amazon-bedrock-invocationMetrics.inputTokenCount"
     assert usage.unread == ("amazon-bedrock-invocationMetrics.outputTokenCount",)
+
+
+LINES = ['data: {"a": 1}', "data: [DONE]", '{"b": 2}', "event: ping", ": comment", "", "data: {", 'data: "c": 3}']
+
+
+@given(st.lists(st.tuples(st.sampled_from(LINES), st.sampled_from(["\n", "\r\n", "\r"]))), st.data())
+@settings(max_examples=examples(100, 2_000))
+def test_events_are_the_same_wherever_the_stream_is_cut(lines: list[tuple[str, str]], data: st.DataObject) -> None:
+    text = "".join(line + end for line, end in lines)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=12)))
+    whole, cut = EventReader(), EventReader()
+    expected = [*whole.feed(text), *whole.close()]
+    pieces = [text[start:stop] for start, stop in pairwise([0, *cuts, len(text)])]
+    found = [event for piece in pieces for event in cut.feed(piece.encode() if len(piece) % 2 else piece)]
+    assert [*found, *cut.close()] == expected
+
+
+def _answered(number: int, tokens: int) -> dict[str, Any]:
+    usage = {
+        "total_tokens": tokens + 5,
+        "input_tokens": tokens,
+        "output_tokens": 5,
+        "input_token_details": {"cached_tokens": 40, "text_tokens": tokens - 20, "audio_tokens": 20},
+        "output_token_details": {"text_tokens": 1, "audio_tokens": 4},
+    }
+    response = {"object": "realtime.response", "id": f"resp_{number}", "status": "completed", "usage": usage}
+    return {"type": "response.done", "event_id": f"event_{number}", "response": response}
+
+
+def test_a_realtime_session_is_the_sum_of_its_responses() -> None:
+    usage = fed({"type": "session.created", "event_id": "event_0"}, *[_answered(at, 100 * at) for at in (1, 2, 3)])
+    assert (usage.input_tokens, usage.output_tokens, usage.total_tokens) == (600, 15, 615)
+    assert (usage.cache_read_tokens, usage.input_audio_tokens, usage.output_audio_tokens) == (120, 60, 12)
+    assert usage.complete
+
+
+def test_a_realtime_response_that_is_sent_again_counts_once() -> None:
+    usage = fed(_answered(1, 100), _answered(2, 200), _answered(2, 200))
+    assert (usage.input_tokens, usage.output_tokens) == (300, 10)
+
+
+def test_one_realtime_response_counts_as_it_says() -> None:
+    usage = fed(_answered(1, 100))
+    assert (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens) == (100, 5, 40)

@@ -56,7 +56,7 @@ class ChunkMarker:
         """``failures`` counts what goes wrong here; the chunks pass on as they are."""
         self._failures = failures
         self._account = UsageStream()
-        self._rest = b""
+        self._rest: list[bytes] = []
 
     def each(self, chunk: Any) -> Any:
         """The chunk to pass on: the same object, except for raw bytes in which an account was written."""
@@ -69,12 +69,16 @@ class ChunkMarker:
     def end(self) -> Iterator[bytes]:
         """What is left of raw events when the stream ends."""
         if self._rest:
-            yield self._rest
-            self._rest = b""
+            yield b"".join(self._rest)
+            self._rest = []
 
     def _lines(self, chunk: bytes) -> bytes:
         """Whole lines only: a line that is cut is kept until its end has come. No client can use half a line."""
-        *whole, self._rest = (self._rest + chunk).split(b"\n")
+        if b"\n" not in chunk:
+            self._rest.append(chunk)  # joined when the line ends: a long line costs its length once
+            return b""
+        *whole, rest = b"".join([*self._rest, chunk]).split(b"\n")
+        self._rest = [rest] if rest else []
         return b"".join(self._line(line) + b"\n" for line in whole)
 
     def _line(self, line: bytes) -> bytes:

@@ -14,23 +14,29 @@ class EventReader:
     def __init__(self) -> None:
         """Begin at the start of a stream."""
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._rest = ""
+        self._rest: list[str] = []
         self._event = ""
         self._data: list[str] = []
 
     def feed(self, piece: str | bytes) -> Iterator[dict[str, Any]]:
         """The events that the piece completes; ``[DONE]`` is ``{"done": True}``. What is no JSON object is left out."""
-        self._rest += self._decoder.decode(piece) if isinstance(piece, bytes) else piece
+        text = self._decoder.decode(piece) if isinstance(piece, bytes) else piece
+        is_held = bool(self._rest) and self._rest[-1] == "\r"
+        if "\n" not in text and "\r" not in text and not is_held:
+            if text:
+                self._rest.append(text)  # joined when the line ends: a long line costs its length once
+            return
+        text = "".join([*self._rest, text])
         # a lone "\r" at the end may be half of "\r\n"
-        held = "\r" if self._rest.endswith("\r") else ""
-        lines = self._rest.removesuffix(held).replace("\r\n", "\n").replace("\r", "\n").split("\n")
-        self._rest = lines.pop() + held
+        held = "\r" if text.endswith("\r") else ""
+        lines = text.removesuffix(held).replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        self._rest = [part for part in (lines.pop(), held) if part]
         for line in lines:
             yield from self._line(line)
 
     def close(self) -> Iterator[dict[str, Any]]:
         """What was left without an empty line after it."""
-        rest, self._rest = self._rest.rstrip("\r"), ""
+        rest, self._rest = "".join(self._rest).rstrip("\r"), []
         yield from self._line(rest)
         yield from self._line("")
 

@@ -171,7 +171,7 @@ def keep_words(old: Reading, new: Reading) -> None:
 def _step(data: Mapping[str, Any], chunk: object) -> str | None:
     """The id of the step whose usage this is, if the stream reports step by step; empty where it has none."""
     if _event(data) in _words("steps"):
-        inner = mapping(data.get("data"))
+        inner = mapping(data.get("data")) or mapping(data.get("response"))
         return str((inner or data).get("id") or "")
     # LangChain adds the usage of its chunks up
     return "" if any(kind.__name__ in _words("adding") for kind in type(chunk).__mro__) else None
