@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
+
+ImageType = Literal["jpeg", "png", "gif", "webp", "bmp", "tiff", "heic", "avif", "ico"]
+"""As ``Probe.type`` names them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,16 +19,16 @@ class ImageLimits:
     # Where
     vision: bool = True
     """The model sees images at all."""
-    roles: frozenset[str] | None = None
+    roles: frozenset[Literal["system", "user", "assistant", "tool"]] | None = None
     """Roles whose messages may hold an image (``system user assistant tool``); None: any. Inside a tool result the
     role is ``tool``, whatever message carries it."""
     error_results: bool = True
     """A tool result that is marked as an error may hold an image."""
 
     # What
-    types: frozenset[str] | None = None
+    types: frozenset[ImageType] | None = None
     """Types that are taken, as ``Probe.type`` names them (``jpeg png gif webp heic``); None: any."""
-    written: frozenset[str] = frozenset({"jpeg", "png"})
+    written: frozenset[ImageType] = frozenset({"jpeg", "png"})
     """Types that recompression may write."""
     label_checked: bool = False
     """The media type must name what the bytes are."""
@@ -42,7 +46,7 @@ class ImageLimits:
     # How large: what is refused
     max_bytes: int | None = None
     """Bytes of one image, counted as ``bytes_of`` says."""
-    bytes_of: str = "base64"
+    bytes_of: Literal["base64", "raw"] = "base64"
     """``base64`` (the length of the text) or ``raw`` (the length of the file)."""
     min_side: int = 1
     max_side: int | None = None
@@ -64,7 +68,7 @@ class ImageLimits:
     max_request_bytes: int | None = None
 
     # What the model sees, and what that costs
-    scales: str = "unknown"
+    scales: Literal["unknown", "edge", "patches", "tiles", "whole-patches"] = "unknown"
     """The target's own resize rule: ``unknown``; ``edge`` (longer side to ``seen_side``); ``patches`` (the largest size
     within ``seen_side`` and ``max_patches`` patches of ``patch`` pixels); ``tiles`` (longer side to ``seen_side``, then
     shorter side to ``short_side``); ``whole-patches`` (longer side to ``seen_side``, then shrunk to whole patches)."""
@@ -74,7 +78,7 @@ class ImageLimits:
     max_patches: int | None = None
     low_side: int | None = None
     """The longer side of what the model sees where the image asks for ``detail: low``; None: there is no such wish."""
-    counts: str = "unknown"
+    counts: Literal["unknown", "patches", "tiles", "crops", "flat"] = "unknown"
     """How tokens are counted: ``unknown``; ``patches`` (times ``tokens_each``); ``tiles`` (``tokens_base`` and
     ``tokens_each`` per tile of ``tile`` pixels); ``crops`` (``tokens_each`` per crop of ``tile`` pixels, one for a
     small image); ``flat`` (``tokens_base``)."""

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Literal
 
 from chatmend.targets.image_limits import ImageLimits
+
+Role = Literal["system", "developer", "user", "assistant", "tool", "function", "model"]
+"""Roles of the wire formats."""
+Trailing = Literal["accepted", "no-trailing-space", "refused"]
 
 _ANY_IMAGE = ImageLimits()
 
@@ -15,9 +20,9 @@ class Limits:
     """The facts that rules ask for. Every value in a target's table says how it is known and when it was checked."""
 
     # Roles
-    roles: frozenset[str] | None = None
+    roles: frozenset[Role] | None = None
     """Roles of the wire format that are taken (``system developer user assistant tool function``); None: any."""
-    system: str = "anywhere"
+    system: Literal["anywhere", "leading", "first", "after-user", "not-after-reply", "never"] = "anywhere"
     """Where a system message may stand: ``anywhere``; ``leading`` (only in the run at the front, several are fine);
     ``first`` (one, at the front); ``after-user`` (also mid-conversation, directly behind a user turn and before an
     assistant turn or the end); ``not-after-reply`` (not behind an assistant or tool message); ``never``."""
@@ -33,12 +38,12 @@ class Limits:
     """The first message that is not a system message must be a user message."""
     needs_user: bool = False
     """At least one user message is required."""
-    trailing_assistant: str = "accepted"
+    trailing_assistant: Trailing = "accepted"
     """A last message of the assistant: ``accepted``; ``no-trailing-space`` (it may not end with white space);
     ``refused``."""
-    trailing_assistant_with_thinking: str = "accepted"
+    trailing_assistant_with_thinking: Trailing = "accepted"
     """The same while thinking is enabled; the stricter of the two holds."""
-    trailing_assistant_with_tools: str = "accepted"
+    trailing_assistant_with_tools: Trailing = "accepted"
     """The same while tools are declared; the stricter holds."""
     prefill_key: str | None = None
     """The key that makes a trailing assistant message legal (``prefix`` on Mistral)."""
@@ -62,13 +67,13 @@ class Limits:
     """A call may go without an id, but an id that is there must be a non-empty string."""
     call_id_pattern: str | None = None
     """Regular expression that a whole call id must match."""
-    call_id_style: str = "any"
+    call_id_style: Literal["any", "alnum", "alnum9"] = "any"
     """How an id of ours is spelled where one must be made: ``any`` (stem and hash, ``[A-Za-z0-9_-]``), ``alnum``
     (the same without ``_`` and ``-``), ``alnum9`` (nine characters)."""
     max_call_id_length: int | None = None
-    unique_call_ids: str = "no"
+    unique_call_ids: Literal["no", "message", "request"] = "no"
     """Where an id may occur on one call only: ``no``, ``message`` or ``request``."""
-    arguments: str = "any"
+    arguments: Literal["any", "text", "json", "object"] = "any"
     """Tool arguments: ``any``; ``text`` (must be a string); ``json`` (a string that parses); ``object`` (must be, or
     parse to, an object)."""
     tool_name_pattern: str | None = None
@@ -84,7 +89,7 @@ class Limits:
     """Nothing of the assistant may stand between its calls and their results."""
 
     # Content
-    empty_roles: frozenset[str] = frozenset()
+    empty_roles: frozenset[Role] = frozenset()
     """Roles whose messages may not be empty (an assistant message with calls never is)."""
     blank_is_empty: bool = False
     """White space counts as empty: in messages of the roles above, and in parts where empty parts are refused."""
@@ -92,12 +97,12 @@ class Limits:
     """Only a message without any part counts as empty: one with an empty text is taken."""
     empty_parts: bool = True
     """Empty text parts are taken inside a list of parts."""
-    null_content: frozenset[str] | None = None
+    null_content: frozenset[Role | Literal["assistant+calls"]] | None = None
     """Roles whose ``content`` may not be null; None: all may. ``assistant`` means an assistant message without calls,
     ``assistant+calls`` one with calls."""
     empty_lists: bool = True
     """A content that is a list of nothing is taken, where an empty text is."""
-    text_content: frozenset[str] = frozenset()
+    text_content: frozenset[Role] = frozenset()
     """Roles whose content must be a plain string."""
     part_types: frozenset[str] | None = None
     """Types of content parts that are known; None: any."""
@@ -114,7 +119,7 @@ class Limits:
     file_references: str | None = None
     """Regular expression found in every ``file_id`` that the target can look up; others name a file that lies in the
     store of another provider. None: any."""
-    message_name: frozenset[str] | None = None
+    message_name: frozenset[Role] | None = None
     """Roles on which ``name`` is taken; None: all."""
     message_name_pattern: str | None = None
     known_keys: frozenset[str] | None = None
@@ -129,7 +134,7 @@ class Limits:
     """Entries have ids of their own, which must have their type's prefix and occur once."""
 
     # Thinking
-    thinking: str = "any"
+    thinking: Literal["any", "signed", "refused"] = "any"
     """Thinking blocks: ``any`` (not looked at); ``signed`` (only with this provider's signature); ``refused``."""
     signature_owners: frozenset[str] = frozenset()
     """Providers or model families whose signatures are valid here, as ``_provenance`` would name them."""
@@ -137,15 +142,15 @@ class Limits:
     """An assistant turn may end with thinking."""
     adjacent_thinking: bool = True
     """Two thinking blocks may stand side by side."""
-    reasoning_content: str = "any"
+    reasoning_content: Literal["any", "required", "refused"] = "any"
     """The key ``reasoning_content``: ``any``, ``required`` (on messages with calls, while thinking is on) or
     ``refused``."""
-    reasoning_items: str = "any"
+    reasoning_items: Literal["any", "followed", "required"] = "any"
     """Entries of reasoning with an id: ``any``; ``followed`` (the entry that they led to must follow); ``required``
     (and entries with an id of the same answer must have theirs)."""
     empty_reasoning: bool = True
     """An entry of reasoning with neither a summary nor encrypted content is taken."""
-    thought_signatures: str = "any"
+    thought_signatures: Literal["any", "base64", "required"] = "any"
     """Gemini's signatures on calls: ``any``, ``base64`` (must decode), ``required`` (and must be there)."""
 
     # Images
@@ -164,12 +169,12 @@ class Limits:
         return hash((self.roles, self.system, self.call_id_pattern, self.thinking, self.part_types, self.refused_keys))
 
 
-_STRICTNESS = ("accepted", "no-trailing-space", "refused")
+_STRICTNESS: tuple[Trailing, ...] = ("accepted", "no-trailing-space", "refused")
 
 
 @lru_cache(maxsize=64)
 def _beside(limits: Limits, thinking: bool, tools: bool) -> Limits:  # noqa: FBT001 - positional, as a cache wants them
-    modes = [limits.trailing_assistant]
+    modes: list[Trailing] = [limits.trailing_assistant]
     modes += [limits.trailing_assistant_with_thinking] if thinking else []
     modes += [limits.trailing_assistant_with_tools] if tools else []
     strictest = max(modes, key=_STRICTNESS.index)
