@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Effect
@@ -99,3 +99,44 @@ class Policy:
             images = ImageLimits() if self.images == "off" else replace(limits.images, native=True)
             changes["images"] = images
         return replace(limits, **changes) if changes else limits
+
+
+NAMES = ("strict_alternation", "provider_hygiene", "drop_instead_of_note", "offline")
+"""The policies that can be named."""
+
+
+def named(policy: object) -> Policy | None:
+    """Return the policy that is meant: a ``Policy``, the name of one, its fields, or None for the default.
+
+    >>> named("offline") == Policy.offline() == named({"late_results": "move", "duplicates": "messages"})
+    True
+
+    Args:
+        policy: in fields, ``allow`` may be the name of an effect, such as ``"reshapes"``.
+
+    Raises:
+        PolicyError: a name, a field or a value that does not exist; something else than a policy.
+    """
+    if policy is None or isinstance(policy, Policy):
+        return policy
+    if isinstance(policy, str) and policy in NAMES:
+        found: Policy = getattr(Policy, policy)()
+        return found
+    if not isinstance(policy, dict):
+        shown = repr(policy) if isinstance(policy, str) else f"a value of type {type(policy).__name__}"
+        message = f"policy: {shown} is no policy; pass a chatmend.Policy, one of {', '.join(NAMES)}, or its fields"
+        raise PolicyError(message)
+    known = [field.name for field in fields(Policy)]
+    if unknown := [key for key in policy if key not in known]:
+        message = f"policy: no field {unknown[0]!r}; there are {', '.join(known)}"
+        raise PolicyError(message)
+    return Policy(**{**policy, "allow": _effect(policy["allow"])} if "allow" in policy else policy)
+
+
+def _effect(value: object) -> Effect:
+    try:
+        return value if isinstance(value, Effect) else Effect[str(value).upper()]
+    except KeyError:
+        known = ", ".join(effect.name.lower() for effect in Effect)
+        message = f"allow={value!r}: choose one of {known}"
+        raise PolicyError(message) from None

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from chatmend.changes import Change, Effect
 from chatmend.dialects import DIALECTS, Dialect, Traits, recognise, recognise_body
 from chatmend.engine import Run
-from chatmend.errors import PolicyError, ReplayError, TranscriptError
+from chatmend.errors import ReplayError, TranscriptError
 from chatmend.jsontext import is_same
 from chatmend.objects import Shown
 from chatmend.placeholders import CONTINUED, is_placeholder
 from chatmend.plain import CHAT, look
-from chatmend.policy import Policy
+from chatmend.policy import Policy, named
 from chatmend.report import Reported
 from chatmend.rules import Context
 from chatmend.targets import Target, resolve
@@ -62,7 +62,7 @@ def repair(  # noqa: PLR0913 - what stands beside the messages counts
     system: object = None,
     tools: object = None,
     thinking: object = None,
-    policy: Policy | None = None,
+    policy: Policy | str | None = None,
     dialect: str | Dialect | None = None,
     recompressor: Recompressor | None = None,
     continues: bool = False,
@@ -75,7 +75,7 @@ def repair(  # noqa: PLR0913 - what stands beside the messages counts
         system: the top-level system prompt, text or blocks, where the request has one.
         tools: the tools that the request declares; ``[]``: none; ``None``: not known, so not judged.
         thinking: the request's thinking setting: ``True``, ``{"type": "enabled"}``, ``"low"``, ``{"effort": "low"}``.
-        policy: the choices that only the caller can make.
+        policy: the choices that only the caller can make, or the name of such a combination (``"offline"``).
         dialect: ``openai_chat``, ``anthropic_messages``, ``openai_responses`` or ``gemini_contents``, or an object that
             speaks another one; recognised when not given.
         recompressor: what recompresses images, with its cache; by default one that the whole process shares.
@@ -84,12 +84,12 @@ def repair(  # noqa: PLR0913 - what stands beside the messages counts
     Raises:
         TranscriptError: ``messages`` is no list, or no ``dialect`` has that name.
         TargetError: no table describes ``target``.
-        PolicyError: ``policy`` is none.
+        PolicyError: ``policy`` is not a policy, nor the name of one.
     """
     if not _is_list(messages):
         text = f"messages must be a list, not {type(messages).__name__}; a request body goes to repair_request"
         raise TranscriptError(text)
-    chosen = _DEFAULT if policy is None else _chosen(policy)
+    chosen = named(policy) or _DEFAULT
     place = target if isinstance(target, Target) else resolve(target)
     if isinstance(dialect, str) and dialect not in DIALECTS:
         text = f"no dialect {dialect!r}; take one of {', '.join(DIALECTS)}"
@@ -126,18 +126,6 @@ def _is_list(messages: object) -> bool:
     return isinstance(messages, list)
 
 
-def _chosen(policy: object) -> Policy:
-    """The policy that was given.
-
-    Raises:
-        PolicyError: something else was given.
-    """
-    if isinstance(policy, Policy):
-        return policy
-    text = f"policy= takes a chatmend.Policy, such as Policy.offline(), not {type(policy).__name__}"
-    raise PolicyError(text)
-
-
 def is_on(thinking: object) -> bool:
     """Whether a request's thinking setting means on."""
     told = thinking.get("type", thinking.get("effort")) if isinstance(thinking, dict) else thinking
@@ -148,7 +136,7 @@ def repair_request(
     body: dict[str, Any],
     target: str | Target,
     *,
-    policy: Policy | None = None,
+    policy: Policy | str | None = None,
     dialect: str | None = None,
     recompressor: Recompressor | None = None,
 ) -> RepairedRequest:

@@ -173,8 +173,8 @@ def test_the_report_names_codes_and_places_and_no_content(sandbox: Any) -> None:
     assert not any(str(message.content) in str(change) for message in BROKEN if message.content)
 
 
-def test_a_dry_run_reports_and_sends_the_original(sandbox: Any) -> None:
-    mended = mend(CONFIGURATIONS["openai"].model(sandbox), dry_run=True)
+def test_in_report_mode_the_original_is_sent_with_a_report(sandbox: Any) -> None:
+    mended = mend(CONFIGURATIONS["openai"].model(sandbox), mode="report")
     with pytest.raises(Exception, match="400"):
         mended.invoke(BROKEN)
 

@@ -165,7 +165,7 @@ def test_models_are_allowed_and_denied_by_target_deployment_or_model_group(lists
 
 @pytest.mark.parametrize("option", [{"on_error": "ignore"}, {"mode": "dry"}])
 def test_a_choice_that_does_not_exist_is_refused_with_those_that_do(option: Any) -> None:
-    with pytest.raises(chatmend.PolicyError, match="take '"):
+    with pytest.raises(chatmend.PolicyError, match="choose '"):
         ChatMend(**option)
 
 

@@ -50,8 +50,8 @@ def test_a_policy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     ("section", "told"),
     [
         ({"modus": "report"}, "no such option of chatmend: modus"),
-        ({"mode": "dry"}, "take 'repair' or 'report'"),
-        ({"policy": "best"}, "name one of strict_alternation"),
+        ({"mode": "dry"}, "choose 'repair' or 'report'"),
+        ({"policy": "best"}, "one of strict_alternation"),
         ({"policy": {"orphan": "drop"}}, "orphan"),
         ({"policy": {"orphans": "keep"}}, "choose one of 'note', 'drop'"),
         ({"policy": {"allow": "everything"}}, "choose one of reshapes"),

@@ -15,6 +15,7 @@ from chatmend.langchain.dialect import Dialect
 from chatmend.langchain.plain import is_plain
 from chatmend.langchain.remembered import Remembered
 from chatmend.langchain.shaping import shaped
+from chatmend.options import mode_of, on_error_of, policy_of, target_of
 from chatmend.repair import is_on, repair
 from chatmend.telemetry import tell
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from chatmend.changes import Change
     from chatmend.langchain.partners import Place
+    from chatmend.options import Mode, OnError
     from chatmend.policy import Policy
 
 _log = logging.getLogger("chatmend.langchain")
@@ -40,10 +42,10 @@ class Settings:
     policy: Policy | None = None
     target: str | None = None
     """A target that the caller named; recognised from the model otherwise."""
-    on_error: str = "send"
-    """If chatmend itself fails: ``send`` the messages as they were, with a warning, or ``raise`` (for tests)."""
-    dry_run: bool = False
-    """Report what would be changed, and send the original."""
+    on_error: OnError = "pass"
+    """If chatmend itself fails: ``pass`` the messages on unchanged, with a warning, or ``raise`` (for tests)."""
+    mode: Mode = "repair"
+    """``repair`` messages, or ``report`` what would be changed and send the original."""
     usage: bool = True
     """Correct the usage in answers."""
     remembered: Remembered = field(default_factory=Remembered, init=False, repr=False, compare=False)
@@ -53,15 +55,17 @@ class Settings:
         """Refuse values that do not exist.
 
         Raises:
-            ValueError: ``on_error`` is neither ``send`` nor ``raise``.
+            PolicyError: a value of ``policy``, ``on_error`` or ``mode`` does not exist.
+            TargetError: no table describes ``target``.
         """
-        if self.on_error not in ("send", "raise"):
-            text = f"on_error is 'send' or 'raise', not {self.on_error!r}"
-            raise ValueError(text)
+        object.__setattr__(self, "policy", policy_of(self.policy))
+        object.__setattr__(self, "target", target_of(self.target))
+        on_error_of(self.on_error)
+        mode_of(self.mode)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled and copied without what is remembered: it holds what cannot be pickled, such as clients."""
-        return Settings, (self.policy, self.target, self.on_error, self.dry_run, self.usage)
+        return Settings, (self.policy, self.target, self.on_error, self.mode, self.usage)
 
 
 class Mended(NamedTuple):
@@ -112,10 +116,10 @@ def switched_on(
             raise
         warn(error)
         return as_it_was
-    tell(place.target.name, made.changes, perf_counter() - started, mode="report" if settings.dry_run else "repair")
+    tell(place.target.name, made.changes, perf_counter() - started, mode=settings.mode)
     if made.changes:
         _note(made.changes)
-    return as_it_was._replace(changes=made.changes) if settings.dry_run else made
+    return as_it_was._replace(changes=made.changes) if settings.mode == "report" else made
 
 
 def warn(error: Exception) -> None:

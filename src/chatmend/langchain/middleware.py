@@ -10,7 +10,7 @@ from langchain_core.runnables.config import run_in_executor
 from chatmend.langchain.hooks import has_media
 from chatmend.langchain.mending import Settings, mended, warn
 from chatmend.langchain.partners import place_of
-from chatmend.targets import resolve
+from chatmend.options import policy_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from langchain.agents.middleware import ModelRequest, ModelResponse
     from langchain_core.messages import BaseMessage
 
+    from chatmend.options import Mode, OnError
     from chatmend.policy import Policy
 
 
@@ -32,20 +33,19 @@ class RepairMiddleware(AgentMiddleware):
     def __init__(
         self,
         *,
-        policy: Policy | None = None,
+        policy: Policy | str | None = None,
         target: str | None = None,
-        on_error: str = "send",
-        dry_run: bool = False,
+        on_error: OnError = "pass",
+        mode: Mode = "repair",
     ) -> None:
         """See ``mend`` for what can be chosen.
 
         Raises:
-            TargetError: ``target`` leads to no table.
+            PolicyError: a value of ``policy``, ``on_error`` or ``mode`` does not exist.
+            TargetError: no table describes ``target``.
         """
         super().__init__()
-        if target is not None:
-            resolve(target)
-        self.settings = Settings(policy, target, on_error, dry_run, usage=False)
+        self.settings = Settings(policy_of(policy), target, on_error, mode, usage=False)
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]

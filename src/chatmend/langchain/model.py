@@ -21,11 +21,12 @@ from chatmend.langchain.configurable import mend_configurable
 from chatmend.langchain.hooks import settings_of, wrapped
 from chatmend.langchain.mending import Settings, is_disabled
 from chatmend.langchain.salvage import readable, salvaged
-from chatmend.targets import resolve
+from chatmend.options import policy_of
 
 if TYPE_CHECKING:
     from langchain_core.prompt_values import PromptValue
 
+    from chatmend.options import Mode, OnError
     from chatmend.policy import Policy
 
 M = TypeVar("M")
@@ -64,10 +65,10 @@ class MendedChatModel(BaseChatModel):
 def mend(  # noqa: PLR0913 - what can be chosen for a model
     model: M,
     *,
-    policy: Policy | None = None,
+    policy: Policy | str | None = None,
     target: str | None = None,
-    on_error: str = "send",
-    dry_run: bool = False,
+    on_error: OnError = "pass",
+    mode: Mode = "repair",
     usage: bool = True,
 ) -> M:
     """Make a chat model that repairs each transcript for the provider that it is about to be sent to.
@@ -76,10 +77,11 @@ def mend(  # noqa: PLR0913 - what can be chosen for a model
         model: a chat model; one that is bound (``bind_tools``, ``bind``, ``with_config``, ``with_retry``), configurable
             (``init_chat_model``, ``configurable_fields``, ``configurable_alternatives``), or has fallbacks. It is not
             changed. One that is mended gets the new settings.
-        policy: choices between repairs; the default loses nothing.
+        policy: choices between repairs, or the name of a policy (``"offline"``); the default loses nothing.
         target: where messages go, named as LiteLLM names models; recognised from the model when not given.
-        on_error: if chatmend itself fails, ``send`` the messages as they were, or ``raise``.
-        dry_run: report what would be changed in ``response_metadata["chatmend"]``, and send the original.
+        on_error: if chatmend itself fails, ``pass`` the messages on unchanged, with one warning, or ``raise``.
+        mode: ``repair`` messages, or ``report`` in ``response_metadata["chatmend"]`` what would be changed and send the
+            original.
         usage: correct ``usage_metadata`` in answers.
 
     Returns:
@@ -87,11 +89,10 @@ def mend(  # noqa: PLR0913 - what can be chosen for a model
 
     Raises:
         TypeError: ``model`` is a runnable that is no model, such as a chain; mend the model inside.
-        TargetError: ``target`` leads to no table.
+        PolicyError: a value of ``policy``, ``on_error`` or ``mode`` does not exist.
+        TargetError: no table describes ``target``.
     """
-    if target is not None:
-        resolve(target)
-    return cast("M", _mended(model, Settings(policy, target, on_error, dry_run, usage)))
+    return cast("M", _mended(model, Settings(policy_of(policy), target, on_error, mode, usage)))
 
 
 def _mended(model: Any, settings: Settings) -> Any:

@@ -10,16 +10,18 @@ from langchain_core.language_models import BaseChatModel
 from chatmend.langchain.hooks import settings_of
 from chatmend.langchain.mending import Settings, mended
 from chatmend.langchain.partners import place_named, place_of
+from chatmend.options import policy_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from chatmend.langchain.partners import Place
+    from chatmend.options import OnError
     from chatmend.policy import Policy
 
 
 def repair_node(
-    target: str | BaseChatModel, *, policy: Policy | None = None, on_error: str = "send"
+    target: str | BaseChatModel, *, policy: Policy | str | None = None, on_error: OnError = "pass"
 ) -> Callable[[Any], dict[str, Any]]:
     """Make a node that gives the model repaired messages, and leaves the state as it is.
 
@@ -28,13 +30,14 @@ def repair_node(
 
     Args:
         target: the model, or the name of a target.
-        policy: choices between repairs; the default is lossless.
-        on_error: if chatmend itself fails, ``send`` the messages as they were, or ``raise``.
+        policy: choices between repairs, or the name of a policy; the default is lossless.
+        on_error: if chatmend itself fails, ``pass`` the messages on unchanged, or ``raise``.
 
     Raises:
-        TargetError: the name leads to no table.
+        PolicyError: a value of ``policy`` or ``on_error`` does not exist.
+        TargetError: no table describes the target.
     """
-    settings = Settings(policy, None, on_error)
+    settings = Settings(policy_of(policy), None if isinstance(target, BaseChatModel) else target, on_error)
     named = settings_of(target).target if isinstance(target, BaseChatModel) else None
     place = _checked(place_of(target, {}, named) if isinstance(target, BaseChatModel) else place_named(target))
 

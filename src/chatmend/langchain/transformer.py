@@ -14,12 +14,14 @@ from chatmend.langchain.hooks import has_media
 from chatmend.langchain.mending import Settings, is_disabled, mended
 from chatmend.langchain.partners import place_named
 from chatmend.langchain.salvage import salvaged
+from chatmend.options import policy_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from langchain_core.messages import MessageLikeRepresentation
 
+    from chatmend.options import OnError
     from chatmend.policy import Policy
 
     Messages = Sequence[MessageLikeRepresentation] | PromptValue
@@ -27,34 +29,35 @@ if TYPE_CHECKING:
 
 @overload
 def repair_messages(
-    messages: None = None, *, target: str, policy: Policy | None = None, on_error: str = "send"
+    messages: None = None, *, target: str, policy: Policy | str | None = None, on_error: OnError = "pass"
 ) -> Runnable[Messages, list[BaseMessage]]: ...
 
 
 @overload
 def repair_messages(
-    messages: Messages, *, target: str, policy: Policy | None = None, on_error: str = "send"
+    messages: Messages, *, target: str, policy: Policy | str | None = None, on_error: OnError = "pass"
 ) -> list[BaseMessage]: ...
 
 
 def repair_messages(
-    messages: Messages | None = None, *, target: str, policy: Policy | None = None, on_error: str = "send"
+    messages: Messages | None = None, *, target: str, policy: Policy | str | None = None, on_error: OnError = "pass"
 ) -> list[BaseMessage] | Runnable[Messages, list[BaseMessage]]:
     """Repair messages for a target, or make a Runnable that does so when called without messages.
 
     Args:
         messages: Messages, anything that LangChain turns into messages, or a prompt value.
         target: Where they go, named as LiteLLM names models: ``"anthropic/claude-sonnet-4-5"``.
-        policy: Choices between repairs; the default is lossless.
-        on_error: If chatmend itself fails, ``send`` the messages as they were, or ``raise``.
+        policy: Choices between repairs, or the name of a policy; the default is lossless.
+        on_error: If chatmend itself fails, ``pass`` the messages on unchanged, or ``raise``.
 
     Returns:
         The same list when nothing was wrong; else a new one, in which untouched messages are the same objects.
 
     Raises:
-        TargetError: The target leads to no table.
+        PolicyError: A value of ``policy`` or ``on_error`` does not exist.
+        TargetError: No table describes the target.
     """
-    settings = Settings(policy, target, on_error)
+    settings = Settings(policy_of(policy), target, on_error)
     place_named(target)
     if messages is None:
         return RunnableLambda(

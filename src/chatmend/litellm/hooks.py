@@ -8,11 +8,10 @@ from contextvars import ContextVar
 from fnmatch import fnmatchcase
 from itertools import count
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from litellm.integrations.custom_logger import CustomLogger
 
-from chatmend.errors import PolicyError
 from chatmend.litellm import notes
 from chatmend.litellm.accounts import Accounts, hidden_of, mark
 from chatmend.litellm.attempt import Attempt, attempt, carries, is_heavy, is_plain
@@ -22,6 +21,7 @@ from chatmend.litellm.shapes import SHAPES, name_of, shape_of_route
 from chatmend.litellm.shared_images import SharedImages, owner_of
 from chatmend.litellm.streams import ChunkMarker
 from chatmend.litellm.target import target_of, target_of_route
+from chatmend.options import Mode, OnError, mode_of, on_error_of, patterns_of, policy_of
 from chatmend.telemetry import tell
 from chatmend.usage import UsageLedger
 
@@ -48,49 +48,46 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
     """Repairs the transcript of each request for the provider and model that it goes to, and normalises its usage.
 
     Args:
-        policy: choices between repairs; the default is lossless.
-        on_error: ``"pass"`` sends the request as it was if chatmend itself fails, with one warning; ``"raise"`` lets
+        policy: choices between repairs, or the name of a policy (``"offline"``); the default is lossless.
+        on_error: ``"pass"`` sends the request unchanged if chatmend itself fails, with one warning; ``"raise"`` lets
             the exception out, for tests.
         mode: ``"repair"``, or ``"report"`` to tell what would be changed and send the original.
         images: what recompresses images: a ``chatmend.images.Recompressor`` (by default the process's own), or
             ``SharedImages``, whose results replicas share through LiteLLM's cache.
         record: a ``SessionStore`` keeps every call that succeeded as a turn of a session on disk; a function is called
             off the event loop with its ``Exchange``.
-        allow: patterns of models (``"anthropic/*"``, a deployment, or a model group of the Router); none: all.
+        allow: patterns of models (``"anthropic/*"``, a deployment, or a model group of the Router), as a list or one
+            text with commas; none: all.
         deny: patterns of models that are left alone, also where ``allow`` names them.
         usage: the ledger to add to; one of its own by default.
 
     Raises:
-        PolicyError: ``on_error`` or ``mode`` has a value that does not exist.
+        PolicyError: an option has a value that does not exist.
     """
 
     def __init__(  # noqa: PLR0913 - each is one choice, and all have a default
         self,
-        policy: Policy | None = None,
+        policy: Policy | str | dict[str, Any] | None = None,
         *,
-        on_error: Literal["pass", "raise"] = "pass",
-        mode: Literal["repair", "report"] = "repair",
+        on_error: OnError = "pass",
+        mode: Mode = "repair",
         images: Any = None,
         record: SessionStore | Recorder | Callable[[Exchange], object] | None = None,
-        allow: Iterable[str] = (),
-        deny: Iterable[str] = (),
+        allow: Iterable[str] | str = (),
+        deny: Iterable[str] | str = (),
         usage: UsageLedger | None = None,
     ) -> None:
         """Check the choices; nothing else happens before the first request."""
         super().__init__()
-        if on_error not in {"pass", "raise"}:
-            raise PolicyError(f"on_error={on_error!r} does not exist; take 'pass' or 'raise'")
-        if mode not in {"repair", "report"}:
-            raise PolicyError(f"mode={mode!r} does not exist; take 'repair' or 'report'")
         self.number = next(_numbers)
-        self.policy = policy
-        self.on_error = on_error
-        self.mode = mode
+        self.policy = policy_of(policy)
+        self.on_error = on_error_of(on_error)
+        self.mode = mode_of(mode)
         self.images = images
         self.record = recording(record)
-        self.allow, self.deny = tuple(allow), tuple(deny)
+        self.allow, self.deny = patterns_of("allow", allow), patterns_of("deny", deny)
         self.usage = usage if usage is not None else UsageLedger()
-        self.failures = notes.Failures(on_error)
+        self.failures = notes.Failures(self.on_error)
         self._accounts = Accounts(self.usage, failed=self._uncounted)
         self._warned = False
 

@@ -11,18 +11,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from chatmend.changes import Effect
 from chatmend.errors import PolicyError
 from chatmend.litellm.hooks import ChatMend
 from chatmend.litellm.shared_images import LIFETIME, SharedImages
-from chatmend.policy import Policy
 from chatmend.sessions import SessionStore
 
 OPTIONS = ("mode", "on_error", "allow", "deny", "policy", "record", "shared_images")
 """As arguments of `ChatMend`, but for ``record``, a directory in which calls are kept as sessions, and
 ``shared_images``, which is true or the seconds that an entry is kept."""
 _SWITCH: dict[str, float] = {"true": LIFETIME, "false": 0, "1": LIFETIME, "0": 0}
-_NAMED = ("strict_alternation", "provider_hygiene", "drop_instead_of_note", "offline")
 
 
 def from_environment() -> ChatMend:
@@ -43,13 +40,10 @@ def from_section(section: dict[str, Any]) -> ChatMend:
     if unknown := sorted(set(section) - set(OPTIONS)):
         raise PolicyError(f"no such option of chatmend: {', '.join(unknown)}; there are {', '.join(OPTIONS)}")
     told = {key: value for key, value in section.items() if value is not None}
-    for key in ("allow", "deny"):
-        if key in told:
-            told[key] = _patterns(told[key])
     if "record" in told:
         told["record"] = SessionStore(Path(str(told["record"])).expanduser())
     shared = _shared_images(told.pop("shared_images", False))
-    return ChatMend(_policy(told.pop("policy", None)), images=shared, **told)
+    return ChatMend(images=shared, **told)
 
 
 def _section() -> dict[str, Any]:
@@ -77,29 +71,6 @@ def _variables() -> dict[str, Any]:
     return {key: value for key in OPTIONS if (value := os.environ.get(f"CHATMEND_{key.upper()}"))}
 
 
-def _patterns(value: Any) -> tuple[str, ...]:
-    words = value.split(",") if isinstance(value, str) else value
-    return tuple(str(word).strip() for word in words if str(word).strip())
-
-
-def _policy(value: Any) -> Policy | None:
-    """A named policy, or the fields of one."""
-    if value is None or isinstance(value, Policy):
-        return value
-    if isinstance(value, str) and value in _NAMED:
-        named: Policy = getattr(Policy, value)()
-        return named
-    if not isinstance(value, dict):
-        raise PolicyError(f"policy={value!r}: name one of {', '.join(_NAMED)}, or give its fields")
-    fields = dict(value)
-    if "allow" in fields:
-        fields["allow"] = _effect(fields["allow"])
-    try:
-        return Policy(**fields)
-    except TypeError as error:
-        raise PolicyError(f"policy: {str(error).rpartition('got an ')[2]}") from error
-
-
 def _shared_images(value: Any) -> SharedImages | None:
     """From ``true``, or the lifetime of an entry in seconds; the secret is never in a file."""
     lifetime = _SWITCH.get(str(value).lower())
@@ -116,11 +87,3 @@ def _shared_images(value: Any) -> SharedImages | None:
         return SharedImages(os.environ.get("CHATMEND_SECRET", "").encode(), lifetime=lifetime)
     except ValueError as error:
         raise PolicyError(f"shared_images: CHATMEND_SECRET is to hold the secret; {error}") from error
-
-
-def _effect(value: Any) -> Effect:
-    try:
-        return Effect[str(value).upper()]
-    except KeyError:
-        names = ", ".join(effect.name.lower() for effect in Effect)
-        raise PolicyError(f"allow={value!r}: choose one of {names}") from None
