@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chatmend.changes import Effect
-from chatmend.errors import ChatmendError
+from chatmend.failures import reason_of
 from chatmend.langchain.dialect import Dialect
 from chatmend.langchain.plain import is_plain
 from chatmend.langchain.remembered import Remembered
@@ -123,9 +123,8 @@ def switched_on(
 
 
 def warn(error: Exception) -> None:
-    """Say that chatmend failed. The type alone: the text of an exception may quote the transcript."""
-    kind = "its settings are wrong" if isinstance(error, ChatmendError) else "the messages stay as they were"
-    _log.warning("chatmend failed with %s; %s", type(error).__name__, kind)
+    """Warn that chatmend failed, with the reason."""
+    _log.warning("chatmend failed with %s; the messages are sent unchanged", reason_of(error))
 
 
 def _note(changes: Sequence[Change]) -> None:

@@ -8,6 +8,7 @@ from collections import Counter
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from chatmend.failures import reason_of
 from chatmend.record import record
 
 if TYPE_CHECKING:
@@ -197,15 +198,15 @@ class Failures:
         """Count an exception, and say whether it is to be swallowed."""
         if not isinstance(error, Exception) or self.on_error == "raise":
             return False
-        self._count(type(error).__name__)
+        self._count(error)
         return True
 
-    def _count(self, kind: str) -> None:
+    def _count(self, error: Exception) -> None:
+        kind = type(error).__name__
         with self._lock:
             self.counts[kind] += 1
             count = self.counts[kind]
-        # The type alone: the text of an exception may quote the transcript.
         if count == 1:
-            _log.warning("chatmend failed with %s; the request goes out as it was", kind)
+            _log.warning("chatmend failed with %s; the request is sent unchanged", reason_of(error))
         elif str(count).strip("0") == "1":
             _log.warning("chatmend failed with %s %d times by now", kind, count)

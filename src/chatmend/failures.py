@@ -1,0 +1,28 @@
+"""Why chatmend itself failed, for a log line: never a word of the transcript."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from traceback import extract_tb
+
+from chatmend.errors import PolicyError, TargetError
+
+_PACKAGE = Path(__file__).parent
+_LONGEST = 300
+
+
+def reason_of(error: BaseException) -> str:
+    """Return the type of an exception with what explains it.
+
+    For wrong options that is the text. The text of any other exception may quote the transcript, so the innermost
+    position in chatmend stands for it: ``KeyError in rules/late_tool_result.py, line 41``.
+    """
+    name = type(error).__name__
+    if isinstance(error, PolicyError | TargetError):
+        text = "".join(letter if letter.isprintable() else "?" for letter in str(error)[:_LONGEST])
+        return f"{name}: {text}"
+    for frame in reversed(extract_tb(error.__traceback__)):
+        path = Path(frame.filename)
+        if path.is_relative_to(_PACKAGE):
+            return f"{name} in {path.relative_to(_PACKAGE).as_posix()}, line {frame.lineno}"
+    return name
