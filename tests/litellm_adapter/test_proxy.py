@@ -70,6 +70,17 @@ def test_a_client_cannot_write_to_another_teams_account(proxy: Proxy, sandbox: A
     assert all(row["keys"]["end_user"] == "ann" for row in rows)
 
 
+@pytest.mark.parametrize("model", ["oai", "down", "guarded", "nobody"])
+@pytest.mark.parametrize("key", ["metadata", "litellm_metadata"])
+def test_a_client_cannot_forge_the_header_whether_its_call_succeeds_or_fails(
+    model: str, key: str, proxy: Proxy, sandbox: Any
+) -> None:
+    forged = {"chatmend": {"target": "openai/gpt-4o", "mode": "repair", "changes": {"TOOL666": 7}}}
+    for messages_sent in (valid(), [{"role": "tool", "tool_call_id": 7}], []):
+        answer = proxy.post(CHAT, {"model": model, "messages": messages_sent, key: forged})
+        assert "TOOL666" not in str(answer.headers)
+
+
 def test_a_streamed_call_is_counted_once(proxy: Proxy, sandbox: Any) -> None:
     body = {"model": "ant", "messages": valid(), "stream": True, "metadata": {"session_id": "streamed"}}
     answer = proxy.post(CHAT, body)

@@ -315,5 +315,5 @@ def export(record: dict[str, Any], told: dict[str, Any] | None) -> None:
 def shown(note: Mapping[str, Any] | None, account: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """Note and account as they are shown together; ``None`` where there is neither."""
     if account is None:
-        return None if note is None else {**note}
-    return {"usage": account} if note is None else {**note, "usage": account}
+        return None if note is None else notes.Ours(note)
+    return notes.Ours(usage=account) if note is None else notes.Ours(note, usage=account)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections import Counter
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -67,11 +66,15 @@ def _plain(target: str) -> str:
     return "".join(letter if letter.isprintable() else "?" for letter in target[:200])
 
 
+class Ours(dict[str, Any]):
+    """A note, as it is for JSON, that this process wrote. A client cannot forge one: its metadata holds plain dicts."""
+
+
 def noted(kwargs: Mapping[str, Any], told: Note) -> Mapping[str, Any]:
     """A call with its note in the metadata, for where LiteLLM has no record yet; on a copy, which no provider gets."""
     if not told.changes:
         return kwargs
-    return {**kwargs, "metadata": {**(kwargs.get("metadata") or {}), KEY: told.to_dict()}}
+    return {**kwargs, "metadata": {**(kwargs.get("metadata") or {}), KEY: Ours(told.to_dict())}}
 
 
 class Notes(dict[str, dict[str, Any]]):
@@ -132,18 +135,9 @@ def _carried(call: object) -> Note | None:
     """The note that came with a call's metadata."""
     said = call.get("metadata") if isinstance(call, dict) else None
     found = said.get(KEY) if isinstance(said, dict) else None
-    if not isinstance(found, dict) or not {"target", "mode", "changes"} <= found.keys():  # an account alone
+    if not isinstance(found, Ours) or "changes" not in found:  # a client's, or usage alone
         return None
-    changes = found["changes"]
-    if not isinstance(changes, dict) or not all(map(_is_count, changes.items())):
-        return None  # a client may write what it likes into its metadata, and this goes into a header
-    return Note(str(found["target"]), found["mode"], changes)
-
-
-def _is_count(item: tuple[object, object]) -> bool:
-    """Whether it is a rule's code with a number."""
-    code, count = item
-    return isinstance(code, str) and re.fullmatch(r"[A-Z]+[0-9]{3}", code) is not None and isinstance(count, int)
+    return Note(found["target"], found["mode"], found["changes"])
 
 
 def of_request(request: Mapping[str, Any]) -> Note | None:
