@@ -81,8 +81,9 @@ def test_what_is_no_target_and_no_policy_is_an_error_that_names_the_next_step() 
     for target in (5, None, ["anthropic"], {"model": "gpt-4o"}):
         with pytest.raises(TargetError, match="a target is a name such as 'anthropic/claude-sonnet-4-5', not"):
             repair(messages, target)  # type: ignore[arg-type]
-    with pytest.raises(PolicyError, match=r"takes a chatmend\.Policy, such as Policy\.offline\(\), not str"):
-        repair(messages, "anthropic", policy="offline")  # type: ignore[arg-type]
+    for policy in ("ofline", 7, ["offline"]):
+        with pytest.raises(PolicyError, match=r"is no policy; pass a chatmend\.Policy, one of strict_alternation, "):
+            repair(messages, "anthropic", policy=policy)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("allow", ["drops", "DROPS", 7, None, ["drops"]])

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from chatmend.record import record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Container, Iterator
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPE = re.compile(
@@ -273,3 +273,8 @@ def _mended(value: object) -> object:
         items = [_mended(item) for item in value]
         return value if all(map(is_, value, items)) else items
     return value
+
+
+def is_one_of(value: object, names: Container[str]) -> bool:
+    """Whether a value is a text among names. A list or a dict, for which a set raises, is not."""
+    return isinstance(value, str) and value in names

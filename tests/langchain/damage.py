@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, FunctionMessage, HumanMessage, SystemMessage, ToolMessage
@@ -20,7 +21,15 @@ def told(call_id: str, text: str = "18 degrees") -> ToolMessage:
 Q, NEXT = HumanMessage("What is it like in Paris?"), HumanMessage("And now?")
 ONE, TWO = "abcdefgh1", "abcdefgh2"
 
-DAMAGE: dict[str, list[BaseMessage]] = {
+
+class Rows(dict[str, list[BaseMessage]]):
+    """Histories by name. Each look-up makes new messages: LangGraph gives ids to those that it gets."""
+
+    def __getitem__(self, name: str) -> list[BaseMessage]:
+        return [deepcopy(message) for message in super().__getitem__(name)]
+
+
+_ROWS: dict[str, list[BaseMessage]] = {
     "dangling call in the middle": [Q, asked(ONE), NEXT],
     "dangling call at the end": [Q, asked(ONE)],
     "one of two calls unanswered": [Q, asked(ONE, TWO), told(ONE), NEXT],
@@ -61,6 +70,7 @@ DAMAGE: dict[str, list[BaseMessage]] = {
     "blank text block": [HumanMessage([{"type": "text", "text": " "}, {"type": "text", "text": "hello"}])],
     "nothing but a system prompt": [SystemMessage("be kind")],
 }
+DAMAGE = Rows(_ROWS)
 """Rows of the table: each is refused by at least one of the providers, or lost by a converter."""
 
 VALID: list[BaseMessage] = [Q, asked(ONE), told(ONE), AIMessage("It is warm."), NEXT]

@@ -27,14 +27,15 @@ def test_the_bare_model_is_refused(sandbox: Any, name: str) -> None:
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 @pytest.mark.parametrize("row", DAMAGE)
 def test_the_mended_model_is_accepted(sandbox: Any, name: str, row: str) -> None:
-    before = state(DAMAGE[row])
+    messages = DAMAGE[row]
+    before = state(messages)
     model = mend(CONFIGURATIONS[name].model(sandbox), on_error="raise")
-    answer = model.invoke(DAMAGE[row])
+    answer = model.invoke(messages)
     assert answer.content
     assert not sandbox.refusals
-    assert model.bind_tools([look]).invoke(DAMAGE[row]).response_metadata
+    assert model.bind_tools([look]).invoke(messages).response_metadata
     assert not sandbox.refusals
-    assert state(DAMAGE[row]) == before
+    assert state(messages) == before
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)

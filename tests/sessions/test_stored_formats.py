@@ -91,6 +91,14 @@ def test_every_repaired_dump_can_be_read_by_langchain_and_is_clean() -> None:
         assert mended(done) == done, seed
 
 
+@pytest.mark.parametrize("odd", [[], {}, [[]], 7, None])
+def test_a_block_or_an_entry_of_an_odd_type_is_no_exception(odd: Any) -> None:
+    dump = dumped(messages.HumanMessage("q"), messages.AIMessage([{"type": "text", "text": "a"}]))
+    dump[1]["data"]["content"][0]["type"] = odd
+    assert mended(dump)
+    assert not is_dump([{**dump[0], "type": odd}])
+
+
 LOGS: list[Any] = [
     {"custom_id": "1", "method": "POST", "url": "/v1/chat/completions", "body": {"model": "m", "messages": [HELLO]}},
     {"custom_id": "1", "params": {"model": "m", "max_tokens": 1, "messages": [HELLO]}},

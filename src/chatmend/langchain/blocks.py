@@ -204,7 +204,7 @@ def _without_bytes(value: Any, depth: int = 4) -> Any:
 
 def _is_data_link(block: dict[str, Any]) -> bool:
     link = block.get("url")
-    return isinstance(link, str) and link[:5].lower() == "data:" and block.get("type") in _LINKED
+    return isinstance(link, str) and link[:5].lower() == "data:" and jsontext.is_one_of(block.get("type"), _LINKED)
 
 
 def _inlined(block: dict[str, Any]) -> dict[str, Any]:

@@ -73,7 +73,7 @@ def is_call(block: Any) -> bool:
 
 def id_of(block: dict[str, Any]) -> object:
     """The call id of a content block."""
-    if block.get("type") in _BY_CALL_ID:
+    if jsontext.is_one_of(block.get("type"), _BY_CALL_ID):
         return block.get("call_id", block.get("id"))
     return block.get("id")
 

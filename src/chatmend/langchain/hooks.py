@@ -15,6 +15,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables.config import run_in_executor
 
+from chatmend import jsontext
 from chatmend.langchain.counts import Hold, agrees, correct
 from chatmend.langchain.mending import REPORT, Settings, is_disabled, switched_on, warn
 
@@ -89,7 +90,7 @@ def has_media(messages: Any) -> bool:
     """Whether messages hold images or files, which may take long to recompress."""
     contents = (message.content for message in messages)
     return any(
-        isinstance(block, dict) and block.get("type") in _MEDIA
+        isinstance(block, dict) and jsontext.is_one_of(block.get("type"), _MEDIA)
         for content in contents
         if isinstance(content, list)
         for block in content

@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from chatmend.jsontext import is_one_of
+
 Entry = dict[str, Any]
 Native = dict[str, Any]
 
@@ -30,7 +32,7 @@ def is_dump(value: object) -> bool:
 
 
 def _is_entry(item: object) -> bool:
-    return isinstance(item, dict) and item.get("type") in _ROLES and isinstance(item.get("data"), dict)
+    return isinstance(item, dict) and is_one_of(item.get("type"), _ROLES) and isinstance(item.get("data"), dict)
 
 
 def to_native(dump: list[Entry]) -> list[Native]:
@@ -56,7 +58,7 @@ def _read(kind: str, data: Entry, at: int) -> Native:
 def _without_calls(content: Any) -> Any:  # noqa: ANN401 - a text, a list, or something broken
     if not isinstance(content, list):
         return content
-    return [block for block in content if not (isinstance(block, dict) and block.get("type") in _CALL_BLOCKS)]
+    return [block for block in content if not (isinstance(block, dict) and is_one_of(block.get("type"), _CALL_BLOCKS))]
 
 
 def _open(call: Any) -> Any:  # noqa: ANN401 - a broken dump holds anything

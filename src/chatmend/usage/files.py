@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from chatmend import jsontext
 from chatmend.usage.account import Usage
 from chatmend.usage.normalize import normalize_usage
 from chatmend.usage.numbers import amount
@@ -59,7 +60,8 @@ def _streams(events: Iterable[dict[str, Any]]) -> Iterator[Usage]:
     known: object = None
     for event in events:
         identity = event.get("id")
-        if stream is not None and (event.get("type") in _STARTS or (known and identity and identity != known)):
+        begins = jsontext.is_one_of(event.get("type"), _STARTS)
+        if stream is not None and (begins or (known and identity and identity != known)):
             yield stream.usage
             stream = None
         if stream is None and event == {"done": True}:
