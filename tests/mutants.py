@@ -73,6 +73,7 @@ CORE = [
     "test_renamed",
     "test_plain",
     "test_undeclared_tools",
+    "test_pending_calls",
     "test_parallel_calls",
     "test_stories",
     "test_recorded",
