@@ -90,10 +90,10 @@ def test_what_the_user_types_among_the_results_comes_behind_them() -> None:
     assert done.messages[5:] == [typed, USER]
 
 
-def test_a_message_with_one_call_stays_the_object_that_it_is_next_to_one_with_two() -> None:
+def test_a_message_with_one_call_keeps_its_place_before_one_with_two() -> None:
     single = asks(call("a"))
     messages = [USER, single, asks(call("b"), call("c")), result("a"), result("b"), result("c")]
-    done = chatmend.repair(messages, LLAMA, policy=chatmend.Policy())
+    done = chatmend.repair(messages, LLAMA)
     assert called(done.messages)[0] == ["a"]
     assert sorted(sum(called(done.messages), [])) == ["a", "a", "b", "b", "c", "c"]  # noqa: RUF017 - six texts
     assert judge("openai_chat", LLAMA, done.messages) == []

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 import chatmend
+from chatmend.dialects import DIALECTS
 from tests.judges import judge
+from tests.test_rules import EverySymptom
 
 GPT, CLAUDE = "openai/gpt-4o", "anthropic/claude-sonnet-4-5"
 USER, SAID = {"role": "user", "content": "go"}, {"role": "assistant", "content": "I wait."}
@@ -42,6 +44,8 @@ def test_calls_at_the_very_end_stay_as_they_are_where_the_target_takes_them(mess
     assert done.messages is messages
     assert done.changes == ()
     assert chatmend.repair(messages, CLAUDE).messages != messages
+    every: Any = EverySymptom(DIALECTS["openai_chat"])  # the rule itself says so, not only the scan before it
+    assert chatmend.repair(messages, GPT, dialect=every).messages is messages
 
 
 @pytest.mark.parametrize(
@@ -64,6 +68,13 @@ def test_any_other_call_gets_a_placeholder_next_to_it(messages: list[Any], ids: 
     asked = next(at for at, message in enumerate(sent) if message.get("tool_calls"))
     assert [message["role"] for message in sent[asked + 1 : asked + 1 + len(ids)]] == ["tool"] * len(ids)
     assert judge("openai_chat", target, sent) == []
+
+
+def test_the_change_names_the_message_that_the_placeholder_follows() -> None:
+    for before in (0, 1, 3):
+        messages = [*[USER, SAID] * before, USER, asks("a"), USER]
+        (change,) = chatmend.repair(messages, GPT).changes
+        assert (change.index, change.code) == (2 * before + 1, "TOOL007")
 
 
 def test_a_placeholder_goes_before_what_a_user_says_next_to_results() -> None:
