@@ -42,11 +42,11 @@ nightly: $(VENV)/.dev $(LANGCHAIN)/.ready
 	CHATMEND_NIGHTLY=1 $(PYTEST) --random-order-bucket=module tests
 	$(PY) -m tests.alone
 	$(PY) -m tests.fuzz $(NIGHTLY)
-	$(PY) -m tests.fuzz $(NIGHTLY) --torn
 	$(PY) -m tests.images.fuzz $(NIGHTLY)
 	$(PY) -m tests.harm
 	$(PY) -m tests.kill $(KILLS)
 	$(LANGCHAIN)/bin/python -m tests.langchain.fuzz $(SEEDS)
+	$(PY) -m tests.fuzz $(NIGHTLY) --torn
 
 # Which small changes to the source no test notices: 400 of them, always the same.
 mutants: $(VENV)/.mutants
