@@ -24,7 +24,7 @@ def test_an_exception_inside_chatmend_has_its_position_and_not_its_text(monkeypa
 
     monkeypatch.setattr("chatmend.engine.rules_for", fails)
     with pytest.raises(KeyError) as caught:
-        chatmend.repair([{"role": "user", "content": TEXT}], "openai/gpt-4o")
+        chatmend.repair([{"role": "tool", "tool_call_id": "gone", "content": TEXT}], "openai/gpt-4o")
     assert re.fullmatch(r"KeyError in engine\.py, line \d+", reason_of(caught.value))
 
 
