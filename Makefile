@@ -34,7 +34,7 @@ check: $(VENV)/.dev
 	$(VENV)/bin/lint-imports
 	$(PY) docs/generate.py --check
 	$(PYTEST) -p no:chatmend-sandbox --cov --cov-report=term:skip-covered tests/test_*.py tests/golden
-	$(PYTEST) --ignore-glob="*/tests/test_*.py" --ignore=tests/golden
+	$(PYTEST) --ignore-glob="tests/test_*.py" --ignore=tests/golden
 	$(MAKE) test-langchain-standard
 	$(MAKE) litellm-lower
 
