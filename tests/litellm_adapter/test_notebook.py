@@ -16,7 +16,7 @@ NOTEBOOK = Path(__file__).resolve().parents[2] / "notebooks" / "litellm.ipynb"
 def test_the_notebook_runs_and_says_what_it_said() -> None:
     notebook = nbformat.read(NOTEBOOK, 4)
     before = _texts(notebook)
-    nbclient.NotebookClient(notebook, timeout=300, startup_timeout=300).execute()
+    nbclient.NotebookClient(notebook, timeout=300, startup_timeout=300, coalesce_streams=True).execute()
     after = _texts(notebook)
     assert after == before
     assert any(text.startswith("refused:") for text in after)
