@@ -15,7 +15,7 @@ def reason_of(error: BaseException) -> str:
     """Return the type of an exception with what explains it.
 
     For wrong options that is the text. The text of any other exception may quote the transcript, so the innermost
-    position in chatmend stands for it: ``KeyError in rules/late_tool_result.py, line 41``.
+    position in chatmend is named instead: ``KeyError in rules/late_tool_result.py, line 41``.
     """
     name = type(error).__name__
     if isinstance(error, PolicyError | TargetError):

@@ -15,7 +15,7 @@ from chatmend.langchain.dialect import Dialect
 from chatmend.langchain.plain import is_plain
 from chatmend.langchain.remembered import Remembered
 from chatmend.langchain.shaping import shaped
-from chatmend.options import mode_of, on_error_of, policy_of, target_of
+from chatmend.options import mode_of, on_error_of, target_of
 from chatmend.repair import is_on, repair
 from chatmend.telemetry import tell
 
@@ -55,11 +55,10 @@ class Settings:
         """Refuse values that do not exist.
 
         Raises:
-            PolicyError: a value of ``policy``, ``on_error`` or ``mode`` does not exist.
+            PolicyError: a value of ``on_error`` or ``mode`` does not exist.
             TargetError: no table describes ``target``.
         """
-        object.__setattr__(self, "policy", policy_of(self.policy))
-        object.__setattr__(self, "target", target_of(self.target))
+        target_of(self.target)
         on_error_of(self.on_error)
         mode_of(self.mode)
 
