@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import json
 from collections import OrderedDict
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -252,3 +254,45 @@ def test_a_rule_asks_limits_and_never_who_the_provider_is(path: Path) -> None:
 def test_every_code_and_name_is_used_once() -> None:
     rules = {(rule.code, rule.name) for rule in (*RULES, *FIRST, *LAST)}
     assert len({code for code, _ in rules}) == len(rules) == len({name for _, name in rules})
+
+
+MARKED = {"type": "text", "text": "a", "cache_control": "ephemeral"}
+
+
+def test_a_cache_marker_that_is_no_object_goes_wherever_the_format_is_anthropics() -> None:
+    for target, marker in product(("minimax/MiniMax-M2", "deepseek/deepseek-chat", CLAUDE), ("x", {"type": "forever"})):
+        messages = [{"role": "user", "content": [{**MARKED, "cache_control": marker}]}]
+        done = chatmend.repair(messages, target, dialect="anthropic_messages")
+        assert done.messages == [{"role": "user", "content": [{"type": "text", "text": "a"}]}], target
+
+
+def test_what_is_known_of_markers_at_anthropic_is_not_asked_of_others() -> None:
+    other = {**MARKED, "cache_control": {"type": "ephemeral", "ttl": "2h"}}
+    messages = [{"role": "user", "content": [other]}]
+    assert chatmend.repair(messages, "minimax/MiniMax-M2", dialect="anthropic_messages").messages is messages
+
+
+def test_thinking_goes_where_gpt_oss_would_get_it_beside_content_and_calls() -> None:
+    call = {"id": "call_1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    said = {"role": "assistant", "content": "I look.", "tool_calls": [call], "thinking": "Look first."}
+    result = {"role": "tool", "tool_call_id": "call_1", "content": "done"}
+    done = chatmend.repair([{"role": "user", "content": "go"}, said, result], "hosted_vllm/openai/gpt-oss-120b")
+    assert done.messages[1] == {key: value for key, value in said.items() if key != "thinking"}
+    assert [change.effect for change in done.changes] == [chatmend.Effect.DROPS]
+    for taken in ({**said, "content": None}, {**said, "thinking": None}):
+        messages = [{"role": "user", "content": "go"}, taken, result]
+        assert chatmend.repair(messages, "hosted_vllm/openai/gpt-oss-120b").messages is messages
+
+
+def test_an_entry_of_responses_with_no_more_of_a_message_than_its_type_becomes_a_text() -> None:
+    entry = {"type": "message", "call_id": "call_1", "name": "run", "arguments": "{}", "id": "fc_1"}
+    done = chatmend.repair([entry], GPT, dialect="openai_responses")
+    assert done.messages == [{"role": "user", "content": json.dumps(entry)}]
+    assert chatmend.repair(done.messages, GPT, dialect="openai_responses").messages is done.messages
+
+
+def test_reasoning_that_xai_cannot_read_back_goes() -> None:
+    said = [{"role": "user", "content": "go"}, {"role": "assistant", "content": "I went."}]
+    thought = {"type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": "Hm."}]}
+    done = chatmend.repair([said[0], thought, said[1]], "xai/grok-4", dialect="openai_responses")
+    assert done.messages == said

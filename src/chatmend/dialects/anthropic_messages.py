@@ -29,7 +29,12 @@ _MISPLACED = Symptom.PAIRING | Symptom.CALLS
 """A call in a message that is not the model's."""
 """Blocks that stand in a message on their own, where a target has no list of its own."""
 TRAITS = Traits(
-    system_beside=True, results_inside=True, object_arguments=True, types_by_role=True, image_shapes=("source",)
+    system_beside=True,
+    results_inside=True,
+    object_arguments=True,
+    types_by_role=True,
+    image_shapes=("source",),
+    cache_markers=True,
 )
 __all__ = [
     "NAME", "TRAITS", "filled", "kind_of", "read", "remember", "renamed", "scanner", "speaks",

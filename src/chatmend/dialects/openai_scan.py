@@ -105,7 +105,7 @@ def _have_one_name(calls: list[Any]) -> bool:
 
 def key_scanner(limits: Limits) -> Callable[[dict[str, Any], str], int]:
     """A function that looks at the keys of a message that are not those of every message of its role."""
-    asked = _TOLD_APART | limits.refused_keys | {limits.prefill_key or ""}
+    asked = _TOLD_APART | limits.refused_keys | limits.refused_beside_content | {limits.prefill_key or ""}
     known, is_clean_thinking, takes_trailing = limits.known_keys, thinking_check(limits), limits.trailing_thinking
     named = re.compile(limits.tool_name_pattern).fullmatch if limits.tool_name_pattern else None
     spelled = re.compile(limits.message_name_pattern).fullmatch if limits.message_name_pattern else None

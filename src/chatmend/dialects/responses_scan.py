@@ -204,7 +204,7 @@ def _call_check(limits: Limits) -> Callable[[dict[str, Any]], bool]:
 
 
 def _is_clean_reasoning(native: dict[str, Any], limits: Limits) -> bool:
-    if not limits.empty_reasoning and not _says_something(native):
+    if not limits.empty_reasoning and not says_something(native):
         return False
     if not _REASONING.issuperset(native) or has_wrong_status(native) or settled_reasoning(native) is not native:
         return False
@@ -241,7 +241,7 @@ def _is_typed(part: Any, kind: str) -> bool:  # noqa: ANN401
     return isinstance(part, dict) and part.get("type") == kind and isinstance(part.get("text"), str)
 
 
-def _says_something(native: dict[str, Any]) -> bool:
+def says_something(native: dict[str, Any]) -> bool:
     """Whether an entry of reasoning has words, or a proof."""
     summary, proof = native.get("summary"), native.get("encrypted_content")
     told = any(isinstance(part, dict) and part.get("text") for part in (summary if isinstance(summary, list) else ()))

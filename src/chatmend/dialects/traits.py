@@ -48,6 +48,8 @@ class Traits:
     """For a key of a part that holds an object the keys that this may have."""
     flags: frozenset[str] = frozenset()
     """Keys of a part whose values are true or false."""
+    cache_markers: bool = False
+    """A part may have a ``cache_control``, which is an object."""
     own_keys: frozenset[str] = frozenset()
     """Keys of a native message that the dialect keeps for itself; they are never sent."""
     items: bool = False

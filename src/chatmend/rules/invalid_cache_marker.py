@@ -22,7 +22,7 @@ from chatmend.transcript import Message, Opaque, Part, Thinking, ToolResult, is_
 from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 _KEY = "cache_control"
 _TTLS = (None, "5m", "1h")
@@ -30,36 +30,42 @@ _TTLS = (None, "5m", "1h")
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Messages with a marker to be left out."""
-    if context.limits.max_cache_markers is None:
+    taken = _is_taken if context.limits.max_cache_markers is not None else _is_marker
+    if taken is _is_marker and not context.traits.cache_markers:
         return
     for at, message in enumerate(window.messages):
         native = message.native
         bare = message
-        if isinstance(native, dict) and not _is_taken(native):
+        if isinstance(native, dict) and not taken(native):
             bare = replace(message, without=frozenset({_KEY}))
-        parts = tuple(_unmarked(part, message) for part in bare.parts)
+        parts = tuple(_unmarked(part, message, taken) for part in bare.parts)
         if bare is not message or not is_unchanged(bare.parts, parts):
             yield Fix(at, at + 1, (replace(bare, parts=parts),), "the target takes no such cache marker")
 
 
-def _unmarked(part: Part, message: Message) -> Part:
+def _unmarked(part: Part, message: Message, taken: Callable[[dict[str, Any]], bool]) -> Part:
     if isinstance(part, ToolResult):
-        content = tuple(_unmarked(p, message) for p in part.content)
+        content = tuple(_unmarked(p, message, taken) for p in part.content)
         if not is_unchanged(part.content, content):
             part = replace(part, content=content)
     native: Any = part.native
     if isinstance(part, Opaque) or not isinstance(native, dict) or native is message.native:
         return part
-    if _is_taken(native) and not (isinstance(part, Thinking) and native.get(_KEY) is not None):
+    on_thinking = taken is _is_taken and isinstance(part, Thinking) and native.get(_KEY) is not None
+    if taken(native) and not on_thinking:
         return part
     return replace(part, native={key: value for key, value in native.items() if key != _KEY})
 
 
+def _is_marker(native: dict[str, Any]) -> bool:
+    """What the format itself asks for, where nothing is known of the host."""
+    marker = native.get(_KEY)
+    return marker is None or (isinstance(marker, dict) and marker.get("type") == "ephemeral")
+
+
 def _is_taken(native: dict[str, Any]) -> bool:
     marker = native.get(_KEY)
-    if marker is None:
-        return True
-    return isinstance(marker, dict) and marker.get("type") == "ephemeral" and marker.get("ttl") in _TTLS
+    return _is_marker(native) and (marker is None or marker.get("ttl") in _TTLS)
 
 
 RULE = Rule("CACHE002", "invalid-cache-marker", Symptom.MARKERS | Symptom.THINKING, find)

@@ -24,7 +24,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
-from chatmend.dialects.responses_scan import settled_reasoning
+from chatmend.dialects.responses_scan import says_something, settled_reasoning
 from chatmend.jsontext import strings
 from chatmend.placeholders import continued
 from chatmend.rules.rule import Context, Rule
@@ -54,7 +54,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             native = message.native if isinstance(message.native, dict) else {}
             settled = settled_reasoning(native)
             becomes = message if settled is native else context.dialect.read(settled)
-            if ends or (not limits.empty_reasoning and _is_empty(becomes)):
+            if ends or (not limits.empty_reasoning and not says_something(settled)):
                 yield _gone(window, at, memory)
             elif becomes is not message:
                 why = "the entry of reasoning has no summary, or holds what is no text"
@@ -79,11 +79,6 @@ def _words(native: dict[str, object]) -> set[str]:
 
 def _is_reasoning(message: Message) -> bool:
     return len(message.parts) == 1 and isinstance(message.parts[0], Thinking) and message.parts[0].place == "own"
-
-
-def _is_empty(message: Message) -> bool:
-    (thought,) = message.parts
-    return isinstance(thought, Thinking) and not thought.text and not thought.signature
 
 
 def _has_id(message: Message) -> bool:

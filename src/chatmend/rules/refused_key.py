@@ -1,7 +1,8 @@
 """A key that the target refuses: a name where none is taken, keys that came back with an answer, private keys.
 
 Why: ``Unknown parameter: 'messages[1].reasoning'`` (OpenAI); ``property 'reasoning_content' is unsupported`` (Groq);
-``Extra inputs are not permitted`` (Mistral, Anthropic).
+``Extra inputs are not permitted`` (Mistral, Anthropic); ``Cannot pass both content and thinking in an assistant message
+with tool calls!`` (the chat template of gpt-oss).
 
 Repair: the key is left out. The name of a user is said in front of the text, where it carries meaning. Keys that begin
 with an underscore are private notes of the application, and are never sent to a target that is known.
@@ -40,6 +41,8 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         if not isinstance(message.native, dict):
             continue
         keys = frozenset(k for k in message.native if _is_refused(k, context))
+        if message.calls and message.native.get("content"):
+            keys |= limits.refused_beside_content & {k for k, value in message.native.items() if value}
         ends = window.last and message is window.messages[-1] and message.is_assistant
         if _begins_nothing(message, limits) and not ends:
             keys |= {limits.prefill_key or ""}
@@ -58,7 +61,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         if message.role is Role.TOOL and named and len(message.results) == 1:
             parts = (replace(message.results[0], name=None),)
         effect = Effect.DROPS if said else Effect.RESHAPES
-        told = limits.refused_keys | {"name", limits.prefill_key or "name"}
+        told = limits.refused_keys | limits.refused_beside_content | {"name", limits.prefill_key or "name"}
         listed = ", ".join(sorted({k if k in told else "an unknown key" for k in keys}))
         listed = listed or "a key of a part"
         yield Fix(at, at + 1, (replace(message, parts=parts, without=keys),), f"the target refuses: {listed}", effect)
@@ -107,7 +110,9 @@ def _says_more(old: Part, new: Part) -> bool:
 
 def _name_is_taken(message: Message, context: Context) -> bool:
     limits, name = context.limits, message.native["name"] if isinstance(message.native, dict) else None
-    if any(part.native is message.native for part in message.calls):
+    if any(
+        getattr(part, "native", None) is message.native for part in message.parts if not isinstance(part, ToolResult)
+    ):
         return True
     if context.traits.results_inside or (limits.message_name is not None and message.role not in limits.message_name):
         return False

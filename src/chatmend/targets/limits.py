@@ -126,6 +126,8 @@ class Limits:
     """Keys that a message may have; None: any but those refused."""
     refused_keys: frozenset[str] = frozenset()
     """Keys of a message that are refused."""
+    refused_beside_content: frozenset[str] = frozenset()
+    """Keys that are refused in a message with calls that has content, too."""
     part_keys: frozenset[str] | None = None
     """The only keys of a content part that are taken; None: any."""
     refused_part_keys: frozenset[str] = frozenset()
