@@ -19,7 +19,7 @@ PY := $(VENV)/bin/python
 PYTEST := $(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder --allow-hosts=127.0.0.1,::1 --allow-unix-socket
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check nightly mutants docs links docs-rules bench compare golden package harm fuzz kill usage-report fidelity cassettes judge litellm-matrix litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain
+.PHONY: demo test check nightly mutants docs links docs-rules bench compare golden formats package harm fuzz kill usage-report fidelity cassettes judge litellm-matrix litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py
@@ -96,6 +96,10 @@ package: $(VENV)/.dev
 	$(PY) -c "import sysconfig; print(sysconfig.get_path('purelib'))" > $$(echo $(INSTALLED)/lib/python3*/site-packages)/borrowed.pth
 	$(INSTALLED)/bin/python -c "import chatmend, sys; assert chatmend.__file__.startswith(sys.prefix), chatmend.__file__"
 	$(INSTALLED)/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
+
+# What each wire format defines, read from the installed SDKs' types: src/chatmend/dialects/formats.py.
+formats: $(VENV)/.dev
+	$(PY) -m tests.formats
 
 harm: $(VENV)/.dev
 	$(PY) -m tests.harm

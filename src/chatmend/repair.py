@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Change, Effect
-from chatmend.dialects import DIALECTS, Dialect, Traits, recognise, recognise_body
+from chatmend.dialects import DIALECTS, Dialect, Traits, Unsure, format_of_body, recognise
 from chatmend.engine import Run
 from chatmend.errors import ReplayError, TranscriptError
 from chatmend.jsontext import is_same
@@ -15,7 +15,7 @@ from chatmend.placeholders import CONTINUED, is_placeholder
 from chatmend.plain import CHAT, look
 from chatmend.policy import Policy, named
 from chatmend.report import Reported
-from chatmend.rules import Context
+from chatmend.rules import Context, unknown_format
 from chatmend.targets import Target, resolve
 from chatmend.transcript import Text, ToolResult
 from chatmend.windows import Memory, Symptom
@@ -100,7 +100,9 @@ def repair(  # noqa: PLR0913 - what stands beside the messages counts
         if quick_look(place, tools=declared, thinking=thinks)(messages):
             return Repaired(messages, (), system, tools)
     shown = Shown(messages)
-    spoken = DIALECTS[dialect] if isinstance(dialect, str) else dialect or recognise(shown.messages)
+    spoken = DIALECTS[dialect] if isinstance(dialect, str) else dialect or recognise(shown.messages, place.provider)
+    if isinstance(spoken, Unsure):
+        return Repaired(messages, (unknown_format.finding(spoken.why),), system, tools)
     limits = chosen.apply(place.limits_in(spoken.NAME, hygiene=chosen.rules == "hygiene"))
     limits = limits.beside(thinking=thinks, tools=bool(tools))
     context = Context(limits, spoken, chosen, recompressor)
@@ -150,7 +152,10 @@ def repair_request(
         TranscriptError: ``body`` is no dict with a list of messages.
         TargetError: no table describes ``target``.
     """
-    spoken = dialect or (recognise_body(body) if isinstance(body, dict) else None)
+    place = target if isinstance(target, Target) else resolve(target)
+    spoken = dialect or (format_of_body(body, place.provider) if isinstance(body, dict) else None)
+    if isinstance(spoken, Unsure):
+        return RepairedRequest(body, (unknown_format.finding(spoken.why),))
     traits = DIALECTS[spoken].TRAITS if spoken in DIALECTS else Traits()
     key = traits.messages_key
     if isinstance(body, dict) and spoken == "openai_responses" and not isinstance(body.get(key), list):
@@ -162,7 +167,7 @@ def repair_request(
     system = body.get(beside)
     tools, thinking = set_beside(body, traits)
     done = repair(
-        body[key], target, system=system, tools=tools, thinking=thinking, policy=policy, dialect=spoken,
+        body[key], place, system=system, tools=tools, thinking=thinking, policy=policy, dialect=spoken,
         recompressor=recompressor, continues=any(map(body.get, traits.stored_keys)),
     )  # fmt: skip
     goes = ((key, body[key], done.messages), (beside, system, done.system), ("tools", tools, done.tools))
@@ -191,7 +196,11 @@ def is_synthetic(message: object) -> bool:
     ``[continued]``. Somebody else who says the same cannot be told apart.
     """
     shown = Shown([message]).messages[0]
-    parts = recognise([shown]).read(shown).parts
+    try:
+        spoken = recognise([shown])
+    except TranscriptError:
+        return False
+    parts = () if isinstance(spoken, Unsure) else spoken.read(shown).parts
     return bool(parts) and all(map(_is_ours, parts))
 
 

@@ -12,6 +12,7 @@ from chatmend import SessionFormatError, Target, TranscriptError, repair, repair
 from chatmend.cli.depth import is_too_deep
 from chatmend.cli.difference import difference, text_difference
 from chatmend.cli.json_text import Conversation, spliced
+from chatmend.dialects import format_of_body
 from chatmend.jsontext import parse
 from chatmend.report import is_left, line
 from chatmend.sessions.places import located
@@ -221,9 +222,12 @@ def mended(value: Conversation, target: Target) -> tuple[Conversation, tuple[Cha
         request = repair_request(value, target)
         return request.body, request.changes
     messages, system = value["messages"], value.get("system")
-    dialect = "anthropic_messages" if "system" in value else None
     if not isinstance(messages, list):
         raise TranscriptError("no list under 'messages'")
+    dialect = format_of_body(value, target.provider)
+    if not isinstance(dialect, str):
+        request = repair_request(value, target)
+        return value, request.changes
     done = repair(messages, target, system=system, thinking=value.get("thinking"), dialect=dialect)
     new: dict[str, object] = {"messages": done.messages} if done.messages is not messages else {}
     new |= {"system": done.system} if done.system is not system else {}
