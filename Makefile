@@ -19,7 +19,7 @@ PY := $(VENV)/bin/python
 PYTEST := $(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder --allow-hosts=127.0.0.1,::1 --allow-unix-socket
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check nightly mutants docs links docs-rules bench compare golden formats package harm fuzz kill usage-report fidelity cassettes judge litellm-matrix litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain
+.PHONY: demo test check nightly mutants docs links docs-rules bench compare golden formats package harm field fuzz kill usage-report fidelity cassettes judge litellm-matrix litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py
@@ -103,6 +103,10 @@ formats: $(VENV)/.dev
 
 harm: $(VENV)/.dev
 	$(PY) -m tests.harm
+
+# Failures that people reported in public threads: what is repaired, by provider and class of failure.
+field: $(VENV)/.dev
+	$(PY) -m tests.field
 
 fuzz: $(VENV)/.dev
 	$(PY) -m tests.fuzz $(COUNT)

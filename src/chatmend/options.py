@@ -5,11 +5,13 @@ Adapters check their options when they are constructed. An option that cannot wo
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from typing import Literal
 
+from chatmend.changes import Effect
 from chatmend.errors import PolicyError, TargetError
-from chatmend.policy import named
+from chatmend.policy import CHOICES, Policy, named
 from chatmend.targets import resolve
 from chatmend.targets.resolve import misspelt, shortened
 
@@ -20,6 +22,38 @@ Mode = Literal["repair", "report"]
 
 policy_of = named
 """The policy that an option names: see ``chatmend.policy.named``."""
+
+POLICY_FIELDS = {name: tuple(str(choice).lower() for choice in choices) for name, choices in CHOICES.items()} | {
+    "allow": tuple(effect.name.lower() for effect in Effect)
+}
+"""The fields of a policy with their values, as ``policy_with`` reads them."""
+
+
+def policy_with(policy: object, settings: Sequence[str]) -> Policy | None:
+    """Return a policy with some of its fields set by texts, or None for the default.
+
+    >>> policy_with("offline", ["orphans=drop", "image_notes=true"]) == Policy(
+    ...     late_results="move", duplicates="messages", orphans="drop", image_notes=True
+    ... )
+    True
+
+    Raises:
+        PolicyError: a name, a field or a value that does not exist; a text without ``=``.
+    """
+    chosen = named(policy)
+    if not settings:
+        return chosen
+    given = dict(map(_setting, settings))
+    return named({**asdict(chosen or Policy()), **given})
+
+
+def _setting(text: str) -> tuple[str, object]:
+    """A field and its value, of the field's type where the text spells one."""
+    field, equals, value = text.partition("=")
+    if not equals:
+        raise PolicyError(f"{text!r} sets no field; write FIELD=VALUE with one of {', '.join(POLICY_FIELDS)}")
+    spelled = {str(choice).lower(): choice for choice in CHOICES.get(field, ())}
+    return field, spelled.get(value.lower(), value)
 
 
 def on_error_of(value: object) -> OnError:

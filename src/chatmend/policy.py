@@ -12,7 +12,7 @@ from chatmend.targets.image_limits import ImageLimits
 if TYPE_CHECKING:
     from chatmend.targets import Limits
 
-_CHOICES = {
+CHOICES: dict[str, tuple[object, ...]] = {
     "turns": ("merge", "insert"),
     "alternation": ("needed", "always"),
     "system": ("inline", "hoist"),
@@ -21,7 +21,9 @@ _CHOICES = {
     "duplicates": ("results", "messages"),
     "rules": ("all", "hygiene"),
     "images": ("fit", "native", "off"),
+    "image_notes": (False, True),
 }
+"""The values of each field; those of ``allow`` are effects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ class Policy:
 
     def __post_init__(self) -> None:
         """Refuse values that do not exist."""
-        for field, choices in _CHOICES.items():
+        for field, choices in CHOICES.items():
             if getattr(self, field) not in choices:
                 message = f"{field}={getattr(self, field)!r}: choose one of {', '.join(map(repr, choices))}"
                 raise PolicyError(message)
