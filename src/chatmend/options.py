@@ -5,14 +5,17 @@ Adapters check their options when they are constructed. An option that cannot wo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
+from functools import lru_cache
 from typing import Literal
 
 from chatmend.changes import Effect
 from chatmend.errors import PolicyError, TargetError
 from chatmend.policy import CHOICES, Policy, named
-from chatmend.targets import resolve
+from chatmend.targets import known_providers, resolve
+from chatmend.targets.hosts import bare
 from chatmend.targets.resolve import misspelt, shortened
 
 OnError = Literal["pass", "raise"]
@@ -54,6 +57,29 @@ def _setting(text: str) -> tuple[str, object]:
         raise PolicyError(f"{text!r} sets no field; write FIELD=VALUE with one of {', '.join(POLICY_FIELDS)}")
     spelled = {str(choice).lower(): choice for choice in CHOICES.get(field, ())}
     return field, spelled.get(value.lower(), value)
+
+
+def known_hosts() -> Mapping[str, str]:
+    """Addresses of the operator's own, each with the provider whose rules hold behind it.
+
+    ``CHATMEND_HOSTS="https://llm.acme.example/openai=openai,10.0.0.7:8000=hosted_vllm"`` says so for all adapters; an
+    address is meant with every path below it.
+
+    Raises:
+        TargetError: an entry is no ``ADDRESS=PROVIDER``, or no table describes the provider.
+    """
+    return _hosts_in(os.environ.get("CHATMEND_HOSTS", ""))
+
+
+@lru_cache(maxsize=8)
+def _hosts_in(text: str) -> Mapping[str, str]:
+    hosts = {}
+    for entry in filter(None, map(str.strip, text.split(","))):
+        address, _, provider = entry.rpartition("=")
+        if not address or provider not in known_providers():
+            raise TargetError(f"CHATMEND_HOSTS: {shortened(entry)!r} is no ADDRESS=PROVIDER with a known provider")
+        hosts[bare(address)] = provider
+    return hosts
 
 
 def on_error_of(value: object) -> OnError:

@@ -14,7 +14,7 @@ from chatmend.cli.terminal import say, stop
 from chatmend.options import POLICY_FIELDS, policy_with
 from chatmend.policy import NAMES
 from chatmend.targets import known_providers
-from chatmend.targets.resolve import misspelt, shortened
+from chatmend.targets.resolve import UNKNOWN, misspelt, shortened
 
 if TYPE_CHECKING:
     from chatmend import Policy, Target
@@ -118,9 +118,9 @@ def target_named(name: str) -> Target:
         raise stop(f"{error}{_LISTED}") from error
     if not provider:
         raise stop(f"no provider stands before the '/' of {shortened(name)!r}{_LISTED}")
-    if target.provider == "other" and provider != "other":
+    if target.provider == UNKNOWN and provider not in known_providers():
         near = get_close_matches(provider, known_providers(), 1)
         hint = f"; did you mean {near[0]!r}?" if near else "."
-        text = f"no table for {provider!r}{hint} Read as 'other', for which nearly nothing is judged."
+        text = f"no table for {provider!r}{hint} Read as a server of which only the API is known."
         say(Console(stderr=True), text, "yellow")
     return target

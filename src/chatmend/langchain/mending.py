@@ -15,7 +15,7 @@ from chatmend.langchain.dialect import Dialect
 from chatmend.langchain.plain import is_plain
 from chatmend.langchain.remembered import Remembered
 from chatmend.langchain.shaping import shaped
-from chatmend.options import mode_of, on_error_of, target_of
+from chatmend.options import known_hosts, mode_of, on_error_of, target_of
 from chatmend.repair import is_on, repair
 from chatmend.telemetry import tell
 
@@ -60,6 +60,7 @@ class Settings:
         """
         target_of(self.target)
         on_error_of(self.on_error)
+        known_hosts()  # what cannot be read is an error now
         mode_of(self.mode)
 
     def __reduce__(self) -> tuple[Any, ...]:

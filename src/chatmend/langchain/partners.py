@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from chatmend.errors import TargetError
 from chatmend.langchain.carries import Carries
+from chatmend.options import known_hosts
 from chatmend.targets import Target, resolve
+from chatmend.targets.hosts import addressed
 from chatmend.targets.resolve import lay_over
 
 if TYPE_CHECKING:
@@ -54,11 +55,10 @@ def place_of(model: BaseChatModel, options: Mapping[str, Any], named: str | None
     if key is None:
         return _place(model_id, None, lacks) if _is_known(model_id) else _place("other", None)
     provider = str(_partner(key)["provider"])
-    if key == "openai-chat":
-        provider = _hosted(model) or provider
-        if provider == "openai" and _speaks_responses(model, options):
-            provider, key = "openai/responses", "openai-responses"
-    return _place(f"{provider}/{model_id}" if provider else model_id, key, lacks)
+    name = addressed(f"{provider}/{model_id}", _address(model), known_hosts()) if provider else model_id
+    if key == "openai-chat" and _speaks_responses(model, options):
+        key, name = "openai-responses", "/responses/".join(name.split("/", 1))
+    return _place(name, key, lacks)
 
 
 def _lacks(model: BaseChatModel, model_id: str) -> frozenset[str]:
@@ -180,12 +180,11 @@ def _is_known(name: str) -> bool:
     return True
 
 
-def _hosted(model: BaseChatModel) -> str | None:
-    """The provider behind the address of a model that speaks OpenAI's wire."""
-    address = getattr(model, "openai_api_base", None)
-    host = urlsplit(address).hostname if isinstance(address, str) else None
-    hosts: dict[str, str] = _table()["hosts"]
-    return hosts.get(host or "")
+def _address(model: BaseChatModel) -> str | None:
+    """The base URL that a model was given, or that its client found in the environment."""
+    client = _asked(lambda: str(model.root_client.base_url))  # type: ignore[attr-defined]  # OpenAI's, who reads it
+    held = (getattr(model, name, None) for name in ("openai_api_base", "anthropic_api_url"))
+    return next((address for address in (client, *held) if isinstance(address, str) and address), None)
 
 
 def _speaks_responses(model: BaseChatModel, options: Mapping[str, Any]) -> bool:

@@ -21,7 +21,7 @@ from chatmend.litellm.shapes import SHAPES, name_of, shape_of_route
 from chatmend.litellm.shared_images import SharedImages, owner_of
 from chatmend.litellm.streams import ChunkMarker
 from chatmend.litellm.target import target_of, target_of_route
-from chatmend.options import Mode, OnError, mode_of, on_error_of, patterns_of, policy_of
+from chatmend.options import Mode, OnError, known_hosts, mode_of, on_error_of, patterns_of, policy_of
 from chatmend.telemetry import tell
 from chatmend.usage import UsageLedger
 
@@ -82,6 +82,7 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
         self.number = next(_numbers)
         self.policy = policy_of(policy)
         self.on_error = on_error_of(on_error)
+        known_hosts()  # what cannot be read is an error now
         self.mode = mode_of(mode)
         self.images = images
         self.record = recording(record)
