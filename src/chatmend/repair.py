@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from chatmend import passes
 from chatmend.changes import Change, Effect
 from chatmend.dialects import DIALECTS, Dialect, Traits, Unsure, format_of_body, recognise
 from chatmend.engine import Run
@@ -15,7 +16,7 @@ from chatmend.placeholders import CONTINUED, is_placeholder
 from chatmend.plain import CHAT, look
 from chatmend.policy import Policy, named
 from chatmend.report import Reported
-from chatmend.rules import Context, unknown_format
+from chatmend.rules import Context, Request, unknown_format
 from chatmend.targets import Target, resolve
 from chatmend.transcript import Text, ToolResult
 from chatmend.windows import Memory, Symptom
@@ -106,10 +107,29 @@ def repair(  # noqa: PLR0913 - what stands beside the messages counts
     limits = chosen.apply(place.limits_in(spoken.NAME, hygiene=chosen.rules == "hygiene"))
     limits = limits.beside(thinking=thinks, tools=bool(tools))
     context = Context(limits, spoken, chosen, recompressor)
-    run = Run(shown.messages, context, memory=Memory(elsewhere=continues))
-    run.start()
-    request, changes = run.finish(system, tools)
+    request, changes = _one_pass(Request(shown.messages, system, tools), context, continues=continues)
+    if chosen != _DEFAULT and request.messages is not shown.messages:
+        request, changes = _further_passes(shown.messages, request, changes, context, continues=continues)
     return Repaired(shown.back(request.messages), shown.changed(changes), request.system, request.tools)
+
+
+def _one_pass(request: Request, context: Context, *, continues: bool) -> tuple[Request, tuple[Change, ...]]:
+    run = Run(request.messages, context, memory=Memory(elsewhere=continues))
+    run.start()
+    return run.finish(request.system, request.tools)
+
+
+def _further_passes(
+    given: Messages, request: Request, changes: tuple[Change, ...], context: Context, *, continues: bool
+) -> tuple[Request, tuple[Change, ...]]:
+    """Repair what a pass has left under a policy that is not the default, until nothing changes."""
+    for _ in range(passes.MOST - 1):
+        becomes, more = _one_pass(request, context, continues=continues)
+        if becomes.messages is request.messages:
+            break
+        changes = passes.joined(given, changes, request.messages, more)
+        request = becomes
+    return request, changes
 
 
 def quick_look(place: Target, *, tools: bool | None, thinking: bool) -> Look:

@@ -118,7 +118,7 @@ def _told(native: dict[str, Any], among: Container[str]) -> str | Unsure | None:
     for part in _parts(native, "content"):
         if "type" not in part and any(isinstance(part[key], dict) for key in _ONLY_CONVERSE & part.keys()):
             return CONVERSE
-        if _has_type(part, _ONLY_BLOCKS):
+        if _has_type(part, _ONLY_BLOCKS) or (_has_type(part, ("thinking",)) and isinstance(part.get("signature"), str)):
             return BLOCKS
     return BLOCKS if anthropic_messages.speaks(native) else None
 

@@ -58,8 +58,9 @@ def _is_unknown_item(message: Message, context: Context) -> bool:
     """Whether an entry is of a type that the target does not know, or a message without a role and a content."""
     known, native = context.limits.item_types, message.native
     kind = native.get("type") if isinstance(native, dict) else None
-    opaque = len(message.parts) == 1 and isinstance(message.parts[0], Opaque) and message.parts[0].native is native
-    return known is not None and opaque and not (isinstance(kind, str) and kind != "message" and kind in known)
+    return (
+        known is not None and message.is_entry and not (isinstance(kind, str) and kind != "message" and kind in known)
+    )
 
 
 def _is_no_message(message: Message, native: dict[str, object], context: Context) -> bool:

@@ -156,6 +156,11 @@ def _describes(family: dict[str, Any], model: str, dialect: str) -> bool:
     return family.get("dialect") == dialect or any(_describes(inner, model, dialect) for inner in like)
 
 
+def _speaks_otherwise(family: dict[str, Any], model: str, dialect: str) -> bool:
+    """Whether the table that a family is like says nothing of a dialect: there it does not hold."""
+    return dialect in _HOMES and family.get("dialect") != dialect and not _describes(family, model, dialect)
+
+
 def _matches(family: dict[str, Any], model: str, dialect: str) -> bool:
     spoken: str = family.get("dialect", dialect)
     return spoken == dialect and any(fnmatchcase(model.lower(), pattern) for pattern in family["match"])
@@ -168,7 +173,7 @@ def _limits(table: dict[str, Any], model: str, dialect: str = "") -> tuple[Limit
     for family in table.get("family", ()):
         if not _matches(family, model, dialect):
             continue
-        if "like" in family:
+        if "like" in family and not _speaks_otherwise(family, model, dialect):
             limits, hygiene = _limits(_table(family["like"]), model.rsplit("/", 1)[-1], dialect)
         limits = lay_over(limits, family.get("limits", {}))
         limits = replace(limits, images=lay_over(limits.images, family.get("images", {})))
