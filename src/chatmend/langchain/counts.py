@@ -9,6 +9,7 @@ from langchain_core.messages.ai import add_usage
 from langchain_core.outputs import ChatGenerationChunk
 
 from chatmend.usage import normalize_usage
+from chatmend.usage.converters import LANGCHAIN_TIERS, apart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,26 +26,41 @@ _COUNTED = frozenset({"cache_read", "audio"})
 """Details of the input that no table reads another way."""
 _OTHERS = frozenset({"usage", "usage_metadata"})
 """Keys of other accounts in the ``response_metadata``."""
-_DETAILS = ("input_token_details", "output_token_details")
+_DETAILS = (("input_token_details", "input_tokens"), ("output_token_details", "output_tokens"))
+"""LangChain's details, and the count that they divide."""
+_PREFIXES = tuple(f"{tier}_" for tier in LANGCHAIN_TIERS)
 
 
-def correct(message: AIMessage, provider: str, model: str) -> None:
-    """Correct the usage of a whole answer in place, from the provider's own account where the message carries it."""
-    usage = normalize_usage(message, provider or None, model or None)
+def correct(message: AIMessage, llm_output: Mapping[str, Any] | None, provider: str, model: str) -> None:
+    """Correct the usage of a whole answer in place, from the provider's own account where one is at hand.
+
+    ``llm_output``: of the result that the answer is in. Most partner packages put the account there; LangChain copies
+    it to the message only after the hooks.
+    """
+    beside = _beside(message, llm_output)
+    if agrees(message.usage_metadata, beside):
+        return
+    whole = {**message.__dict__, "response_metadata": beside}
+    usage = normalize_usage(whole, provider or None, model or None)
     if usage.complete and usage.total_tokens is not None:
         message.usage_metadata = _laid_over(message.usage_metadata, usage.to_langchain())
 
 
-def agrees(message: AIMessage) -> bool:
+def _beside(message: AIMessage, llm_output: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The metadata of a message with the provider's account, as LangChain will put it there."""
+    account = (llm_output or {}).get("token_usage")
+    return message.response_metadata if not account else {"token_usage": account, **message.response_metadata}
+
+
+def agrees(told: UsageMetadata | None, beside: Mapping[str, Any]) -> bool:
     """Whether the usage says no less than an account in OpenAI's plain shape beside it: nothing is to be corrected.
 
     Only an account without another shape's keys can be told so cheaply.
     """
-    told, beside = message.usage_metadata, message.response_metadata
-    if told is None or not _OTHERS.isdisjoint(beside):
+    if told is None or not _OTHERS.isdisjoint(beside) or not _are_apart(told):
         return False
     account = beside.get("token_usage")
-    if account is None:  # not yet there, when a class hands its result over: what is told is all that is known
+    if account is None:  # a partner package that keeps no account: what is told is all that is known
         details = (told.get("input_token_details") or {}, told.get("output_token_details") or {})
         whole = told["input_tokens"] + told["output_tokens"] == told["total_tokens"]
         return whole and details[0].keys() <= _COUNTED and not any(details[1].values())
@@ -56,6 +72,12 @@ def agrees(message: AIMessage) -> bool:
     if (told["input_tokens"], told["output_tokens"], told["total_tokens"]) != (sent, said, sent + said):
         return False
     return all(_details_agree(account.get(key), told.get(beside), names) for key, beside, names in _ACCOUNTS)
+
+
+def _are_apart(told: UsageMetadata) -> bool:
+    """Whether no token can be in two details."""
+    usage = cast("dict[str, Any]", told)
+    return all(sum((usage.get(details) or {}).values()) <= usage[whole] for details, whole in _DETAILS)
 
 
 def _details_agree(account: object, told: object, names: Mapping[str, str]) -> bool:
@@ -78,12 +100,15 @@ def corrected(told: UsageMetadata, provider: str, model: str) -> UsageMetadata:
 
 
 def _laid_over(told: UsageMetadata | None, true: Mapping[str, Any]) -> UsageMetadata:
-    """The true counts; details that only the partner package knows (service tiers) stay."""
+    """The true counts; details that only the partner package knows stay: a service tier goes before the plain count."""
     old = cast("dict[str, Any]", told or {})
     new = {**old, **true}
-    for key in _DETAILS:
-        if details := {**old.get(key, {}), **true.get(key, {})}:
-            new[key] = details
+    for key, whole in _DETAILS:
+        known, own = true.get(key, {}), old.get(key) or {}
+        tiered = {name.partition("_")[2] for name in own if name.startswith(_PREFIXES)}
+        plain = {name: count for name, count in known.items() if name not in tiered}
+        if details := {**own, **plain}:
+            new[key] = apart(details, new[whole])
     return cast("UsageMetadata", new)
 
 

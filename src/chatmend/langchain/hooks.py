@@ -16,7 +16,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables.config import run_in_executor
 
 from chatmend import jsontext
-from chatmend.langchain.counts import Hold, agrees, correct
+from chatmend.langchain.counts import Hold, correct
 from chatmend.langchain.mending import REPORT, Settings, is_disabled, switched_on, warn
 
 if TYPE_CHECKING:
@@ -113,16 +113,15 @@ def _answered(result: ChatResult, call: Call) -> ChatResult:
     for generation in result.generations:
         message = generation.message
         if isinstance(message, AIMessage) and call.usage:
-            _correct(message, call)
+            _correct(message, result.llm_output, call)
         if call.report is not None:
             message.response_metadata = {**message.response_metadata, REPORT: call.report}
     return result
 
 
-def _correct(message: AIMessage, call: Call) -> None:
+def _correct(message: AIMessage, llm_output: dict[str, Any] | None, call: Call) -> None:
     try:
-        if not agrees(message):
-            correct(message, *_who(call))
+        correct(message, llm_output, *_who(call))
     except Exception as error:  # noqa: BLE001 - an account that cannot be read must not cost the answer
         warn(error)
 
