@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from chatmend.errors import TargetError
 from chatmend.langchain.carries import Carries
+from chatmend.langchain.reasoning import PAYLOADS
 from chatmend.targets import Target, resolve
 from chatmend.targets.resolve import lay_over
 
@@ -34,6 +35,11 @@ class Place:
     carries: Carries = Carries()  # noqa: RUF009 - frozen
     """What the partner package can carry."""
 
+    @property
+    def wants_reasoning(self) -> bool:
+        """Whether the provider refuses calls that come back without their reasoning."""
+        return self.target.limits.reasoning_content == "required"
+
 
 def place_of(model: BaseChatModel, options: Mapping[str, Any], named: str | None = None) -> Place:
     """The place that a model sends to.
@@ -46,6 +52,21 @@ def place_of(model: BaseChatModel, options: Mapping[str, Any], named: str | None
     Raises:
         TargetError: the named target leads to no table.
     """
+    place = _place_of(model, options, named)
+    return _carrying(place) if place.wants_reasoning and _makes_payloads(model) else place
+
+
+def _makes_payloads(model: BaseChatModel) -> bool:
+    """Whether the model is mended where its messages become a payload."""
+    return any(hasattr(getattr(model, name, None), "__chatmend__") for name in PAYLOADS)
+
+
+@lru_cache(maxsize=64)
+def _carrying(place: Place) -> Place:
+    return replace(place, carries=replace(place.carries, reasoning=True))
+
+
+def _place_of(model: BaseChatModel, options: Mapping[str, Any], named: str | None) -> Place:
     key = _partner_of(model)
     model_id = _model_id(model, options)
     lacks = _lacks(model, model_id)
