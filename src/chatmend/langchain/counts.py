@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from langchain_core.messages.ai import UsageMetadata
 
+    from chatmend.usage import UsageStream
+
 _ACCOUNTS = (
     ("prompt_tokens_details", "input_token_details", {"cached_tokens": "cache_read", "audio_tokens": "audio"}),
     ("completion_tokens_details", "output_token_details", {"reasoning_tokens": "reasoning", "audio_tokens": "audio"}),
@@ -93,8 +95,11 @@ def _details_agree(account: object, told: object, names: Mapping[str, str]) -> b
     return known == {key: count for key, count in details.items() if key in known or count}
 
 
-def corrected(told: UsageMetadata, provider: str, model: str) -> UsageMetadata:
-    """The total of a stream, corrected by itself: a stream carries no account of the provider's own."""
+def corrected(told: UsageMetadata, provider: str, model: str, *, account: UsageStream | None = None) -> UsageMetadata:
+    """The total of a stream, corrected by the provider's own account, or by itself where that was not overheard."""
+    heard = account.usage if account is not None else None
+    if heard is not None and heard.input_tokens is not None and heard.output_tokens is not None:
+        return _laid_over(told, heard.to_langchain())
     usage = normalize_usage(cast("dict[str, Any]", told), provider or None, model or None)
     return _laid_over(told, usage.to_langchain()) if usage.total_tokens is not None else told
 
@@ -119,9 +124,13 @@ class Hold:
     protocols: one adds details up, the other keeps the last.
     """
 
-    def __init__(self, provider: str, model: str, *, cumulative: bool) -> None:
-        """``cumulative``: each account of this wire is the whole so far, so the last one counts."""
+    def __init__(self, provider: str, model: str, *, cumulative: bool, account: UsageStream | None = None) -> None:
+        """``cumulative``: each account of this wire is the whole so far, so the last one counts.
+
+        ``account``: what the provider itself says, where the stream is overheard.
+        """
         self._who = (provider, model)
+        self._account = account
         self._cumulative = cumulative
         self._total: UsageMetadata | None = None
         self._held: ChatGenerationChunk | None = None
@@ -153,7 +162,8 @@ class Hold:
 
     def _paid(self, chunk: ChatGenerationChunk) -> ChatGenerationChunk:
         total, self._total = self._total, None
-        return _with_usage(chunk, corrected(total, *self._who) if total is not None else None)
+        usage = corrected(total, *self._who, account=self._account) if total is not None else None
+        return _with_usage(chunk, usage)
 
 
 def _is_last(chunk: ChatGenerationChunk) -> bool:

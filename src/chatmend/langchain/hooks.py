@@ -18,6 +18,7 @@ from langchain_core.runnables.config import run_in_executor
 from chatmend import jsontext
 from chatmend.langchain.counts import Hold, correct
 from chatmend.langchain.mending import REPORT, Settings, is_disabled, report, switched_on, warn
+from chatmend.langchain.overheard import overhear
 from chatmend.langchain.reasoning import PAYLOADS, Done, carry, unsent
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from chatmend.changes import Change
     from chatmend.langchain.partners import Place
+    from chatmend.usage import UsageStream
 
 _MEDIA = frozenset({"image", "image_url", "media", "file", "input_image"})
 
@@ -156,8 +158,8 @@ def _stream(impl: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(impl)
     def mending(self: BaseChatModel, messages: Any, *args: Any, **options: Any) -> Iterator[ChatGenerationChunk]:
         call = prepare(self, messages, options)
-        flow = _Flow(call)
-        with closing(impl(self, call.messages, *args, **call.options)) as chunks:
+        sender, flow = _flow(self, call)
+        with closing(impl(sender, call.messages, *args, **call.options)) as chunks:
             for chunk in chunks:
                 yield from flow.feed(chunk)
             yield from flow.tail()
@@ -171,8 +173,8 @@ def _astream(impl: Callable[..., Any]) -> Callable[..., Any]:
         self: BaseChatModel, messages: Any, *args: Any, **options: Any
     ) -> AsyncIterator[ChatGenerationChunk]:
         call = await prepare_async(self, messages, options)
-        flow = _Flow(call)
-        async with aclosing(impl(self, call.messages, *args, **call.options)) as chunks:
+        sender, flow = _flow(self, call)
+        async with aclosing(impl(sender, call.messages, *args, **call.options)) as chunks:
             async for chunk in chunks:
                 for ready in flow.feed(chunk):
                     yield ready
@@ -182,14 +184,22 @@ def _astream(impl: Callable[..., Any]) -> Callable[..., Any]:
     return mending
 
 
+def _flow(model: BaseChatModel, call: Call) -> tuple[BaseChatModel, _Flow]:
+    """The model that is to stream, and what its chunks pass through."""
+    if call.place is None or not call.usage:
+        return model, _Flow(call)
+    sender, account = overhear(model, call.place)
+    return sender, _Flow(call, account)
+
+
 class _Flow:
     """The chunks of one stream: the report goes on the first, the usage on the last."""
 
-    def __init__(self, call: Call) -> None:
+    def __init__(self, call: Call, account: UsageStream | None = None) -> None:
         self._call: Call | None = call
         known = call.place is not None and call.usage
         cumulative = call.place is not None and call.place.cumulative
-        self._hold = Hold(*_who(call), cumulative=cumulative) if known else None
+        self._hold = Hold(*_who(call), cumulative=cumulative, account=account) if known else None
 
     def feed(self, chunk: ChatGenerationChunk) -> Iterator[ChatGenerationChunk]:
         told = self._call.report() if self._call is not None else None

@@ -34,6 +34,8 @@ class Place:
     """Whether each account of a stream is the whole so far."""
     carries: Carries = Carries()  # noqa: RUF009 - frozen
     """What the partner package can carry."""
+    clients: tuple[str, ...] = ()
+    """Attributes with the HTTP clients of a package whose streams say less of usage than the provider does."""
 
     @property
     def wants_reasoning(self) -> bool:
@@ -121,7 +123,8 @@ def _place(name: str, partner: str | None, lacks: frozenset[str] = frozenset()) 
     row = _partner(partner)
     facts = {**row.get("carries", {})}
     facts |= {name: frozenset(value) for name, value in facts.items() if isinstance(value, list)}
-    return Place(target, row["chat_messages"], row["cumulative_usage"], _without(Carries(**facts), lacks))
+    carries = _without(Carries(**facts), lacks)
+    return Place(target, row["chat_messages"], row["cumulative_usage"], carries, tuple(row.get("clients", ())))
 
 
 def _without(carries: Carries, lacks: frozenset[str]) -> Carries:
