@@ -16,7 +16,6 @@ from tests.langchain.test_damage import look
 from tests.langchain.test_reasoning import sender
 from tests.sandbox.test_langchain_clients import CLASSES, model_of
 
-
 SOME = ("mistral to deepseek", "openai to kimi", "litellm to kimi")
 
 
