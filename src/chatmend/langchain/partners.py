@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from chatmend.errors import TargetError
 from chatmend.langchain.carries import Carries
+from chatmend.langchain.reasoning import PAYLOADS
 from chatmend.options import known_hosts
 from chatmend.targets import Target, resolve
 from chatmend.targets.hosts import addressed
@@ -34,6 +35,13 @@ class Place:
     """Whether each account of a stream is the whole so far."""
     carries: Carries = Carries()  # noqa: RUF009 - frozen
     """What the partner package can carry."""
+    clients: tuple[str, ...] = ()
+    """Attributes with the HTTP clients of a package whose streams say less of usage than the provider does."""
+
+    @property
+    def wants_reasoning(self) -> bool:
+        """Whether the provider refuses calls that come back without their reasoning."""
+        return self.target.limits.reasoning_content == "required"
 
 
 def place_of(model: BaseChatModel, options: Mapping[str, Any], named: str | None = None) -> Place:
@@ -47,6 +55,21 @@ def place_of(model: BaseChatModel, options: Mapping[str, Any], named: str | None
     Raises:
         TargetError: the named target leads to no table.
     """
+    place = _place_of(model, options, named)
+    return _carrying(place) if place.wants_reasoning and _makes_payloads(model) else place
+
+
+def _makes_payloads(model: BaseChatModel) -> bool:
+    """Whether the model is mended where its messages become a payload."""
+    return any(hasattr(getattr(model, name, None), "__chatmend__") for name in PAYLOADS)
+
+
+@lru_cache(maxsize=64)
+def _carrying(place: Place) -> Place:
+    return replace(place, carries=replace(place.carries, reasoning=True))
+
+
+def _place_of(model: BaseChatModel, options: Mapping[str, Any], named: str | None) -> Place:
     key = _partner_of(model)
     model_id = _model_id(model, options)
     lacks = _lacks(model, model_id)
@@ -100,7 +123,8 @@ def _place(name: str, partner: str | None, lacks: frozenset[str] = frozenset()) 
     row = _partner(partner)
     facts = {**row.get("carries", {})}
     facts |= {name: frozenset(value) for name, value in facts.items() if isinstance(value, list)}
-    return Place(target, row["chat_messages"], row["cumulative_usage"], _without(Carries(**facts), lacks))
+    carries = _without(Carries(**facts), lacks)
+    return Place(target, row["chat_messages"], row["cumulative_usage"], carries, tuple(row.get("clients", ())))
 
 
 def _without(carries: Carries, lacks: frozenset[str]) -> Carries:
