@@ -54,7 +54,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         changed = [(old, new) for old, new in zip(message.parts, parts, strict=True) if old is not new]
         if at < window.run and (strange := [part for part in parts if _is_misplaced(part, known, context)]):
             moved += strange
-            parts = tuple(part for part in parts if not any(part is other for other in strange)) or (Text(CONTINUED),)
+            parts = tuple(part for part in parts if not _is_misplaced(part, known, context)) or (Text(CONTINUED),)
         if not is_unchanged(message.parts, parts):
             kept = all(isinstance(old, Text) for old, _ in changed)
             effect = Effect.DEGRADES if not kept else Effect.ADDS if _is_new(parts) else Effect.RESHAPES
