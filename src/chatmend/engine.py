@@ -10,7 +10,7 @@ from chatmend.jsontext import is_same
 from chatmend.request import first_pass, last_pass
 from chatmend.rules import Context, Request, rules_for
 from chatmend.transcript import Role, Thinking, ToolCall, is_unchanged
-from chatmend.windows import Memory, Symptom, Window
+from chatmend.windows import Edit, Memory, Symptom, Window
 
 if TYPE_CHECKING:
     from chatmend.changes import Fix
@@ -223,12 +223,10 @@ class Run:
 
     def _apply(self, rule: Rule, fixes: list[Fix], window: Window, span: tuple[int, int]) -> bool:
         """Make the changes that a rule proposes, or note them where the caller does not allow them; whether one was."""
-        shift, made = 0, False
+        edit, made = Edit(window), False
         for fix in fixes:
-            at, count = fix.start + shift, fix.stop - fix.start
-            replaced = window.messages[at : at + count]
+            replaced, at, index = edit.reach(fix)
             before = tuple([message.whole for message in replaced])
-            place = at if replaced else max(at - 1, 0)  # what is inserted concerns the message before it
             allowed = fix.effect <= self.context.policy.allow
             becomes = self._written(fix.becomes, replaced) if allowed else replaced
             after = tuple([message.whole for message in becomes])
@@ -236,20 +234,22 @@ class Run:
                 continue
             self.changes.append(
                 Change(
-                    rule.code, rule.name, fix.effect, window.origin(place), fix.why, before, after, span, at,
+                    rule.code, rule.name, fix.effect, index, fix.why, before, after, span, at,
                     applied=allowed,
                 )
             )  # fmt: skip
             if allowed:
                 made = True
-                window.apply(fix, becomes, at)
-                shift += len(becomes) - count
+                edit.replace(fix, becomes)
                 self.hoisted += fix.hoists
+        if made:
+            edit.finish()
         return made
 
     def _written(self, becomes: tuple[Message, ...], replaced: list[Message]) -> list[Message]:
         """Messages bound to what they are sent as; those that stay are the same."""
-        return [m if any(m is old for old in replaced) else self._bound(m) for m in becomes]
+        stay = set(map(id, replaced))
+        return [m if id(m) in stay else self._bound(m) for m in becomes]
 
     def _bound(self, said: Message) -> Message:
         """A message as it reads when it is written; what the assistant said stays the assistant's in this window."""

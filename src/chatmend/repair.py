@@ -240,31 +240,42 @@ def replay(messages: Messages, changes: tuple[Change, ...] | list[Change]) -> Me
     if not todo:
         return messages
     current = list(messages)
-    while todo and todo[0].window is None and todo[0].at < 0:
-        current = list(todo.pop(0).after)
     out: Messages = []
     start, at = 0, 0
+    while at < len(todo) and todo[at].window is None and todo[at].at < 0:
+        current = list(todo[at].after)
+        at += 1
     while at < len(todo) and (span := todo[at].window) is not None:
         out += current[start : span[0]]
         inside = current[span[0] : span[1]]
+        first = at
         while at < len(todo) and todo[at].window == span:
-            _splice(inside, todo[at])
             at += 1
-        out += inside
+        out += _edited(inside, todo[first:at])
         start = span[1]
     out += current[start:]
-    for change in todo[at:]:
-        _splice(out, change)
-    return out
+    return _edited(out, todo[at:])
 
 
-def _splice(messages: Messages, change: Change) -> None:
-    stop = change.at + len(change.before)
-    found = messages[change.at : stop]
-    if len(found) != len(change.before) or not all(map(is_same, found, change.before)):
-        text = f"{change.code} at message {change.index}: the transcript is not the one the change was recorded on"
-        raise ReplayError(text)
-    messages[change.at : stop] = change.after
+def _edited(messages: Messages, changes: list[Change]) -> Messages:
+    """Make changes, each on what the ones before it have left.
+
+    The list is held in two halves that meet where the next change begins, so a change costs how far it stands from the
+    one before it, and not the length of the list.
+    """
+    front, back = list[Any](), messages[::-1]
+    for change in changes:
+        while front and len(front) > change.at:
+            back.append(front.pop())
+        while back and len(front) < change.at:
+            front.append(back.pop())
+        found = back[: -len(change.before) - 1 : -1]
+        if len(front) != change.at or len(found) != len(change.before) or not all(map(is_same, found, change.before)):
+            text = f"{change.code} at message {change.index}: the transcript is not the one the change was recorded on"
+            raise ReplayError(text)
+        del back[len(back) - len(found) :]
+        front += change.after
+    return front + back[::-1]
 
 
 __all__ = [
