@@ -218,7 +218,7 @@ class Run:
             replaced = window.messages[at : at + count]
             before = tuple([message.whole for message in replaced])
             place = at if replaced else max(at - 1, 0)  # what is inserted concerns the message before it
-            allowed = fix.effect <= self.context.policy.allow
+            allowed = fix.effect <= self.context.policy.allow and not fix.finding
             becomes = self._written(fix.becomes, replaced) if allowed else replaced
             after = tuple([message.whole for message in becomes])
             if allowed and is_unchanged(after, before):

@@ -8,7 +8,7 @@ why a repaired prefix stays a prefix.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from chatmend.transcript import Role
 
@@ -91,6 +91,8 @@ class Window:
     """Which result answers which call, once somebody asked; forgotten with the next change."""
     pictured: list[int] | None = None
     """The places of the messages that hold images or files, once somebody asked; forgotten with the next change."""
+    probes: dict[tuple[int, int], tuple[object, Any]] = field(default_factory=dict)
+    """What is known of the images that were looked at, by the identity of their data, with the data itself."""
 
     @property
     def run(self) -> int:

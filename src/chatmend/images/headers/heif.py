@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
 _HEIC = frozenset({b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1"})
 _AVIF = frozenset({b"avif", b"avis"})
-_MOST = 64
 _META = 65536
 """Bytes of the description that are looked at."""
 
@@ -27,7 +26,7 @@ def look(reader: Reader) -> Probe:
         probe.fault = "corrupt"
         return probe
     at = 0
-    for _ in range(_MOST):
+    for _ in reader.steps():
         box = reader.at(at, 16)
         if len(box) < 8:  # noqa: PLR2004 - length and kind
             break
