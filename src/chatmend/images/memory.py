@@ -26,8 +26,9 @@ _DRAWN = 10
 
 
 def to_open(probe: Probe) -> int:
-    """Bytes that it takes to decode an image whose decoder begins when the file is opened; else those of the file."""
-    return probe.size + _BY_TYPE.get(probe.type, 0) * probe.width * probe.height
+    """Bytes that decoding takes of a type whose decoder begins when the file is opened; else 0."""
+    each = _BY_TYPE.get(probe.type, 0)
+    return each and probe.size + each * probe.width * probe.height
 
 
 def to_decode(image: Image, probe: Probe, size: Size) -> int:
