@@ -32,7 +32,7 @@ def look(reader: Reader) -> Probe:
             break
         size = int.from_bytes(box[:4], "big")
         size = int.from_bytes(box[8:16], "big") if size == 1 else size or reader.size - at
-        if box[4:8] == b"meta":
+        if box[4:8] == b"meta" and not probe.width:
             probe.width, probe.height = _largest(reader.at(at, min(size, _META)))
         at += max(size, 8)
     if at != reader.size:
