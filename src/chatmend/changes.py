@@ -33,6 +33,8 @@ class Fix:
     becomes: tuple[Message, ...]
     why: str
     effect: Effect = Effect.RESHAPES
+    finding: bool = False
+    """Something that is reported and not changed: ``becomes`` is what is there."""
     hoists: tuple[str, ...] = ()
     """Texts that leave the messages for the top-level ``system``."""
 

@@ -227,7 +227,7 @@ class Run:
         for fix in fixes:
             replaced, at, index = edit.reach(fix)
             before = tuple([message.whole for message in replaced])
-            allowed = fix.effect <= self.context.policy.allow
+            allowed = fix.effect <= self.context.policy.allow and not fix.finding
             becomes = self._written(fix.becomes, replaced) if allowed else replaced
             after = tuple([message.whole for message in becomes])
             if allowed and is_unchanged(after, before):

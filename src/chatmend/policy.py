@@ -50,7 +50,7 @@ class Policy:
     rules: str = "all"
     """``all`` rules that the target's limits call for, or only the ``hygiene`` that agent gateways apply to it."""
     images: str = "fit"
-    """Images: ``fit`` (only what would be refused, or is never seen, is recompressed), ``native`` (each is given
+    """Images: ``fit`` (only what would be refused or misread is recompressed), ``native`` (each is given
     exactly the size that the model sees, for work with coordinates), or ``off``."""
     image_notes: bool = False
     """Say behind an image that was scaled by which factor, for work with coordinates."""

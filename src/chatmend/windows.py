@@ -8,7 +8,7 @@ why a repaired prefix stays a prefix.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from chatmend.transcript import Role
 
@@ -93,6 +93,8 @@ class Window:
     """The places of the messages that hold images or files, once somebody asked; forgotten with the next change."""
     counted: int | None = None
     """The run, once somebody asked; forgotten with the next change."""
+    probes: dict[tuple[int, int], tuple[object, Any]] = field(default_factory=dict)
+    """What is known of the images that were looked at, by the identity of their data, with the data itself."""
 
     @property
     def run(self) -> int:

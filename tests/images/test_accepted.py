@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from typing import Any
 
 import pytest
 
 import chatmend
+from chatmend.images import probe_image
 from tests.images.judge import FACTS, refusals
 from tests.images.pictures import part, said, samples, shapes
 from tests.scale import sampled
@@ -91,7 +91,10 @@ def test_what_cannot_be_saved_says_what_it_was_and_leaves_the_rest() -> None:
     before[0]["content"][1]["cache_control"] = {"type": "ephemeral"}
     content = chatmend.repair(before, "anthropic/claude-sonnet-4-5").messages[0]["content"]
     assert content[0] is before[0]["content"][0]
-    assert content[1]["text"] == ("Image removed (PNG, 30000 x 30000, 109.4 KB): it has more pixels than are decoded.")
+    assert content[1]["text"] == (
+        "Image removed (PNG, 30000 x 30000, 109.4 KB): decoding it takes 2096.1 MB of memory, and the budget is 512 MB "
+        "(raise it with Recompressor(memory=...) or CHATMEND_IMAGE_MEMORY)."
+    )
     assert content[1]["cache_control"] == {"type": "ephemeral"}
 
 
@@ -129,10 +132,10 @@ def test_other_changes_images_over_common_limits_and_nothing_else() -> None:
 
 
 def test_bytes_stay_bytes_where_the_wire_format_has_bytes() -> None:
-    image = part(samples()["large photo"], "bedrock")
+    image = part(samples()["orientation 6"], "bedrock")
     messages = [{"role": "user", "content": [image]}]
     done = chatmend.repair(messages, "bedrock/invoke/us.amazon.nova-pro-v1:0")
     becomes = done.messages[0]["content"][0]["image"]
     assert isinstance(becomes["source"]["bytes"], bytes)
     assert becomes["format"] == "jpeg"
-    assert base64.b64encode(becomes["source"]["bytes"]) != samples()["large photo"].text.encode()
+    assert probe_image(becomes["source"]["bytes"]).orientation == 1

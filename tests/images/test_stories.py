@@ -128,9 +128,9 @@ def test_other_keys_of_a_part_survive_recompression() -> None:
 def test_the_report_says_what_became_of_it_and_what_was_saved() -> None:
     line = chatmend.repair(said(samples()["photo as png"]), CLAUDE, policy=chatmend.Policy(images="native")).report()
     assert "PNG, 2200 x 1500, 6.5 MB became WebP, 1316 x 897" in line
-    low = part(samples()["large photo"])
+    low = part(samples()["large on its side"])
     low["image_url"]["detail"] = "low"
-    assert "became JPEG, 512 x 341" in chatmend.repair([{"role": "user", "content": [low]}], GPT).report()
+    assert "became JPEG, 341 x 512" in chatmend.repair([{"role": "user", "content": [low]}], GPT).report()
 
 
 def test_a_note_with_the_factor_stands_behind_an_image_that_was_scaled() -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from chatmend.images.cache import Outcome, ResultCache
     from chatmend.images.facts import Probe, media_type, name_of, weight
     from chatmend.images.once import recompress
-    from chatmend.images.plan import diagnose, is_label, is_mislabelled, plan_for
+    from chatmend.images.plan import diagnose, is_accepted, is_label, is_mislabelled, plan_for
     from chatmend.images.probe import probe_image
     from chatmend.images.reader import base64_reader
     from chatmend.images.recompressor import Recompressor, common
@@ -31,6 +31,7 @@ __all__ = [
     "base64_reader",
     "common",
     "diagnose",
+    "is_accepted",
     "is_label",
     "is_mislabelled",
     "media_type",
@@ -47,7 +48,7 @@ _HOMES = {
     "cache": ("Outcome", "ResultCache"),
     "facts": ("Probe", "media_type", "name_of", "weight"),
     "once": ("recompress",),
-    "plan": ("diagnose", "is_label", "is_mislabelled", "plan_for"),
+    "plan": ("diagnose", "is_accepted", "is_label", "is_mislabelled", "plan_for"),
     "probe": ("probe_image",),
     "reader": ("base64_reader",),
     "recompressor": ("Recompressor", "common"),

@@ -1,29 +1,38 @@
-"""How much may be decoded at once, over all threads of the process."""
+"""How much memory decoding may take, over all threads of the process."""
 
 from __future__ import annotations
 
 import os
+import re
 from contextlib import contextmanager
 from threading import Condition
 from typing import TYPE_CHECKING
 
+from chatmend.errors import PolicyError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+MEMORY = 512_000_000
+"""Bytes that decoding may take where nobody says otherwise."""
+VARIABLE = "CHATMEND_IMAGE_MEMORY"
+"""The environment variable that says otherwise for the recompressor that the whole process shares."""
+_UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
+_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMG]B)?\s*", re.IGNORECASE | re.ASCII)
+
 
 class Budget:
-    """So many decodes, and so many bytes of them, at one time; who comes later waits.
+    """Limits concurrent decodes and their memory; further callers wait.
 
     Args:
         workers: decodes at one time; by default as many as there are processors, four at most.
         memory: bytes of all decodes together.
-        most: bytes that one image may take; what needs more is not decoded. 320 MiB are 64 megapixels of RGB, or 19 of
-            WebP.
+        most: bytes that one image may take; by default all of ``memory``. What needs more is not decoded.
     """
 
-    def __init__(self, workers: int | None = None, memory: int = 384 << 20, most: int = 320 << 20) -> None:
-        """Nobody works yet."""
-        self.most = min(most, memory)
+    def __init__(self, workers: int | None = None, memory: int = MEMORY, most: int | None = None) -> None:
+        """Nothing is decoded yet."""
+        self.most = memory if most is None else min(most, memory)
         self._workers = workers or min(4, os.cpu_count() or 1)
         self._memory = memory
         self._busy = self._used = 0
@@ -46,3 +55,19 @@ class Budget:
 
     def _has_room(self, cost: int) -> bool:
         return self._busy == 0 or (self._busy < self._workers and self._used + cost <= self._memory)
+
+
+def memory_of(value: object) -> int:
+    """Return the bytes that a number, or a text such as ``"512 MB"``, means.
+
+    >>> memory_of("1.5 GB")
+    1500000000
+
+    Raises:
+        PolicyError: the value is something else, or less than one byte.
+    """
+    found = _SIZE.fullmatch(str(value)) if isinstance(value, int | str) and value is not True else None
+    size = int(float(found[1]) * _UNITS[(found[2] or "").upper()]) if found else 0
+    if size < 1:
+        raise PolicyError(f"image_memory={value!r}: give bytes, or a size such as '512 MB'")
+    return size

@@ -18,14 +18,16 @@ _OVERHEAD = 512
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of an image: another image, the image as it is, or the reason why it cannot be sent."""
+    """What came of an image: another image, or the reason why there is none."""
 
     text: str | None = None
-    """The new image as base64; None: the original stays, or nothing can be sent."""
+    """The new image as base64; None if there is a problem."""
     type: str = ""
     size: Size = (0, 0)
     problem: str | None = None
-    """Why nothing can be sent."""
+    """Why nothing can be made of it."""
+    unknown: bool = False
+    """It was not decoded, so it may be intact: a target that accepts it gets the original."""
 
 
 @dataclass(slots=True)

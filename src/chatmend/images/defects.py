@@ -6,8 +6,9 @@ from enum import StrEnum
 
 
 class Defect(StrEnum):
-    """What is wrong with an image, the gravest first; each has a rule of its own."""
+    """What is wrong with an image, the gravest first. Each has a rule of its own; the first two share one."""
 
+    UNEXAMINED = "unexamined"
     UNREADABLE = "unreadable"
     TYPE = "type"
     ANIMATED = "animated"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 _NAMES = {"jpeg": "JPEG", "png": "PNG", "gif": "GIF", "webp": "WebP", "heic": "HEIC", "avif": "AVIF", "tiff": "TIFF"}
+UNEXAMINED = "unexamined"
+"""The fault of an image whose header takes more steps to walk through than its bytes justify."""
 _UPRIGHT = 4
 """Orientations above this one lie on their side."""
 
@@ -30,9 +32,10 @@ class Probe:
     bilevel: bool = False
     """Black and white alone, one bit a pixel."""
     progressive: bool = False
+    """A JPEG in several scans, by refinement or by colour: its decoder keeps the coefficients of the whole image."""
     fault: str | None = None
-    """What makes it unreadable, as far as header and tail show: ``empty``, ``not base64``, ``truncated``, ``corrupt``;
-    None for a whole image."""
+    """What makes it unreadable, as far as header and tail show: ``empty``, ``not base64``, ``truncated``, ``corrupt``,
+    ``unexamined``; None for a whole image."""
     size: int = 0
     """Bytes of the file."""
     clean: bool = True

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from chatmend import images
 from chatmend.errors import ImageError
+from chatmend.images.defects import Defect
 from chatmend.images.payload import Payload
 from chatmend.images.plan import diagnose, plan_for
 from chatmend.targets import Target, resolve
@@ -40,12 +41,12 @@ def recompress(
     limits = replace(limits, native=True) if native else limits
     payload = Payload(data)
     probe = payload.probe()
-    if diagnose(probe, limits, payload.text_size, detail) is None:
+    if diagnose(probe, limits, payload.text_size, detail) in (None, Defect.UNEXAMINED):
         return data
-    wanted = plan_for(probe, limits, payload.text_size, detail)
+    wanted = plan_for(probe, limits, detail)
     if isinstance(wanted, str):
         raise ImageError(f"{probe.described}: {wanted}")
     outcome = (recompressor or images.common())(payload, probe, wanted)
-    if outcome.problem is not None:
+    if outcome.text is None:
         raise ImageError(f"{probe.described}: {outcome.problem}")
-    return data if outcome.text is None else Payload(outcome.text).decoded()
+    return Payload(outcome.text).decoded()

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from chatmend import images
+from chatmend.images.reader import unwrapped
 
 if TYPE_CHECKING:
     from chatmend.images.facts import Probe
@@ -77,7 +78,7 @@ def _fast() -> Any:  # noqa: ANN401 - a module or None
 
 def _decoded(text: str, start: int) -> bytes:
     if not images.base64_reader(text, start).clean:
-        text = "".join(text[start:].split()).rstrip("=").translate(str.maketrans("-_", "+/"))
+        text = unwrapped(text, start).rstrip("=").translate(str.maketrans("-_", "+/"))
         text, start = text + "=" * (-len(text) % 4), 0
     pieces = [
         binascii.a2b_base64(text[at : at + _PIECE], strict_mode=at + _PIECE < len(text))

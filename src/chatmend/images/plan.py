@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from chatmend.images.defects import Defect
+from chatmend.images.facts import UNEXAMINED
 from chatmend.images.sizes import Size, seen_size, within
 
 if TYPE_CHECKING:
@@ -28,8 +29,6 @@ class Plan:
     """Types that may be written."""
     max_bytes: int | None = None
     """Bytes of the result at most, raw."""
-    legal: bool = False
-    """The original would be accepted: it stays unless the result is clearly smaller."""
 
 
 def diagnose(probe: Probe, limits: ImageLimits, text_size: int, detail: object = None) -> Defect | None:
@@ -41,6 +40,8 @@ def diagnose(probe: Probe, limits: ImageLimits, text_size: int, detail: object =
         text_size: its length as base64.
         detail: the image's own ``detail``.
     """
+    if probe.fault == UNEXAMINED:
+        return Defect.UNEXAMINED
     if probe.fault and limits.decoded:
         return Defect.UNREADABLE
     if limits.types is not None and probe.type not in limits.types and (probe.type != "unknown" or limits.decoded):
@@ -75,9 +76,7 @@ def is_label(label: str | None, probe: Probe) -> bool:
 def _has_good_size(size: Size, limits: ImageLimits, detail: object) -> bool:
     if not _is_legal_size(size, limits):
         return False
-    if limits.native:
-        return seen_size(limits, size, detail) == size
-    return within(size, side=_useful_side(limits, detail), pixels=limits.useful_pixels) == size
+    return not limits.native or seen_size(limits, size, detail) == size
 
 
 def _is_legal_size(size: Size, limits: ImageLimits) -> bool:
@@ -97,9 +96,9 @@ def _useful_side(limits: ImageLimits, detail: object) -> int | None:
 
 
 def _has_good_weight(probe: Probe, limits: ImageLimits, text_size: int) -> bool:
-    if limits.max_bytes and (text_size if limits.bytes_of == "base64" else probe.size) > limits.max_bytes:
-        return False
-    return not (limits.useful_bytes and probe.lossless and text_size > limits.useful_bytes)
+    weight = text_size if limits.bytes_of == "base64" else probe.size
+    own, whole = limits.max_bytes, limits.max_request_bytes
+    return not ((own and weight > own) or (whole and text_size > whole))
 
 
 def most_bytes(limits: ImageLimits) -> int | None:
@@ -111,7 +110,7 @@ def most_bytes(limits: ImageLimits) -> int | None:
     return min(own, share) if own and share else own or share
 
 
-def plan_for(probe: Probe, limits: ImageLimits, text_size: int, detail: object = None) -> Plan | str:
+def plan_for(probe: Probe, limits: ImageLimits, detail: object = None) -> Plan | str:
     """What an image with a defect should become, or why it cannot become anything."""
     if probe.type in _SCRIPTS or probe.fault in ("empty", "not base64"):
         return "it is no picture" if probe.type in _SCRIPTS else str(probe.fault)
@@ -129,11 +128,15 @@ def plan_for(probe: Probe, limits: ImageLimits, text_size: int, detail: object =
         if min(size) < limits.min_side:
             grown = limits.min_side / max(min(size), 1)
             size = round(size[0] * grown), round(size[1] * grown)
-    defect = diagnose(probe, limits, text_size, detail)
-    legal = defect in (None, Defect.PIXELS, Defect.BYTES) and _is_accepted(probe, limits, text_size)
-    return Plan(size, limits.written, budget, legal and not limits.native)
+    return Plan(size, limits.written, budget)
 
 
-def _is_accepted(probe: Probe, limits: ImageLimits, text_size: int) -> bool:
-    weight = text_size if limits.bytes_of == "base64" else probe.size
-    return _is_legal_size(probe.shown, limits) and not (limits.max_bytes and weight > limits.max_bytes)
+def is_accepted(probe: Probe, limits: ImageLimits, text_size: int) -> bool:
+    """Whether a target accepts an image as it is, in a request of few images, however the model sees it.
+
+    ``diagnose`` is stricter: an image that lies on its side is accepted, and one that a request of many images may not
+    hold, but both are better recompressed.
+    """
+    side = limits.few_side or limits.max_side
+    refuses = replace(limits, native=False, orientation=True, plain_only=False, max_side=side)
+    return diagnose(probe, refuses, text_size) is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chatmend.images.facts import Probe
+from chatmend.images.facts import UNEXAMINED, Probe
 from chatmend.images.headers import gif, heif, jpeg, others, png, webp
 from chatmend.images.reader import Base64Error, Reader, base64_reader, bytes_reader
 
@@ -27,7 +27,8 @@ _BY_MAGIC: tuple[tuple[bytes, Callable[[Reader], Probe]], ...] = (
 def probe_image(data: str | bytes | bytearray | memoryview, start: int = 0) -> Probe:
     """Look at an image: bytes, or base64 text from ``start`` on. Never raises; ``Probe.fault`` says what is wrong.
 
-    The cost is that of a few short reads, the same for any size; only a GIF is walked through to its second frame.
+    The cost is that of a few short reads, the same for any size; only a GIF is walked through to its second frame. The
+    steps of every walk are bounded in proportion to the bytes; beyond, ``Probe.fault`` is ``unexamined``.
     """
     try:
         reader = base64_reader(data, start) if isinstance(data, str) else bytes_reader(data)
@@ -50,6 +51,8 @@ def look(reader: Reader) -> Probe:
         if isinstance(error, Base64Error):
             raise
         probe = Probe("unknown", fault="corrupt")
+    if reader.exhausted:
+        probe.fault = UNEXAMINED
     if not probe.width or not probe.height:
         probe.width = probe.height = 0
     probe.size, probe.clean = reader.size, reader.clean

@@ -5,14 +5,19 @@ from __future__ import annotations
 import binascii
 import re
 from dataclasses import dataclass
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 _WINDOW = 1536
 """Bytes decoded at once: most headers lie in the first window."""
 _SPACE = re.compile(r"\s")
+_STEPS, _BYTES_A_STEP = 1024, 64
+"""A walk may take so many steps, and one more for so many bytes of the file. Real files need a few dozen."""
+_WHITE = b" \t\n\v\f\r\x1c\x1d\x1e\x1f"
+"""ASCII characters that ``str.split`` splits at."""
 _URL_SAFE = str.maketrans("-_", "+/")
 
 
@@ -28,8 +33,15 @@ class Reader:
     read: Callable[[int, int], bytes]
     clean: bool = True
     """Whether the bytes came as such, or as base64 of the standard alphabet, in one line and padded."""
+    exhausted: bool = False
+    """Whether a walk has used up its steps: what it would have found further on is not known."""
     _start: int = 0
     _window: bytes = b""
+
+    def steps(self) -> Iterator[None]:
+        """The steps of one walk through the file, bounded in proportion to its bytes."""
+        yield from repeat(None, _STEPS + self.size // _BYTES_A_STEP)
+        self.exhausted = True
 
     def at(self, offset: int, length: int) -> bytes:
         """``length`` bytes from ``offset``; fewer at the end. Raises Base64Error."""
@@ -66,7 +78,7 @@ def base64_reader(text: str, start: int = 0) -> Reader:
     """
     head, tail = text[start : start + 1024], text[-128:]
     if _SPACE.search(head) or _SPACE.search(tail):
-        text, start = "".join(text[start:].split()), 0
+        text, start = unwrapped(text, start), 0
         head, tail = text[:1024], text[-128:]
         clean = False
     else:
@@ -97,6 +109,13 @@ def base64_reader(text: str, start: int = 0) -> Reader:
         return found[skip : skip + length]
 
     return Reader(count * 3 // 4, read, clean)
+
+
+def unwrapped(text: str, start: int = 0) -> str:
+    """The text from ``start`` on without white space."""
+    if not text.isascii():
+        return "".join(text[start:].split())
+    return text[start:].encode("ascii").translate(None, _WHITE).decode("ascii")
 
 
 def _read_safe(piece: str, missing: int) -> bytes:

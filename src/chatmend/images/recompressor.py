@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from chatmend.images.budget import Budget
+from chatmend.errors import PolicyError
+from chatmend.images.budget import MEMORY, VARIABLE, Budget, memory_of
 from chatmend.images.cache import Outcome, ResultCache
 from chatmend.images.payload import encoded
 from chatmend.images.transcode import REVISION, TooLargeError, UnreadableError, transcode
@@ -19,9 +21,6 @@ if TYPE_CHECKING:
     from chatmend.images.plan import Plan
     from chatmend.images.shared import SharedCache
 
-_GAIN = 0.75
-"""A legal original is replaced only by something of at most this share of its size."""
-
 
 class Recompressor:
     """Recompresses images, remembers what came of them, and bounds what is decoded at once.
@@ -29,8 +28,14 @@ class Recompressor:
     Args:
         cache: where results are kept in memory; one of its own by default.
         shared: a cache beyond this process; none by default.
-        budget: what may be decoded at once.
+        memory: bytes that decoding may take, all images at one time together, or a text such as ``"2 GB"``; 512 MB by
+            default. A JPEG is decoded at the scale that is needed; no other type can be. An image that needs more is
+            not decoded.
+        budget: the same, shared with other recompressors, or with limits of its own for one image.
         progress: called with the number of images that were recompressed, cached ones included.
+
+    Raises:
+        PolicyError: ``memory`` is no size, or ``budget`` is given too.
     """
 
     def __init__(
@@ -38,20 +43,26 @@ class Recompressor:
         *,
         cache: ResultCache | None = None,
         shared: SharedCache | None = None,
+        memory: int | str | None = None,
         budget: Budget | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> None:
         """Nothing is decoded, and Pillow is not imported, before the first image that needs it."""
+        if memory is not None and budget is not None:
+            raise PolicyError("give a recompressor memory= or budget=, not both")
         self.cache = cache or ResultCache()
         self._shared = shared
-        self._budget = budget or Budget()
+        self._budget = budget or Budget(memory=MEMORY if memory is None else memory_of(memory))
         self._progress = progress
         self._count = 0
 
     def __call__(self, payload: Payload, probe: Probe, plan: Plan) -> Outcome:
         """What becomes of an image. Never raises."""
-        key = f"{payload.key().hex()}:{_fingerprint(plan)}"
-        outcome = self.cache.find(key, lambda: self._made(key, payload, probe, plan))
+        key = f"{payload.key().hex()}:{_fingerprint(plan, self._budget.most)}"
+        try:
+            outcome = self.cache.find(key, lambda: self._made(key, payload, probe, plan))
+        except MemoryError:  # not remembered: the next time there may be more
+            outcome = Outcome(problem="there is not enough memory to decode it", unknown=True)
         self._count += 1
         if self._progress is not None:
             self._progress(self._count)
@@ -69,26 +80,28 @@ class Recompressor:
         try:
             done = transcode(payload.decoded(), probe, plan, self._budget)
         except TooLargeError as error:
-            return Outcome() if plan.legal else Outcome(problem=str(error))
+            return Outcome(problem=str(error), unknown=True)
         except UnreadableError as error:
             return Outcome(problem=str(error))
         except ValueError:
             return Outcome(problem="the data is no base64")
-        if plan.legal and len(done.data) > probe.size * _GAIN:
-            return Outcome()
         return Outcome(encoded(done.data), done.type, done.size)
 
 
 @lru_cache(maxsize=1024)
-def _fingerprint(plan: Plan) -> str:
-    """What else a result depends on: the plan, our revision, and the encoders."""
+def _fingerprint(plan: Plan, most: int) -> str:
+    """What else a result depends on: the plan, the memory for one image, our revision, and the encoders."""
     from PIL import __version__
 
-    told = (plan.size, sorted(plan.types), plan.max_bytes, plan.legal, REVISION, __version__)
+    told = (plan.size, sorted(plan.types), plan.max_bytes, most, REVISION, __version__)
     return hashlib.sha256(repr(told).encode()).hexdigest()[:16]
 
 
 @lru_cache(maxsize=1)
 def common() -> Recompressor:
-    """The one that all repairs of the process share, unless they are given another."""
-    return Recompressor()
+    """The one that all repairs of the process share, unless they are given another.
+
+    Raises:
+        PolicyError: the environment variable ``CHATMEND_IMAGE_MEMORY`` is no size.
+    """
+    return Recompressor(memory=os.environ.get(VARIABLE) or None)

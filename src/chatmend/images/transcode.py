@@ -1,16 +1,20 @@
 """Recompression: one scaled decode, one resize, one encode; a second encode only where the first is too large.
 
-Pillow is imported here and nowhere else, when the first image needs it. None of its process-wide switches is touched:
-what may be decoded is decided from the header, against limits of our own.
+Pillow is imported here and nowhere else, when the first image needs it. None of its process-wide switches is touched or
+obeyed: what may be decoded is decided from the header, against the caller's budget of memory.
 """
 
 from __future__ import annotations
 
 import io
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from chatmend.images.budget import VARIABLE
+from chatmend.images.facts import weight
 from chatmend.images.headers.exif import ORIENTATION
+from chatmend.images.memory import to_decode, to_open
 from chatmend.images.pixels import flat, plain, upright
 from chatmend.images.sizes import Size, within
 
@@ -22,32 +26,23 @@ if TYPE_CHECKING:
     from chatmend.images.plan import Plan
 
 Box: TypeAlias = tuple[float, float, float, float]
-REVISION = 2
+REVISION = 3
 """Counts changes of what comes out for the same input; part of every cache key."""
-MOST_PIXELS = 89_000_000
-"""Above this Pillow itself warns of a decompression bomb, and a caller may have made that warning an error."""
-MOST_INPUT = 128 << 20
-"""Bytes of a file that is read at all."""
-_FORMATS = {
-    "jpeg": "JPEG",
-    "png": "PNG",
-    "gif": "GIF",
-    "webp": "WEBP",
-    "bmp": "BMP",
-    "tiff": "TIFF",
-    "ico": "ICO",
-    "avif": "AVIF",
+MOST_PIXELS = 1_000_000_000
+"""More are not decoded at all: a JPEG takes little memory at an eighth of its size, but time for every pixel."""
+_MOST_IN_A_BYTE = 1024
+"""Pixels that a byte of a JPEG holds at most; a flat progressive one has 340."""
+_PLUGINS = {
+    "jpeg": "Jpeg",
+    "png": "Png",
+    "gif": "Gif",
+    "webp": "WebP",
+    "bmp": "Bmp",
+    "tiff": "Tiff",
+    "ico": "Ico",
+    "avif": "Avif",
 }
-_PLUGINS = {"webp": "WebP", "tiff": "Tiff", "ico": "Ico", "avif": "Avif"}
-"""Formats that Pillow does not know before their plugin is imported."""
-_PER_PIXEL = {"1": 2, "L": 1, "P": 5, "RGB": 4, "RGBA": 8, "LA": 8, "CMYK": 4, "I": 13, "F": 8}
-"""Bytes that a decoded pixel takes by Pillow's mode, with the copies that making it plain needs; measured."""
-_BY_TYPE = {"webp": 17, "avif": 10, "heic": 9}
-"""The same for types whose decoders keep several canvases."""
-_MOST_BY_MODE = 13
-_COEFFICIENTS = 3
-"""Bytes a pixel that a progressive JPEG keeps until its last scan."""
-_TOO_LARGE = "decoding it would take too much memory"
+"""The part of Pillow that reads a type."""
 _SMALL = 65536
 """Pixels up to which a lossless source stays PNG."""
 _HEAVY = 1 << 20
@@ -68,7 +63,7 @@ class Encoded:
 
 
 class TooLargeError(UnreadableError):
-    """An image may be sound, but decoding it would take more memory than is allowed."""
+    """An image may be intact, but it is too large to be decoded."""
 
 
 def transcode(data: bytes, probe: Probe, plan: Plan, budget: Budget) -> Encoded:
@@ -81,44 +76,48 @@ def transcode(data: bytes, probe: Probe, plan: Plan, budget: Budget) -> Encoded:
         budget: what one image may take, and how long it waits for others.
 
     Raises:
-        TooLargeError: it would take more memory than is allowed.
+        TooLargeError: it would take more memory than is allowed; it may be intact.
         UnreadableError: it cannot be decoded.
+        MemoryError: the machine has less memory than the budget.
     """
-    if len(data) > MOST_INPUT:
-        raise UnreadableError("the file is larger than what is decoded")
     pixels = probe.width * probe.height
     if pixels > MOST_PIXELS:
-        raise UnreadableError("it has more pixels than are decoded")
-    if pixels * _BY_TYPE.get(probe.type, 0) > budget.most:
-        raise TooLargeError(_TOO_LARGE)
+        text = f"it has {pixels // 10**6} megapixels, and at most {MOST_PIXELS // 10**6} are decoded"
+        raise TooLargeError(text)
+    if probe.type == "jpeg" and pixels > _MOST_IN_A_BYTE * len(data):
+        raise UnreadableError("it cannot be decoded")
+    _check(to_open(probe), budget)
     try:
         opened = _opened(data, probe)
         size = _scaled(opened, probe, plan)
-        cost = _cost(opened, probe, size[0])
-        if cost > budget.most or opened.width * opened.height > MOST_PIXELS:
-            raise TooLargeError(_TOO_LARGE)  # noqa: TRY301 - one way out for all that is wrong
+        cost = to_decode(opened, probe, size[0])
+        _check(cost, budget)
         with budget.room(cost):
             return _encoded(_redrawn(opened, probe, *size), probe, plan)
-    except UnreadableError:
+    except (UnreadableError, MemoryError):
         raise
-    except MemoryError as error:
-        raise TooLargeError(_TOO_LARGE) from error
     except Exception as error:  # Pillow raises whatever a broken file makes it raise
+        if type(error).__name__.startswith("DecompressionBomb"):
+            raise TooLargeError("this process has set a lower PIL.Image.MAX_IMAGE_PIXELS") from error
         raise UnreadableError("it cannot be decoded") from error
 
 
-def _opened(data: bytes, probe: Probe) -> Image:
-    from PIL import Image
+def _check(needed: int, budget: Budget) -> None:
+    if needed > budget.most:
+        text = f"decoding it takes {weight(needed)} of memory, and the budget is {weight(budget.most)}"
+        raise TooLargeError(f"{text} (raise it with Recompressor(memory=...) or {VARIABLE})")
 
+
+def _opened(data: bytes, probe: Probe) -> Image:
+    """The image as Pillow reads its header: not by ``Image.open``, whose limit of pixels is the application's."""
     if probe.type == "heic":
         return _opened_heic(data)
-    if probe.type not in _FORMATS:
+    if probe.type not in _PLUGINS:
         raise UnreadableError("its type cannot be read")
-    if probe.type in _PLUGINS:
-        import importlib
-
-        importlib.import_module(f"PIL.{_PLUGINS[probe.type]}ImagePlugin")
-    return Image.open(io.BytesIO(data), formats=(_FORMATS[probe.type],))
+    name = _PLUGINS[probe.type]
+    plugin = import_module(f"PIL.{name}ImagePlugin")
+    opened: Image = getattr(plugin, f"{name}ImageFile")(io.BytesIO(data))
+    return opened
 
 
 def _opened_heic(data: bytes) -> Image:
@@ -139,15 +138,6 @@ def _scaled(image: Image, probe: Probe, plan: Plan) -> tuple[Size, Box | None]:
         size = within(image.size, side=max(size) if probe.width else None)
     drafted = image.draft(None, size) if probe.type == "jpeg" else None
     return size, drafted[1] if drafted else None
-
-
-def _cost(image: Image, probe: Probe, scaled: Size) -> int:
-    """Bytes that decoding and scaling will take."""
-    each = max(_PER_PIXEL.get(image.mode, _MOST_BY_MODE), _BY_TYPE.get(probe.type, 0))
-    scaling = 4 * scaled[0] * (image.height + scaled[1])
-    waiting = _COEFFICIENTS * probe.width * probe.height if probe.progressive else 0
-    pixels = max(image.width * image.height, probe.width * probe.height if probe.type == "ico" else 0)
-    return pixels * each + scaling + waiting
 
 
 def _redrawn(image: Image, probe: Probe, size: Size, box: Box | None) -> Image:

@@ -12,13 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from chatmend.errors import PolicyError
+from chatmend.images import Recompressor
+from chatmend.images.budget import MEMORY, memory_of
 from chatmend.litellm.hooks import ChatMend
 from chatmend.litellm.shared_images import LIFETIME, SharedImages
 from chatmend.sessions import SessionStore
 
-OPTIONS = ("mode", "on_error", "allow", "deny", "policy", "record", "shared_images")
-"""As arguments of `ChatMend`, but for ``record``, a directory in which calls are kept as sessions, and
-``shared_images``, which is true or the seconds that an entry is kept."""
+OPTIONS = ("mode", "on_error", "allow", "deny", "policy", "record", "shared_images", "image_memory")
+"""As arguments of `ChatMend`, but for ``record``, a directory in which calls are kept as sessions, ``shared_images``,
+which is true or the seconds that an entry is kept, and ``image_memory``, the bytes that decoding may take, or a size
+such as ``"1 GB"``."""
 _SWITCH: dict[str, float] = {"true": LIFETIME, "false": 0, "1": LIFETIME, "0": 0}
 
 
@@ -42,8 +45,9 @@ def from_section(section: dict[str, Any]) -> ChatMend:
     told = {key: value for key, value in section.items() if value is not None}
     if "record" in told:
         told["record"] = SessionStore(Path(str(told["record"])).expanduser())
-    shared = _shared_images(told.pop("shared_images", False))
-    return ChatMend(images=shared, **told)
+    memory = memory_of(told.pop("image_memory", MEMORY))
+    shared = _shared_images(told.pop("shared_images", False), memory)
+    return ChatMend(images=shared or (None if memory == MEMORY else Recompressor(memory=memory)), **told)
 
 
 def _section() -> dict[str, Any]:
@@ -71,7 +75,7 @@ def _variables() -> dict[str, Any]:
     return {key: value for key in OPTIONS if (value := os.environ.get(f"CHATMEND_{key.upper()}"))}
 
 
-def _shared_images(value: Any) -> SharedImages | None:
+def _shared_images(value: Any, memory: int) -> SharedImages | None:
     """From ``true``, or the lifetime of an entry in seconds; the secret is never in a file."""
     lifetime = _SWITCH.get(str(value).lower())
     if lifetime is None:
@@ -84,6 +88,6 @@ def _shared_images(value: Any) -> SharedImages | None:
     if not lifetime:
         return None
     try:
-        return SharedImages(os.environ.get("CHATMEND_SECRET", "").encode(), lifetime=lifetime)
+        return SharedImages(os.environ.get("CHATMEND_SECRET", "").encode(), lifetime=lifetime, memory=memory)
     except ValueError as error:
         raise PolicyError(f"shared_images: CHATMEND_SECRET is to hold the secret; {error}") from error

@@ -18,6 +18,7 @@ from litellm.caching.in_memory_cache import InMemoryCache
 from litellm.caching.redis_cache import RedisCache
 
 from chatmend.images import Budget, Recompressor, ResultCache, SharedCache
+from chatmend.images.budget import MEMORY, memory_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -76,16 +77,20 @@ class SharedImages:
         secret: authenticates entries; the same in every replica, at least 16 bytes, and not in the cache.
         cache: as for ``LiteLLMStore``.
         lifetime: seconds that an entry is kept.
+        memory: as for ``chatmend.images.Recompressor``, for all tenants together.
 
     Raises:
         ValueError: the secret is too short.
+        PolicyError: ``memory`` is no size.
     """
 
-    def __init__(self, secret: bytes, *, cache: Any = None, lifetime: float = LIFETIME) -> None:
+    def __init__(
+        self, secret: bytes, *, cache: Any = None, lifetime: float = LIFETIME, memory: int | str = MEMORY
+    ) -> None:
         """Check the secret; nothing is asked of the cache yet."""
         self._secret = secret
         self._store = LiteLLMStore(cache, lifetime)
-        self._budget = Budget()
+        self._budget = Budget(memory=memory_of(memory))
         self._known: OrderedDict[str, Recompressor] = OrderedDict()
         self._lock = Lock()
         self.of("")

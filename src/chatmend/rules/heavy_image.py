@@ -3,8 +3,8 @@
 Why: ``image exceeds 5 MB maximum: 6221824 bytes > 5242880 bytes`` (Anthropic, which counts the base64 text); ``Request
 Entity Too Large`` (Groq).
 
-Repair: one recompression; sizes and qualities are not tried in turn, because one at quality 85 always fits. A lossless
-file of more than about 2 MB is recompressed although it is legal, if that saves at least a quarter of it.
+Repair: one recompression; sizes and qualities are not tried in turn, because one at quality 85 always fits. An
+image within the limit is unchanged.
 
 Before: a PNG of 1900 x 1000, 6.2 MB
 After: a WebP of the same size, 280 KB

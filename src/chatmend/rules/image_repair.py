@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from chatmend import images
 from chatmend.changes import Effect, Fix
 from chatmend.dialects.pictures import Picture, picture, redrawn, told
+from chatmend.images.defects import Defect
 from chatmend.rules import image_words as words
 from chatmend.transcript import Media, Text, ToolResult
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from chatmend.images import Outcome, Probe
-    from chatmend.images.defects import Defect
+    from chatmend.images.payload import Payload
     from chatmend.rules.rule import Context
     from chatmend.transcript import Message, Part
     from chatmend.windows import Window
@@ -28,6 +29,8 @@ class Mended:
     parts: tuple[Part, ...]
     why: str
     effect: Effect
+    finding: bool = False
+    """The image is reported and stays."""
 
 
 @dataclass(slots=True)
@@ -37,6 +40,7 @@ class Walk:
     mend: Callable[[Media, str], Mended | None]
     allow: Effect
     done: list[Mended] = field(default_factory=list)
+    findings: list[Mended] = field(default_factory=list)
 
     def parts(self, parts: tuple[Part, ...], role: str) -> tuple[Part, ...]:
         """The parts with their images mended; the same tuple when none was."""
@@ -47,7 +51,9 @@ class Walk:
                 out.append(part if content is part.content else replace(part, content=content))
                 continue
             mended = self.mend(part, role) if isinstance(part, Media) else None
-            if mended is None or mended.effect > self.allow:
+            if mended is not None and mended.finding:
+                self.findings.append(mended)
+            if mended is None or mended.finding or mended.effect > self.allow:
                 out.append(part)
                 continue
             self.done.append(mended)
@@ -57,7 +63,7 @@ class Walk:
 
 
 def each_image(window: Window, context: Context, mend: Callable[[Media, str], Mended | None]) -> Iterator[Fix]:
-    """One fix a message for the images that ``mend`` changes; a second one, to be left, for what is not allowed.
+    """One fix a message for the images that ``mend`` changes; others, to be left, for what is not allowed or is a finding.
 
     ``mend`` gets the image and the role that it is seen in: ``tool`` inside a tool result.
     """
@@ -69,6 +75,8 @@ def each_image(window: Window, context: Context, mend: Callable[[Media, str], Me
             worst = max((mended.effect for mended in walk.done), default=Effect.RESHAPES)
             if walk.done and (allow <= context.policy.allow or worst > context.policy.allow):
                 yield Fix(at, at + 1, (_with(message, parts),), _joined(walk.done), worst)
+        if walk.findings:
+            yield Fix(at, at + 1, (message,), _joined(walk.findings), walk.findings[0].effect, finding=True)
 
 
 def _pictured(window: Window) -> list[int]:
@@ -100,26 +108,38 @@ def recompress(window: Window, context: Context, defect: Defect) -> Iterator[Fix
         found = picture(part.native)
         if found is None or found.payload is None:
             return None
-        probe = found.payload.probe()
-        if images.diagnose(probe, context.limits.images, found.payload.text_size, found.detail) is not defect:
-            return None
-        return _recompressed(found, part, probe, context)
+        probe = probed(window, found.payload)
+        first = images.diagnose(probe, context.limits.images, found.payload.text_size, found.detail)
+        if first is Defect.UNEXAMINED and defect is Defect.UNREADABLE:
+            why = f"{probe.described}: its header takes more steps to read than its bytes justify"
+            return Mended((part,), why, Effect.RESHAPES, finding=True)
+        return _recompressed(found, part, probe, context) if first is defect else None
 
     yield from each_image(window, context, mend)
+
+
+def probed(window: Window, payload: Payload) -> Probe:
+    """What an image is; each is looked at once in a window, however many rules ask."""
+    key = (id(payload.data), payload.start)
+    if key not in window.probes:
+        window.probes[key] = (payload.data, payload.probe())
+    probe: Probe = window.probes[key][1]
+    return probe
 
 
 def _recompressed(found: Picture, part: Media, probe: Probe, context: Context) -> Mended | None:
     assert found.payload is not None  # noqa: S101 - asked before
     limits = context.limits.images
-    wanted = images.plan_for(probe, limits, found.payload.text_size, found.detail)
+    wanted = images.plan_for(probe, limits, found.detail)
     problem = wanted if isinstance(wanted, str) else None
     if not isinstance(wanted, str):
         outcome = (context.recompressor or images.common())(found.payload, probe, wanted)
         if outcome.text is not None:
             return _replaced(found, part, probe, outcome, context)
-        if outcome.problem is None:
-            return None
         problem = outcome.problem
+        if outcome.unknown and images.is_accepted(probe, limits, found.payload.text_size):
+            why = f"{probe.described} is sent unchanged, because the target accepts it: {problem}"
+            return Mended((part,), why, Effect.DEGRADES, finding=True)
     text = words.removed(probe, str(problem))
     return Mended((Text(text, told(part.native, text)),), f"{probe.described}: {problem}", Effect.DROPS)
 

@@ -15,6 +15,7 @@ FILE_FROM_RESULT = "File from the tool result above:"
 FROM_MESSAGE = "Image from the message above:"
 UNSEEN = "Image removed: this model takes no images."
 TOO_MANY = "Image removed: the request held more images than the model takes."
+TOO_LARGE = "Image removed: its sides are too long for a request of this many images."
 FIRST_FRAME = "Only the first frame of this animation is shown."
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from chatmend import images
 from chatmend.changes import Effect
 from chatmend.dialects.pictures import picture, relabelled
-from chatmend.rules.image_repair import Mended, each_image
+from chatmend.rules.image_repair import Mended, each_image, probed
 from chatmend.rules.rule import Context, Rule
 from chatmend.windows import Memory, Symptom, Window
 
@@ -37,7 +37,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         found = picture(part.native)
         if found is None or found.payload is None:
             return None
-        label, probe = found.payload.label, found.payload.probe()
+        label, probe = found.payload.label, probed(window, found.payload)
         if not images.is_mislabelled(probe, context.limits.images, label):
             return None
         native: Any = part.native

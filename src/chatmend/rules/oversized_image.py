@@ -1,11 +1,11 @@
-"""An image of more pixels than the target takes, or ever looks at.
+"""An image of more pixels than the target takes.
 
 Why: ``At least one of the image dimensions exceed max allowed size: 8000 pixels``, and 2000 pixels in a request of many
-images (Anthropic); ``The image exceeds the maximum allowed size (33177600 pixels)`` (Groq). Others scale it down
-themselves: what is above is sent for nothing.
+images (Anthropic); ``The image exceeds the maximum allowed size (33177600 pixels)`` (Groq).
 
 Repair: it is scaled to one bound that stays right however many images follow, so that old images never change. With
-``Policy(images="native")`` to the exact size that the model sees. With ``image_notes`` a text behind it gives the factor.
+``Policy(images="native")`` to the exact size that the model sees. One that the target accepts is unchanged; so is one that
+it accepts among few images only, if scaling it would take too much memory. With ``image_notes`` a text behind it gives the factor.
 
 Before (anthropic/claude-sonnet-4-5):
     [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:image/jpeg;base64,/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDAAgGBgcGBQgHBwcJCQgKDBQNDAsLDBkSEw8UHRofHh0aHBwgJC4nICIsIxwcKDcpLDAxNDQ0Hyc5PTgyPC4zNDL/wAALCAABB9EBAREA/8QAFQABAQAAAAAAAAAAAAAAAAAAAAf/xAAUEAEAAAAAAAAAAAAAAAAAAAAA/9oACAEBAAA/AL+AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAP/2Q=="}}]}]

@@ -4,7 +4,9 @@ Why: ``Too many images and documents: 101 + 0 > 100`` and ``Request exceeds the 
 provided. This model supports up to 5 images`` (Groq).
 
 Repair: the oldest become texts, in coarse steps: when a limit is passed, as many go at once as leave a quarter of it free.
-So what was sent stays a prefix of what is sent, but for one change a step.
+So what was sent stays a prefix of what is sent, but for one change a step. Anthropic accepts sides over 2000 pixels in a
+request of at most 20 images; such an image is only sent if scaling it would take too much memory, and becomes a text when
+there are more.
 
 Before (mistral/mistral-medium-latest):
     [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "https://example.com/0.png"}}, {"type": "image_url", "image_url": {"url": "https://example.com/1.png"}}, {"type": "image_url", "image_url": {"url": "https://example.com/2.png"}}, {"type": "image_url", "image_url": {"url": "https://example.com/3.png"}}, {"type": "image_url", "image_url": {"url": "https://example.com/4.png"}}, {"type": "image_url", "image_url": {"url": "https://example.com/5.png"}}, {"type": "image_url", "image_url": {"url": "https://example.com/6.png"}}, {"type": "image_url", "image_url": {"url": "https://example.com/7.png"}}, {"type": "image_url", "image_url": {"url": "https://example.com/8.png"}}]}]
@@ -16,54 +18,77 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from chatmend import jsontext
 from chatmend.changes import Change, Effect
 from chatmend.dialects.pictures import picture, told
 from chatmend.rules.image_repair import Mended, Walk
-from chatmend.rules.image_words import TOO_MANY
+from chatmend.rules.image_words import TOO_LARGE, TOO_MANY
 from chatmend.rules.rule import Context, Request, RequestRule
 from chatmend.transcript import Text, Thinking
 
 if TYPE_CHECKING:
     from chatmend.dialects.pictures import Picture
+    from chatmend.images.payload import Payload
+    from chatmend.targets.image_limits import ImageLimits
     from chatmend.transcript import Media
 
 CODE, NAME = "IMG012", "too-many-images"
 _KEPT = 0.75
 """What is left of a limit when it was passed."""
+_WHY = {
+    TOO_MANY: "more images than the target takes in one request: {} of the oldest removed",
+    TOO_LARGE: "an image with sides too long for a request of this many images: {} removed",
+}
 _WORDY = frozenset({"thinking", "redacted_thinking", "tool_use"})
 _INSIDE = {"tool_result": "content", "functionResponse": "parts", "function_response": "parts"}
 """Where a tool result that is a part has its own parts: by its type, or by the key that holds it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """An image that is still sent."""
+
+    at: int
+    """The number of its message."""
+    number: int
+    """Its number in the message."""
+    size: int
+    """Its bytes in the request."""
+    is_large: bool
+    """Only a request of few images may hold it."""
 
 
 @dataclass(slots=True)
 class _Tally:
     """The images that are still sent, while the messages go by in order."""
 
-    most: int | None
-    most_bytes: int | None
-    images: deque[tuple[int, int]] = field(default_factory=deque)
-    """The message of each, and its bytes."""
+    limits: ImageLimits
+    images: deque[_Sent] = field(default_factory=deque)
     size: int = 0
-    gone: Counter[int] = field(default_factory=Counter)
-    """How many of the oldest are gone from each message."""
+    gone: dict[int, dict[int, str]] = field(default_factory=dict)
+    """For a message, what is said in the place of which of its images."""
 
     def settle(self) -> None:
         """Let the oldest go where a limit is passed."""
-        if self.most is not None and len(self.images) > self.most:
-            kept = max(1, int(self.most * _KEPT))
+        few, most, most_bytes = self.limits.few_images, self.limits.max_images, self.limits.max_request_bytes
+        if few is not None and len(self.images) > few and (large := [i for i in self.images if i.is_large]):
+            self.images = deque(image for image in self.images if not image.is_large)
+            for image in large:
+                self._drop(image, TOO_LARGE)
+        if most is not None and len(self.images) > most:
+            kept = max(1, int(most * _KEPT))
             while len(self.images) > kept:
-                self._drop()
-        if self.most_bytes is not None and self.size > self.most_bytes:
-            while self.size > self.most_bytes * _KEPT and self.images:
-                self._drop()
+                self._drop(self.images.popleft(), TOO_MANY)
+        if most_bytes is not None and self.size > most_bytes:
+            while self.size > most_bytes * _KEPT and self.images:
+                self._drop(self.images.popleft(), TOO_MANY)
 
-    def _drop(self) -> None:
-        at, size = self.images.popleft()
-        self.size -= size
-        self.gone[at] += 1
+    def _drop(self, image: _Sent, words: str) -> None:
+        self.size -= image.size
+        self.gone.setdefault(image.at, {})[image.number] = words
 
 
 def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
@@ -78,15 +103,24 @@ def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
     if not found:
         return request, []
     shown: list[Any] = [_shown(native, context) for native in messages]
-    tally = _Tally(limits.max_images, limits.max_request_bytes)
+    tally = _Tally(limits)
+    many = limits.few_images is not None and sum(map(len, found.values())) > limits.few_images
     tally.size = _weight(request.system) + _weight(request.tools)
     for at, native in enumerate(shown):
         payloads = [image.payload for image in found.get(at, ())]
         tally.size += _weight(native) + sum(p.text_size for p in payloads if p and isinstance(p.data, bytes))
-        tally.images.extend((at, payload.text_size if payload else 0) for payload in payloads)
+        tally.images.extend(
+            _Sent(at, number, payload.text_size if payload else 0, many and _is_large(payload, limits))
+            for number, payload in enumerate(payloads)
+        )
         tally.settle()
     out, changes = _told(messages, tally.gone, context)
     return (request if out is messages else replace(request, messages=out)), changes
+
+
+def _is_large(payload: Payload | None, limits: ImageLimits) -> bool:
+    """Whether an image has longer sides than a request of many images may hold."""
+    return payload is not None and limits.max_side is not None and max(payload.probe().shown) > limits.max_side
 
 
 def _shown(native: object, context: Context) -> object:
@@ -134,13 +168,14 @@ def _weight(value: object) -> int:
     return sum((len(text) if text.isascii() else len(text) * 3) + 6 for text in jsontext.strings(value))
 
 
-def _told(messages: list[Any], gone: Counter[int], context: Context) -> tuple[list[Any], list[Change]]:
+def _told(messages: list[Any], gone: dict[int, dict[int, str]], context: Context) -> tuple[list[Any], list[Change]]:
     allowed = context.policy.allow >= Effect.DROPS
     signed = _last_signed(messages, context) if gone else -1
     out, changes = list(messages), list[Change]()
-    for at, count in sorted(gone.items()):
-        becomes = _without(messages[at], count, context)
-        why = f"more images than the target takes in one request: {count} of the oldest removed"
+    for at, texts in sorted(gone.items()):
+        becomes = _without(messages[at], texts, context)
+        counts = Counter(texts.values())
+        why = "; ".join(_WHY[text].format(counts[text]) for text in (TOO_MANY, TOO_LARGE) if counts[text])
         changes.append(
             Change(
                 CODE, NAME, Effect.DROPS, at, why, (out[at],), (becomes if allowed else out[at],), None, at,
@@ -160,16 +195,14 @@ def _last_signed(messages: list[Any], context: Context) -> int:
     return -1
 
 
-def _without(native: object, count: int, context: Context) -> object:
-    """A message with a text in the place of each of its first ``count`` images."""
-    left = count
+def _without(native: object, texts: dict[int, str], context: Context) -> object:
+    """A message with texts in the places of some of its images."""
+    numbers = count()
 
     def mend(part: Media, role: str) -> Mended | None:
-        nonlocal left
-        if left == 0 or picture(part.native) is None:
+        if picture(part.native) is None or (text := texts.get(next(numbers))) is None:
             return None
-        left -= 1
-        return Mended((Text(TOO_MANY, told(part.native, TOO_MANY)),), "", Effect.DROPS)
+        return Mended((Text(text, told(part.native, text)),), "", Effect.DROPS)
 
     message = context.dialect.read(native)
     return context.dialect.write(replace(message, parts=Walk(mend, Effect.DROPS).parts(message.parts, message.role)))

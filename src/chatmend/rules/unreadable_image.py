@@ -4,7 +4,8 @@ Why: ``Could not process image`` (Anthropic); ``Provided image is not valid.`` (
 image.`` (OpenAI). It is resent with every turn, so one bad screenshot ends a session.
 
 Repair: what can be decoded all the same is written anew; what cannot becomes a text that says what was removed and why.
-The rest of the message stays.
+The rest of the message stays. An image whose header takes more steps to read than its bytes justify is passed through, with
+a finding.
 
 Before (anthropic/claude-sonnet-4-5):
     [{"role": "user", "content": [{"type": "text", "text": "what is this?"}, {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}]}]

@@ -51,17 +51,18 @@ class ImageLimits:
     min_side: int = 1
     max_side: int | None = None
     """Pixels of the longer side, in the strictest request that may still come (a limit for many images is this one)."""
+    few_images: int | None = None
+    """A request of no more images than these may hold some with sides up to ``few_side``."""
+    few_side: int | None = None
     max_pixels: int | None = None
     max_aspect: int | None = None
     """Longer side by shorter side."""
 
-    # How large: what is never seen
+    # How large: what is never seen. It is accepted, so this only says how far an image is scaled that must be anyway.
     useful_side: int | None = None
     """A longer side than this is scaled down by the target itself before the model sees it."""
     useful_pixels: int | None = None
     """So are more pixels than these."""
-    useful_bytes: int | None = None
-    """A lossless file of more base64 than this is worth recompressing, even where it is legal."""
 
     # How many: one request
     max_images: int | None = None

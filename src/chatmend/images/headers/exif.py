@@ -4,8 +4,8 @@ from __future__ import annotations
 
 ORIENTATION = 0x0112
 _SHORT = 3
-_MOST = 512
-"""Entries looked at; a directory of more is not made by a camera."""
+_ENTRY = 12
+"""Bytes of an entry."""
 
 
 def orientation(tiff: bytes) -> int:
@@ -18,8 +18,9 @@ def orientation(tiff: bytes) -> int:
         return int.from_bytes(tiff[at : at + length], "little" if order == "little" else "big")
 
     at = number(4, 4)
-    for entry in range(min(number(at, 2), _MOST)):
-        place = at + 2 + entry * 12
+    held = (len(tiff) - at - 2) // _ENTRY
+    for entry in range(min(number(at, 2), held)):
+        place = at + 2 + entry * _ENTRY
         if number(place, 2) == ORIENTATION and number(place + 2, 2) == _SHORT:
             value = number(place + 8, 2)
             return value if 1 <= value <= 8 else 1  # noqa: PLR2004 - EXIF 2.32, 4.6.4

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
 _HEIC = frozenset({b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1"})
 _AVIF = frozenset({b"avif", b"avis"})
-_MOST = 64
 _META = 65536
 """Bytes of the description that are looked at."""
 
@@ -27,13 +26,13 @@ def look(reader: Reader) -> Probe:
         probe.fault = "corrupt"
         return probe
     at = 0
-    for _ in range(_MOST):
+    for _ in reader.steps():
         box = reader.at(at, 16)
         if len(box) < 8:  # noqa: PLR2004 - length and kind
             break
         size = int.from_bytes(box[:4], "big")
         size = int.from_bytes(box[8:16], "big") if size == 1 else size or reader.size - at
-        if box[4:8] == b"meta":
+        if box[4:8] == b"meta" and not probe.width:
             probe.width, probe.height = _largest(reader.at(at, min(size, _META)))
         at += max(size, 8)
     if at != reader.size:

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from chatmend.images.reader import Reader
 
 _END = b"\x00\x00\x00\x00IEND\xaeB`\x82"
-_MOST = 200
-"""Chunks walked before the pixels; real files have a handful."""
 _GREY, _ALPHA = 0, 4
 
 
@@ -37,8 +35,8 @@ def look(reader: Reader) -> Probe:
 
 def _walk(reader: Reader, probe: Probe) -> bool:
     """Look at the chunks before the pixels; whether there are pixels."""
-    at = 8
-    for _ in range(_MOST):
+    at, turned = 8, False
+    for _ in reader.steps():
         chunk = reader.at(at, 12)
         kind = chunk[4:8]
         if kind == b"IDAT":
@@ -50,7 +48,8 @@ def _walk(reader: Reader, probe: Probe) -> bool:
             probe.frames = 2
         elif kind == b"tRNS":
             probe.alpha = True
-        elif kind == b"eXIf":
+        elif kind == b"eXIf" and not turned:
+            turned = True
             probe.orientation = orientation(reader.at(at + 8, min(length, 8192)))
         at += 12 + length
     return True

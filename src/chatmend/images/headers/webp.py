@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from chatmend.images.reader import Reader
 
 _ANIMATION, _EXIF, _ALPHA = 0x02, 0x08, 0x10
-_MOST = 64
-"""Chunks walked in search of EXIF, which stands behind the pixels."""
 
 
 def look(reader: Reader) -> Probe:
@@ -45,7 +43,7 @@ def look(reader: Reader) -> Probe:
 def _walk(reader: Reader, probe: Probe, *, exif: bool) -> None:
     """Look for lossless pixels, and for EXIF where the header promises it."""
     at = 12
-    for _ in range(_MOST):
+    for _ in reader.steps():
         chunk = reader.at(at, 8)
         if len(chunk) < 8:  # noqa: PLR2004 - kind and length
             return
