@@ -7,16 +7,16 @@ wins over the file. The keys are those of ``OPTIONS``; a variable is named ``CHA
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
 from chatmend.errors import PolicyError
 from chatmend.litellm.hooks import ChatMend
 from chatmend.litellm.shared_images import LIFETIME, SharedImages
+from chatmend.litellm.starting import proxy_config
 from chatmend.sessions import SessionStore
 
-OPTIONS = ("mode", "on_error", "allow", "deny", "policy", "record", "shared_images")
+OPTIONS = ("mode", "on_error", "allow", "deny", "policy", "usage", "record", "shared_images")
 """As arguments of `ChatMend`, but for ``record``, a directory in which calls are kept as sessions, and
 ``shared_images``, which is true or the seconds that an entry is kept."""
 _SWITCH: dict[str, float] = {"true": LIFETIME, "false": 0, "1": LIFETIME, "0": 0}
@@ -31,7 +31,7 @@ def from_environment() -> ChatMend:
     return from_section({**_section(), **_variables()})
 
 
-def from_section(section: dict[str, Any]) -> ChatMend:
+def from_section(section: dict[str, Any], kind: type[ChatMend] = ChatMend) -> ChatMend:
     """A callback from options by name.
 
     Raises:
@@ -43,12 +43,12 @@ def from_section(section: dict[str, Any]) -> ChatMend:
     if "record" in told:
         told["record"] = SessionStore(Path(str(told["record"])).expanduser())
     shared = _shared_images(told.pop("shared_images", False))
-    return ChatMend(images=shared, **told)
+    return kind(images=shared, **told)
 
 
 def _section() -> dict[str, Any]:
     named = os.environ.get("CHATMEND_CONFIG")
-    path = named or _proxy_config()
+    path = named or proxy_config()
     if not path or not Path(path).is_file():
         if named:
             raise PolicyError(f"CHATMEND_CONFIG names {named!r}, which is no file")
@@ -60,11 +60,6 @@ def _section() -> dict[str, Any]:
     if section is not None and not isinstance(section, dict):
         raise PolicyError("the chatmend: section is a mapping of options")
     return section or {}
-
-
-def _proxy_config() -> str | None:
-    """The configuration that a running proxy was started with."""
-    return getattr(sys.modules.get("litellm.proxy.proxy_server"), "user_config_file_path", None)
 
 
 def _variables() -> dict[str, Any]:
