@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 HELLO = [{"role": "user", "content": "Hello"}]
 ORPHAN = [*HELLO, {"role": "tool", "tool_call_id": "gone", "content": "42"}]
+ORPHAN_BLOCK = [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "gone", "content": "42"}]}]
+ORPHAN_ITEM = [*HELLO, {"type": "function_call_output", "call_id": "gone", "output": "42"}]
 NUMBERS = count()
 STREAMED = {"stream": True, "stream_options": {"include_usage": True}}
 LEFT_ALONE: dict[str, dict[str, Any]] = {
@@ -64,7 +66,7 @@ async def _synchronous_stream(recorder: Recorder) -> list[Any]:
 
 async def _messages(recorder: Recorder) -> list[Any]:
     place = {"model": "anthropic/claude-sonnet-4-5", "api_key": "any", "api_base": recorder.url("anthropic")}
-    return [await litellm.anthropic_messages(**place, max_tokens=64, messages=HELLO)]
+    return [await litellm.anthropic_messages(**place, max_tokens=64, messages=ORPHAN_BLOCK)]
 
 
 def _place(recorder: Recorder) -> dict[str, Any]:
@@ -72,15 +74,15 @@ def _place(recorder: Recorder) -> dict[str, Any]:
 
 
 async def _responses(recorder: Recorder) -> list[Any]:
-    return [await litellm.aresponses(**_place(recorder), input=HELLO)]
+    return [await litellm.aresponses(**_place(recorder), input=ORPHAN_ITEM)]
 
 
 async def _synchronous_responses(recorder: Recorder) -> list[Any]:
-    return [await asyncio.to_thread(lambda: litellm.responses(**_place(recorder), input=HELLO))]
+    return [await asyncio.to_thread(lambda: litellm.responses(**_place(recorder), input=ORPHAN_ITEM))]
 
 
 async def _responses_stream(recorder: Recorder) -> list[Any]:
-    return [event async for event in await litellm.aresponses(**_place(recorder), input=HELLO, stream=True)]
+    return [event async for event in await litellm.aresponses(**_place(recorder), input=ORPHAN_ITEM, stream=True)]
 
 
 CALLS: list[Callable[[Recorder], Any]] = [

@@ -184,7 +184,7 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
         if goes and shape.field == "messages" and hasattr(logged, "update_messages"):
             # Otherwise LiteLLM's logs show what was not sent.
             logged.update_messages(goes["messages"])
-        return goes if on_record or not told.changes else dict(notes.noted(goes or kwargs, told))
+        return goes if on_record or not told.changes else dict(notes.noted(goes or kwargs, told, shape))
 
     async def async_pre_call_hook(
         self, user_api_key_dict: Any, cache: Any, data: dict[str, Any], call_type: Any

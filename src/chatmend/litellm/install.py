@@ -188,7 +188,7 @@ def _repaired(callback: ChatMend, wrapped: Any, call: tuple[tuple[Any, ...], dic
         if carries(kwargs, shape) and callback.concerns(kwargs, target := target_of(kwargs)):
             made = callback.mend(kwargs, shape, target)
             note = notes.note(target, callback.mode, made.changes)
-            goes = notes.noted(made.request or kwargs, note)
+            goes = notes.noted(made.request or kwargs, note, shape)
             if callback.record is not None:  # callers add the reply to their list while LiteLLM still logs
                 goes = {**goes, shape.field: list(goes[shape.field])}
     response = wrapped(*_in_front(goes, shape, rest), **_behind(goes, shape, rest))
