@@ -175,6 +175,9 @@ def test_the_default_is_the_body_in_the_sdk_and_hidden_in_the_proxy() -> None:
     callback = ChatMend()
     assert callback.place_of_usage({"model": "openai/gpt-4o"}) == "body"
     assert callback.place_of_usage({"model": "openai/gpt-4o", "proxy_server_request": {"url": "/"}}) == "hidden"
+    assert callback.place_of_usage({"litellm_params": {"proxy_server_request": {"url": "/"}}}) == "hidden"
+    denied = {"model": "gpt-4o", "litellm_params": {"metadata": {"model_group": "team-model"}}}
+    assert ChatMend(deny="team-*").place_of_usage(denied) == "hidden"
     assert ChatMend(usage="body").place_of_usage({"proxy_server_request": {"url": "/"}}) == "body"
 
 

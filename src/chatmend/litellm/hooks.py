@@ -126,9 +126,12 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
     def place_of_usage(self, kwargs: Mapping[str, Any]) -> UsagePlace:
         """Where the usage of a call's answer goes. An answer to a request that is left alone is LiteLLM's, to the byte.
 
-        The proxy's calls are known by the client's request, which it hands on.
+        The proxy's calls are known by the client's request, which it hands on. At the end of a Responses stream LiteLLM
+        1.82 gives its record of the call, which holds these things one level deeper.
         """
-        known = self.usage_place
+        known, params = self.usage_place, kwargs.get("litellm_params")
+        if isinstance(params, dict):
+            kwargs = {**params, **kwargs}
         if known == "off" or (known != "hidden" and self.mode == "repair" and self._is_chosen(kwargs)):
             return known or ("hidden" if kwargs.get("proxy_server_request") else "body")
         return "hidden"
