@@ -4,8 +4,8 @@
 real proxy to a server that records them and gives fixed answers. LiteLLM is compared with itself first: whatever
 differs between two runs without chatmend (ids that it draws, times) is excepted, by route and place, and nothing else.
 Status, headers, answer and the request upstream are compared with chatmend in report mode, with every model denied,
-disabled, and in repair mode. In repair mode a request may differ upstream only where the sandbox, which
-refuses what the target would, refuses what LiteLLM sends without chatmend.
+disabled, and in repair mode. In repair mode a request may differ upstream only where LiteLLM alone refuses it, or where
+the sandbox, which refuses what the target would, refuses what LiteLLM sends without chatmend.
 """
 
 from __future__ import annotations
@@ -204,7 +204,8 @@ class Varying:
     def difference(self, route: str, one: Answered, other: Answered) -> Iterator[str]:
         """In what an answer with chatmend differs from one without; of a request, the words begin with ``upstream``."""
         if one.status != other.status:
-            yield f"status {one.status} -> {other.status}"
+            yield f"status {one.status} -> {other.status}: {one.body[:200]!r} -> {other.body[:200]!r}"
+            return
         names = one.headers.keys() | other.headers.keys()
         for name in sorted(names - self.headers):
             if not name.startswith(OURS) and _differs(name, one, other):
@@ -326,12 +327,19 @@ def _judge(compared: Compared, varying: Varying, judge: Judge, outcome: Outcome)
     mode, request, one, other = compared
     differences = list(varying.difference(request.route, one, other))
     codes = other.headers.get("x-chatmend-changes", "no change told")
-    if mode == "repair" and differences and all(told.startswith("upstream") for told in differences):
-        refusal = next(filter(None, map(judge.refuses, one.received)), "")
-        if refusal:
-            outcome.repaired[f"{codes}: {refusal[:100]}"] += 1
-            return
+    if mode == "repair" and differences and (refusal := _refusal(compared, differences, judge)):
+        outcome.repaired[f"{codes}: {refusal[:100]}"] += 1
+        return
     outcome.faults += [f"{mode} {request.row} {request.route} ({codes}): {told}" for told in differences]
+
+
+def _refusal(compared: Compared, differences: list[str], judge: Judge) -> str:
+    """Why a request that was repaired is refused without: by LiteLLM, which then sends nothing, or by the target."""
+    if not compared.one.received:
+        return f"LiteLLM answers {compared.one.status}" if compared.other.status == httpx.codes.OK else ""
+    if not all(told.startswith("upstream") for told in differences):
+        return ""
+    return next(filter(None, map(judge.refuses, compared.one.received)), "")
 
 
 def main(count: int) -> int:
