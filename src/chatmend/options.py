@@ -22,6 +22,8 @@ OnError = Literal["pass", "raise"]
 """If chatmend itself fails: ``pass`` the request on unchanged, with one warning, or ``raise`` (for tests)."""
 Mode = Literal["repair", "report"]
 """``repair`` requests, or ``report`` what would be changed and send the original."""
+UsagePlace = Literal["body", "hidden", "off"]
+"""Where the usage record of an answer goes: into its ``usage``, next to it (``_hidden_params``, logs), or nowhere."""
 
 policy_of = named
 """The policy that an option names: see ``chatmend.policy.named``."""
@@ -98,6 +100,17 @@ def mode_of(value: object) -> Mode:
         PolicyError: the value does not exist.
     """
     return _one_of("mode", value, ("repair", "report"))  # type: ignore[return-value]  # one of these
+
+
+def usage_of(value: object) -> UsagePlace | None:
+    """Return the value of ``usage``; None stands for the default of where chatmend runs.
+
+    Raises:
+        PolicyError: the value does not exist.
+    """
+    if value is None:
+        return None
+    return _one_of("usage", value, ("body", "hidden", "off"))  # type: ignore[return-value]  # one of these
 
 
 def patterns_of(option: str, value: object) -> tuple[str, ...]:

@@ -135,6 +135,24 @@ def named(policy: object) -> Policy | None:
     return Policy(**{**policy, "allow": _effect(policy["allow"])} if "allow" in policy else policy)
 
 
+def described(policy: Policy | None) -> str:
+    """Return the name of a policy, or the fields in which it differs from the default.
+
+    >>> described(None), described(Policy.offline()), described(Policy(orphans="drop", images="off"))
+    ('default', 'offline', 'orphans=drop images=off')
+    """
+    if policy is None or policy == Policy():
+        return "default"
+    for name in NAMES:
+        if policy == named(name):
+            return name
+    differing = [field.name for field in fields(Policy) if getattr(policy, field.name) != field.default]
+    told = {name: getattr(policy, name) for name in differing}
+    if "allow" in told:
+        told["allow"] = policy.allow.name.lower()
+    return " ".join(f"{name}={value}" for name, value in told.items())
+
+
 def _effect(value: object) -> Effect:
     try:
         return value if isinstance(value, Effect) else Effect[str(value).upper()]
