@@ -47,7 +47,7 @@ def from_section(section: dict[str, Any], kind: type[ChatMend] = ChatMend) -> Ch
         told["record"] = SessionStore(Path(str(told["record"])).expanduser())
     memory = memory_of(told.pop("image_memory", MEMORY))
     shared = _shared_images(told.pop("shared_images", False), memory)
-    return ChatMend(images=shared or (None if memory == MEMORY else Recompressor(memory=memory)), **told)
+    return kind(images=shared or (None if memory == MEMORY else Recompressor(memory=memory)), **told)
 
 
 def _section() -> dict[str, Any]:
