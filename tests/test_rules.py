@@ -67,7 +67,13 @@ NEEDED = {
     "unnamed-result": ("gemini_contents", "gemini/gemini-2.5-flash", "own:response-not-an-object"),
 }
 """For a rule a transcript, by mutation, that breaks a promise as soon as the rule is taken away."""
-TOLD_ELSEWHERE = {"invalid-thought-signature", "misspelt-signature", "missing-reasoning", "emptied-window"}
+TOLD_ELSEWHERE = {
+    "split-server-tool",
+    "invalid-thought-signature",
+    "misspelt-signature",
+    "missing-reasoning",
+    "emptied-window",
+}
 """What no judge of others knows: stories and cases assert on what these rules write."""
 
 

@@ -51,6 +51,8 @@ class Symptom:
     """There is thinking that may be signed: no defect, but what changes in front of it may make it invalid."""
     LADEN = 2097152
     """There is a part that is no mere text: no defect, but images and cache markers are counted in the end."""
+    HOSTED = 4194304
+    """There is a call, or a result, of a tool that the provider runs itself."""
     HARMLESS = SIGNED | LADEN
     """What no rule of a window asks for."""
 
@@ -172,5 +174,7 @@ class Memory:
     """The ids of entries that were sent (``rs_...``, ``fc_...``, ``msg_...``), in a dialect where entries have ids."""
     has_reasoning: bool = False
     """Whether an entry of reasoning came in: a caller that sends some back sends all back."""
+    server_calls: set[str] = field(default_factory=set)
+    """The ids of calls of the provider's own tools that wait for their result."""
     elsewhere: bool = False
     """A part of the conversation is stored at the provider, so a result may answer a call that is not here."""

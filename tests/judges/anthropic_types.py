@@ -16,7 +16,7 @@ def _block_types() -> dict[str, Any]:
     from anthropic.types import ContentBlockParam
     from anthropic.types.beta import BetaContentBlockParam
 
-    return {**by_type(BetaContentBlockParam), **by_type(ContentBlockParam)}
+    return {**by_type(ContentBlockParam), **by_type(BetaContentBlockParam)}  # beta knows more server tools
 
 
 def anthropic_types(request: Request) -> list[str]:

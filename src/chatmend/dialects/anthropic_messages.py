@@ -236,6 +236,8 @@ def _message_scanner(limits: Limits) -> Any:  # noqa: ANN401 - a closure
             else:
                 results_over = True
                 rest.append(block)
+                if kind.__class__ is str and (kind[-12:] == "_tool_result" or kind[-9:] == "_tool_use"):
+                    mask |= Symptom.HOSTED
                 if called:
                     mask |= Symptom.CALLS
         if rest or not content:

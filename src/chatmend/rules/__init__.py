@@ -37,6 +37,7 @@ RULES: tuple[Rule, ...] = _named(
     "oversized_image",
     "heavy_image",
     "unknown_part",  # parts are settled before they are moved
+    "split_server_tool",  # texts before they are judged
     "malformed_tool_call",  # before pairing: what is no call needs no result
     "unsupported_tools",  # before pairing: nothing is left to pair
     "misplaced_image.SPOKEN",  # before pairing: what stands behind a turn closes it

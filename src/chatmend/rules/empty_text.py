@@ -46,7 +46,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     limits = context.limits
     if limits.empty_parts and not limits.empty_roles:
         return
-    left = [_stripped(message, context) for message in window.messages]
+    left = [_voiced(_stripped(message, context), context) for message in window.messages]
     speaks = [not _is_empty(message, context) for message in left]
     run = window.run
     everyone = range(run, len(left))
@@ -66,6 +66,15 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             thought = any(isinstance(part, Thinking) and part.text for part in message.parts)
             effect = Effect.DROPS if thought or says_beside(message, context) else Effect.RESHAPES
             yield Fix(at, at + 1, (), "an empty message says nothing", effect)
+
+
+def _voiced(message: Message, context: Context) -> Message:
+    """A message of the model's that says nothing but why it refuses, with that as its content."""
+    native = message.native if isinstance(message.native, dict) else {}
+    said = native.get("refusal") if message.is_assistant else None
+    if not isinstance(said, str) or not said.strip() or not _is_empty(message, context):
+        return message
+    return replace(message, parts=(Text(said), *message.parts), without=message.without | {"refusal"})
 
 
 def _kept_by(kin: Sequence[int], speaks: list[bool]) -> int | None:

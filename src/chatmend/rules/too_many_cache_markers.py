@@ -1,9 +1,11 @@
-"""More cache markers than the target takes, counted over system, tools and messages.
+"""More cache markers than the target takes, counted over system, tools and messages, or a long one behind a short one.
 
-Why: ``A maximum of 4 blocks with cache_control may be provided. Found 5.`` (Anthropic). An agent
-marks the newest message at every turn and never takes the old marks away.
+Why: ``A maximum of 4 blocks with cache_control may be provided. Found 5.`` and ``a ttl='1h' cache_control block must not
+come after a ttl='5m' cache_control block`` (Anthropic). An agent marks the newest message at every turn and never takes
+the old marks away.
 
-Repair: the oldest markers in the messages go; those of system and tools, and the newest, stay. Content stays as it is.
+Repair: the oldest markers in the messages go; those of system and tools, and the newest, stay. A marker of an hour behind
+one of five minutes lives for five minutes. Content stays as it is.
 
 Before (anthropic/claude-sonnet-4-5):
     [{"role": "user", "content": [
@@ -24,12 +26,17 @@ After:
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Change, Effect
 from chatmend.rules.rule import Context, Request, RequestRule
+from chatmend.transcript import is_unchanged
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 CODE, NAME = "CACHE001", "too-many-cache-markers"
+_LONG = "1h"
 
 
 def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
@@ -37,6 +44,7 @@ def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
     limit = context.limits.max_cache_markers
     if limit is None:
         return request, []
+    request, shortened = _with_lives_in_order(request, context)
     messages = request.messages
     beyond = [
         (at, native)
@@ -59,7 +67,61 @@ def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
         out[at] = becomes
         why = f"at most {limit} cache markers"
         changes.append(Change(CODE, NAME, Effect.RESHAPES, at, why, (messages[at],), (becomes,), None, at))
+    return (replace(request, messages=out) if changes else request), [*shortened, *changes]
+
+
+def _with_lives_in_order(request: Request, context: Context) -> tuple[Request, list[Change]]:
+    """The request with no marker that lives for an hour behind one that lives for five minutes."""
+    lives = list(_lives([request.tools, request.system, request.messages]))
+    if _LONG not in lives or _LONG not in lives[_first_short(lives) :]:
+        return request, []
+    changes: list[Change] = []
+    seen, messages = any(life != _LONG for life in _lives([request.tools, request.system])), request.messages
+    out = list(messages)
+    for at, native in enumerate(messages):
+        shown = _shown(native, context)
+        becomes = _shortened(shown, seen=seen)
+        seen = seen or any(life != _LONG for life in _lives(shown))
+        if becomes is not shown:
+            out[at] = context.dialect.write(context.dialect.read(becomes))
+            why = "a cache marker of an hour stands behind one of five minutes"
+            changes.append(Change(CODE, NAME, Effect.RESHAPES, at, why, (native,), (out[at],), None, at))
     return (replace(request, messages=out) if changes else request), changes
+
+
+def _first_short(lives: list[object]) -> int:
+    return next((at for at, life in enumerate(lives) if life != _LONG), len(lives))
+
+
+def _lives(value: object) -> Iterator[object]:
+    """How long the markers in a value live, in the order in which the provider reads them."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _lives(item)
+    elif isinstance(value, dict):
+        yield from _lives(value.get("content"))
+        if isinstance(marker := value.get("cache_control"), dict):
+            yield marker.get("ttl")
+
+
+def _shortened(value: Any, *, seen: bool) -> Any:  # noqa: ANN401 - anything may stand in a transcript
+    """A message or a block whose markers of an hour, behind one of five minutes, live for five minutes."""
+    if isinstance(value, list):
+        blocks = []
+        for item in value:
+            blocks.append(_shortened(item, seen=seen))
+            seen = seen or any(life != _LONG for life in _lives(item))
+        return value if is_unchanged(blocks, value) else blocks
+    if not isinstance(value, dict):
+        return value
+    inner = value.get("content")
+    held = _shortened(inner, seen=seen) if isinstance(inner, list) else inner
+    seen = seen or any(life != _LONG for life in _lives(inner))
+    new = {**value, "content": held} if held is not inner else value
+    marker = new.get("cache_control")
+    if seen and isinstance(marker, dict) and marker.get("ttl") == _LONG:
+        new = {**new, "cache_control": {**marker, "ttl": "5m"}}
+    return new
 
 
 def markers(value: object) -> int:

@@ -88,6 +88,9 @@ class Limits:
     calls_last: bool = False
     """Nothing of the assistant may stand between its calls and their results."""
 
+    server_tools_paired: bool = False
+    """A call of a tool that the provider runs itself has its result in the same turn, and a result its call."""
+
     # Content
     empty_roles: frozenset[Role] = frozenset()
     """Roles whose messages may not be empty (an assistant message with calls never is)."""
