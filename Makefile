@@ -43,8 +43,10 @@ nightly: $(VENV)/.dev $(LANGCHAIN)/.ready
 	CHATMEND_NIGHTLY=1 $(PYTEST) --random-order-bucket=module tests
 	$(PY) -m tests.alone
 	$(PY) -m tests.fuzz $(NIGHTLY)
+	$(PY) -m tests.fixpoint $(NIGHTLY)
 	$(PY) -m tests.images.fuzz $(NIGHTLY)
 	$(PY) -m tests.harm
+	$(PY) -m tests.field
 	$(PY) -m tests.kill $(KILLS)
 	$(PY) -m tests.litellm_adapter.identical $(NIGHTLY)
 	$(LANGCHAIN)/bin/python -m tests.langchain.fuzz $(SEEDS)
@@ -111,6 +113,7 @@ field: $(VENV)/.dev
 
 fuzz: $(VENV)/.dev
 	$(PY) -m tests.fuzz $(COUNT)
+	$(PY) -m tests.fixpoint $(COUNT)
 	$(PY) -m tests.images.fuzz $(COUNT)
 
 kill: $(VENV)/.dev

@@ -25,7 +25,7 @@ from tests.judges.bedrock_model import converse_faults
 if TYPE_CHECKING:
     from chatmend.repair import RepairedRequest
 
-WANTED = 99
+WANTED = 105
 ABRIDGED = {"F071": "web_search_call without its action: the report names the item, and does not quote it"}
 """Bodies that would be refused for what the reporter left out: only the cause is judged."""
 _SYSTEM = ("system", "instructions", "systemInstruction", "system_instruction")
@@ -85,8 +85,8 @@ def main() -> int:
     """The table."""
     wanted = [word for word in sys.argv[1:] if word != "-v"]
     if not cases():
-        print(f"no failures in {corpus.ROOT / 'field_cases.jsonl'}; $CHATMEND_CORPUS names the directory")
-        return 1
+        print(f"skipped: no failures in {corpus.ROOT / 'field_cases.jsonl'}; $CHATMEND_CORPUS names the directory")
+        return 0
     table: dict[tuple[str, str], list[tuple[dict[str, Any], bool]]] = defaultdict(list)
     for case in cases():
         if wanted and case["id"] not in wanted:
