@@ -46,6 +46,8 @@ NOTHING = Unsure("no message has a role, a content or anything else that a wire 
 _ONLY_BLOCKS = PARTS[BLOCKS].difference(*(found for name, found in PARTS.items() if name != BLOCKS))
 _ONLY_STEPS = ENTRIES["gemini_interactions"] - ENTRIES[ITEMS]
 _ONLY_ITEMS = (ENTRIES[ITEMS] | openai_responses.ITEMS) - {"message", "reasoning", "compaction"}
+_ITEM_PARTS = PARTS[ITEMS] - PARTS[CHAT]
+_CHAT_PARTS = PARTS[CHAT] - PARTS[ITEMS]
 _ONLY_CONVERSE = KEYS["bedrock_converse"] - {"text"}
 _CHAT_KEYS = frozenset({"tool_calls", "tool_call_id", "function_call"})
 _CHAT_ROLES = ("tool", "function")
@@ -73,7 +75,8 @@ def format_of(natives: Sequence[Native], among: Container[str] = EVERY, provider
     Raises:
         TranscriptError: a message has a layout of a training set or a framework; the text names it.
     """
-    if (told := _first_told(natives, among)) is not None:
+    kinds: set[object] = set()
+    if (told := _first_told(natives, among, kinds)) is not None:
         return told
     messages = [native for native in natives if isinstance(native, dict) and native]
     if provider == "bedrock" and is_converse(messages):
@@ -82,28 +85,32 @@ def format_of(natives: Sequence[Native], among: Container[str] = EVERY, provider
         return NOTHING
     if messages and all("role" not in native and _is_bare_part(native) for native in messages):
         return INTERACTIONS
-    if ITEMS not in among or provider in _WITHOUT_RESPONSES or not any(map(openai_responses.leans, messages)):
+    if ITEMS not in among or provider in _WITHOUT_RESPONSES:
         return CHAT
-    return CHAT if any(map(_has_chat_parts, messages)) else ITEMS
+    return CHAT if kinds.isdisjoint(_ITEM_PARTS) or not kinds.isdisjoint(_CHAT_PARTS) else ITEMS
 
 
-def _first_told(natives: Sequence[Native], among: Container[str]) -> str | Unsure | None:
-    """What the first message that tells anything tells. Every message is asked whether it may stand here at all."""
+def _first_told(natives: Sequence[Native], among: Container[str], kinds: set[object]) -> str | Unsure | None:
+    """What the first message that tells anything tells. Every message is asked whether it may stand here at all.
+
+    ``kinds`` gets the types of the parts of those that tell nothing.
+    """
     first: str | Unsure | None = None
     has_items = False
     for native in natives:
         if not isinstance(native, dict):
             continue
-        if native.get("content").__class__ is str and "role" in native and _TELLING.isdisjoint(native):
-            first = CHAT if first is None and native["role"] in _CHAT_ROLES else first
+        if native.get("content").__class__ is str and "role" in native:  # as most are, and then of no other layout
+            if first is None and (native["role"] in _CHAT_ROLES or not _TELLING.isdisjoint(native)):
+                first = _told(native, among, kinds)
             continue
         _refuse_other_layouts(native)
         has_items = has_items or ("role" not in native and _has_type(native, _ONLY_ITEMS))
-        first = _told(native, among) if first is None else first
+        first = _told(native, among, kinds) if first is None else first
     return MIXED if has_items and (first == CHAT or ITEMS not in among) else first
 
 
-def _told(native: dict[str, Any], among: Container[str]) -> str | Unsure | None:  # noqa: PLR0911 - one line a sign
+def _told(native: dict[str, Any], among: Container[str], kinds: set[object]) -> str | Unsure | None:  # noqa: PLR0911 - one line a sign
     """What one message tells; None: nothing."""
     if not _CHAT_KEYS.isdisjoint(native) or native.get("role") in _CHAT_ROLES:
         return CONTENTS if CONTENTS in among and _has_contents(native) else CHAT
@@ -116,11 +123,19 @@ def _told(native: dict[str, Any], among: Container[str]) -> str | Unsure | None:
     if CONTENTS in among and _has_contents(native):
         return CONTENTS
     for part in _parts(native, "content"):
-        if "type" not in part and any(isinstance(part[key], dict) for key in _ONLY_CONVERSE & part.keys()):
-            return CONVERSE
-        if _has_type(part, _ONLY_BLOCKS) or (_has_type(part, ("thinking",)) and isinstance(part.get("signature"), str)):
-            return BLOCKS
-    return BLOCKS if anthropic_messages.speaks(native) else None
+        if (told := _told_by_part(part, kinds)) is not None:
+            return told
+    return None
+
+
+def _told_by_part(part: dict[str, Any], kinds: set[object]) -> str | Unsure | None:
+    kind = part.get("type")
+    if kind.__class__ is not str:
+        typeless = kind is None and any(isinstance(part[key], dict) for key in _ONLY_CONVERSE & part.keys())
+        return CONVERSE if typeless else BLOCKS if isinstance(part.get("source"), dict) else None
+    kinds.add(kind)
+    signed = kind == "thinking" and isinstance(part.get("signature"), str)
+    return BLOCKS if kind in _ONLY_BLOCKS or signed or isinstance(part.get("source"), dict) else None
 
 
 def _parts(native: dict[str, Any], key: str) -> list[dict[str, Any]]:
@@ -137,11 +152,6 @@ def _has_contents(native: dict[str, Any]) -> bool:
     """Whether a message has parts as Gemini's do, which have no type."""
     parts = _parts(native, "parts")
     return gemini_contents.speaks(native) and not (parts and all("type" in part for part in parts))
-
-
-def _has_chat_parts(native: dict[str, Any]) -> bool:
-    """Whether a message has a part that Responses do not know."""
-    return any(_has_type(part, PARTS[CHAT] - PARTS[ITEMS]) for part in _parts(native, "content"))
 
 
 def _is_bare_part(native: dict[str, Any]) -> bool:
@@ -192,11 +202,12 @@ def _under_messages(body: dict[str, Any], messages: list[Any], provider: str) ->
     if "system" in body:
         return BLOCKS
     named = not body.keys().isdisjoint(_OF_ANTHROPIC) or any("input_schema" in tool for tool in _parts(body, "tools"))
-    return BLOCKS if named and _first_told(messages, UNDER_MESSAGES) is None else CHAT
+    return BLOCKS if named and _first_told(messages, UNDER_MESSAGES, set()) is None else CHAT
 
 
 def _refuse_other_layouts(native: dict[str, Any]) -> None:
-    for name, way, is_one in _LAYOUTS:
+    whole = "role" in native and "content" in native
+    for name, way, is_one in _LAYOUTS[-1:] if whole else _LAYOUTS:
         if is_one(native):
             text = f"these are {name}, not messages of a request; {way}"
             raise TranscriptError(text)
@@ -207,6 +218,7 @@ def _some(native: dict[str, Any], key: str, names: tuple[str, ...]) -> bool:
     return any(isinstance(part.get(name), str) for part in _parts(native, key) for name in names)
 
 
+# The last one is the only one whose messages have a role and a content.
 _LAYOUTS: tuple[tuple[str, str, Callable[[dict[str, Any]], bool]], ...] = (
     (
         "rows of the ShareGPT layout ('from' and 'value')",
@@ -229,14 +241,14 @@ _LAYOUTS: tuple[tuple[str, str, Callable[[dict[str, Any]], bool]], ...] = (
         lambda m: "content" not in m and _some(m, "parts", ("toolCallId", "kind", "part_kind")),
     ),
     (
-        "the AI SDK's model messages ('tool-call' and 'tool-result' parts)",
-        "let its provider package write the request",
-        lambda m: _some(m, "content", ("toolCallId",)),
-    ),
-    (
         "LlamaIndex's messages ('blocks')",
         "convert them with its provider package first",
         lambda m: "content" not in m and _some(m, "blocks", ("block_type",)),
+    ),
+    (
+        "the AI SDK's model messages ('tool-call' and 'tool-result' parts)",
+        "let its provider package write the request",
+        lambda m: _some(m, "content", ("toolCallId",)),
     ),
 )
 
