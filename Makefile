@@ -19,7 +19,7 @@ PY := $(VENV)/bin/python
 PYTEST := $(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder --allow-hosts=127.0.0.1,::1 --allow-unix-socket
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check nightly mutants docs links docs-rules bench compare golden package harm fuzz kill usage-report fidelity cassettes judge litellm-matrix litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain
+.PHONY: demo test check nightly mutants docs links docs-rules bench compare golden formats package harm field fuzz kill usage-report fidelity cassettes judge litellm-matrix litellm-identical litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py
@@ -46,6 +46,7 @@ nightly: $(VENV)/.dev $(LANGCHAIN)/.ready
 	$(PY) -m tests.images.fuzz $(NIGHTLY)
 	$(PY) -m tests.harm
 	$(PY) -m tests.kill $(KILLS)
+	$(PY) -m tests.litellm_adapter.identical $(NIGHTLY)
 	$(LANGCHAIN)/bin/python -m tests.langchain.fuzz $(SEEDS)
 	$(PY) -m tests.fuzz $(NIGHTLY) --torn
 
@@ -97,8 +98,16 @@ package: $(VENV)/.dev
 	$(INSTALLED)/bin/python -c "import chatmend, sys; assert chatmend.__file__.startswith(sys.prefix), chatmend.__file__"
 	$(INSTALLED)/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
+# What each wire format defines, read from the installed SDKs' types: src/chatmend/dialects/formats.py.
+formats: $(VENV)/.dev
+	$(PY) -m tests.formats
+
 harm: $(VENV)/.dev
 	$(PY) -m tests.harm
+
+# Failures that people reported in public threads: what is repaired, by provider and class of failure.
+field: $(VENV)/.dev
+	$(PY) -m tests.field
 
 fuzz: $(VENV)/.dev
 	$(PY) -m tests.fuzz $(COUNT)
@@ -138,6 +147,10 @@ usage-report: $(VENV)/.report
 # Every entry point of LiteLLM against the sandbox, a real proxy among them.
 litellm-matrix: $(VENV)/.dev
 	PYTHONPATH=. $(PY) -m tests.litellm_adapter.matrix
+
+# Recorded requests through a real proxy with chatmend and one without: the same bytes both ways. COUNT=100 for a quick look.
+litellm-identical: $(VENV)/.dev
+	$(PY) -m tests.litellm_adapter.identical $(if $(filter command line,$(origin COUNT)),$(COUNT),1000)
 
 # The adapter's tests with the oldest LiteLLM that is supported.
 litellm-lower: $(LOWER)/.ready

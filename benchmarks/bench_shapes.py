@@ -4,6 +4,9 @@
 
 Processor time, in turn with ``json.dumps``, the fastest of several. A transcript that a target takes comes back as the
 same list; where it does not, the last column names what was changed.
+
+A second table has shapes that tempt a repair to look at everything for everything: 4 times the messages must cost about
+4 times the time. What the interpreter does is counted in ``tests/test_growth.py``; this sees work in C as well.
 """
 
 from __future__ import annotations
@@ -14,7 +17,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.bench_repair import SMALL, transcript
-from benchmarks.speed import measured
+from benchmarks.speed import measured, spent
+from tests.adversarial import adversarial
 
 import chatmend
 
@@ -112,10 +116,35 @@ SHAPES: tuple[tuple[str, Callable[[Messages], Messages], tuple[str, ...]], ...] 
     ("Responses' items", items, ("openai/gpt-5",)),
     ("Gemini's contents", contents, (FLASH, GEMINI_3)),
 )
+GROWING = (
+    "systems and users in turn",
+    "orphans",
+    "orphans behind many calls",
+    "equal ids",
+    "equal ids in many messages",
+    "calls without results",
+    "results in reverse",
+    "every other result",
+    "answers midway",
+    "texts and calls",
+    "blank texts",
+    "empty systems and users",
+)
+"""Shapes of ``tests.adversarial``."""
+LENGTH = 2_000
+
+
+def growth(shape: str, target: str, policy: str | None) -> tuple[float, float]:
+    """Seconds for a transcript of a shape, and for one of 4 times the length."""
+    took = []
+    for length in (LENGTH, 4 * LENGTH):
+        messages = adversarial(shape, length, "openai_chat")
+        took.append(min(spent(functools.partial(chatmend.repair, messages, target, policy=policy)) for _ in range(3)))
+    return took[0], took[1]
 
 
 def main() -> int:
-    """The table."""
+    """The tables."""
     print(f"valid transcripts of {SMALL:,} messages, times json.dumps of the same\n")
     for name, shaped, targets in SHAPES:
         messages = shaped(transcript(SMALL))
@@ -124,6 +153,14 @@ def main() -> int:
             done = chatmend.repair(messages, target)
             note = "same list" if done.messages is messages else f"{len(done.changes)} changes, {done.changes[0].code}"
             print(f"{name:26}{target:32}{took:7.2f} ms {ratio:6.2f} x   {note}")
+    print(f"\nbroken transcripts of length {LENGTH:,}, and of 4 times that\n")
+    for shape in GROWING:
+        for target, policy in ((GPT, "offline"), (CLAUDE, None), (FLASH, None), ("strict", "strict_alternation")):
+            once, fourfold = growth(shape, target, policy)
+            print(
+                f"{shape:28}{target:32}{policy or 'default':20}{once * 1e3:8.1f} ms {fourfold * 1e3:8.1f} ms "
+                f"{fourfold / once:5.1f} x"
+            )
     return 0
 
 

@@ -38,7 +38,9 @@ def _page(path: Path) -> str:
     table = _read(path)
     names = ", ".join(f"`{name}`" for name in table.get("names", [path.stem]))
     owned = ", ".join(f"`{name}`" for name in table.get("models", ()))
+    hosts = ", ".join(f"`{host}`" for host in table.get("hosts", ()))
     head = f"# {path.stem}\n\n{_title(path)}.\n\nNames: {names}."
+    head += f" Addresses: {hosts}." if hosts else ""
     head += f" Models known without the provider's name: {owned}.\n" if owned else "\n"
     parts = [head, *_facts(table, "##")]
     comments = _comments(path)

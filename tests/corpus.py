@@ -20,6 +20,10 @@ DIALECTS = {
 _PROVIDERS = {"google": "gemini", "vertex": "vertex_ai", "together": "together_ai", "bedrock-mantle": "together_ai"}
 
 
+CUT = ("r00605", "r01943")
+"""Accepted requests whose images the recording cut short."""
+
+
 def rows(name: str) -> list[dict[str, Any]]:
     """The rows of one corpus file; none where the corpus is absent."""
     path = ROOT / f"{name}.jsonl"
@@ -52,6 +56,11 @@ def messages_of(row: dict[str, Any]) -> Any:
     """What stands for the messages in the recorded body."""
     body: dict[str, Any] = row["body"]
     return body.get(chatmend.dialects.DIALECTS[DIALECTS[row["format"]]].TRAITS.messages_key)
+
+
+def messages_in(body: dict[str, Any]) -> Any:
+    """What stands for the messages in a body of any format; None where nothing does."""
+    return next((body[key] for key in ("messages", "input", "contents") if key in body), None)
 
 
 def target_of(row: dict[str, Any]) -> str:

@@ -7,7 +7,9 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from chatmend.dialects import DIALECTS, recognise, recognise_body
+import chatmend
+from chatmend.dialects import DIALECTS, format_of_body
+from chatmend.dialects.recognition import format_of
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -61,8 +63,12 @@ def _conversation(messages: list[Any], dialect: object) -> list[Any] | dict[str,
     return messages if key == "messages" else {key: messages}
 
 
-def _read_as(conversation: list[Any] | dict[str, Any]) -> str | None:
-    return recognise(conversation).NAME if isinstance(conversation, list) else recognise_body(conversation)
+def _read_as(conversation: list[Any] | dict[str, Any]) -> str:
+    try:
+        told = format_of(conversation) if isinstance(conversation, list) else format_of_body(conversation)
+    except chatmend.TranscriptError:
+        return "another layout"
+    return told if isinstance(told, str) else "no known format"
 
 
 def _python(messages: list[Any], target: str, dialect: object) -> str:

@@ -93,6 +93,7 @@ class Target(_Closed):
 
     provider: Text
     names: Annotated[list[Text], Field(min_length=1)]
+    hosts: list[Text] = []
     models: list[Text] = []
     limits: LimitFacts | None = None  # type: ignore[valid-type]
     hygiene: LimitFacts | None = None  # type: ignore[valid-type]

@@ -147,8 +147,9 @@ def test_control_sequences_and_markup_of_the_content_reach_the_terminal_as_plain
 def test_an_unknown_provider_is_said_to_be_one(tmp_path: Path) -> None:
     file = stored(tmp_path / "a.json", ORPHAN)
     unknown = CliRunner().invoke(app, ["check", str(file), "--target", "acme/large"])
-    assert unknown.exit_code == 0
-    assert "no table for 'acme'. Read as 'other'" in unknown.stderr
+    assert unknown.exit_code == 1
+    assert "TOOL005" in unknown.stdout
+    assert "no table for 'acme'. Read as a server of which only the API is known." in unknown.stderr
     other = CliRunner().invoke(app, ["check", str(file), "--target", "other"])
     assert (other.exit_code, other.stderr) == (0, "")
 

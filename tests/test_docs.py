@@ -34,7 +34,8 @@ def test_the_example_of_a_manual_is_what_a_repair_does(manual: Manual, example: 
 @pytest.mark.parametrize("example", [e for _, e in EXAMPLES], ids=[f"{m.name}-{e.target}" for m, e in EXAMPLES])
 def test_what_an_example_shows_afterwards_is_found_sound(example: Example) -> None:
     again = Example(example.target, example.policy, example.after, example.after, example.shown)
-    assert again.run() == (example.after, [])
+    found = example.run()[1] if example.before == example.after else []  # what is only told is told again
+    assert again.run() == (example.after, found)
 
 
 @pytest.mark.parametrize("manual", manuals().values(), ids=lambda manual: manual.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 import chatmend
 from chatmend import Effect, Policy
 from chatmend.errors import PolicyError, TargetError
-from chatmend.options import mode_of, on_error_of, patterns_of, target_of
+from chatmend.options import POLICY_FIELDS, mode_of, on_error_of, patterns_of, policy_with, target_of
 from chatmend.policy import NAMES, named
 
 CLAUDE = "anthropic/claude-sonnet-4-5"
@@ -152,3 +153,23 @@ def test_values_are_returned_as_they_are() -> None:
         None,
         CLAUDE,
     )
+
+
+def test_texts_set_fields_on_top_of_a_policy() -> None:
+    assert policy_with(None, []) is None
+    assert policy_with("offline", []) == Policy.offline()
+    assert policy_with(None, ["image_notes=TRUE", "allow=Adds"]) == Policy(image_notes=True, allow=Effect.ADDS)
+    assert policy_with(Policy.offline(), ["duplicates=results"]) == Policy(late_results="move")
+    assert policy_with(None, ["turns=insert", "turns=merge"]) == Policy()
+
+
+@pytest.mark.parametrize("field", [field.name for field in fields(Policy)])
+def test_every_field_can_be_set_by_a_text(field: str) -> None:
+    made = {getattr(policy_with(None, [f"{field}={value}"]), field) for value in POLICY_FIELDS[field]}
+    assert len(made) == len(POLICY_FIELDS[field]) >= 2
+
+
+@pytest.mark.parametrize("value", ["no", "maybe", None, 2])
+def test_a_field_that_is_true_or_false_takes_nothing_else(value: Any) -> None:
+    with pytest.raises(PolicyError, match=r"image_notes=.*: choose one of False, True"):
+        Policy(image_notes=value)

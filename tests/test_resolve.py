@@ -18,7 +18,7 @@ SAME = (
     ("vercel_ai_gateway/google/gemini-2.5-pro", "gemini/gemini-2.5-pro"),
     ("litellm_proxy/bedrock/anthropic.claude-3-haiku-20240307-v1:0", "bedrock/anthropic.claude-3-haiku-20240307-v1:0"),
     ("litellm_proxy/an-alias-of-ours", "other"),
-    ("a-provider-of-tomorrow/some-model", "other"),
+    ("a-provider-of-tomorrow/some-model", "openai_compatible"),
 )
 
 
@@ -47,7 +47,7 @@ def test_a_misspelt_provider_is_an_error_with_the_nearest_name() -> None:
 @pytest.mark.parametrize(("name", "meant"), [("antropic/seen-once", "anthropic"), ("Opneai/seen-once", "openai")])
 def test_a_misspelt_provider_with_a_model_may_be_a_gateway_but_is_warned_of(name: str, meant: str) -> None:
     with pytest.warns(UserWarning, match=f"did you mean '{meant}'"):
-        assert resolve(name).provider == "other"
+        assert resolve(name).provider == "openai_compatible"
 
 
 @pytest.mark.parametrize("name", ["our-gateway/x", "claude-sonnet-4-5", "other/antropic", "anthropic/antropic"])

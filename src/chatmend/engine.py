@@ -6,10 +6,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Change, Effect
+from chatmend.jsontext import is_same
 from chatmend.request import first_pass, last_pass
 from chatmend.rules import Context, Request, rules_for
 from chatmend.transcript import Role, Thinking, ToolCall, is_unchanged
-from chatmend.windows import Memory, Symptom, Window
+from chatmend.windows import Edit, Memory, Symptom, Window
 
 if TYPE_CHECKING:
     from chatmend.changes import Fix
@@ -109,8 +110,12 @@ class Run:
         heard = any(not message.is_system for message in others)
         last = stop == len(messages)
         window = Window(said, list(range(start, stop)), opening, bool(others), heard, last)
-        before = len(self.changes)
-        changed = self._run(window, span, mask, place) or renamed
+        before, hoisted = len(self.changes), len(self.hoisted)
+        changed = self._run(window, span, mask, place)
+        if changed and self._is_as_before(window, natives, hoisted):
+            self.changes[before:] = [change for change in self.changes[before:] if not change.applied]
+            window, changed = replace(window, messages=list(map(self.context.dialect.read, natives))), False
+        changed = changed or renamed
         self._remember(window)
         if signed:
             self._mark_invalidating(window, before)
@@ -191,6 +196,12 @@ class Run:
         self.memory.has_user = had_user
         return mask if stop == len(head) + len(natives) else ~0, ids
 
+    def _is_as_before(self, window: Window, natives: Messages, hoisted: int) -> bool:
+        """Whether rules have undone what others did, so that in the end nothing was changed."""
+        if len(self.hoisted) > hoisted or len(window.messages) != len(natives):
+            return False
+        return all(is_same(message.whole, native) for message, native in zip(window.messages, natives, strict=True))
+
     def _remember(self, window: Window) -> None:
         memory = self.memory
         for message in window.messages:
@@ -212,12 +223,10 @@ class Run:
 
     def _apply(self, rule: Rule, fixes: list[Fix], window: Window, span: tuple[int, int]) -> bool:
         """Make the changes that a rule proposes, or note them where the caller does not allow them; whether one was."""
-        shift, made = 0, False
+        edit, made = Edit(window), False
         for fix in fixes:
-            at, count = fix.start + shift, fix.stop - fix.start
-            replaced = window.messages[at : at + count]
+            replaced, at, index = edit.reach(fix)
             before = tuple([message.whole for message in replaced])
-            place = at if replaced else max(at - 1, 0)  # what is inserted concerns the message before it
             allowed = fix.effect <= self.context.policy.allow and not fix.finding
             becomes = self._written(fix.becomes, replaced) if allowed else replaced
             after = tuple([message.whole for message in becomes])
@@ -225,20 +234,22 @@ class Run:
                 continue
             self.changes.append(
                 Change(
-                    rule.code, rule.name, fix.effect, window.origin(place), fix.why, before, after, span, at,
+                    rule.code, rule.name, fix.effect, index, fix.why, before, after, span, at,
                     applied=allowed,
                 )
             )  # fmt: skip
             if allowed:
                 made = True
-                window.apply(fix, becomes, at)
-                shift += len(becomes) - count
+                edit.replace(fix, becomes)
                 self.hoisted += fix.hoists
+        if made:
+            edit.finish()
         return made
 
     def _written(self, becomes: tuple[Message, ...], replaced: list[Message]) -> list[Message]:
         """Messages bound to what they are sent as; those that stay are the same."""
-        return [m if any(m is old for old in replaced) else self._bound(m) for m in becomes]
+        stay = set(map(id, replaced))
+        return [m if id(m) in stay else self._bound(m) for m in becomes]
 
     def _bound(self, said: Message) -> Message:
         """A message as it reads when it is written; what the assistant said stays the assistant's in this window."""

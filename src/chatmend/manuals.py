@@ -23,7 +23,7 @@ from typing import Any
 
 from chatmend.policy import Policy
 from chatmend.repair import repair, repair_request
-from chatmend.rules import FIRST, LAST, RULES, RequestRule, Rule
+from chatmend.rules import FIRST, LAST, RULES, RequestRule, Rule, unknown_format
 
 _EXAMPLE = re.compile(
     r"^Before \((?P<target>[^),]+)(?:, Policy\.(?P<policy>\w+)\(\))?\):\n(?P<before>(?:    .*\n)+)"
@@ -93,7 +93,7 @@ def _example(found: re.Match[str]) -> Example:
 @lru_cache(maxsize=1)
 def manuals() -> dict[str, Manual]:
     """Every manual by code, sorted."""
-    rules: tuple[Rule | RequestRule, ...] = (*RULES, *FIRST, *LAST)
+    rules: tuple[Rule | RequestRule, ...] = (*RULES, *FIRST, *LAST, unknown_format.RULE)
     every = {rule.code: Manual(rule.code, rule.name, rule.manual.strip()) for rule in rules}
     return dict(sorted(every.items()))
 

@@ -12,7 +12,7 @@ from chatmend.targets.image_limits import ImageLimits
 if TYPE_CHECKING:
     from chatmend.targets import Limits
 
-_CHOICES = {
+CHOICES: dict[str, tuple[object, ...]] = {
     "turns": ("merge", "insert"),
     "alternation": ("needed", "always"),
     "system": ("inline", "hoist"),
@@ -21,7 +21,9 @@ _CHOICES = {
     "duplicates": ("results", "messages"),
     "rules": ("all", "hygiene"),
     "images": ("fit", "native", "off"),
+    "image_notes": (False, True),
 }
+"""The values of each field; those of ``allow`` are effects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ class Policy:
 
     def __post_init__(self) -> None:
         """Refuse values that do not exist."""
-        for field, choices in _CHOICES.items():
+        for field, choices in CHOICES.items():
             if getattr(self, field) not in choices:
                 message = f"{field}={getattr(self, field)!r}: choose one of {', '.join(map(repr, choices))}"
                 raise PolicyError(message)
@@ -131,6 +133,24 @@ def named(policy: object) -> Policy | None:
         message = f"policy: no field {unknown[0]!r}; there are {', '.join(known)}"
         raise PolicyError(message)
     return Policy(**{**policy, "allow": _effect(policy["allow"])} if "allow" in policy else policy)
+
+
+def described(policy: Policy | None) -> str:
+    """Return the name of a policy, or the fields in which it differs from the default.
+
+    >>> described(None), described(Policy.offline()), described(Policy(orphans="drop", images="off"))
+    ('default', 'offline', 'orphans=drop images=off')
+    """
+    if policy is None or policy == Policy():
+        return "default"
+    for name in NAMES:
+        if policy == named(name):
+            return name
+    differing = [field.name for field in fields(Policy) if getattr(policy, field.name) != field.default]
+    told = {name: getattr(policy, name) for name in differing}
+    if "allow" in told:
+        told["allow"] = policy.allow.name.lower()
+    return " ".join(f"{name}={value}" for name, value in told.items())
 
 
 def _effect(value: object) -> Effect:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from chatmend import passes
 from chatmend.changes import Change, Effect
-from chatmend.dialects import DIALECTS, Dialect, Traits, recognise, recognise_body
+from chatmend.dialects import DIALECTS, Dialect, Traits, Unsure, format_of_body, recognise
 from chatmend.engine import Run
 from chatmend.errors import ReplayError, TranscriptError
 from chatmend.jsontext import is_same
@@ -15,7 +16,7 @@ from chatmend.placeholders import CONTINUED, is_placeholder
 from chatmend.plain import CHAT, look
 from chatmend.policy import Policy, named
 from chatmend.report import Reported
-from chatmend.rules import Context
+from chatmend.rules import Context, Request, unknown_format
 from chatmend.targets import Target, resolve
 from chatmend.transcript import Text, ToolResult
 from chatmend.windows import Memory, Symptom
@@ -100,14 +101,35 @@ def repair(  # noqa: PLR0913 - what stands beside the messages counts
         if quick_look(place, tools=declared, thinking=thinks)(messages):
             return Repaired(messages, (), system, tools)
     shown = Shown(messages)
-    spoken = DIALECTS[dialect] if isinstance(dialect, str) else dialect or recognise(shown.messages)
+    spoken = DIALECTS[dialect] if isinstance(dialect, str) else dialect or recognise(shown.messages, place.provider)
+    if isinstance(spoken, Unsure):
+        return Repaired(messages, (unknown_format.finding(spoken.why),), system, tools)
     limits = chosen.apply(place.limits_in(spoken.NAME, hygiene=chosen.rules == "hygiene"))
     limits = limits.beside(thinking=thinks, tools=bool(tools))
     context = Context(limits, spoken, chosen, recompressor)
-    run = Run(shown.messages, context, memory=Memory(elsewhere=continues))
-    run.start()
-    request, changes = run.finish(system, tools)
+    request, changes = _one_pass(Request(shown.messages, system, tools), context, continues=continues)
+    if chosen != _DEFAULT and request.messages is not shown.messages:
+        request, changes = _further_passes(shown.messages, request, changes, context, continues=continues)
     return Repaired(shown.back(request.messages), shown.changed(changes), request.system, request.tools)
+
+
+def _one_pass(request: Request, context: Context, *, continues: bool) -> tuple[Request, tuple[Change, ...]]:
+    run = Run(request.messages, context, memory=Memory(elsewhere=continues))
+    run.start()
+    return run.finish(request.system, request.tools)
+
+
+def _further_passes(
+    given: Messages, request: Request, changes: tuple[Change, ...], context: Context, *, continues: bool
+) -> tuple[Request, tuple[Change, ...]]:
+    """Repair what a pass has left under a policy that is not the default, until nothing changes."""
+    for _ in range(passes.MOST - 1):
+        becomes, more = _one_pass(request, context, continues=continues)
+        if becomes.messages is request.messages:
+            break
+        changes = passes.joined(given, changes, request.messages, more)
+        request = becomes
+    return request, changes
 
 
 def quick_look(place: Target, *, tools: bool | None, thinking: bool) -> Look:
@@ -150,7 +172,10 @@ def repair_request(
         TranscriptError: ``body`` is no dict with a list of messages.
         TargetError: no table describes ``target``.
     """
-    spoken = dialect or (recognise_body(body) if isinstance(body, dict) else None)
+    place = target if isinstance(target, Target) else resolve(target)
+    spoken = dialect or (format_of_body(body, place.provider) if isinstance(body, dict) else None)
+    if isinstance(spoken, Unsure):
+        return RepairedRequest(body, (unknown_format.finding(spoken.why),))
     traits = DIALECTS[spoken].TRAITS if spoken in DIALECTS else Traits()
     key = traits.messages_key
     if isinstance(body, dict) and spoken == "openai_responses" and not isinstance(body.get(key), list):
@@ -162,7 +187,7 @@ def repair_request(
     system = body.get(beside)
     tools, thinking = set_beside(body, traits)
     done = repair(
-        body[key], target, system=system, tools=tools, thinking=thinking, policy=policy, dialect=spoken,
+        body[key], place, system=system, tools=tools, thinking=thinking, policy=policy, dialect=spoken,
         recompressor=recompressor, continues=any(map(body.get, traits.stored_keys)),
     )  # fmt: skip
     goes = ((key, body[key], done.messages), (beside, system, done.system), ("tools", tools, done.tools))
@@ -191,7 +216,11 @@ def is_synthetic(message: object) -> bool:
     ``[continued]``. Somebody else who says the same cannot be told apart.
     """
     shown = Shown([message]).messages[0]
-    parts = recognise([shown]).read(shown).parts
+    try:
+        spoken = recognise([shown])
+    except TranscriptError:
+        return False
+    parts = () if isinstance(spoken, Unsure) else spoken.read(shown).parts
     return bool(parts) and all(map(_is_ours, parts))
 
 
@@ -211,31 +240,42 @@ def replay(messages: Messages, changes: tuple[Change, ...] | list[Change]) -> Me
     if not todo:
         return messages
     current = list(messages)
-    while todo and todo[0].window is None and todo[0].at < 0:
-        current = list(todo.pop(0).after)
     out: Messages = []
     start, at = 0, 0
+    while at < len(todo) and todo[at].window is None and todo[at].at < 0:
+        current = list(todo[at].after)
+        at += 1
     while at < len(todo) and (span := todo[at].window) is not None:
         out += current[start : span[0]]
         inside = current[span[0] : span[1]]
+        first = at
         while at < len(todo) and todo[at].window == span:
-            _splice(inside, todo[at])
             at += 1
-        out += inside
+        out += _edited(inside, todo[first:at])
         start = span[1]
     out += current[start:]
-    for change in todo[at:]:
-        _splice(out, change)
-    return out
+    return _edited(out, todo[at:])
 
 
-def _splice(messages: Messages, change: Change) -> None:
-    stop = change.at + len(change.before)
-    found = messages[change.at : stop]
-    if len(found) != len(change.before) or not all(map(is_same, found, change.before)):
-        text = f"{change.code} at message {change.index}: the transcript is not the one the change was recorded on"
-        raise ReplayError(text)
-    messages[change.at : stop] = change.after
+def _edited(messages: Messages, changes: list[Change]) -> Messages:
+    """Make changes, each on what the ones before it have left.
+
+    The list is held in two halves that meet where the next change begins, so a change costs how far it stands from the
+    one before it, and not the length of the list.
+    """
+    front, back = list[Any](), messages[::-1]
+    for change in changes:
+        while front and len(front) > change.at:
+            back.append(front.pop())
+        while back and len(front) < change.at:
+            front.append(back.pop())
+        found = back[: -len(change.before) - 1 : -1]
+        if len(front) != change.at or len(found) != len(change.before) or not all(map(is_same, found, change.before)):
+            text = f"{change.code} at message {change.index}: the transcript is not the one the change was recorded on"
+            raise ReplayError(text)
+        del back[len(back) - len(found) :]
+        front += change.after
+    return front + back[::-1]
 
 
 __all__ = [

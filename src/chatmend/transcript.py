@@ -143,6 +143,11 @@ class Message:
         return [part for part in self.parts if isinstance(part, ToolResult)]
 
     @property
+    def is_entry(self) -> bool:
+        """Whether it is an entry of a list that nobody reads: its one part is the whole of it."""
+        return len(self.parts) == 1 and isinstance(self.parts[0], Opaque) and self.parts[0].native is self.native
+
+    @property
     def is_assistant(self) -> bool:
         """Whether the model said it."""
         return self.role is Role.ASSISTANT

@@ -91,31 +91,70 @@ class Window:
     """Which result answers which call, once somebody asked; forgotten with the next change."""
     pictured: list[int] | None = None
     """The places of the messages that hold images or files, once somebody asked; forgotten with the next change."""
+    counted: int | None = None
+    """The run, once somebody asked; forgotten with the next change."""
     probes: dict[tuple[int, int], tuple[object, Any]] = field(default_factory=dict)
     """What is known of the images that were looked at, by the identity of their data, with the data itself."""
 
     @property
     def run(self) -> int:
         """How many assistant messages open the window."""
-        for count, message in enumerate(self.messages):
-            if message.role is not Role.ASSISTANT:
-                return count
-        return len(self.messages)
+        if self.counted is None:
+            others = (at for at, message in enumerate(self.messages) if message.role is not Role.ASSISTANT)
+            self.counted = next(others, len(self.messages))
+        return self.counted
 
-    def apply(self, fix: Fix, becomes: list[Message], at: int) -> None:
-        """Put ``becomes`` in the place of the span of ``fix``, which has moved to ``at``."""
-        self.exchanges = self.pictured = None
-        count = fix.stop - fix.start
-        if len(becomes) != count:
-            self.origins[at : at + count] = [self.origin(at)] * len(becomes)
-        self.messages[at : at + count] = becomes
+    def become(self, messages: list[Message], origins: list[int | None]) -> None:
+        """Hold other messages."""
+        self.exchanges = self.pictured = self.counted = None
+        self.messages, self.origins = messages, origins
 
-    def origin(self, at: int) -> int | None:
-        """The place in the transcript of the message at ``at``, or of the nearest one before it."""
-        for origin in self.origins[at::-1]:
-            if origin is not None:
-                return origin
-        return None
+
+class Edit:
+    """A window that is rewritten from front to back, by fixes in ascending order: each costs no more than its span."""
+
+    def __init__(self, window: Window) -> None:
+        """Begin at the front."""
+        self._window = window
+        self._messages: list[Message] = []
+        self._origins: list[int | None] = []
+        self._next = 0
+
+    def reach(self, fix: Fix) -> tuple[list[Message], int, int | None]:
+        """Keep what stands before a fix.
+
+        Returns what the fix replaces, the place of that in the window as it is now, and the message of the transcript
+        that it concerns: for what is inserted that is the one before it. A fix that is not allowed may follow one of
+        the same message.
+        """
+        self._keep(fix.start)
+        at = len(self._messages) - (self._next - fix.start)
+        replaced = self._messages[at:] or self._window.messages[fix.start : fix.stop]
+        return replaced, at, self._origin(fix) if replaced or not at else self._origins[-1]
+
+    def replace(self, fix: Fix, becomes: list[Message]) -> None:
+        """Put ``becomes`` in the place of what the fix replaces."""
+        same = len(becomes) == fix.stop - fix.start
+        origins = self._window.origins[fix.start : fix.stop] if same else [self._origin(fix)] * len(becomes)
+        self._messages += becomes
+        self._origins += origins
+        self._next = fix.stop
+
+    def finish(self) -> None:
+        """Keep the rest, and give the window all of it."""
+        self._keep(len(self._window.messages))
+        self._window.become(self._messages, self._origins)
+
+    def _keep(self, stop: int) -> None:
+        self._messages += self._window.messages[self._next : stop]
+        self._origins += self._window.origins[self._next : stop]
+        self._next = max(stop, self._next)
+
+    def _origin(self, fix: Fix) -> int | None:
+        """Where the message came from that a fix begins at, or the last one where it stands behind all."""
+        if fix.start < len(self._window.origins):
+            return self._window.origins[fix.start]
+        return self._origins[-1] if self._origins else None
 
 
 @dataclass(slots=True)

@@ -30,6 +30,7 @@ def _load(module: str, name: str) -> Any:
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     found = getattr(importlib.import_module(f"litellm.{module}"), name)
     logging.getLogger("LiteLLM").setLevel(logging.CRITICAL)
+    importlib.import_module("litellm").suppress_debug_info = True  # type: ignore[attr-defined]  # it prints hints
     return found
 
 

@@ -34,7 +34,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 
 def model_of(**options: Any) -> Any:
-    return mend(ChatOpenAI(model="gpt-4o", api_key="k", base_url="http://127.0.0.1:1/openai/v1", **options))
+    return mend(ChatOpenAI(model="gpt-4o", api_key="k", base_url="https://api.openai.com/v1", **options))
 
 
 def target_of(model: Any, /, **options: Any) -> str:

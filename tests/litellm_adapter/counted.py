@@ -1,4 +1,4 @@
-"""The callback of the proxy in these tests: ``chatmend.litellm.callback``, whose repairs are counted in a file."""
+"""The callback of the proxy in these tests: ``chatmend.litellm.callback``, counted in a file, and switched by one."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from chatmend.litellm import callback
 from chatmend.litellm.recording import Recording
 
 _CALLS = Path(os.environ["CHATMEND_TEST_CALLS"])
+_BEGAN = {name: getattr(callback, name) for name in ("mode", "allow", "deny", "usage_place")}
 _NEWS = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 logging.getLogger("chatmend.litellm").setLevel(logging.INFO)
 logging.getLogger("chatmend.litellm").addHandler(logging.StreamHandler(sys.stderr))
@@ -22,8 +23,7 @@ logging.getLogger("chatmend.litellm").addHandler(logging.StreamHandler(sys.stder
 
 def _counted(name: str, hook: Any) -> Any:
     async def call(*args: Any, **kwargs: Any) -> Any:
-        off = (_CALLS.parent / "off").exists()
-        os.environ["CHATMEND_DISABLED"] = "1" if off else "0"
+        _switch()
         call_type = kwargs["call_type"] if "call_type" in kwargs else args[-1]
         if name.endswith("deployment_hook") or call_type == "pass_through_endpoint":
             with _CALLS.open("a") as out:
@@ -31,6 +31,15 @@ def _counted(name: str, hook: Any) -> Any:
         return await hook(*args, **kwargs)
 
     return call
+
+
+def _switch() -> None:
+    """As the test says: see ``Proxy.switch``."""
+    path = _CALLS.parent / "switch.json"
+    said = json.loads(path.read_text()) if path.exists() else {"on": True, "options": {}}
+    os.environ["CHATMEND_DISABLED"] = "0" if said["on"] else "1"
+    for name, value in {**_BEGAN, **said["options"]}.items():
+        setattr(callback, name, value)
 
 
 async def _logged(*args: Any, **kwargs: Any) -> None:

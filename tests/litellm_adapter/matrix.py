@@ -169,11 +169,11 @@ def _places(answer: Any, logged: list[dict[str, Any]], what: str) -> Iterable[tu
 
 
 def run_proxied(entry: Entry, sandbox: Any, proxy: Proxy) -> Outcome:
-    """One entry point of the proxy, with chatmend switched off and on."""
+    """One entry point of the proxy, with chatmend switched off and on, and the account written into answers."""
     found = []
     for on in (False, True):
         sandbox.clear()
-        proxy.switch(on=on)
+        proxy.switch(on=on, usage_place="body")
         proxy.hooks()
         answer = proxy.post(entry.path, entry.body())
         found.append(_said(answer, sandbox))

@@ -19,7 +19,7 @@ import yaml
 from tests.offline import OFFLINE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 ROOT = Path(__file__).resolve().parents[2]
 GUARDRAIL = "chatmend.litellm.guardrail.Guardrail"
@@ -40,9 +40,13 @@ DEPLOYMENTS = {
 class Proxy:
     """A proxy on a free port, with ``tests.litellm_adapter.counted.callback`` registered."""
 
-    def __init__(self, sandbox: Any, folder: Path, **settings: Any) -> None:
-        """Write the configuration. ``settings`` are further sections of it."""
+    def __init__(
+        self, sandbox: Any, folder: Path, environment: Mapping[str, str] | None = None, **settings: Any
+    ) -> None:
+        """Write the configuration. ``settings`` are further sections of it, or stand for those here."""
         self.folder = folder
+        self._environment = environment or {}
+        self._process: subprocess.Popen[bytes] | None = None
         self.key = f"sk-{secrets.token_hex(16)}"
         self.calls = folder / "calls.txt"
         self.log = folder / "log.txt"
@@ -76,7 +80,18 @@ class Proxy:
         self._config.write_text(yaml.safe_dump(config), encoding="utf-8")
 
     def __enter__(self) -> Self:
-        """Start it, and wait until it answers."""
+        """Start it where that has not been done, and wait until it answers."""
+        if self._process is None:
+            self.start()
+        try:
+            self._wait()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def start(self) -> Self:
+        """Start it and return at once, so that several can start at the same time; ``with`` waits and stops it."""
         bases = {
             "OPENAI_API_BASE": "openai",
             "ANTHROPIC_API_BASE": "anthropic",
@@ -92,6 +107,7 @@ class Proxy:
             "CHATMEND_TEST_CALLS": str(self.calls),
             "CHATMEND_TEST_NEWS": str(self._news.getsockname()[1]),
             "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
+            **self._environment,
         }
         start = "from litellm.proxy.proxy_cli import run_server; run_server()"
         place = ["--config", str(self._config), "--host", "127.0.0.1", "--port", str(self.port)]
@@ -103,16 +119,11 @@ class Proxy:
                 stderr=subprocess.STDOUT,
                 cwd=self.folder,
             )
-        try:
-            self._wait()
-        except BaseException:
-            self.__exit__()
-            raise
         return self
 
     def _wait(self) -> None:
         end = time.monotonic() + PATIENCE
-        while time.monotonic() < end:
+        while self._process is not None and time.monotonic() < end:
             if self._process.poll() is not None:
                 raise RuntimeError(f"the proxy ended: {self.log.read_text(errors='replace')[-2000:]}")
             try:
@@ -127,6 +138,8 @@ class Proxy:
         """Stop it."""
         self._client.close()
         self._news.close()
+        if self._process is None:
+            return
         self._process.terminate()
         try:
             self._process.wait(timeout=20)
@@ -169,7 +182,11 @@ class Proxy:
         self.calls.unlink()
         return count
 
-    def switch(self, *, on: bool) -> None:
-        """Switch chatmend on or off in the running proxy, as its environment would."""
-        flag = self.folder / "off"
-        flag.unlink(missing_ok=True) if on else flag.touch()
+    def switch(self, *, on: bool, **options: Any) -> None:
+        """Switch chatmend on or off in the running proxy, as its environment would, and set options of the callback.
+
+        Options that are not named get the values that they started with.
+        """
+        new = self.folder / "switch.new"
+        new.write_text(json.dumps({"on": on, "options": options}))
+        new.rename(self.folder / "switch.json")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,6 +14,7 @@ import chatmend
 from chatmend import Effect, Policy, PolicyError
 from chatmend.litellm import SharedImages
 from chatmend.litellm.settings import from_environment, from_section
+from chatmend.litellm.starting import start_line
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("CONFIG", "MODE", "ON_ERROR", "ALLOW", "DENY", "POLICY", "IMAGE_MEMORY"):
+    for name in ("CONFIG", "MODE", "ON_ERROR", "ALLOW", "DENY", "POLICY", "USAGE", "IMAGE_MEMORY"):
         monkeypatch.delenv(f"CHATMEND_{name}", raising=False)
 
 
@@ -46,6 +48,27 @@ def test_a_section_in_a_file_is_read_and_a_variable_wins(tmp_path: Path, monkeyp
     assert callback.policy == Policy(orphans="drop", allow=Effect.ADDS)
 
 
+@pytest.mark.parametrize("place", ["body", "hidden", "off"])
+def test_the_place_of_usage_is_named(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert from_section({"usage": place}).usage_place == place
+    monkeypatch.setenv("CHATMEND_USAGE", place)
+    assert from_environment().usage_place == place
+
+
+def test_the_line_at_the_start_says_what_is_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    callback = from_section({"allow": "openai/*, gemini/*", "deny": ["*-mini"], "policy": "offline", "mode": "report"})
+    line = start_line(callback, disabled=True)
+    told = "mode report, policy offline, models openai/*, gemini/* except *-mini"
+    assert line == f"chatmend {version('chatmend')} (disabled: CHATMEND_DISABLED=1): {told}"
+    fields = from_section({"policy": {"orphans": "drop", "allow": "adds"}})
+    assert "policy orphans=drop allow=adds, models all" in start_line(fields, disabled=False)
+
+
+def test_outside_a_proxy_nothing_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    from_environment()
+    assert capsys.readouterr().out == ""
+
+
 def test_a_policy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHATMEND_POLICY", "strict_alternation")
     assert from_environment().policy == Policy.strict_alternation()
@@ -56,6 +79,7 @@ def test_a_policy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ({"modus": "report"}, "no such option of chatmend: modus"),
         ({"mode": "dry"}, "choose 'repair' or 'report'"),
+        ({"usage": "ledger"}, "choose 'body' or 'hidden' or 'off'"),
         ({"policy": "best"}, "one of strict_alternation"),
         ({"policy": {"orphan": "drop"}}, "orphan"),
         ({"image_memory": "much"}, "image_memory='much': give bytes, or a size"),

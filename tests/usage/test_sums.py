@@ -184,7 +184,7 @@ def test_litellm_gives_back_what_it_was_given(usage: Usage) -> None:
     assert same(normalize_usage(written), usage, "web_search_requests", "service_tier")
 
 
-@given(told(**MORE))
+@given(told())
 def test_langchain_gives_back_what_it_was_given(usage: Usage) -> None:
     messages = pytest.importorskip("langchain_core.messages")
     written = messages.AIMessage("x", usage_metadata=usage.to_langchain())
@@ -192,11 +192,34 @@ def test_langchain_gives_back_what_it_was_given(usage: Usage) -> None:
     assert same(normalize_usage(usage.to_langchain()), usage)
 
 
-def test_langchains_details_are_whole_also_where_its_own_adapter_writes_0() -> None:
-    own = {"cache_read": 3, "cache_creation": 0, "ephemeral_5m_input_tokens": 40, "ephemeral_1h_input_tokens": 2}
-    usage = normalize_usage({"input_tokens": 50, "output_tokens": 1, "total_tokens": 51, "input_token_details": own})
-    assert usage.cache_write_tokens == 42
-    assert usage.to_langchain()["input_token_details"]["cache_creation"] == 42
+@given(told(input_text_tokens=COUNT, output_text_tokens=COUNT, input_video_tokens=COUNT, **MORE))
+def test_no_token_is_in_two_of_langchains_details(usage: Usage) -> None:
+    written = usage.to_langchain()
+    assert sum(written.get("input_token_details", {}).values()) <= written["input_tokens"]
+    assert sum(written.get("output_token_details", {}).values()) <= written["output_tokens"]
+    read = normalize_usage(written)
+    assert (read.cache_read_tokens, read.cache_write_tokens) == (usage.cache_read_tokens, usage.cache_write_tokens)
+    assert read.reasoning_tokens == usage.reasoning_tokens
+
+
+def test_langchains_modalities_are_less_the_cache() -> None:
+    usage = Usage(
+        input_tokens=100, output_tokens=1, total_tokens=101, cache_read_tokens=64, input_audio_tokens=30,
+        input_text_tokens=70, details={"cache_read_audio_tokens": 10, "cache_read_text_tokens": 54},
+    )  # fmt: skip
+    assert usage.to_langchain()["input_token_details"] == {"cache_read": 64, "audio": 20, "text": 16}
+    known = replace(usage, details={}, input_audio_tokens=80, input_text_tokens=20)
+    assert known.to_langchain()["input_token_details"] == {"cache_read": 64, "audio": 36, "text": 0}
+
+
+@pytest.mark.parametrize(
+    ("rest", "written"), [(0, 42), (42, 42), (8, 50), (60, 102)], ids=["0", "all of it", "a rest", "a sum of calls"]
+)
+def test_what_langchain_says_was_written_is_whole(rest: int, written: int) -> None:
+    own = {"cache_read": 3, "cache_creation": rest, "ephemeral_5m_input_tokens": 40, "ephemeral_1h_input_tokens": 2}
+    usage = normalize_usage({"input_tokens": 150, "output_tokens": 1, "total_tokens": 151, "input_token_details": own})
+    assert usage.cache_write_tokens == written
+    assert usage.to_langchain()["input_token_details"] == {**own, "cache_creation": written - 42}
 
 
 def test_opentelemetry_names_are_those_of_the_conventions() -> None:

@@ -11,7 +11,7 @@ from chatmend.cli.account import Account
 from chatmend.cli.ahead import ahead
 from chatmend.cli.conversation import Order
 from chatmend.cli.crew import crew
-from chatmend.cli.options import Files, Jobs, Quiet, TargetName, target_named
+from chatmend.cli.options import Files, Jobs, PolicyName, PolicySettings, Quiet, TargetName, policy_given, target_named
 from chatmend.cli.sources import BUFFER, Source, discover
 from chatmend.cli.walk import walk
 
@@ -19,12 +19,20 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
 
-def check(*, files: Files, target: TargetName = "", jobs: Jobs = 0, quiet: Quiet = False) -> None:
+def check(  # noqa: PLR0913 - a command's options
+    *,
+    files: Files,
+    target: TargetName = "",
+    policy: PolicyName = None,
+    settings: PolicySettings = None,
+    jobs: Jobs = 0,
+    quiet: Quiet = False,
+) -> None:
     """Say what a target would refuse and what a repair would do. No file is changed.
 
     Exit status: 0 nothing found, 1 something found, 2 a file could not be read or the target is unknown.
     """
-    order = Order(target_named(target), jobs=jobs)
+    order = Order(target_named(target), policy_given(policy, settings), jobs=jobs)
     with Account(Console(), quiet=quiet) as account:
         discovery = discover(files, account.fault)
         with crew(discovery.sources, order) as pool:

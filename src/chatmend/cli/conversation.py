@@ -12,13 +12,14 @@ from chatmend import SessionFormatError, Target, TranscriptError, repair, repair
 from chatmend.cli.depth import is_too_deep
 from chatmend.cli.difference import difference, text_difference
 from chatmend.cli.json_text import Conversation, spliced
+from chatmend.dialects import format_of_body
 from chatmend.jsontext import parse
 from chatmend.report import is_left, line
 from chatmend.sessions.places import located
 from chatmend.sessions.repairs import is_session, repaired_file
 
 if TYPE_CHECKING:
-    from chatmend import Change
+    from chatmend import Change, Policy
     from chatmend.cli.plain import Known
 
 
@@ -35,6 +36,8 @@ class Order:
     """What a command wants to know of each conversation."""
 
     target: Target
+    policy: Policy | None = None
+    """How to repair where there is more than one way; None for the default."""
     repairs: bool = False
     """Whether the repaired text is wanted, not only the findings."""
     differs: bool = False
@@ -82,7 +85,8 @@ def visit(raw: bytes, order: Order, known: Known | None = None) -> Visit:
     if is_session(raw):
         return _visit_session(raw, order)
     value = _value(raw, exact=order.repairs)
-    if known is None or order.repairs or (key := known.shape(value)) is None:
+    # A policy may compare the words of messages, which the shape of a plain chat leaves out.
+    if known is None or order.repairs or order.policy is not None or (key := known.shape(value)) is None:
         return _visit_value(value, raw, order)
     if (found := known.get(key)) is None:
         found = _visit_value(value, raw, order)
@@ -93,7 +97,7 @@ def visit(raw: bytes, order: Order, known: Known | None = None) -> Visit:
 def _visit_value(read: object, raw: bytes, order: Order) -> Visit:
     value = _conversation(read)
     try:
-        becomes, changes = mended(value, order.target)
+        becomes, changes = mended(value, order.target, order.policy)
         if not changes:
             return _SOUND
         if becomes is value or not order.repairs:
@@ -119,7 +123,7 @@ def _visit_session(raw: bytes, order: Order) -> Visit:
         UnreadableError: the file was cut, edited or damaged.
     """
     try:
-        written, changes = repaired_file(raw, "", order.target)
+        written, changes = repaired_file(raw, "", order.target, order.policy)
     except SessionFormatError as error:
         raise UnreadableError(f"line {error.line}, column 1: could not be read: {error.fault}") from error
     if written is raw or not order.repairs:
@@ -202,7 +206,9 @@ def _is_conversation(item: object) -> bool:
     return isinstance(item, list) or (isinstance(item, dict) and "messages" in item and "role" not in item)
 
 
-def mended(value: Conversation, target: Target) -> tuple[Conversation, tuple[Change, ...]]:
+def mended(
+    value: Conversation, target: Target, policy: Policy | None = None
+) -> tuple[Conversation, tuple[Change, ...]]:
     """A conversation as it should be sent, and what was changed.
 
     An object that names its ``model`` or its ``tools`` is a request body: what it does not declare is not there. Any
@@ -210,21 +216,24 @@ def mended(value: Conversation, target: Target) -> tuple[Conversation, tuple[Cha
     Of a list whose system prompt must stand beside the messages, an object comes back.
     """
     if (place := located(value)) is not None:
-        inner, changes = mended(place.conversation, target)
+        inner, changes = mended(place.conversation, target, policy)
         return (value if inner is place.conversation else place.put(inner)), changes
     if isinstance(value, list):
-        done = repair(value, target)
+        done = repair(value, target, policy=policy)
         if done.system is not None:
             return {"system": done.system, "messages": done.messages}, done.changes
         return done.messages, done.changes
     if "model" in value or "tools" in value or "messages" not in value:
-        request = repair_request(value, target)
+        request = repair_request(value, target, policy=policy)
         return request.body, request.changes
     messages, system = value["messages"], value.get("system")
-    dialect = "anthropic_messages" if "system" in value else None
     if not isinstance(messages, list):
         raise TranscriptError("no list under 'messages'")
-    done = repair(messages, target, system=system, thinking=value.get("thinking"), dialect=dialect)
+    dialect = format_of_body(value, target.provider)
+    if not isinstance(dialect, str):
+        request = repair_request(value, target, policy=policy)
+        return value, request.changes
+    done = repair(messages, target, system=system, thinking=value.get("thinking"), policy=policy, dialect=dialect)
     new: dict[str, object] = {"messages": done.messages} if done.messages is not messages else {}
     new |= {"system": done.system} if done.system is not system else {}
     return {**value, **new} if new else value, done.changes

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from chatmend.cli.conversation import Order
 from chatmend.cli.locate import Located, locate
-from chatmend.cli.options import target_named
+from chatmend.cli.options import PolicyName, PolicySettings, policy_given, target_named
 from chatmend.cli.terminal import EFFECTS, say, stop
 from chatmend.manuals import Manual, find, manuals
 from chatmend.refusals import Topic, search, topics
@@ -46,6 +46,8 @@ def explain(
             show_default=False,
         ),
     ] = None,
+    policy: PolicyName = None,
+    settings: PolicySettings = None,
 ) -> None:
     """Explain a rule or a provider's error.
 
@@ -53,13 +55,16 @@ def explain(
 
     Exit status: 0 explained, 2 not known, or the file could not be read.
     """
+    if (policy is not None or settings) and file is None:
+        raise stop("--policy and --set go with --file")
+    chosen = policy_given(policy, settings)
     text = sys.stdin.read() if what == ["-"] else " ".join(what)
     console = Console()
     pages, by = _pages(text)
     name = target or (by[0] if by else "")
     if file and not name:
         raise stop("with --file: name who refused it, for example --target anthropic/claude-sonnet-4-5")
-    places = _places(file, Order(target_named(name)), text) if file else []
+    places = _places(file, Order(target_named(name), chosen), text) if file else []
     # Of the rules that such a text may stand for, first the one that the file breaks.
     found = {finding.code for place in places for finding in place.findings}
     first, *others = sorted(pages, key=lambda page: isinstance(page, Topic) or page.code not in found)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
-from chatmend import ImageError, recompress
-from chatmend.cli.options import TargetName, target_named
-from chatmend.cli.terminal import FAULT, say
+from chatmend import Effect, ImageError, Policy, recompress
+from chatmend.cli.options import PolicyName, PolicySettings, TargetName, policy_given, target_named
+from chatmend.cli.terminal import FAULT, FOUND, say
 from chatmend.images import Probe, probe_image, tokens
 
 if TYPE_CHECKING:
@@ -28,9 +28,13 @@ class _Pair:
     name: str
     before: bytes
     after: bytes
+    """The same as before where the policy permits no change."""
+    is_left: bool = False
+    """Whether something is wrong with it that the policy does not permit to repair."""
 
 
-def image(
+def image(  # noqa: PLR0913 - a command's options
+    *,
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Image files.", show_default=False)],
     target: TargetName = "",
     out: Annotated[
@@ -40,33 +44,40 @@ def image(
     sheet: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw a contact sheet of all files, before and after.")
     ] = None,
-    *,
-    native: Annotated[bool, typer.Option("--native", help="Give it exactly the size that the model sees.")] = False,
+    policy: PolicyName = None,
+    settings: PolicySettings = None,
+    native: Annotated[bool, typer.Option("--native", help="The same as --set images=native.")] = False,
 ) -> None:
     """Show what becomes of images for a target: size, bytes, tokens; and write the results.
 
-    Exit status: 0 all are fit to be sent, 2 one could not be read or saved, or the target is unknown.
+    Of a policy its fields images, rules and allow count.
+
+    Exit status: 0 all are fit to be sent, 1 the policy leaves one as it is, 2 one could not be read or saved, or the
+    target is unknown.
     """
     meant = target_named(target)
-    pairs = [pair for path in files if (pair := _recompressed(path, meant, native=native))]
+    chosen = policy_given(policy, [*(settings or ()), *(["images=native"] if native else ())]) or Policy()
+    pairs = [pair for path in files if (pair := _recompressed(path, meant, chosen))]
     faults = len(files) - len(pairs)
     faults += not _written(pairs, out) if out else 0
     if sheet and pairs and not _drawn(sheet, pairs):
         faults += 1
-    raise typer.Exit(FAULT if faults else 0)
+    raise typer.Exit(FAULT if faults else FOUND if any(pair.is_left for pair in pairs) else 0)
 
 
 def _fault(text: str) -> None:
     say(Console(stderr=True), text, "red")
 
 
-def _recompressed(path: Path, target: Target, *, native: bool) -> _Pair | None:
+def _recompressed(path: Path, target: Target, policy: Policy) -> _Pair | None:
+    limits = target.hygiene if policy.rules == "hygiene" else target.limits
+    judged = replace(target, limits=policy.apply(limits))
     try:
         if path.stat().st_size > _LARGEST:
             _fault(f"{path}: larger than {_LARGEST >> 20} MiB")
             return None
         before = path.read_bytes()
-        after = recompress(before, target, native=native)
+        after = recompress(before, judged)
     except OSError as error:
         _fault(f"{path}: could not be read: {error.strerror}")
         return None
@@ -76,8 +87,10 @@ def _recompressed(path: Path, target: Target, *, native: bool) -> _Pair | None:
     old, new = probe_image(before), probe_image(after)
     was = f"{path}: {old.described}{_cost(old, target)}"
     becomes = "stays as it is" if after is before else f"becomes {new.described}{_cost(new, target)}"
+    if is_left := after is not before and policy.allow < Effect.DEGRADES:
+        becomes = "is left as it is: the policy permits no such change"
     say(Console(), f"{was}; {becomes}")
-    return _Pair(path.name, before, after)
+    return _Pair(path.name, before, before if is_left else after, is_left)
 
 
 def _cost(probe: Probe, target: Target) -> str:

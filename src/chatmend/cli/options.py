@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from chatmend import TargetError, resolve
+from chatmend import PolicyError, TargetError, resolve
 from chatmend.cli.terminal import say, stop
+from chatmend.options import POLICY_FIELDS, policy_with
+from chatmend.policy import NAMES
 from chatmend.targets import known_providers
-from chatmend.targets.resolve import misspelt, shortened
+from chatmend.targets.resolve import UNKNOWN, misspelt, shortened
 
 if TYPE_CHECKING:
-    from chatmend import Target
+    from chatmend import Policy, Target
 
 _LISTED = " ('chatmend rules --targets' lists the providers)"
 
@@ -64,6 +66,38 @@ Jobs = Annotated[
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the summary and faults only.")]
+PolicyName = Annotated[
+    str | None,
+    typer.Option(
+        "--policy",
+        metavar="NAME",
+        help=f"How to repair where there is more than one way: {', '.join(NAMES)}.",
+        show_default=False,
+    ),
+]
+PolicySettings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="FIELD=VALUE",
+        help="Set one field of the policy, on top of --policy; may be repeated. "
+        + "; ".join(f"{name}={'|'.join(values)}" for name, values in POLICY_FIELDS.items())
+        + ".",
+        show_default=False,
+    ),
+]
+
+
+def policy_given(name: str | None, settings: list[str] | None) -> Policy | None:
+    """The policy that ``--policy`` and ``--set`` mean; None for the default.
+
+    Raises:
+        typer.Exit: a name, a field or a value does not exist.
+    """
+    try:
+        return policy_with(name, settings or ())
+    except PolicyError as error:
+        raise stop(str(error)) from error
 
 
 def target_named(name: str) -> Target:
@@ -84,9 +118,9 @@ def target_named(name: str) -> Target:
         raise stop(f"{error}{_LISTED}") from error
     if not provider:
         raise stop(f"no provider stands before the '/' of {shortened(name)!r}{_LISTED}")
-    if target.provider == "other" and provider != "other":
+    if target.provider == UNKNOWN and provider not in known_providers():
         near = get_close_matches(provider, known_providers(), 1)
         hint = f"; did you mean {near[0]!r}?" if near else "."
-        text = f"no table for {provider!r}{hint} Read as 'other', for which nearly nothing is judged."
+        text = f"no table for {provider!r}{hint} Read as a server of which only the API is known."
         say(Console(stderr=True), text, "yellow")
     return target

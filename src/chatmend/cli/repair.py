@@ -18,7 +18,17 @@ from chatmend.cli.ahead import ahead
 from chatmend.cli.conversation import Order
 from chatmend.cli.crew import crew
 from chatmend.cli.leftovers import clear
-from chatmend.cli.options import Files, Jobs, Quiet, TargetName, path_named, target_named
+from chatmend.cli.options import (
+    Files,
+    Jobs,
+    PolicyName,
+    PolicySettings,
+    Quiet,
+    TargetName,
+    path_named,
+    policy_given,
+    target_named,
+)
 from chatmend.cli.rewrite import NotWrittenError, opened_without_links, refuse_read_only, rewriting
 from chatmend.cli.sources import Discovery, Source, discover
 from chatmend.cli.terminal import say, stop
@@ -42,6 +52,8 @@ def repair(  # noqa: PLR0913 - a command's options
     *,
     files: Files,
     target: TargetName = "",
+    policy: PolicyName = None,
+    settings: PolicySettings = None,
     write: Annotated[bool, typer.Option("--write", "-w", help="Replace each file by its repaired form.")] = False,
     backup: Annotated[bool, typer.Option("--backup", help="With --write: keep the old file as FILE.bak.")] = False,
     out: Annotated[
@@ -71,7 +83,7 @@ def repair(  # noqa: PLR0913 - a command's options
         raise stop("--backup goes with --write")
     if out is not None and out.exists() and not out.is_dir():
         raise stop(f"--out names a directory, and {out} is a file")
-    order = Order(target_named(target), repairs=True, differs=diff, jobs=jobs)
+    order = Order(target_named(target), policy_given(policy, settings), repairs=True, differs=diff, jobs=jobs)
     with Account(Console(stderr=not write and out is None), quiet=quiet) as account:
         discovery = _discovery(files, out, account, alone=not (write or diff or out))
         if write or out:

@@ -6,10 +6,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 from chatmend.dialects import anthropic_messages, gemini_contents, openai_chat, openai_responses
+from chatmend.dialects.recognition import Unsure, format_of, format_of_body
 from chatmend.dialects.traits import Traits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Sequence
+    from collections.abc import Callable, Sequence
 
     from chatmend.transcript import Message, Native
     from chatmend.windows import Memory
@@ -68,30 +69,17 @@ DIALECTS: dict[str, Dialect] = {
 }
 
 
-_UNDER_MESSAGES = frozenset({"openai_chat", "anthropic_messages"})
+def recognise(natives: Sequence[Native], provider: str = "") -> Dialect | Unsure:
+    """The dialect that a list of messages is written in, messages of an adapter's library included.
 
-
-def recognise(natives: Sequence[Native], among: Container[str] = frozenset(DIALECTS)) -> Dialect:
-    """The dialect that a list of messages is written in, by the first message that tells; OpenAI's where none does.
-
-    Parts that only Responses have, in messages that any dialect could have, tell only where nothing else does:
-    frameworks leave such parts in chats.
+    Raises:
+        TranscriptError: a message has a layout of a training set or a framework; the text names it.
     """
-    leaning = "openai_chat"
-    if (adapter := next(filter(None, (adapter_of(m) for m in natives if m.__class__ is not dict)), None)) is not None:
+    others = (adapter_of(native) for native in natives if native.__class__ is not dict)
+    if (adapter := next(filter(None, others), None)) is not None:
         return import_module(adapter).Dialect()  # type: ignore[no-any-return]
-    for native in natives:
-        if isinstance(native, dict):
-            if "tool_calls" in native or "tool_call_id" in native or native.get("role") in ("tool", "function"):
-                return DIALECTS["gemini_contents" if gemini_contents.speaks(native) else "openai_chat"]
-            if native.get("content").__class__ is str and "type" not in native:
-                continue
-            for module in (openai_responses, gemini_contents, anthropic_messages):
-                if module.NAME in among and module.speaks(native):
-                    return DIALECTS[module.NAME]
-            if openai_responses.NAME in among and openai_responses.leans(native):
-                leaning = openai_responses.NAME
-    return DIALECTS[leaning]
+    told = format_of(natives, provider=provider)
+    return told if isinstance(told, Unsure) else DIALECTS[told]
 
 
 def adapter_of(native: Native) -> str | None:
@@ -100,14 +88,4 @@ def adapter_of(native: Native) -> str | None:
     return next((_ELSEWHERE[root] for root in roots if root in _ELSEWHERE), None)
 
 
-def recognise_body(body: dict[str, Any]) -> str | None:
-    """The dialect of a request body; None where its keys do not tell."""
-    if isinstance(messages := body.get("messages"), list):
-        return "anthropic_messages" if "system" in body else recognise(messages, _UNDER_MESSAGES).NAME
-    for name in ("openai_responses", "gemini_contents"):
-        if DIALECTS[name].TRAITS.messages_key in body:
-            return name
-    return None
-
-
-__all__ = ["DIALECTS", "Dialect", "Scan", "Traits", "adapter_of", "recognise", "recognise_body"]
+__all__ = ["DIALECTS", "Dialect", "Scan", "Traits", "Unsure", "adapter_of", "format_of_body", "recognise"]

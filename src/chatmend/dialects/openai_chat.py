@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING
 
 from chatmend.dialects.content import read_content, same_or, signature_of, under_parts, write_content
@@ -110,19 +111,19 @@ def renamed(natives: Sequence[Any], choose: Callable[[object], object]) -> list[
     """
     if any("thinking_blocks" in native for native in natives):
         return None
-    waiting: dict[str, list[object]] = {}
+    waiting: dict[str, deque[object]] = {}
     return [_with_ids(native, choose, waiting) for native in natives]
 
 
 def _with_ids(
-    native: dict[str, Any], choose: Callable[[object], object], waiting: dict[str, list[object]]
+    native: dict[str, Any], choose: Callable[[object], object], waiting: dict[str, deque[object]]
 ) -> dict[str, Any]:
     """A message with the ids that are chosen for its calls, or that wait for its result."""
     if calls := native.get("tool_calls"):
         made = []
         for call in calls:
             chosen = choose(call["id"])
-            waiting.setdefault(call["id"], []).append(chosen)
+            waiting.setdefault(call["id"], deque()).append(chosen)
             made.append(call if chosen is call["id"] else _entry(chosen, call["function"], call))
         if is_unchanged(calls, made):
             return native
@@ -130,7 +131,7 @@ def _with_ids(
         return out if "content" in out else {**out, "content": None}
     if native["role"] != "tool" or not (chosen := waiting.get(native["tool_call_id"])):
         return native
-    new = chosen.pop(0)
+    new = chosen.popleft()
     return native if new == native["tool_call_id"] else {"role": None, **native, "tool_call_id": new}
 
 

@@ -6,6 +6,7 @@ It may see a symptom where no rule finds a defect; the other way round is a bug 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -217,6 +218,8 @@ def scanner(limits: Limits) -> Scan:
         mask, followed, last = 0, False, "" if start == 0 else "assistant"
         ids: list[str] = []
         open_ids: list[str] = []
+        answered = 0
+        waiting: Counter[str] | None = None  # of open ids, once a result is not that of the next
         count = len(natives)
         at = start
         while at < count:
@@ -237,7 +240,7 @@ def scanner(limits: Limits) -> Scan:
                     break
                 mask |= scan_message(native, role) if native.__class__ is dict else Symptom.UNREADABLE
                 if last == "assistant" and at > start:
-                    mask |= Symptom.TURNS | (Symptom.PAIRING if open_ids else 0)
+                    mask |= Symptom.TURNS | (Symptom.PAIRING if answered < len(open_ids) else 0)
                 calls = native.get("tool_calls") if native.__class__ is dict else None
                 if calls:
                     if calls.__class__ is list:
@@ -255,15 +258,19 @@ def scanner(limits: Limits) -> Scan:
                 mask |= scan_message(native, role) if native.__class__ is dict else Symptom.UNREADABLE
                 if role == "tool":
                     call_id = native.get("tool_call_id") if native.__class__ is dict else None
-                    if open_ids and open_ids[0] == call_id and last in ("assistant", "tool"):
-                        del open_ids[0]
-                    elif call_id in open_ids and last in ("assistant", "tool"):
-                        open_ids.remove(call_id)
-                        mask |= Symptom.PAIRING if ordered else 0
+                    due = answered < len(open_ids) and last in ("assistant", "tool")
+                    if due and waiting is None and open_ids[answered] == call_id:
+                        answered += 1
                     else:
-                        sound = call_id.__class__ is str and call_id.isascii()  # an id that a call has was looked at
-                        mask |= Symptom.PAIRING if sound else Symptom.PAIRING | Symptom.SURROGATE
-                elif open_ids:
+                        waiting = Counter(open_ids[answered:]) if waiting is None else waiting
+                        if due and call_id.__class__ is str and waiting[call_id]:
+                            waiting[call_id] -= 1
+                            answered += 1
+                            mask |= Symptom.PAIRING if ordered else 0
+                        else:
+                            sound = call_id.__class__ is str and call_id.isascii()  # the id of a call was looked at
+                            mask |= Symptom.PAIRING if sound else Symptom.PAIRING | Symptom.SURROGATE
+                elif answered < len(open_ids):
                     mask |= Symptom.PAIRING
                 if role == "user":
                     memory.has_user = True
@@ -274,7 +281,7 @@ def scanner(limits: Limits) -> Scan:
                         mask |= Symptom.SYSTEM
             last = role
             at += 1
-        if open_ids and pairing:
+        if answered < len(open_ids) and pairing:
             mask |= Symptom.PAIRING
         if last == "assistant":
             mask |= trailing(natives[at - 1])

@@ -49,6 +49,8 @@ class Carries:
     """The only keys that are taken on a ``tool_result`` block; None: any."""
     extra_markers: bool = False
     """Cache markers count that stand under ``extras``, where LangChain puts them when it rewrites a block."""
+    reasoning: bool = False
+    """The ``reasoning_content`` that an answer keeps in its ``additional_kwargs`` is sent."""
     writers: frozenset[str] = _NONE
     """What ``model_provider`` says of answers that the provider wrote itself; it takes back all of their blocks."""
     typed: frozenset[str] = _NONE

@@ -9,11 +9,14 @@ from langchain_core.messages.ai import add_usage
 from langchain_core.outputs import ChatGenerationChunk
 
 from chatmend.usage import normalize_usage
+from chatmend.usage.converters import LANGCHAIN_TIERS, apart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from langchain_core.messages.ai import UsageMetadata
+
+    from chatmend.usage import UsageStream
 
 _ACCOUNTS = (
     ("prompt_tokens_details", "input_token_details", {"cached_tokens": "cache_read", "audio_tokens": "audio"}),
@@ -25,26 +28,41 @@ _COUNTED = frozenset({"cache_read", "audio"})
 """Details of the input that no table reads another way."""
 _OTHERS = frozenset({"usage", "usage_metadata"})
 """Keys of other accounts in the ``response_metadata``."""
-_DETAILS = ("input_token_details", "output_token_details")
+_DETAILS = (("input_token_details", "input_tokens"), ("output_token_details", "output_tokens"))
+"""LangChain's details, and the count that they divide."""
+_PREFIXES = tuple(f"{tier}_" for tier in LANGCHAIN_TIERS)
 
 
-def correct(message: AIMessage, provider: str, model: str) -> None:
-    """Correct the usage of a whole answer in place, from the provider's own account where the message carries it."""
-    usage = normalize_usage(message, provider or None, model or None)
+def correct(message: AIMessage, llm_output: Mapping[str, Any] | None, provider: str, model: str) -> None:
+    """Correct the usage of a whole answer in place, from the provider's own account where one is at hand.
+
+    ``llm_output``: of the result that the answer is in. Most partner packages put the account there; LangChain copies
+    it to the message only after the hooks.
+    """
+    beside = _beside(message, llm_output)
+    if agrees(message.usage_metadata, beside):
+        return
+    whole = {**message.__dict__, "response_metadata": beside}
+    usage = normalize_usage(whole, provider or None, model or None)
     if usage.complete and usage.total_tokens is not None:
         message.usage_metadata = _laid_over(message.usage_metadata, usage.to_langchain())
 
 
-def agrees(message: AIMessage) -> bool:
+def _beside(message: AIMessage, llm_output: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The metadata of a message with the provider's account, as LangChain will put it there."""
+    account = (llm_output or {}).get("token_usage")
+    return message.response_metadata if not account else {"token_usage": account, **message.response_metadata}
+
+
+def agrees(told: UsageMetadata | None, beside: Mapping[str, Any]) -> bool:
     """Whether the usage says no less than an account in OpenAI's plain shape beside it: nothing is to be corrected.
 
     Only an account without another shape's keys can be told so cheaply.
     """
-    told, beside = message.usage_metadata, message.response_metadata
-    if told is None or not _OTHERS.isdisjoint(beside):
+    if told is None or not _OTHERS.isdisjoint(beside) or not _are_apart(told):
         return False
     account = beside.get("token_usage")
-    if account is None:  # not yet there, when a class hands its result over: what is told is all that is known
+    if account is None:  # a partner package that keeps no account: what is told is all that is known
         details = (told.get("input_token_details") or {}, told.get("output_token_details") or {})
         whole = told["input_tokens"] + told["output_tokens"] == told["total_tokens"]
         return whole and details[0].keys() <= _COUNTED and not any(details[1].values())
@@ -56,6 +74,12 @@ def agrees(message: AIMessage) -> bool:
     if (told["input_tokens"], told["output_tokens"], told["total_tokens"]) != (sent, said, sent + said):
         return False
     return all(_details_agree(account.get(key), told.get(beside), names) for key, beside, names in _ACCOUNTS)
+
+
+def _are_apart(told: UsageMetadata) -> bool:
+    """Whether no token can be in two details."""
+    usage = cast("dict[str, Any]", told)
+    return all(sum((usage.get(details) or {}).values()) <= usage[whole] for details, whole in _DETAILS)
 
 
 def _details_agree(account: object, told: object, names: Mapping[str, str]) -> bool:
@@ -71,19 +95,25 @@ def _details_agree(account: object, told: object, names: Mapping[str, str]) -> b
     return known == {key: count for key, count in details.items() if key in known or count}
 
 
-def corrected(told: UsageMetadata, provider: str, model: str) -> UsageMetadata:
-    """The total of a stream, corrected by itself: a stream carries no account of the provider's own."""
+def corrected(told: UsageMetadata, provider: str, model: str, *, account: UsageStream | None = None) -> UsageMetadata:
+    """The total of a stream, corrected by the provider's own account, or by itself where that was not overheard."""
+    heard = account.usage if account is not None else None
+    if heard is not None and heard.input_tokens is not None and heard.output_tokens is not None:
+        return _laid_over(told, heard.to_langchain())
     usage = normalize_usage(cast("dict[str, Any]", told), provider or None, model or None)
     return _laid_over(told, usage.to_langchain()) if usage.total_tokens is not None else told
 
 
 def _laid_over(told: UsageMetadata | None, true: Mapping[str, Any]) -> UsageMetadata:
-    """The true counts; details that only the partner package knows (service tiers) stay."""
+    """The true counts; details that only the partner package knows stay: a service tier goes before the plain count."""
     old = cast("dict[str, Any]", told or {})
     new = {**old, **true}
-    for key in _DETAILS:
-        if details := {**old.get(key, {}), **true.get(key, {})}:
-            new[key] = details
+    for key, whole in _DETAILS:
+        known, own = true.get(key, {}), old.get(key) or {}
+        tiered = {name.partition("_")[2] for name in own if name.startswith(_PREFIXES)}
+        plain = {name: count for name, count in known.items() if name not in tiered}
+        if details := {**own, **plain}:
+            new[key] = apart(details, new[whole])
     return cast("UsageMetadata", new)
 
 
@@ -94,9 +124,13 @@ class Hold:
     protocols: one adds details up, the other keeps the last.
     """
 
-    def __init__(self, provider: str, model: str, *, cumulative: bool) -> None:
-        """``cumulative``: each account of this wire is the whole so far, so the last one counts."""
+    def __init__(self, provider: str, model: str, *, cumulative: bool, account: UsageStream | None = None) -> None:
+        """``cumulative``: each account of this wire is the whole so far, so the last one counts.
+
+        ``account``: what the provider itself says, where the stream is overheard.
+        """
         self._who = (provider, model)
+        self._account = account
         self._cumulative = cumulative
         self._total: UsageMetadata | None = None
         self._held: ChatGenerationChunk | None = None
@@ -128,7 +162,8 @@ class Hold:
 
     def _paid(self, chunk: ChatGenerationChunk) -> ChatGenerationChunk:
         total, self._total = self._total, None
-        return _with_usage(chunk, corrected(total, *self._who) if total is not None else None)
+        usage = corrected(total, *self._who, account=self._account) if total is not None else None
+        return _with_usage(chunk, usage)
 
 
 def _is_last(chunk: ChatGenerationChunk) -> bool:

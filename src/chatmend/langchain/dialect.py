@@ -43,6 +43,7 @@ class Dialect:
         self._chat_messages = chat_messages
         self._read: dict[int, Source] = {}
         self._objects: dict[int, Any] = {}
+        self._reasoning = False
 
     def read(self, native: Native) -> Message:
         """Read one message, or the dict that shows it. Never raises."""
@@ -50,11 +51,14 @@ class Dialect:
             return self._parsed(openai_chat.read(native), None)
         known = self._read.get(id(native))
         if known is None:
-            known = self._read[id(native)] = Source(native, fields(native, self._number))
+            known = self._read[id(native)] = self._source(native)
         read = self._parsed(openai_chat.read(known.fields), native)
         if isinstance(native, ChatMessage) and not self._chat_messages and native.role in KNOWN_ROLES:
             return replace(read, spelling=None)
         return read
+
+    def _source(self, native: BaseMessage) -> Source:
+        return Source(native, fields(native, self._number, reasoning=self._reasoning))
 
     def _number(self, item: object) -> int:
         """Where an object is found again. It is kept, so the number stays its own."""
@@ -90,6 +94,7 @@ class Dialect:
 
     def scanner(self, limits: Any) -> Scan:
         """A scan for windows under these limits: the one of OpenAI's dialect, over a sketch of each message."""
+        self._reasoning = limits.reasoning_content == "required"  # elsewhere nobody sends it: it is no content
         sketch = sketcher(limits, chat_messages=self._chat_messages)
         look = openai_scanner(limits)
         main: list[Any] = []

@@ -14,6 +14,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, Functio
 from chatmend import jsontext
 from chatmend.dialects.roles import ALIASES
 from chatmend.langchain.calls import Call, calls_of, entries, odd_of, without_mirrors
+from chatmend.langchain.reasoning import KEY, reasoning_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,8 +55,11 @@ class _Typed:
         self.type = str(cls.model_fields["type"].default)
 
 
-def fields(message: BaseMessage, number: Callable[[object], int]) -> dict[str, Any]:
-    """The message as a dict; ``number`` gives each object the number under which it can be found again."""
+def fields(message: BaseMessage, number: Callable[[object], int], *, reasoning: bool = False) -> dict[str, Any]:
+    """The message as a dict; ``number`` gives each object the number under which it can be found again.
+
+    ``reasoning``: what a message keeps of it beside its content is sent.
+    """
     shown: dict[str, Any] = {"role": role_of(message), "content": message.content, SOURCE: number(message)}
     if message.name is not None:
         shown["name"] = message.name
@@ -63,6 +67,8 @@ def fields(message: BaseMessage, number: Callable[[object], int]) -> dict[str, A
         shown["tool_call_id"] = message.tool_call_id
     elif isinstance(message, AIMessage):
         _show_answer(shown, message, number)
+        if reasoning and (thought := reasoning_of(message)):
+            shown[KEY] = thought
     elif isinstance(message, FunctionMessage):
         shown["name"] = message.name
     return shown
@@ -104,6 +110,7 @@ def sketcher(limits: Limits, *, chat_messages: bool) -> Callable[[Any], Any]:
     named = re.compile(limits.tool_name_pattern).fullmatch if limits.tool_name_pattern else None
     names_matter = limits.message_name is not None or limits.message_name_pattern is not None
     signed, owners = limits.thought_signatures != "any", limits.signature_owners
+    thinks = limits.reasoning_content == "required"
 
     def sketch(message: Any) -> Any:
         if not isinstance(message, BaseMessage):
@@ -118,6 +125,8 @@ def sketcher(limits: Limits, *, chat_messages: bool) -> Callable[[Any], Any]:
             shown["tool_call_id"] = getattr(message, "tool_call_id", None)
         elif role == "assistant" and isinstance(message, AIMessage):
             _sketch_answer(shown, message, signed=signed)
+            if thinks and (thought := reasoning_of(message)):
+                shown[KEY] = thought
             if owners and message.content.__class__ is list and (origin := _origin(message)) not in {*owners, None}:
                 shown[PROVENANCE] = {"provider": origin}
         return shown

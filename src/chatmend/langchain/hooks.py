@@ -12,25 +12,25 @@ from contextlib import aclosing, closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage
 from langchain_core.runnables.config import run_in_executor
 
 from chatmend import jsontext
-from chatmend.langchain.counts import Hold, agrees, correct
-from chatmend.langchain.mending import REPORT, Settings, is_disabled, switched_on, warn
+from chatmend.langchain.counts import Hold, correct
+from chatmend.langchain.mending import REPORT, Settings, is_disabled, report, switched_on, warn
+from chatmend.langchain.overheard import overhear
+from chatmend.langchain.reasoning import PAYLOADS, Done, carry, unsent
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
     from langchain_core.outputs import ChatGenerationChunk, ChatResult
 
+    from chatmend.changes import Change
     from chatmend.langchain.partners import Place
+    from chatmend.usage import UsageStream
 
 _MEDIA = frozenset({"image", "image_url", "media", "file", "input_image"})
-
-
-class Done(list[BaseMessage]):
-    """Messages that were mended already: a hook that calls another one is not mended twice."""
 
 
 class Call(NamedTuple):
@@ -39,8 +39,15 @@ class Call(NamedTuple):
     messages: Any
     options: dict[str, Any]
     place: Place | None = None
-    report: dict[str, Any] | None = None
+    changes: tuple[Change, ...] = ()
     usage: bool = False
+
+    def report(self) -> dict[str, Any] | None:
+        """The report, once the payload was made; None where there is nothing to tell."""
+        sent = self.messages
+        kept = isinstance(sent, Done) and sent.wants_reasoning and not sent.sends_reasoning
+        changes = unsent(self.changes) if kept else self.changes
+        return report(changes) if changes else None
 
 
 def prepare(model: BaseChatModel, messages: Any, options: dict[str, Any]) -> Call:
@@ -56,14 +63,16 @@ def prepare(model: BaseChatModel, messages: Any, options: dict[str, Any]) -> Cal
         warn(error)
         return Call(messages, options)
     if isinstance(messages, Done):
-        return Call(messages, options, place, None, settings.usage)
+        return Call(messages, options, place, (), settings.usage)
     held = model.__dict__
     tools = options.get("tools") or _standing(held.get("model_kwargs")) or []
     thinking = options["thinking"] if "thinking" in options else held.get("thinking")
     done = switched_on(list(messages), place, settings, tools=tools, thinking=thinking)
     if done.tools is not tools and isinstance(done.tools, list):
         options = {**options, **_declared(model, done.tools)}
-    return Call(Done(done.messages), options, place, done.report() if done.changes else None, settings.usage)
+    sent = Done(done.messages)
+    sent.wants_reasoning = place.wants_reasoning and settings.mode == "repair"
+    return Call(sent, options, place, done.changes, settings.usage)
 
 
 def settings_of(model: BaseChatModel) -> Settings:
@@ -110,19 +119,19 @@ def _who(call: Call) -> tuple[str, str]:
 
 def _answered(result: ChatResult, call: Call) -> ChatResult:
     """The result with its usage corrected and the report beside."""
+    told = call.report()
     for generation in result.generations:
         message = generation.message
         if isinstance(message, AIMessage) and call.usage:
-            _correct(message, call)
-        if call.report is not None:
-            message.response_metadata = {**message.response_metadata, REPORT: call.report}
+            _correct(message, result.llm_output, call)
+        if told is not None:
+            message.response_metadata = {**message.response_metadata, REPORT: told}
     return result
 
 
-def _correct(message: AIMessage, call: Call) -> None:
+def _correct(message: AIMessage, llm_output: dict[str, Any] | None, call: Call) -> None:
     try:
-        if not agrees(message):
-            correct(message, *_who(call))
+        correct(message, llm_output, *_who(call))
     except Exception as error:  # noqa: BLE001 - an account that cannot be read must not cost the answer
         warn(error)
 
@@ -149,8 +158,8 @@ def _stream(impl: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(impl)
     def mending(self: BaseChatModel, messages: Any, *args: Any, **options: Any) -> Iterator[ChatGenerationChunk]:
         call = prepare(self, messages, options)
-        flow = _Flow(call)
-        with closing(impl(self, call.messages, *args, **call.options)) as chunks:
+        sender, flow = _flow(self, call)
+        with closing(impl(sender, call.messages, *args, **call.options)) as chunks:
             for chunk in chunks:
                 yield from flow.feed(chunk)
             yield from flow.tail()
@@ -164,8 +173,8 @@ def _astream(impl: Callable[..., Any]) -> Callable[..., Any]:
         self: BaseChatModel, messages: Any, *args: Any, **options: Any
     ) -> AsyncIterator[ChatGenerationChunk]:
         call = await prepare_async(self, messages, options)
-        flow = _Flow(call)
-        async with aclosing(impl(self, call.messages, *args, **call.options)) as chunks:
+        sender, flow = _flow(self, call)
+        async with aclosing(impl(sender, call.messages, *args, **call.options)) as chunks:
             async for chunk in chunks:
                 for ready in flow.feed(chunk):
                     yield ready
@@ -175,20 +184,30 @@ def _astream(impl: Callable[..., Any]) -> Callable[..., Any]:
     return mending
 
 
+def _flow(model: BaseChatModel, call: Call) -> tuple[BaseChatModel, _Flow]:
+    """The model that is to stream, and what its chunks pass through."""
+    if call.place is None or not call.usage:
+        return model, _Flow(call)
+    sender, account = overhear(model, call.place)
+    return sender, _Flow(call, account)
+
+
 class _Flow:
     """The chunks of one stream: the report goes on the first, the usage on the last."""
 
-    def __init__(self, call: Call) -> None:
-        self._report = call.report
+    def __init__(self, call: Call, account: UsageStream | None = None) -> None:
+        self._call: Call | None = call
         known = call.place is not None and call.usage
         cumulative = call.place is not None and call.place.cumulative
-        self._hold = Hold(*_who(call), cumulative=cumulative) if known else None
+        self._hold = Hold(*_who(call), cumulative=cumulative, account=account) if known else None
 
     def feed(self, chunk: ChatGenerationChunk) -> Iterator[ChatGenerationChunk]:
-        if self._report is not None:
-            metadata = {**chunk.message.response_metadata, REPORT: self._report}
+        told = self._call.report() if self._call is not None else None
+        self._call = None
+        if told is not None:
+            metadata = {**chunk.message.response_metadata, REPORT: told}
             message = chunk.message.model_copy(update={"response_metadata": metadata})
-            chunk, self._report = chunk.model_copy(update={"message": message}), None
+            chunk = chunk.model_copy(update={"message": message})
         return iter((chunk,)) if self._hold is None else self._hold.feed(chunk)
 
     def tail(self) -> Iterator[ChatGenerationChunk]:
@@ -225,6 +244,17 @@ def _count(impl: Callable[..., Any]) -> Callable[..., Any]:
     return mending
 
 
+def _payload(impl: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(impl)
+    def mending(self: BaseChatModel, messages: Any, *args: Any, **options: Any) -> Any:
+        made = impl(self, messages, *args, **options)
+        if isinstance(messages, Done) and messages.wants_reasoning:
+            carry(messages, made)
+        return made
+
+    return mending
+
+
 HOOKS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
     "_generate": _generate,
     "_agenerate": _agenerate,
@@ -233,6 +263,7 @@ HOOKS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
     "_stream_chat_model_events": _events,
     "_astream_chat_model_events": _aevents,
     "get_num_tokens_from_messages": _count,
+    **dict.fromkeys(PAYLOADS, _payload),
 }
 """How each extension point is wrapped. Counting is among them: some partners ask the provider, who judges, too."""
 

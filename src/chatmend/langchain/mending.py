@@ -13,9 +13,10 @@ from chatmend.changes import Effect
 from chatmend.failures import reason_of
 from chatmend.langchain.dialect import Dialect
 from chatmend.langchain.plain import is_plain
+from chatmend.langchain.reasoning import unsent
 from chatmend.langchain.remembered import Remembered
 from chatmend.langchain.shaping import shaped
-from chatmend.options import mode_of, on_error_of, target_of
+from chatmend.options import known_hosts, mode_of, on_error_of, target_of
 from chatmend.repair import is_on, repair
 from chatmend.telemetry import tell
 
@@ -60,6 +61,7 @@ class Settings:
         """
         target_of(self.target)
         on_error_of(self.on_error)
+        known_hosts()  # what cannot be read is an error now
         mode_of(self.mode)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -74,9 +76,10 @@ class Mended(NamedTuple):
     changes: tuple[Change, ...] = ()
     tools: object = None
 
-    def report(self) -> dict[str, Any]:
-        """The account for ``response_metadata``: codes, places and reasons, no content."""
-        return {"changes": [_told(change) for change in self.changes]}
+
+def report(changes: Sequence[Change]) -> dict[str, Any]:
+    """The report for ``response_metadata``: codes, places and reasons, no content."""
+    return {"changes": [_told(change) for change in changes]}
 
 
 def is_disabled() -> bool:
@@ -85,7 +88,12 @@ def is_disabled() -> bool:
 
 
 def mended(
-    messages: list[BaseMessage], place: Place, settings: Settings, *, tools: object = None, thinking: object = None
+    messages: list[BaseMessage],
+    place: Place,
+    settings: Settings,
+    *,
+    tools: object = None,
+    thinking: object = None,
 ) -> Mended:
     """Repair messages for a place; the same list where nothing was wrong, or chatmend is switched off.
 
@@ -98,7 +106,12 @@ def mended(
 
 
 def switched_on(
-    messages: list[BaseMessage], place: Place, settings: Settings, *, tools: object = None, thinking: object = None
+    messages: list[BaseMessage],
+    place: Place,
+    settings: Settings,
+    *,
+    tools: object = None,
+    thinking: object = None,
 ) -> Mended:
     """The same for who has asked already whether chatmend is switched off."""
     made = as_it_was = Mended(messages, (), tools)
@@ -109,7 +122,8 @@ def switched_on(
             kept, first = shaped(messages, place.carries, allow, place.target.limits.max_cache_markers)
             dialect = Dialect(chat_messages=place.chat_messages)
             done = repair(kept, place.target, tools=tools, thinking=thinking, policy=settings.policy, dialect=dialect)
-            made = Mended(done.messages, (*first, *done.changes), done.tools)
+            changes = done.changes if place.carries.reasoning else unsent(done.changes)
+            made = Mended(done.messages, (*first, *changes), done.tools)
     except Exception as error:
         if settings.on_error == "raise":
             raise

@@ -8,7 +8,8 @@ from langchain.agents.middleware import AgentMiddleware
 from langchain_core.runnables.config import run_in_executor
 
 from chatmend.langchain.hooks import has_media
-from chatmend.langchain.mending import Settings, mended, warn
+from chatmend.langchain.mending import Settings, is_disabled, mended, warn
+from chatmend.langchain.model import is_mended, mended_with
 from chatmend.langchain.partners import place_of
 from chatmend.options import policy_of
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from langchain.agents.middleware import ModelRequest, ModelResponse
     from langchain_core.messages import BaseMessage
 
+    from chatmend.langchain.partners import Place
     from chatmend.options import Mode, OnError
     from chatmend.policy import Policy
 
@@ -63,9 +65,17 @@ class RepairMiddleware(AgentMiddleware):
             return await handler(await run_in_executor(None, self._repaired, request))
         return await handler(self._repaired(request))
 
+    def _sender(self, request: ModelRequest[Any]) -> tuple[ModelRequest[Any], Place]:
+        """The request, with a mended model where messages cannot hold what must be sent; and where it goes."""
+        place = place_of(request.model, request.model_settings, self.settings.target)
+        if not place.wants_reasoning or place.carries.reasoning or is_mended(request.model) or is_disabled():
+            return request, place
+        request = request.override(model=mended_with(request.model, self.settings))
+        return request, place_of(request.model, request.model_settings, self.settings.target)
+
     def _repaired(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         try:
-            place = place_of(request.model, request.model_settings, self.settings.target)
+            request, place = self._sender(request)
         except Exception as error:
             if self.settings.on_error == "raise":
                 raise

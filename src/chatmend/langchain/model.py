@@ -92,20 +92,21 @@ def mend(  # noqa: PLR0913 - what can be chosen for a model
         PolicyError: a value of ``policy``, ``on_error`` or ``mode`` does not exist.
         TargetError: no table describes ``target``.
     """
-    return cast("M", _mended(model, Settings(policy_of(policy), target, on_error, mode, usage)))
+    return cast("M", mended_with(model, Settings(policy_of(policy), target, on_error, mode, usage)))
 
 
-def _mended(model: Any, settings: Settings) -> Any:
+def mended_with(model: Any, settings: Settings) -> Any:
+    """The same with settings at hand."""
     if isinstance(model, BaseChatModel):
         return _as_mended(model, settings)
     if isinstance(model, RunnableBindingBase):
-        return model.model_copy(update={"bound": _mended(model.bound, settings)})
+        return model.model_copy(update={"bound": mended_with(model.bound, settings)})
     if isinstance(model, DynamicRunnable):
         return _as_mended_choice(model, settings)
     if isinstance(model, RunnableWithFallbacks):
-        others: list[Runnable[Any, Any]] = [_mended(other, settings) for other in model.fallbacks]
-        return model.model_copy(update={"runnable": _mended(model.runnable, settings), "fallbacks": others})
-    configurable = mend_configurable(model, lambda made: _mended(made, settings))
+        others: list[Runnable[Any, Any]] = [mended_with(other, settings) for other in model.fallbacks]
+        return model.model_copy(update={"runnable": mended_with(model.runnable, settings), "fallbacks": others})
+    configurable = mend_configurable(model, lambda made: mended_with(made, settings))
     if configurable is not None:
         return configurable
     if isinstance(model, str):
@@ -122,9 +123,9 @@ def _as_mended_choice(model: DynamicRunnable[Any, Any], settings: Settings) -> D
     """A model with ``configurable_fields`` or ``configurable_alternatives``, whatever is chosen; some are made then."""
 
     def alternative(held: Any) -> Any:
-        return _mended(held, settings) if isinstance(held, Runnable) else lambda: _mended(held(), settings)
+        return mended_with(held, settings) if isinstance(held, Runnable) else lambda: mended_with(held(), settings)
 
-    update: dict[str, Any] = {"default": _mended(model.default, settings)}
+    update: dict[str, Any] = {"default": mended_with(model.default, settings)}
     if isinstance(model, RunnableConfigurableAlternatives):
         update["alternatives"] = {name: alternative(held) for name, held in model.alternatives.items()}
     return model.model_copy(update=update)
@@ -175,4 +176,4 @@ def is_mended(model: object) -> bool:
     return isinstance(model, MendedChatModel)
 
 
-__all__ = ["MendedChatModel", "is_mended", "mend", "mended_class", "settings_of"]
+__all__ = ["MendedChatModel", "is_mended", "mend", "mended_class", "mended_with", "settings_of"]

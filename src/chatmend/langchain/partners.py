@@ -6,11 +6,13 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from chatmend.errors import TargetError
 from chatmend.langchain.carries import Carries
+from chatmend.langchain.reasoning import PAYLOADS
+from chatmend.options import known_hosts
 from chatmend.targets import Target, resolve
+from chatmend.targets.hosts import addressed
 from chatmend.targets.resolve import lay_over
 
 if TYPE_CHECKING:
@@ -33,6 +35,13 @@ class Place:
     """Whether each account of a stream is the whole so far."""
     carries: Carries = Carries()  # noqa: RUF009 - frozen
     """What the partner package can carry."""
+    clients: tuple[str, ...] = ()
+    """Attributes with the HTTP clients of a package whose streams say less of usage than the provider does."""
+
+    @property
+    def wants_reasoning(self) -> bool:
+        """Whether the provider refuses calls that come back without their reasoning."""
+        return self.target.limits.reasoning_content == "required"
 
 
 def place_of(model: BaseChatModel, options: Mapping[str, Any], named: str | None = None) -> Place:
@@ -46,6 +55,21 @@ def place_of(model: BaseChatModel, options: Mapping[str, Any], named: str | None
     Raises:
         TargetError: the named target leads to no table.
     """
+    place = _place_of(model, options, named)
+    return _carrying(place) if place.wants_reasoning and _makes_payloads(model) else place
+
+
+def _makes_payloads(model: BaseChatModel) -> bool:
+    """Whether the model is mended where its messages become a payload."""
+    return any(hasattr(getattr(model, name, None), "__chatmend__") for name in PAYLOADS)
+
+
+@lru_cache(maxsize=64)
+def _carrying(place: Place) -> Place:
+    return replace(place, carries=replace(place.carries, reasoning=True))
+
+
+def _place_of(model: BaseChatModel, options: Mapping[str, Any], named: str | None) -> Place:
     key = _partner_of(model)
     model_id = _model_id(model, options)
     lacks = _lacks(model, model_id)
@@ -54,11 +78,10 @@ def place_of(model: BaseChatModel, options: Mapping[str, Any], named: str | None
     if key is None:
         return _place(model_id, None, lacks) if _is_known(model_id) else _place("other", None)
     provider = str(_partner(key)["provider"])
-    if key == "openai-chat":
-        provider = _hosted(model) or provider
-        if provider == "openai" and _speaks_responses(model, options):
-            provider, key = "openai/responses", "openai-responses"
-    return _place(f"{provider}/{model_id}" if provider else model_id, key, lacks)
+    name = addressed(f"{provider}/{model_id}", _address(model), known_hosts()) if provider else model_id
+    if key == "openai-chat" and _speaks_responses(model, options):
+        key, name = "openai-responses", "/responses/".join(name.split("/", 1))
+    return _place(name, key, lacks)
 
 
 def _lacks(model: BaseChatModel, model_id: str) -> frozenset[str]:
@@ -100,7 +123,8 @@ def _place(name: str, partner: str | None, lacks: frozenset[str] = frozenset()) 
     row = _partner(partner)
     facts = {**row.get("carries", {})}
     facts |= {name: frozenset(value) for name, value in facts.items() if isinstance(value, list)}
-    return Place(target, row["chat_messages"], row["cumulative_usage"], _without(Carries(**facts), lacks))
+    carries = _without(Carries(**facts), lacks)
+    return Place(target, row["chat_messages"], row["cumulative_usage"], carries, tuple(row.get("clients", ())))
 
 
 def _without(carries: Carries, lacks: frozenset[str]) -> Carries:
@@ -180,12 +204,11 @@ def _is_known(name: str) -> bool:
     return True
 
 
-def _hosted(model: BaseChatModel) -> str | None:
-    """The provider behind the address of a model that speaks OpenAI's wire."""
-    address = getattr(model, "openai_api_base", None)
-    host = urlsplit(address).hostname if isinstance(address, str) else None
-    hosts: dict[str, str] = _table()["hosts"]
-    return hosts.get(host or "")
+def _address(model: BaseChatModel) -> str | None:
+    """The base URL that a model was given, or that its client found in the environment."""
+    client = _asked(lambda: str(model.root_client.base_url))  # type: ignore[attr-defined]  # OpenAI's, who reads it
+    held = (getattr(model, name, None) for name in ("openai_api_base", "anthropic_api_url"))
+    return next((address for address in (client, *held) if isinstance(address, str) and address), None)
 
 
 def _speaks_responses(model: BaseChatModel, options: Mapping[str, Any]) -> bool:

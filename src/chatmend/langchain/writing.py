@@ -18,6 +18,7 @@ from langchain_core.messages import (
 from chatmend import jsontext
 from chatmend.langchain.calls import SIGNATURES, Call, Mirrors, Outcome, calls_of, closed, function_of, is_call
 from chatmend.langchain.fields import SOURCE
+from chatmend.langchain.reasoning import KEY
 from chatmend.transcript import is_unchanged
 
 if TYPE_CHECKING:
@@ -111,6 +112,8 @@ def _answer(shown: dict[str, Any], source: Source | None, objects: Mapping[int, 
         if signatures or SIGNATURES in kept:
             kept = {**kept, SIGNATURES: signatures}
         update["additional_kwargs"] = kept
+    elif KEY in shown:
+        update["additional_kwargs"] = {KEY: shown[KEY]}
     return update
 
 
@@ -184,8 +187,10 @@ def _kept_kwargs(shown: dict[str, Any], source: Source, mirrors: Mirrors) -> dic
         changed["tool_calls"] = mirrors.raw(raw)
     if isinstance(legacy := shown.get("function_call"), dict):
         changed["function_call"] = legacy
+    if isinstance(reasoning := shown.get(KEY), str):
+        changed[KEY] = reasoning
     gone = {"tool_calls"} if changed.get("tool_calls") == [] else set()
-    gone |= {key for key in ("function_call", "prefix") if key in source.fields and key not in shown}
+    gone |= {key for key in ("function_call", "prefix", KEY) if key in source.fields and key not in shown}
     kept = {key: value for key, value in {**kwargs, **changed}.items() if key not in gone}
     return kwargs if kept == kwargs else kept
 

@@ -1,4 +1,4 @@
-"""Usage on the way back: the normalised account beside LiteLLM's own figures, and the sums of all calls."""
+"""Usage on the way back: the normalised account of an answer, where it is written, and the sums of all calls."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from chatmend.usage.plain import mapping
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from chatmend.options import UsagePlace
 
 MAX_ROWS = 10_000
 OTHER = "other"
@@ -80,8 +82,10 @@ class Told(dict[str, Any]):
     """An account as it stands in a response: what is set, ready for JSON. It keeps what it was made from."""
 
     account: Usage
+    read_from: object
+    """The usage object whose account this is, while it stands beside it; one that stands inside needs no telling."""
 
-    def __init__(self, account: Usage) -> None:
+    def __init__(self, account: Usage, read_from: object = None) -> None:
         """Copy what is set. An account holds only what is set in its ``__dict__``."""
         whole: Mapping[str, Any] | None = None
         for key, value in vars(account).items():
@@ -94,36 +98,71 @@ class Told(dict[str, Any]):
             if key in whole:
                 self[key] = whole[key]
         self.account = account
+        self.read_from = read_from
 
 
 _INT = frozenset({int})
 
 
-def mark(response: object) -> Told | None:
-    """Write the account of a response into its usage, under a key of its own, and return it. Twice is once.
+def account_of(response: object) -> Told | None:
+    """Return the account of a response, ready for JSON: the one that was made before, where there is one.
+
+    The response is only read.
+    """
+    usage = usage_in(response)
+    if usage is None:
+        return None
+    if isinstance(known := _written(usage), Told):
+        return known
+    hidden = hidden_of(response)
+    beside = hidden.get(KEY) if hidden else None
+    known = beside.get("usage") if isinstance(beside, dict) else None
+    if isinstance(known, Told) and known.read_from is usage:
+        return known
+    account = _account_of(response, usage)
+    used = account.total_tokens or account.output_tokens or account.input_tokens
+    return Told(account, usage) if used else None
+
+
+def place(response: object, where: UsagePlace) -> Told | None:
+    """Return the account of a response, written into its usage if that is where it goes. Twice is once.
 
     Nothing of LiteLLM's is changed: its cost is worked out from its own figures.
     """
-    usage = usage_in(response)
-    # What pydantic keeps of a model, read past its machinery: that would make an AttributeError for what is not there.
-    if usage is None:
-        return None
-    extra = usage if isinstance(usage, dict) else getattr(usage, "__pydantic_extra__", None)
-    known = extra.get(KEY) if isinstance(extra, dict) else _get(usage, KEY)
-    if isinstance(known, Told):
-        return known
-    account = _account_of(response, usage)
-    if not (account.total_tokens or account.output_tokens or account.input_tokens):
-        return None
-    said = Told(account)
-    if isinstance(extra, dict):
-        extra[KEY] = said
-        if extra is not usage:
-            usage.__pydantic_fields_set__.add(KEY)
-    else:
+    told = None if where == "off" else account_of(response)
+    if told is not None and where == "body":
+        _write(usage_in(response), told)
+    return told
+
+
+def _written(usage: Any) -> Any:
+    """What stands under our key in a usage object."""
+    extra = _extra_of(usage)
+    return extra.get(KEY) if extra is not None else _get(usage, KEY)
+
+
+def _write(usage: Any, told: Told) -> None:
+    extra, told.read_from = _extra_of(usage), None
+    if extra is None:
         with suppress(ValueError):  # a class that is closed; what cannot be written there is still counted
-            setattr(usage, KEY, said)
-    return said
+            setattr(usage, KEY, told)
+        return
+    extra[KEY] = told
+    if extra is not usage:
+        usage.__pydantic_fields_set__.add(KEY)
+
+
+def _extra_of(usage: Any) -> dict[str, Any] | None:
+    """The dict that holds further keys: the usage itself, or what pydantic keeps, read past its slow look-up."""
+    extra = usage if isinstance(usage, dict) else getattr(usage, "__pydantic_extra__", None)
+    return extra if isinstance(extra, dict) else None
+
+
+def tell_beside(response: object, told: dict[str, Any] | None) -> None:
+    """Write note and account into what LiteLLM keeps of a response and no client gets: its ``_hidden_params``."""
+    if told is not None and (hidden := hidden_of(response)) is not None:
+        known = hidden.get(KEY)  # a bridged call is finished twice
+        hidden[KEY] = {**known, **told} if isinstance(known, dict) else told
 
 
 class Accounts:
@@ -141,7 +180,7 @@ class Accounts:
 
     def add(self, kwargs: Mapping[str, Any], response: object) -> None:
         """Count a call that LiteLLM logs as a success. An answer from LiteLLM's own cache used nothing."""
-        told = mark(response)
+        told = account_of(response)
         if told is None or kwargs.get("cache_hit"):
             return
         price, keys = _price_in(kwargs), _keys(kwargs)
@@ -162,7 +201,7 @@ class Accounts:
 
 def account_of_call(kwargs: Mapping[str, Any], response: object) -> Usage | None:
     """The account of a call that LiteLLM logs as a success, with its cost; ``None`` where nothing was used."""
-    said = mark(response)
+    said = account_of(response)
     return None if said is None or kwargs.get("cache_hit") else _priced(said.account, *_price_in(kwargs))
 
 

@@ -12,7 +12,7 @@ from chatmend.record import record
 from chatmend.repair import is_on, quick_look, repair_request, set_beside
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from chatmend.changes import Change
     from chatmend.litellm.shapes import Shape
@@ -20,10 +20,15 @@ if TYPE_CHECKING:
     from chatmend.policy import Policy
 
 MANY = 300
-"""From this many messages on, a repair takes long enough to be kept off the event loop."""
+"""With more messages, calls and parts than this, a repair takes long enough to be kept off the event loop."""
+MUCH = 64_000
+"""With more characters than this, too."""
+_KEY = 16
+"""Characters that a key of a dict stands for, whatever it holds."""
+_SMALL = frozenset({int, float, bool, type(None)})
 
 _TRAITS = DIALECTS[CHAT.dialect].TRAITS
-_MEDIA = ("image", "input_image", "image_url", "inlineData", "inline_data", "file", "document")
+_MEDIA = frozenset({"image", "input_image", "image_url", "inlineData", "inline_data", "file", "document"})
 
 
 @record
@@ -42,13 +47,13 @@ def carries(kwargs: Mapping[str, Any], shape: Shape) -> bool:
 
 
 def is_plain(kwargs: dict[str, Any], shape: Shape, target: str, policy: Policy | None) -> bool:
-    """Whether one quick look at a short chat tells that an attempt changes nothing. ``False`` says nothing.
+    """Whether one quick look at a chat tells that an attempt changes nothing. ``False`` says nothing.
 
     Raises:
         TargetError: no table describes the target.
     """
     messages = kwargs[shape.field]
-    if policy is not None or shape is not CHAT or messages.__class__ is not list or len(messages) > MANY:
+    if policy is not None or shape is not CHAT or messages.__class__ is not list:
         return False
     tools, thinking = set_beside(kwargs, _TRAITS)
     return _look(target, bool(tools), is_on(thinking))(messages)
@@ -59,36 +64,47 @@ def _look(target: str, tools: bool, thinking: bool) -> Look:  # noqa: FBT001 - p
     return quick_look(reached(target), tools=tools, thinking=thinking)
 
 
-def is_heavy(messages: Sequence[Any]) -> bool:
-    """Whether a repair may take long: many messages, or images, which may have to be recompressed."""
-    if len(messages) > MANY:
-        return True
-    # Most messages are a text, or calls without one: told here, because a call for each costs more than the look.
-    for message in messages:
-        content = message.get("content") if message.__class__ is dict else ()
-        is_text = content.__class__ is str or (content is None and "tool_calls" in message)
-        if not is_text and _holds_media(message):
+def is_heavy(messages: Any) -> bool:
+    """Whether a repair may take long: many messages, calls and parts, much text, or images to recompress.
+
+    The walk ends where a limit is reached: it takes no longer for a request that is larger still.
+    """
+    many, much, waiting = MANY, MUCH, [messages]
+    for value in waiting:  # which grows
+        if value.__class__ is dict:
+            much -= _size_of(value, waiting)
+        elif value.__class__ is list or value.__class__ is tuple:
+            many -= len(value)
+            if many >= 0:
+                waiting += value
+        elif value.__class__ is str:
+            much -= len(value)
+        elif held := getattr(value, "__dict__", None):  # an object of an SDK
+            waiting.append(held)
+        if many < 0 or much < 0:
             return True
     return False
 
 
-def _holds_media(message: Any) -> bool:
-    if not isinstance(message, dict):
-        return False
-    content = message.get("content")
-    if isinstance(content, str):
-        return False
-    content = content or message.get("parts") or message.get("output")
-    if not isinstance(content, list):
-        return False
-    return any(isinstance(part, dict) and _is_media(part) for part in content)
+def _size_of(value: dict[str, Any], waiting: list[Any]) -> int:
+    """The characters of keys and texts in a dict, too many for media; what else it holds waits to be walked through."""
+    size = _KEY * len(value)
+    if size > MUCH or _is_media(value):
+        return MUCH + 1
+    for held in value.values():
+        if held.__class__ is str:
+            size += len(held)
+        elif held.__class__ not in _SMALL:
+            waiting.append(held)
+    return size
 
 
 def _is_media(part: dict[str, Any]) -> bool:
-    # A tool result holds parts of its own, a browser's screenshot among them.
-    if part.get("type") in _MEDIA or any(key in part for key in _MEDIA) or _holds_media(part):
+    kind = part.get("type")
+    if kind.__class__ is str and kind in _MEDIA:
         return True
-    return any(_holds_media(part[key]) for key in ("functionResponse", "function_response") if key in part)
+    # Arguments of tools have keys such as "file" as well, with a name in them.
+    return not _MEDIA.isdisjoint(part) and any(part.get(key).__class__ is dict for key in _MEDIA)
 
 
 def attempt(

@@ -18,10 +18,17 @@ from typing import TYPE_CHECKING, Any
 from litellm.integrations.custom_guardrail import CustomGuardrail
 from litellm.types.guardrails import GuardrailEventHooks
 
+from chatmend.litellm.hooks import ChatMend
 from chatmend.litellm.settings import from_section
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+class _Asked(ChatMend):
+    """The callback that does the work, for those who ask for it."""
+
+    started_as = "chatmend guardrail"
 
 
 class Guardrail(CustomGuardrail):  # type: ignore[misc, unused-ignore] # untyped where litellm is not installed
@@ -38,7 +45,7 @@ class Guardrail(CustomGuardrail):  # type: ignore[misc, unused-ignore] # untyped
     def __init__(self, chatmend: Mapping[str, Any] | None = None, **options: Any) -> None:
         """Make the callback that does the work."""
         super().__init__(**options)
-        self._mend = from_section(dict(chatmend or {}))
+        self._mend = from_section(dict(chatmend or {}), _Asked)
 
     async def async_pre_call_deployment_hook(self, kwargs: dict[str, Any], call_type: Any) -> dict[str, Any] | None:
         """Once per attempt, when the deployment is known: repair the request of someone who asked for it."""

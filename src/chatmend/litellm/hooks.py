@@ -13,15 +13,26 @@ from typing import TYPE_CHECKING, Any
 from litellm.integrations.custom_logger import CustomLogger
 
 from chatmend.litellm import notes
-from chatmend.litellm.accounts import Accounts, hidden_of, mark
+from chatmend.litellm.accounts import Accounts, account_of, place, tell_beside
 from chatmend.litellm.attempt import Attempt, attempt, carries, is_heavy, is_plain
 from chatmend.litellm.exchange import Sent, exchange, keep_sent
 from chatmend.litellm.recording import recording
 from chatmend.litellm.shapes import SHAPES, name_of, shape_of_route
 from chatmend.litellm.shared_images import SharedImages, owner_of
+from chatmend.litellm.starting import proxy_config, start_line
 from chatmend.litellm.streams import ChunkMarker
 from chatmend.litellm.target import target_of, target_of_route
-from chatmend.options import Mode, OnError, mode_of, on_error_of, patterns_of, policy_of
+from chatmend.options import (
+    Mode,
+    OnError,
+    UsagePlace,
+    known_hosts,
+    mode_of,
+    on_error_of,
+    patterns_of,
+    policy_of,
+    usage_of,
+)
 from chatmend.telemetry import tell
 from chatmend.usage import UsageLedger
 
@@ -59,11 +70,18 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
         allow: patterns of models (``"anthropic/*"``, a deployment, or a model group of the Router), as a list or one
             text with commas; none: all.
         deny: patterns of models that are left alone, also where ``allow`` names them.
-        usage: the ledger to add to; one of its own by default.
+        usage: where the normalised usage of an answer goes: ``"body"`` writes it into the answer's ``usage``, next to
+            LiteLLM's figures; ``"hidden"`` keeps it in ``_hidden_params`` and in logs; ``"off"`` only counts it in the
+            ledger. The default is ``"hidden"`` in the proxy and ``"body"`` in the SDK. Where nothing may be repaired
+            (report mode, a model that is denied) ``"body"`` is ``"hidden"``.
+        ledger: the ledger to add to; one of its own by default.
 
     Raises:
         PolicyError: an option has a value that does not exist.
     """
+
+    started_as = "chatmend"
+    """As which the line at the proxy's start names it."""
 
     def __init__(  # noqa: PLR0913 - each is one choice, and all have a default
         self,
@@ -75,21 +93,26 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
         record: SessionStore | Recorder | Callable[[Exchange], object] | None = None,
         allow: Iterable[str] | str = (),
         deny: Iterable[str] | str = (),
-        usage: UsageLedger | None = None,
+        usage: UsagePlace | None = None,
+        ledger: UsageLedger | None = None,
     ) -> None:
         """Check the choices; nothing else happens before the first request."""
         super().__init__()
         self.number = next(_numbers)
         self.policy = policy_of(policy)
         self.on_error = on_error_of(on_error)
+        known_hosts()  # what cannot be read is an error now
         self.mode = mode_of(mode)
         self.images = images
         self.record = recording(record)
         self.allow, self.deny = patterns_of("allow", allow), patterns_of("deny", deny)
-        self.usage = usage if usage is not None else UsageLedger()
+        self.usage_place = usage_of(usage)
+        self.usage = ledger if ledger is not None else UsageLedger()
         self.failures = notes.Failures(self.on_error)
         self._accounts = Accounts(self.usage, failed=self._uncounted)
         self._warned = False
+        if proxy_config() is not None:
+            print(start_line(self, disabled=is_disabled()), flush=True)  # noqa: T201 - for the operator, whatever is logged
 
     def _uncounted(self, error: Exception) -> None:
         if not self.failures.swallow(error):
@@ -97,16 +120,32 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
 
     def concerns(self, kwargs: Mapping[str, Any], target: str) -> bool:
         """Whether a request to this target is to be looked at: the kill switch, and the lists of models."""
-        if is_disabled():
-            return False
+        return not is_disabled() and self._is_chosen(kwargs, target)
+
+    def _is_chosen(self, kwargs: Mapping[str, Any], target: str | None = None) -> bool:
+        """Whether the lists of models let a call through."""
         if not self.allow and not self.deny:
             return True
+        target = target_of(kwargs) if target is None else target
         said = kwargs.get("litellm_metadata") or kwargs.get("metadata") or {}
         group = said.get("model_group") if isinstance(said, dict) else None
         names = [name for name in (target, kwargs.get("model"), group) if isinstance(name, str)]
         if _matches(names, self.deny):
             return False
         return not self.allow or _matches(names, self.allow)
+
+    def place_of_usage(self, kwargs: Mapping[str, Any]) -> UsagePlace:
+        """Where the usage of a call's answer goes. An answer to a request that is left alone is LiteLLM's, to the byte.
+
+        The proxy's calls are known by the client's request, which it hands on. At the end of a Responses stream LiteLLM
+        1.82 gives its record of the call, which holds these things one level deeper.
+        """
+        known, params = self.usage_place, kwargs.get("litellm_params")
+        if isinstance(params, dict):
+            kwargs = {**params, **kwargs}
+        if known == "off" or (known != "hidden" and self.mode == "repair" and self._is_chosen(kwargs)):
+            return known or ("hidden" if kwargs.get("proxy_server_request") else "body")
+        return "hidden"
 
     def mend(self, kwargs: dict[str, Any], shape: Shape, target: str, key: Any = None) -> Attempt:
         """Repair one request, of the owner of the proxy's key; in report mode, say what would be done."""
@@ -118,12 +157,14 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
 
     async def _mended(self, kwargs: dict[str, Any], shape: Shape, target: str, key: Any = None) -> Attempt:
         """As `mend`, off the event loop where it may take long; most requests are told to be plain by a look."""
+        if not carries(kwargs, shape):
+            return Attempt(target)
+        if is_heavy(kwargs[shape.field]):
+            return await asyncio.to_thread(self.mend, kwargs, shape, target, key)
         started = perf_counter()
         if is_plain(kwargs, shape, target, self.policy):
             tell(target, (), perf_counter() - started, mode=self.mode)
             return Attempt(target)
-        if is_heavy(kwargs[shape.field]):
-            return await asyncio.to_thread(self.mend, kwargs, shape, target, key)
         return self.mend(kwargs, shape, target, key)
 
     async def async_pre_call_deployment_hook(self, kwargs: dict[str, Any], call_type: Any) -> dict[str, Any] | None:
@@ -132,7 +173,7 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
         shape = SHAPES.get(name)
         try:
             # With fallbacks= each model gets a call of its own inside this one, from the messages as they came in.
-            if shape is None or not carries(kwargs, shape) or kwargs.get("fallbacks"):
+            if shape is None or kwargs.get("fallbacks"):
                 return None
             target = target_of(kwargs)
             if not self.concerns(kwargs, target):
@@ -147,7 +188,7 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
         """The request that goes out, if it is another one; what was done to it stands in LiteLLM's record of it."""
         logged: Any = kwargs.get("litellm_logging_obj")
         goes = made.request
-        if self.record is not None:
+        if self.record is not None and carries(kwargs, shape):
             keep_sent(logged, name, Sent.of(goes or kwargs, shape, made.target))
         if not made.changes:
             notes.keep(logged, name, {"target": made.target, "mode": self.mode, "changes": {}})
@@ -157,7 +198,7 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
         if goes and shape.field == "messages" and hasattr(logged, "update_messages"):
             # Otherwise LiteLLM's logs show what was not sent.
             logged.update_messages(goes["messages"])
-        return goes if on_record or not told.changes else dict(notes.noted(goes or kwargs, told))
+        return goes if on_record or not told.changes else dict(notes.noted(goes or kwargs, told, shape))
 
     async def async_pre_call_hook(
         self, user_api_key_dict: Any, cache: Any, data: dict[str, Any], call_type: Any
@@ -186,29 +227,33 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
         try:
             ours = notes.of(request_data.get("litellm_logging_obj"))
             if ours is not None or not is_disabled():
-                self.finish(response, ours.shown() if ours else notes.shown_of_request(request_data))
+                note = ours.shown() if ours else notes.shown_of_request(request_data)
+                self.finish(response, note, self.place_of_usage(request_data))
         except Exception as error:
             if not self.failures.swallow(error):
                 raise
 
-    def finish(self, response: Any, note: Mapping[str, Any] | None) -> None:
-        """Write the account into a whole answer's usage, and account and note, as it is for JSON, beside it."""
-        told = shown(note, mark(response))
-        if told is not None and (hidden := hidden_of(response)) is not None:
-            known = hidden.get(notes.KEY)  # a bridged call is finished twice
-            hidden[notes.KEY] = {**known, **told} if known else told
+    def finish(self, response: Any, note: Mapping[str, Any] | None, where: UsagePlace) -> None:
+        """Write the account of a whole answer where it goes, and account and note, as it is for JSON, beside it."""
+        tell_beside(response, shown(note, place(response, where)))
 
     async def async_post_call_streaming_iterator_hook(
         self, user_api_key_dict: Any, response: Any, request_data: dict[str, Any]
     ) -> AsyncGenerator[Any, None]:
-        """Every stream of the proxy: the account goes with the chunk that carries usage."""
-        marker = None if is_disabled() else ChunkMarker(self.failures)
+        """Every stream of the proxy: it passes unread, unless the account is to go with the usage of a chunk."""
+        marker = ChunkMarker(self.failures) if self._writes_into_stream(request_data) else None
         async for chunk in response:
             passed = chunk if marker is None else marker.each(chunk)
             if passed != b"":
                 yield passed
         for rest in marker.end() if marker is not None else ():
             yield rest
+
+    def _writes_into_stream(self, request: Mapping[str, Any]) -> bool:
+        """Whether a stream of the proxy carries the account: if its request was one to repair, which a note tells."""
+        if self.usage_place != "body" or self.mode == "report":
+            return False
+        return notes.of(request.get("litellm_logging_obj")) is not None
 
     async def async_post_call_response_headers_hook(
         self,
@@ -228,7 +273,10 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
         try:
             ours = notes.of(kwargs)
             if ours is not None or not is_disabled():
-                export(kwargs, shown(ours.shown() if ours else notes.shown(kwargs), mark(result)))
+                told = None if self.usage_place == "off" else account_of(result)
+                if told is not None:
+                    tell_beside(result, {"usage": told})
+                export(kwargs, shown(ours.shown() if ours else notes.shown(kwargs), told))
         except Exception as error:
             if not self.failures.swallow(error):
                 raise

@@ -42,6 +42,8 @@ _CALLBACK_LISTS = (
 
 _MARK = "_self_chatmend"
 """On a function that is wrapped: the callback that it works for."""
+_CHAT_FIRST, _RESPONSES_FIRST = ("model", "messages"), ("input", "model")
+"""The first arguments of ``completion`` and of ``responses``, which may come without their names."""
 
 
 def completion(*args: Any, **kwargs: Any) -> Any:
@@ -149,7 +151,7 @@ def _completion(callback: ChatMend, wrapped: Any, args: tuple[Any, ...], kwargs:
         return wrapped(*args, **kwargs)
     token = in_reach.set(True)
     try:
-        return _marked(callback, *_sent(callback, wrapped, _named(args, kwargs, ("model", "messages")), CHAT))
+        return _repaired(callback, wrapped, _named(args, kwargs, _CHAT_FIRST), CHAT)
     finally:
         in_reach.reset(token)
 
@@ -158,16 +160,18 @@ async def _acompletion(callback: ChatMend, wrapped: Any, args: tuple[Any, ...], 
     response = await wrapped(*args, **kwargs)
     if is_disabled() or not _is_stream(response):
         return response
-    return _marked(callback, response, notes.kept(getattr(response, "logging_obj", None)))
+    _, call = _named(args, kwargs, _CHAT_FIRST)
+    return _marked(callback, response, notes.kept(getattr(response, "logging_obj", None)), call)
 
 
 def _responses(callback: ChatMend, wrapped: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if kwargs.get("aresponses") or is_disabled():
         return wrapped(*args, **kwargs)
+    call = _named(args, kwargs, _RESPONSES_FIRST)
     if _hooks_sync_responses():
         response = wrapped(*args, **kwargs)
-        return response if _is_stream(response) else _marked(callback, response, None)
-    return _marked(callback, *_sent(callback, wrapped, _named(args, kwargs, ("input", "model")), RESPONSES))
+        return response if _is_stream(response) else _marked(callback, response, None, call[1])
+    return _repaired(callback, wrapped, call, RESPONSES)
 
 
 def _named(args: tuple[Any, ...], kwargs: dict[str, Any], names: tuple[str, ...]) -> tuple[tuple[Any, ...], Any]:
@@ -175,10 +179,8 @@ def _named(args: tuple[Any, ...], kwargs: dict[str, Any], names: tuple[str, ...]
     return args[len(names) :], {**kwargs, **dict(zip(names, args, strict=False))}
 
 
-def _sent(
-    callback: ChatMend, wrapped: Any, call: tuple[tuple[Any, ...], dict[str, Any]], shape: Shape
-) -> tuple[Any, notes.Note | None]:
-    """Repair a call's arguments, call, and return the response with the note of what was done."""
+def _repaired(callback: ChatMend, wrapped: Any, call: tuple[tuple[Any, ...], dict[str, Any]], shape: Shape) -> Any:
+    """Repair a call's arguments, call, and return the response with the account and the note of what was done."""
     rest, kwargs = call
     note: notes.Note | None = None
     goes: Mapping[str, Any] = kwargs
@@ -186,32 +188,34 @@ def _sent(
         if carries(kwargs, shape) and callback.concerns(kwargs, target := target_of(kwargs)):
             made = callback.mend(kwargs, shape, target)
             note = notes.note(target, callback.mode, made.changes)
-            goes = notes.noted(made.request or kwargs, note)
+            goes = notes.noted(made.request or kwargs, note, shape)
             if callback.record is not None:  # callers add the reply to their list while LiteLLM still logs
                 goes = {**goes, shape.field: list(goes[shape.field])}
-    return wrapped(*_in_front(goes, shape, rest), **_behind(goes, shape, rest)), note
+    response = wrapped(*_in_front(goes, shape, rest), **_behind(goes, shape, rest))
+    return _marked(callback, response, note, kwargs)
 
 
 def _in_front(goes: Mapping[str, Any], shape: Shape, rest: tuple[Any, ...]) -> tuple[Any, ...]:
-    first = ("model", "messages") if shape is CHAT else ("input", "model")
+    first = _CHAT_FIRST if shape is CHAT else _RESPONSES_FIRST
     return (*(goes[name] for name in first), *rest) if rest else ()
 
 
 def _behind(goes: Mapping[str, Any], shape: Shape, rest: tuple[Any, ...]) -> dict[str, Any]:
-    first = ("model", "messages") if shape is CHAT else ("input", "model")
+    first = _CHAT_FIRST if shape is CHAT else _RESPONSES_FIRST
     return {key: value for key, value in goes.items() if not (rest and key in first)}
 
 
-def _marked(callback: ChatMend, response: Any, note: notes.Note | None) -> Any:
-    """A response with its account; a stream that will write it into its chunks."""
+def _marked(callback: ChatMend, response: Any, note: notes.Note | None, call: Mapping[str, Any]) -> Any:
+    """A response with its account where the call's options say; a stream that will do so chunk by chunk."""
     with callback.failures.caught():
+        where = callback.place_of_usage(call)
         if not _is_stream(response):
-            callback.finish(response, None if note is None else note.to_dict())
+            callback.finish(response, None if note is None else note.to_dict(), where)
             return response
         hidden = getattr(response, "_hidden_params", None)
         if note is not None and isinstance(hidden, dict):
             hidden[notes.KEY] = note.to_dict()
-        return MarkedStream(response, ChunkMarker(callback.failures).each)
+        return MarkedStream(response, ChunkMarker(callback.failures, where).each)
     return response
 
 

@@ -8,17 +8,21 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from chatmend.failures import reason_of
+from chatmend.litellm.shapes import CHAT
 from chatmend.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from chatmend.changes import Change
+    from chatmend.litellm.shapes import Shape
 
 KEY = "chatmend"
 """The one key under which anything of ours stands in what belongs to LiteLLM."""
 HEADER = "x-chatmend-changes"
 HEADER_REPORT = "x-chatmend-findings"
+_METADATA = ("metadata", "litellm_metadata")
+"""Where LiteLLM keeps what is said about a call."""
 
 _log = logging.getLogger("chatmend.litellm")
 
@@ -70,11 +74,15 @@ class Ours(dict[str, Any]):
     """A note, as it is for JSON, that this process wrote. A client cannot forge one: its metadata holds plain dicts."""
 
 
-def noted(kwargs: Mapping[str, Any], told: Note) -> Mapping[str, Any]:
-    """A call with its note in the metadata, for where LiteLLM has no record yet; on a copy, which no provider gets."""
+def noted(kwargs: Mapping[str, Any], told: Note, shape: Shape) -> Mapping[str, Any]:
+    """A call with its note in LiteLLM's metadata, on a copy, for where LiteLLM has no record of the call yet.
+
+    No provider gets it: ``metadata`` is LiteLLM's own for chat, and a parameter of the provider elsewhere.
+    """
     if not told.changes:
         return kwargs
-    return {**kwargs, "metadata": {**(kwargs.get("metadata") or {}), KEY: Ours(told.to_dict())}}
+    name = _METADATA[0] if shape is CHAT else _METADATA[1]
+    return {**kwargs, name: {**(kwargs.get(name) or {}), KEY: Ours(told.to_dict())}}
 
 
 class Notes(dict[str, dict[str, Any]]):
@@ -133,9 +141,9 @@ def shown(record: object) -> dict[str, Any] | None:
 
 def _carried(call: object) -> Note | None:
     """The note that came with a call's metadata."""
-    said = call.get("metadata") if isinstance(call, dict) else None
-    found = said.get(KEY) if isinstance(said, dict) else None
-    if not isinstance(found, Ours) or "changes" not in found:  # a client's, or usage alone
+    said = [call.get(name) for name in _METADATA] if isinstance(call, dict) else []
+    found = next((held[KEY] for held in said if isinstance(held, dict) and isinstance(held.get(KEY), Ours)), None)
+    if found is None or "changes" not in found:  # a client's, or usage alone
         return None
     return Note(found["target"], found["mode"], found["changes"])
 

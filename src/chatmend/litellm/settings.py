@@ -7,7 +7,6 @@ wins over the file. The keys are those of ``OPTIONS``; a variable is named ``CHA
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +15,10 @@ from chatmend.images import Recompressor
 from chatmend.images.budget import MEMORY, memory_of
 from chatmend.litellm.hooks import ChatMend
 from chatmend.litellm.shared_images import LIFETIME, SharedImages
+from chatmend.litellm.starting import proxy_config
 from chatmend.sessions import SessionStore
 
-OPTIONS = ("mode", "on_error", "allow", "deny", "policy", "record", "shared_images", "image_memory")
+OPTIONS = ("mode", "on_error", "allow", "deny", "policy", "usage", "record", "shared_images", "image_memory")
 """As arguments of `ChatMend`, but for ``record``, a directory in which calls are kept as sessions, ``shared_images``,
 which is true or the seconds that an entry is kept, and ``image_memory``, the bytes that decoding may take, or a size
 such as ``"1 GB"``."""
@@ -34,7 +34,7 @@ def from_environment() -> ChatMend:
     return from_section({**_section(), **_variables()})
 
 
-def from_section(section: dict[str, Any]) -> ChatMend:
+def from_section(section: dict[str, Any], kind: type[ChatMend] = ChatMend) -> ChatMend:
     """A callback from options by name.
 
     Raises:
@@ -47,12 +47,12 @@ def from_section(section: dict[str, Any]) -> ChatMend:
         told["record"] = SessionStore(Path(str(told["record"])).expanduser())
     memory = memory_of(told.pop("image_memory", MEMORY))
     shared = _shared_images(told.pop("shared_images", False), memory)
-    return ChatMend(images=shared or (None if memory == MEMORY else Recompressor(memory=memory)), **told)
+    return kind(images=shared or (None if memory == MEMORY else Recompressor(memory=memory)), **told)
 
 
 def _section() -> dict[str, Any]:
     named = os.environ.get("CHATMEND_CONFIG")
-    path = named or _proxy_config()
+    path = named or proxy_config()
     if not path or not Path(path).is_file():
         if named:
             raise PolicyError(f"CHATMEND_CONFIG names {named!r}, which is no file")
@@ -64,11 +64,6 @@ def _section() -> dict[str, Any]:
     if section is not None and not isinstance(section, dict):
         raise PolicyError("the chatmend: section is a mapping of options")
     return section or {}
-
-
-def _proxy_config() -> str | None:
-    """The configuration that a running proxy was started with."""
-    return getattr(sys.modules.get("litellm.proxy.proxy_server"), "user_config_file_path", None)
 
 
 def _variables() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Streams on their way back: each chunk that carries usage gets the normalised account; nothing else is touched."""
+"""Streams on their way back: each chunk that carries usage gets the normalised account; no other is touched or read."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from wrapt import ObjectProxy
 
-from chatmend.litellm.accounts import Told, mark
+from chatmend.litellm.accounts import Told, place, tell_beside
 from chatmend.litellm.notes import KEY
 from chatmend.usage import UsageStream
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from chatmend.litellm.notes import Failures
+    from chatmend.options import UsagePlace
 
 _MARKS = (b'"usage"', b'"usageMetadata"')
 _DATA = b"data:"
@@ -52,9 +53,13 @@ class MarkedStream(ObjectProxy):  # type: ignore[misc, type-arg, unused-ignore] 
 class ChunkMarker:
     """Marks the chunks of one stream, whether they are LiteLLM's objects or raw server-sent events."""
 
-    def __init__(self, failures: Failures) -> None:
-        """``failures`` counts what goes wrong here; the chunks pass on as they are."""
+    def __init__(self, failures: Failures, where: UsagePlace = "body") -> None:
+        """``failures`` counts what goes wrong here; the chunks pass on as they are.
+
+        ``where`` the account of a chunk goes; that of a raw event always goes into it.
+        """
         self._failures = failures
+        self._where = where
         self._account = UsageStream()
         self._rest: list[bytes] = []
 
@@ -63,7 +68,8 @@ class ChunkMarker:
         with self._failures.caught():
             if isinstance(chunk, bytes):
                 return self._lines(chunk)
-            mark(chunk)
+            if (told := place(chunk, self._where)) is not None and self._where == "hidden":
+                tell_beside(chunk, {"usage": told})
         return chunk
 
     def end(self) -> Iterator[bytes]:
@@ -82,15 +88,14 @@ class ChunkMarker:
         return b"".join(self._line(line) + b"\n" for line in whole)
 
     def _line(self, line: bytes) -> bytes:
-        if not line.startswith(_DATA):
+        if not line.startswith(_DATA) or not any(word in line for word in _MARKS):
             return line
         try:
             event = json.loads(line[len(_DATA) :])
         except ValueError:
             return line
         self._account.feed(event)
-        usage = _usage_of(event) if any(word in line for word in _MARKS) else None
-        if usage is None:
+        if (usage := _usage_of(event)) is None:
             return line
         usage[KEY] = Told(self._account.usage)
         return _DATA + b" " + json.dumps(event, ensure_ascii=False).encode("utf-8", "surrogatepass")

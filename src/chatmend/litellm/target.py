@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import litellm
 
 from chatmend.litellm.shapes import CONTENTS, MESSAGES
+from chatmend.options import known_hosts
+from chatmend.targets.hosts import addressed
 from chatmend.targets.resolve import known_providers
 
 if TYPE_CHECKING:
@@ -18,6 +21,11 @@ if TYPE_CHECKING:
 NO_LOOKUP = frozenset({"chatgpt", "github_copilot"})
 """Providers whose look-up in LiteLLM signs in over the network (github_copilot: seen in 1.106.2; chatgpt: may)."""
 
+_VARIABLES = {
+    "openai": ("OPENAI_BASE_URL", "OPENAI_API_BASE"),
+    "anthropic": ("ANTHROPIC_API_BASE", "ANTHROPIC_BASE_URL"),
+}
+"""In which variables LiteLLM looks for an address, in order."""
 _OWNERS = {MESSAGES.dialect: "anthropic", CONTENTS.dialect: "gemini"}
 """Whose dialect it is, where a pass-through path does not say who answers."""
 
@@ -36,7 +44,15 @@ def target_of(kwargs: Mapping[str, Any]) -> str:
     base = kwargs.get("api_base") or kwargs.get("base_url")
     base = base if isinstance(base, str) else None
     named = _named(kwargs.get("model") or "", kwargs.get("custom_llm_provider"), base)
+    named = addressed(named, base or _address_set(named.partition("/")[0]), known_hosts())
     return f"{named.partition('/')[0]}/{str(alias).rpartition('/')[2]}" if alias else named
+
+
+def _address_set(provider: str) -> str | None:
+    """The address that LiteLLM sends to where the call names none: its own setting, then the environment's."""
+    names = _VARIABLES.get(provider, ())
+    set_here = litellm.api_base if names else None
+    return set_here or next((value for name in names if (value := os.environ.get(name))), None)
 
 
 def _named(model: object, provider: object = None, base: str | None = None) -> str:

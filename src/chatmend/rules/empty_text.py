@@ -35,7 +35,7 @@ from chatmend.transcript import Message, Part, Role, Text, Thinking, ToolResult,
 from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 
 _CONTENT = ("content", "parts")
@@ -49,15 +49,18 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     left = [_stripped(message, context) for message in window.messages]
     speaks = [not _is_empty(message, context) for message in left]
     run = window.run
+    everyone = range(run, len(left))
+    others = [at for at in everyone if not left[at].is_system]
+    kept = [_kept_by(kin, speaks) for kin in (range(run), everyone, others)]
     for at, message in enumerate(left):
         old = window.messages[at]
         if speaks[at]:
             if message is not old:
                 yield Fix(at, at + 1, (message,), "an empty text says nothing")
             continue
-        kin = range(run) if at < run else _kin(message, left, run)
-        alone = at == kin[-1] and not any(speaks[place] for place in kin)
-        if message.results or alone:
+        # who could take its place; behind the assistant's turn a system message cannot stand for a user's
+        kin = 0 if at < run else 1 if message.is_system else 2
+        if message.results or at == kept[kin]:
             yield Fix(at, at + 1, (_filled(message),), "an empty message is refused", Effect.ADDS)
         else:
             thought = any(isinstance(part, Thinking) and part.text for part in message.parts)
@@ -65,9 +68,9 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             yield Fix(at, at + 1, (), "an empty message says nothing", effect)
 
 
-def _kin(message: Message, left: list[Message], run: int) -> list[int]:
-    """Who could take this message's place behind the assistant's turn; a system message cannot stand for a user's."""
-    return [at for at in range(run, len(left)) if message.is_system or not left[at].is_system]
+def _kept_by(kin: Sequence[int], speaks: list[bool]) -> int | None:
+    """The last of some messages where none of them speaks: it stays, and keeps the turn."""
+    return kin[-1] if kin and not any(speaks[at] for at in kin) else None
 
 
 def _filled(message: Message) -> Message:

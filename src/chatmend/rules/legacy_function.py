@@ -19,6 +19,7 @@ After:
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -37,7 +38,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Calls and results of the old form."""
     if context.limits.legacy_functions:
         return
-    open_calls: dict[object, list[object]] = {}
+    open_calls: dict[object, deque[object]] = {}
     taken: set[str] = set()
     for at, message in enumerate(window.messages):
         calls = any(part.legacy for part in message.calls)
@@ -53,14 +54,14 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             yield Fix(at, at + 1, (becomes,), "the target knows no function_call", effect)
 
 
-def _modern(part: object, open_calls: dict[object, list[object]], taken: set[str], memory: Memory, context: Context):  # type: ignore[no-untyped-def]  # noqa: ANN202
+def _modern(part: object, open_calls: dict[object, deque[object]], taken: set[str], memory: Memory, context: Context):  # type: ignore[no-untyped-def]  # noqa: ANN202
     if isinstance(part, ToolCall) and part.legacy:
         call_id = mint(described(part), memory, context.limits, taken)
-        open_calls.setdefault(str(part.name), []).append(call_id)
+        open_calls.setdefault(str(part.name), deque()).append(call_id)
         return replace(part, id=call_id, legacy=False, native=None)
     if isinstance(part, ToolResult) and part.legacy:
         waiting = open_calls.get(str(part.name))
-        answered = part.call_id or (waiting.pop(0) if waiting else None)
+        answered = part.call_id or (waiting.popleft() if waiting else None)
         return replace(part, call_id=answered, name=None, legacy=False)
     return part
 

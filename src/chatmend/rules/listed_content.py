@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 
 from chatmend.changes import Fix
 from chatmend.rules.rule import Context, Rule
-from chatmend.transcript import Message, Part, Text, place_of
+from chatmend.transcript import Message, Part, Text, ToolCall, place_of
 from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
@@ -55,12 +55,16 @@ def _plain(message: Message) -> Message:
         return (
             message if content is None else replace(message, parts=(replace(result, content=content),), native=native)
         )
-    spoken = tuple(part for part in message.parts if place_of(part) == "content" and part not in message.calls)
+    spoken = tuple(part for part in message.parts if _is_spoken(part))
     content = _joined(spoken)
     if content is None:
         return message
-    rest = [part for part in message.parts if part not in spoken]
+    rest = [part for part in message.parts if not _is_spoken(part)]
     return replace(message, parts=(*content, *rest), native=native)
+
+
+def _is_spoken(part: Part) -> bool:
+    return place_of(part) == "content" and not isinstance(part, ToolCall)
 
 
 def _joined(parts: tuple[Part, ...]) -> tuple[Part, ...] | None:

@@ -38,7 +38,7 @@ def merge(messages: Sequence[Message], traits: Traits) -> tuple[Message, Effect]
     calls = [part for part in parts if isinstance(part, ToolCall)]
     old = [call for call in calls if call.legacy]
     said += [Text(CALL_NOTE + jsontext.dumps(call.native)) for call in old[:-1]]  # a message has place for one
-    calls = [call for call in calls if not any(call is other for other in old[:-1])]
+    calls = [call for call in calls if not call.legacy or call is old[-1]]
     held = {*traits.content_keys, *(("tool_calls",) if traits.typed_calls else ())}
     written = held if parts else held - {*traits.content_keys}  # what is empty stays as it is
     written |= {"thinking_blocks"} if messages[0].is_assistant else set()

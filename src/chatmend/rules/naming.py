@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -68,17 +69,17 @@ def find_renamed(window: Window, memory: Memory, context: Context, renaming: Ren
 
 def rename(window: Window, choose: Callable[[ToolCall], object], why: str) -> Iterator[Fix]:
     """Give calls the ids that ``choose`` says (the same one: leave it), and the results that answer them along."""
-    waiting: dict[str, list[object]] = {}
+    waiting: dict[str, deque[object]] = {}
     last: dict[str, object] = {}
     for at, message in enumerate(window.messages):
         parts = list(message.parts)
         for place, part in enumerate(parts):
             if isinstance(part, ToolCall) and not part.legacy:
                 new = choose(part)
-                waiting.setdefault(identity(part.id), []).append(new)
+                waiting.setdefault(identity(part.id), deque()).append(new)
                 parts[place] = part if new is part.id else replace(part, id=new)
             elif isinstance(part, ToolResult) and not part.legacy and (key := identity(part.call_id)) in waiting:
-                last[key] = new = waiting[key].pop(0) if waiting[key] else last[key]
+                last[key] = new = waiting[key].popleft() if waiting[key] else last[key]
                 parts[place] = part if new is part.call_id or new == part.call_id else replace(part, call_id=new)
         if not is_unchanged(message.parts, parts):
             yield Fix(at, at + 1, (replace(message, parts=tuple(parts)),), why)

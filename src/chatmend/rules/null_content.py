@@ -33,7 +33,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         return
     for at, message in enumerate(window.messages):
         native = message.native
-        if not isinstance(native, dict):
+        if not isinstance(native, dict) or message.is_entry:
             continue
         bare = native.get("content") == [] and message.role is Role.TOOL and not context.limits.empty_lists
         filled = {**native, "content": ""} if bare else context.dialect.filled(native)

@@ -24,7 +24,9 @@ After:
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import replace
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Change, Effect
@@ -89,17 +91,18 @@ def _returned(messages: _Messages, context: Context) -> _Messages:
     """Each result message that comes after its call's window, moved behind the call that nobody answered."""
     read = [context.dialect.read(message) for message in messages]
     ends = _ends(read)
-    open_calls: dict[str, list[int]] = {}
+    spoken = list(accumulate((message.is_assistant for message in read), initial=0))
+    open_calls: dict[str, deque[int]] = {}
     behind: dict[int, list[int]] = {}
     moved: set[int] = set()
     for at, message in enumerate(read):
         for call in message.calls if message.is_assistant else ():
-            open_calls.setdefault(identity(call.id), []).append(ends[at])
+            open_calls.setdefault(identity(call.id), deque()).append(ends[at])
         for result in message.results:
             waiting = open_calls.get(identity(result.call_id)) if result.call_id not in (None, "") else None
             if waiting:
-                source = waiting.pop(0)
-                if _only_result(message) and any(m.is_assistant for m in read[source + 1 : at]):
+                source = waiting.popleft()
+                if _only_result(message) and spoken[at] > spoken[source + 1]:
                     behind.setdefault(source, []).append(at)
                     moved.add(at)
     out: _Messages = []

@@ -23,7 +23,7 @@ from chatmend.changes import Effect, Fix
 from chatmend.jsontext import strings
 from chatmend.rules.merging import introduced
 from chatmend.rules.rule import Context, Rule
-from chatmend.transcript import Message, Part, Role, ToolResult, is_unchanged, place_of
+from chatmend.transcript import Message, Part, Role, Text, ToolResult, is_unchanged, place_of
 from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
@@ -95,7 +95,9 @@ def _bare(part: Part, message: Message, context: Context) -> Part:
     for key, inner in context.traits.held_keys if known is not None else ():
         if isinstance(held := kept.get(key), dict) and not inner.issuperset(held):
             kept[key] = {name: value for name, value in held.items() if name in inner}
-    return part if is_unchanged(tuple(kept.values()), tuple(native.values())) else replace(part, native=kept)
+    if is_unchanged(tuple(kept.values()), tuple(native.values())):
+        return part
+    return replace(part, native=kept) if kept else Text("")
 
 
 def _says_more(old: Part, new: Part) -> bool:

@@ -30,16 +30,14 @@ def tell(window: Window, places: Iterable[Place], dropped: frozenset[Place], why
 
     What stood in the assistant's turn is told behind it, so that the turn stays one.
     """
-    by_message: defaultdict[int, set[int]] = defaultdict(set)
-    for at, part_at in places:
-        by_message[at].add(part_at)
+    by_message, gone = _by_message(places), _by_message(dropped)
     behind: list[Message] = []
     for at in sorted(by_message):
         if at >= window.run and behind:
             yield Fix(window.run, window.run, tuple(behind), why, effect)
             behind = []
         message = window.messages[at]
-        kept, told = _sorted(message, by_message[at], {part_at for place, part_at in dropped if place == at})
+        kept, told = _sorted(message, by_message[at], gone[at])
         notes = (Message(Role.USER, tuple(told), unknown_keys(message)),) if told else ()
         if at < window.run:
             behind += notes
@@ -47,6 +45,14 @@ def tell(window: Window, places: Iterable[Place], dropped: frozenset[Place], why
         yield Fix(at, at + 1, (*((replace(message, parts=tuple(kept)),) if kept else ()), *notes), why, effect)
     if behind:
         yield Fix(window.run, window.run, tuple(behind), why, effect)
+
+
+def _by_message(places: Iterable[Place]) -> defaultdict[int, set[int]]:
+    """For each message which of its parts are meant."""
+    found: defaultdict[int, set[int]] = defaultdict(set)
+    for at, part_at in places:
+        found[at].add(part_at)
+    return found
 
 
 def _sorted(message: Message, stray: set[int], dropped: set[int]) -> tuple[list[Part], list[Part]]:

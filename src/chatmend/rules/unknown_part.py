@@ -43,29 +43,24 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         if at == window.run and moved:
             yield _shown(window, moved)
             moved = []
+        if message.is_entry:
+            continue
         listed = isinstance(message.native, dict) and any(
             isinstance(message.native.get(key), list) for key in context.traits.content_keys
         )
         known = _known(message, context)
-        parts = tuple(
-            part if _is_entry(part, message) else _readable(part, known, context, listed=listed)
-            for part in message.parts
-        )
+        parts = tuple(_readable(part, known, context, listed=listed) for part in message.parts)
         changed = [(old, new) for old, new in zip(message.parts, parts, strict=True) if old is not new]
+        strange: list[Part] = []
         if at < window.run and (strange := [part for part in parts if _is_misplaced(part, known, context)]):
-            moved += strange
-            parts = tuple(part for part in parts if not any(part is other for other in strange)) or (Text(CONTINUED),)
+            parts = tuple(part for part in parts if not _is_misplaced(part, known, context)) or (Text(CONTINUED),)
         if not is_unchanged(message.parts, parts):
             kept = all(isinstance(old, Text) for old, _ in changed)
             effect = Effect.DEGRADES if not kept else Effect.ADDS if _is_new(parts) else Effect.RESHAPES
+            moved += strange if effect <= context.policy.allow else []  # else they stay where they are
             yield Fix(at, at + 1, (replace(message, parts=parts),), "the target cannot read the part", effect)
     if moved:
         yield _shown(window, moved)
-
-
-def _is_entry(part: Part, message: Message) -> bool:
-    """Whether a part is its whole message: an entry whose type was judged before."""
-    return isinstance(part, Opaque) and part.native is message.native
 
 
 def _is_new(parts: tuple[Part, ...]) -> bool:

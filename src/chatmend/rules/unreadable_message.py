@@ -1,4 +1,4 @@
-r"""A message that is no object, or whose content is neither text nor a list of parts.
+r"""A message that is no object, has nothing of a message, or whose content is neither text nor a list of parts.
 
 Why: every provider refuses it: ``messages.0: Input does not match the expected shape.`` (Anthropic), ``Invalid type for
 'messages[0].content': expected one of a string or array of objects, but got an object instead.`` (OpenAI).
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+_OF_MESSAGES = frozenset({"content", "parts", "tool_calls", "function_call", "tool_call_id"})
+"""Keys under which a message says something."""
+
+
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Messages that cannot be read."""
     if context.limits.roles is None:
@@ -37,6 +41,9 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         elif _is_unknown_item(message, context):
             words = (Text(jsontext.dumps(message.native)),)
             yield Fix(at, at + 1, (Message(Role.USER, words),), "the target knows no such entry", Effect.DEGRADES)
+        elif _is_no_message(message, message.native, context):
+            words = (Text(jsontext.dumps(message.native)),)
+            yield Fix(at, at + 1, (Message(Role.USER, words),), "nothing of a message is there", Effect.DEGRADES)
         elif any(_is_whole(part, message.native, context.traits.content_keys) for part in message.parts):
             keys = context.traits.content_keys
             words = tuple(_readable(part, message.native, keys) for part in message.parts)
@@ -51,8 +58,17 @@ def _is_unknown_item(message: Message, context: Context) -> bool:
     """Whether an entry is of a type that the target does not know, or a message without a role and a content."""
     known, native = context.limits.item_types, message.native
     kind = native.get("type") if isinstance(native, dict) else None
-    opaque = len(message.parts) == 1 and isinstance(message.parts[0], Opaque) and message.parts[0].native is native
-    return known is not None and opaque and not (isinstance(kind, str) and kind != "message" and kind in known)
+    return (
+        known is not None and message.is_entry and not (isinstance(kind, str) and kind != "message" and kind in known)
+    )
+
+
+def _is_no_message(message: Message, native: dict[str, object], context: Context) -> bool:
+    """Whether a dict says something, but under no key that a message has."""
+    if message.parts or "role" in native or context.limits.item_types is not None:
+        return False
+    said = {key: value for key, value in native.items() if str(key)[:1] != "_"}
+    return _OF_MESSAGES.isdisjoint(said) and any(True for value in said.values() for _ in jsontext.strings(value))
 
 
 def _is_whole(part: Part, native: dict[str, object], keys: tuple[str, ...]) -> bool:

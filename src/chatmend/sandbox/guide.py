@@ -30,6 +30,12 @@ _GUIDE = (
 """Name, path, variables of the official SDK and of LiteLLM (``=``: with this path behind it), variables of the key."""
 
 
+def imitated(root: str) -> str:
+    """The value of ``CHATMEND_HOSTS``: under which address of the sandbox whose API is imitated."""
+    names = (path.split("/")[1] for _, path, _, _ in _GUIDE)
+    return ",".join(f"{root}/{name}={name}" for name in names)
+
+
 def guide(root: str) -> str:
     """What to set, a block a provider; ``root`` is the URL of the server."""
     blocks = [f"chatmend sandbox on {root} (any key will do; nothing leaves this machine)"]
@@ -40,5 +46,6 @@ def guide(root: str) -> str:
             lines.append(f"  export {stem}={root}{path}{tail}")
         lines += [f"  export {name}=sandbox" for name in keys.split()]
         blocks.append("\n".join(lines))
+    blocks.append(f"chatmend's adapters keep to these providers' rules with\n  export CHATMEND_HOSTS={imitated(root)}")
     blocks.append("LangChain reads the same variables as the SDKs, or takes base_url=. Requests:")
     return "\n".join(blocks)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import socket
 import threading
 from contextlib import suppress
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Self, TextIO
 import uvicorn
 
 from chatmend.sandbox import app
+from chatmend.sandbox.guide import imitated
 from chatmend.sandbox.ledger import Ledger, Verdict
 from chatmend.sandbox.script import Failure, Reply, Script
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _LOOPBACK = "127.0.0.1"
+_HOSTS = "CHATMEND_HOSTS"
 
 
 def _import_now(config: uvicorn.Config) -> None:
@@ -65,8 +68,13 @@ class Sandbox:
         self._thread = threading.Thread(target=self._server.run, args=([self._socket],), daemon=True)
 
     def start(self) -> Self:
-        """Begin to serve. Requests wait from now on; none is lost."""
+        """Begin to serve. Requests wait from now on; none is lost.
+
+        Says in ``CHATMEND_HOSTS`` whose API is imitated under which path, so that chatmend's adapters keep to the
+        provider's rules and not to those of a server that nobody knows.
+        """
         self._thread.start()
+        os.environ[_HOSTS] = ",".join(filter(None, (os.environ.get(_HOSTS), imitated(self.url()))))
         return self
 
     def stop(self) -> None:
@@ -75,6 +83,7 @@ class Sandbox:
         if self._thread.is_alive():
             self._thread.join(timeout=10)
         self._socket.close()
+        os.environ[_HOSTS] = os.environ.get(_HOSTS, "").replace(imitated(self.url()), "")
 
     def __enter__(self) -> Self:
         """Start."""

@@ -14,6 +14,8 @@ from chatmend.targets.limits import Limits
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+UNKNOWN = "openai_compatible"
+"""The table of a server of which nothing is known but the API that it speaks."""
 _OTHER = "other"
 _LONGEST = 80
 """Characters of a name that was not understood: more of it, and it may be anything."""
@@ -47,8 +49,8 @@ class Target:
 def resolve(name: str) -> Target:
     """The target that a name means: ``provider/model``, a provider alone, or a model id that one provider owns.
 
-    White space around the name does not count. Any other ``word/model`` may be a gateway without a table: it is
-    ``other``, with a warning where the word looks like a slip (``antropic/...``).
+    White space around the name does not count. Any other ``word/model`` is a server that nobody knows: it gets what no
+    server refuses (``openai_compatible``), with a warning where the word looks like a slip (``antropic/...``).
 
     Raises:
         TargetError: it is no name, it is empty, or a lone word that no table knows.
@@ -76,9 +78,9 @@ def _resolved(name: str) -> Target:
     if table is None and (meant := misspelt(name)):
         import warnings
 
-        text = f"no table for {shortened(first)!r}; did you mean {meant!r}? Read as 'other': only images are judged"
+        text = f"no table for {shortened(first)!r}; did you mean {meant!r}? Read as a server that nobody knows"
         warnings.warn(text, stacklevel=3)
-    table = table or _table(_OTHER)
+    table = table or _table(UNKNOWN)
     limits, hygiene = _limits(table, rest)
     dialects = {family["dialect"]: None for family in table.get("family", ()) if "dialect" in family} | _HOMES
     spoken = {} if table["provider"] == _OTHER else {known: _in_dialect(table, rest, known) for known in dialects}
@@ -102,7 +104,7 @@ def shortened(name: str) -> str:
 
 def known_providers() -> tuple[str, ...]:
     """Every provider's name that has a table, sorted."""
-    return tuple(sorted(name for table in _tables() for name in table["names"]))
+    return tuple(sorted(name for table in tables() for name in table["names"]))
 
 
 @lru_cache(maxsize=1)
@@ -122,19 +124,20 @@ def _table(stem: str) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=1)
-def _tables() -> tuple[dict[str, Any], ...]:
+def tables() -> tuple[dict[str, Any], ...]:
+    """Every table, sorted by the name of its file."""
     return tuple(_table(stem) for stem in sorted(_stems()))
 
 
 def _find(provider: str) -> dict[str, Any] | None:
     if provider in _stems():
         return _table(provider)
-    return next((table for table in _tables() if provider in table["names"]), None)
+    return next((table for table in tables() if provider in table["names"]), None)
 
 
 def _by_model(name: str) -> dict[str, Any] | None:
     model = name.lower()
-    return next((t for t in _tables() if any(fnmatchcase(model, p) for p in t.get("models", ()))), None)
+    return next((t for t in tables() if any(fnmatchcase(model, p) for p in t.get("models", ()))), None)
 
 
 def _in_dialect(table: dict[str, Any], model: str, dialect: str) -> tuple[Limits, Limits]:
@@ -153,6 +156,11 @@ def _describes(family: dict[str, Any], model: str, dialect: str) -> bool:
     return family.get("dialect") == dialect or any(_describes(inner, model, dialect) for inner in like)
 
 
+def _speaks_otherwise(family: dict[str, Any], model: str, dialect: str) -> bool:
+    """Whether the table that a family is like says nothing of a dialect: there it does not hold."""
+    return dialect in _HOMES and family.get("dialect") != dialect and not _describes(family, model, dialect)
+
+
 def _matches(family: dict[str, Any], model: str, dialect: str) -> bool:
     spoken: str = family.get("dialect", dialect)
     return spoken == dialect and any(fnmatchcase(model.lower(), pattern) for pattern in family["match"])
@@ -165,7 +173,7 @@ def _limits(table: dict[str, Any], model: str, dialect: str = "") -> tuple[Limit
     for family in table.get("family", ()):
         if not _matches(family, model, dialect):
             continue
-        if "like" in family:
+        if "like" in family and not _speaks_otherwise(family, model, dialect):
             limits, hygiene = _limits(_table(family["like"]), model.rsplit("/", 1)[-1], dialect)
         limits = lay_over(limits, family.get("limits", {}))
         limits = replace(limits, images=lay_over(limits.images, family.get("images", {})))

@@ -49,6 +49,14 @@ _LANGCHAIN_OUTPUT = {
     "image": "output_image_tokens",
     "video": "output_video_tokens",
 }
+_CACHED = {kind: f"cache_read_{kind}_tokens" for kind in ("audio", "text", "image", "video")}
+"""Which of an account's details says how much of a modality was read from the cache."""
+LANGCHAIN_TIERS = ("priority", "flex")
+"""Service tiers: keys of their own in LangChain's details (all else of the call), and prefixes of others."""
+_PRICED_FIRST = (
+    *_LIFETIMES, "cache_creation", "cache_read", "reasoning", "audio", "image", "video", "tool_use_prompt",
+)  # fmt: skip
+"""LangChain's details in the order in which tokens are given to them; a tier and plain text get the rest."""
 
 # https://github.com/open-telemetry/semantic-conventions-genai, as in opentelemetry-semantic-conventions 0.66b2.
 _OPENTELEMETRY = {
@@ -86,20 +94,49 @@ def to_litellm(usage: "Usage") -> Any:  # noqa: ANN401 - a class of a package th
 
 
 def to_langchain(usage: "Usage") -> dict[str, Any]:
-    """LangChain's ``UsageMetadata``. ``cache_creation`` is all that was written; the lifetimes stand beside it.
+    """LangChain's ``UsageMetadata``. Each token is in one detail at most: tracers price the details and add them up.
 
-    langchain-anthropic writes 0 there in a whole answer and the total in a stream; here it is the total always.
+    What was written to the cache is in its lifetime, and in ``cache_creation`` only where no lifetime is known. A
+    modality is what the cache does not hold of it.
     """
     values: dict[str, Any] = {
         "input_tokens": usage.input_tokens or 0,
         "output_tokens": usage.output_tokens or 0,
         "total_tokens": usage.total_tokens or 0,
     }
-    if given := _named(usage, _LANGCHAIN_INPUT):
-        values["input_token_details"] = given
+    given = _named(usage, _LANGCHAIN_INPUT)
+    if "cache_creation" in given:
+        given["cache_creation"] = max(0, given["cache_creation"] - sum(given.get(name, 0) for name in _LIFETIMES))
+    for kind, cached in _CACHED.items():
+        if kind in given:
+            given[kind] = max(0, given[kind] - usage.details.get(cached, 0))
+    if given:
+        values["input_token_details"] = apart(given, values["input_tokens"])
     if written := _named(usage, _LANGCHAIN_OUTPUT):
-        values["output_token_details"] = written
+        values["output_token_details"] = apart(written, values["output_tokens"])
     return values
+
+
+def apart(details: "Mapping[str, int]", whole: int) -> dict[str, int]:
+    """LangChain's details with no more tokens in all than the whole: a count yields what a narrower one holds already.
+
+    The cache and the modalities both divide the whole, and providers rarely say how they overlap.
+    """
+    counts, left = dict(details), whole
+    if sum(counts.values()) <= whole:
+        return counts
+    for name in sorted(counts, key=_rank):
+        counts[name] = min(counts[name], left)
+        left -= counts[name]
+    return counts
+
+
+def _rank(name: str) -> int:
+    for tier in LANGCHAIN_TIERS:
+        name = name.removeprefix(f"{tier}_")
+    if name in _PRICED_FIRST:
+        return _PRICED_FIRST.index(name)
+    return len(_PRICED_FIRST) + (name in (*LANGCHAIN_TIERS, "text"))
 
 
 def to_opentelemetry(usage: "Usage") -> dict[str, Any]:

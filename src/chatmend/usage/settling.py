@@ -63,12 +63,14 @@ def _rename(reading: Reading, names: Mapping[str, str]) -> None:
 def _fill_splits(reading: Reading) -> None:
     """A whole that is missing or 0 beside its parts is their sum; parts that do not add up are said so."""
     values = reading.values
-    for whole, parts in reading.table.splits:
-        found = sum(values.get(part) or 0 for part in parts)
-        known = values.get(whole)
+    for split in reading.table.splits:
+        found = sum(values.get(part) or 0 for part in split.parts)
+        known = values.get(split.whole)
         if found and not known:
-            values[whole] = found
-        elif known and found != known and any(part in values for part in parts):
+            values[split.whole] = found
+        elif known and found and found != known and split.rest and reading.sources[split.whole].endswith(split.rest):
+            values[split.whole] = known + found
+        elif known and found != known and any(part in values for part in split.parts):
             reading.warn(f"cache-write-split-differs: {known} tokens were written, the lifetimes name {found}")
 
 

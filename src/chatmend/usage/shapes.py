@@ -66,6 +66,16 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
+class Split:
+    """A count that others divide."""
+
+    whole: str
+    parts: tuple[str, ...]
+    rest: str = ""
+    """The path at which not the whole stands but what no part names."""
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     """How one shape of account is read."""
 
@@ -79,7 +89,7 @@ class Table:
     parts: tuple[Part, ...]
     outside: bool
     """Whether some parts lie outside their wholes by rule."""
-    splits: tuple[tuple[str, tuple[str, ...]], ...]
+    splits: tuple[Split, ...]
     remainders: tuple[tuple[Part, tuple[str, str]], ...]
     names: Mapping[str, Mapping[str, str]]
     body: bool

@@ -150,12 +150,12 @@ def _lower(old: Reading, new: Reading) -> frozenset[str]:
 
 def drop_stale(old: Reading, new: Reading) -> None:
     """A split of a count that a later chunk restates differently belongs to the earlier count."""
-    for whole, parts in old.table.splits:
-        later = new.values.get(whole)
-        if later is None or any(part in new.values for part in parts):
+    for split in old.table.splits:
+        later = new.values.get(split.whole)
+        if later is None or any(part in new.values for part in split.parts):
             continue
-        if sum(old.values.get(part) or 0 for part in parts) != later:
-            for part in parts:
+        if sum(old.values.get(part) or 0 for part in split.parts) != later:
+            for part in split.parts:
                 old.values.pop(part, None)
                 old.leave(*filter(None, [old.sources.pop(part, None)]))
 

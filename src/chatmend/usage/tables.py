@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from chatmend.usage.account import Usage
-from chatmend.usage.shapes import Beside, Branch, Counts, Each, Leaf, Part, Provider, Table
+from chatmend.usage.shapes import Beside, Branch, Counts, Each, Leaf, Part, Provider, Split, Table
 
 # The order in which shapes are recognised. A payload often bears the marks of several.
 ORDER = (
@@ -97,7 +97,7 @@ def _table(data: Mapping[str, Any], rank: int, prefix: str = "") -> Table:
         counts=_counts(keys),
         parts=tuple(Part(**row) for row in data.get("parts", ())),
         outside=any(row.get("counted") for row in data.get("parts", ())),
-        splits=tuple((row["whole"], tuple(row["parts"])) for row in data.get("split", ())),
+        splits=tuple(Split(row["whole"], tuple(row["parts"]), row.get("rest", "")) for row in data.get("split", ())),
         remainders=tuple((Part(row["part"], row["whole"]), _pair(row["when"])) for row in data.get("remainder", ())),
         names=data.get("names", {}),
         body=data.get("body", False),

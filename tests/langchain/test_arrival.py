@@ -1,0 +1,33 @@
+"""What a repair is reported to have added is in the request body, whichever partner class makes it."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+import pytest
+
+pytest.importorskip("langchain_core")
+from chatmend.langchain import mend
+from chatmend.placeholders import NO_RESULT
+from tests.langchain.damage import DAMAGE
+from tests.langchain.test_damage import look
+from tests.langchain.test_reasoning import sender
+from tests.sandbox.test_langchain_clients import CLASSES, model_of
+
+SOME = ("mistral to deepseek", "openai to kimi", "litellm to kimi")
+
+
+@pytest.mark.parametrize("name", [*CLASSES, *SOME])
+@pytest.mark.parametrize("row", DAMAGE)
+def test_what_is_reported_as_applied_is_in_the_body(sandbox: Any, name: str, row: str) -> None:
+    model, target = (model_of(sandbox, name), None) if name in CLASSES else sender(sandbox, name)
+    answer = mend(model, target=target, on_error="raise").bind_tools([look]).invoke(DAMAGE[row])
+    assert not sandbox.refusals
+    body = sandbox.requests[-1].body
+    told = answer.response_metadata.get("chatmend", {"changes": []})["changes"]
+    applied = Counter(change["code"] for change in told if change["applied"])
+    assert json.dumps(body).count(json.dumps(NO_RESULT)) == applied["TOOL007"]
+    thoughts = [message.get("reasoning_content") for message in body.get("messages", [])]
+    assert thoughts.count(" ") == applied["THINK002"]

@@ -1,0 +1,238 @@
+"""Where the usage of an answer goes; and answers to requests that are left alone, which are LiteLLM's to the byte."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+import litellm
+import pytest
+
+from chatmend import PolicyError
+from chatmend.litellm import ChatMend, install, uninstall
+from chatmend.litellm.notes import Failures
+from chatmend.litellm.streams import ChunkMarker
+from chatmend.usage import Usage, UsageLedger, UsageStream
+from tests.litellm_adapter import upstream
+from tests.litellm_adapter.heard import Heard
+from tests.litellm_adapter.upstream import Recorder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+HELLO = [{"role": "user", "content": "Hello"}]
+ORPHAN = [*HELLO, {"role": "tool", "tool_call_id": "gone", "content": "42"}]
+ORPHAN_BLOCK = [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "gone", "content": "42"}]}]
+ORPHAN_ITEM = [*HELLO, {"type": "function_call_output", "call_id": "gone", "output": "42"}]
+NUMBERS = count()
+STREAMED = {"stream": True, "stream_options": {"include_usage": True}}
+LEFT_ALONE: dict[str, dict[str, Any]] = {
+    "report": {"mode": "report", "usage": "body"},
+    "denied": {"deny": "*", "usage": "body"},
+    "not allowed": {"allow": "nobody/*"},
+    "hidden": {"usage": "hidden", "mode": "report"},
+    "off": {"usage": "off", "mode": "report"},
+}
+
+
+@pytest.fixture(scope="module")
+def recorder() -> Iterator[Recorder]:
+    with Recorder() as found:
+        yield found
+
+
+def chat(recorder: Recorder, **more: Any) -> Any:
+    place = {"model": "openai/gpt-4o", "api_key": "any", "api_base": recorder.url("openai/v1"), "max_retries": 0}
+    return {**place, "messages": ORPHAN, **more}
+
+
+async def _whole(recorder: Recorder, **more: Any) -> list[Any]:
+    return [await litellm.acompletion(**chat(recorder, **more))]
+
+
+async def _streamed(recorder: Recorder) -> list[Any]:
+    return [chunk async for chunk in await litellm.acompletion(**chat(recorder, **STREAMED))]
+
+
+async def _synchronous(recorder: Recorder) -> list[Any]:
+    return [await asyncio.to_thread(lambda: litellm.completion(**chat(recorder)))]
+
+
+async def _synchronous_stream(recorder: Recorder) -> list[Any]:
+    return await asyncio.to_thread(lambda: list(litellm.completion(**chat(recorder, **STREAMED))))
+
+
+async def _messages(recorder: Recorder) -> list[Any]:
+    place = {"model": "anthropic/claude-sonnet-4-5", "api_key": "any", "api_base": recorder.url("anthropic")}
+    return [await litellm.anthropic_messages(**place, max_tokens=64, messages=ORPHAN_BLOCK)]
+
+
+def _place(recorder: Recorder) -> dict[str, Any]:
+    return {"model": "openai/gpt-4o", "api_key": "any", "api_base": recorder.url("openai/v1")}
+
+
+async def _responses(recorder: Recorder) -> list[Any]:
+    return [await litellm.aresponses(**_place(recorder), input=ORPHAN_ITEM)]
+
+
+async def _synchronous_responses(recorder: Recorder) -> list[Any]:
+    return [await asyncio.to_thread(lambda: litellm.responses(**_place(recorder), input=ORPHAN_ITEM))]
+
+
+async def _responses_stream(recorder: Recorder) -> list[Any]:
+    return [event async for event in await litellm.aresponses(**_place(recorder), input=ORPHAN_ITEM, stream=True)]
+
+
+CALLS: list[Callable[[Recorder], Any]] = [
+    _whole,
+    _streamed,
+    _synchronous,
+    _synchronous_stream,
+    _messages,
+    _responses,
+    _synchronous_responses,
+    _responses_stream,
+]
+
+
+def asked(call: Callable[[Recorder], Any], recorder: Recorder) -> tuple[list[Any], list[bytes]]:
+    """The answers of a call, and the requests that it made."""
+    recorder.take()
+    answers = asyncio.run(call(recorder))
+    return answers, [received.body for received in recorder.take()]
+
+
+def text(answer: Any) -> str:
+    """What a client would be sent; the ids and times that LiteLLM draws itself are left out."""
+    told = answer if isinstance(answer, dict) else answer.model_dump(mode="json")
+    for holder in (told, told.get("response")):
+        for key in ("id", "created", "created_at", "completed_at"):
+            if isinstance(holder, dict):
+                holder.pop(key, None)
+    return json.dumps(told)
+
+
+@pytest.mark.parametrize("options", LEFT_ALONE.values(), ids=LEFT_ALONE)
+@pytest.mark.parametrize("call", CALLS)
+def test_a_request_that_is_left_alone_is_sent_and_answered_as_litellm_does(
+    call: Callable[[Recorder], Any], options: dict[str, Any], recorder: Recorder
+) -> None:
+    alone, sent_alone = asked(call, recorder)
+    install(ChatMend(on_error="raise", **options))
+    answers, sent = asked(call, recorder)
+    assert [text(answer) for answer in answers] == [text(answer) for answer in alone]
+    assert "chatmend" not in "".join(map(text, answers))
+    assert sent == sent_alone
+
+
+def counted(recorder: Recorder, **options: Any) -> tuple[Any, Usage, dict[str, Any]]:
+    """The answer to a call, what the ledger counted, and the metadata that a logger is shown."""
+    metadata: dict[str, Any] = {}
+    user = f"user {next(NUMBERS)}"
+
+    class Logger(Heard):
+        async def async_log_success_event(self, kwargs: Any, response_obj: Any, start_time: Any, end_time: Any) -> None:
+            if kwargs.get("user") != user:  # LiteLLM may still be logging calls of earlier tests
+                return
+            metadata.update(kwargs["litellm_params"]["metadata"])
+            await super().async_log_success_event(kwargs, response_obj, start_time, end_time)
+
+    callback, logger = ChatMend(on_error="raise", **options), Logger()
+    litellm.callbacks = [callback, logger]
+
+    async def ask() -> Any:
+        (answer,) = await _whole(recorder, messages=HELLO, user=user)
+        assert await logger.heard()
+        return answer
+
+    answer = asyncio.run(ask())
+    (row,) = [row for row in callback.usage.snapshot() if row.keys.get("end_user") == user]
+    return answer, row.usage, metadata
+
+
+@pytest.mark.parametrize("options", [{"usage": "hidden"}, {"mode": "report"}, {"deny": ["*"], "usage": "body"}])
+def test_a_hidden_account_is_in_hidden_params_in_logs_and_in_the_ledger(
+    options: dict[str, Any], recorder: Recorder
+) -> None:
+    answer, usage, metadata = counted(recorder, **options)
+    assert not hasattr(answer.usage, "chatmend")
+    assert answer._hidden_params["chatmend"]["usage"]["cache_read_tokens"] == 8
+    assert metadata["chatmend"]["usage"]["total_tokens"] == 26
+    assert usage.total_tokens == 26
+
+
+def test_off_only_counts(recorder: Recorder) -> None:
+    answer, usage, metadata = counted(recorder, usage="off", ledger=UsageLedger())
+    assert not hasattr(answer.usage, "chatmend")
+    assert "usage" not in answer._hidden_params.get("chatmend", {})
+    assert "usage" not in metadata.get("chatmend", {})
+    assert usage.total_tokens == 26
+
+
+def test_the_default_is_the_body_in_the_sdk_and_hidden_in_the_proxy() -> None:
+    callback = ChatMend()
+    assert callback.place_of_usage({"model": "openai/gpt-4o"}) == "body"
+    assert callback.place_of_usage({"model": "openai/gpt-4o", "proxy_server_request": {"url": "/"}}) == "hidden"
+    assert callback.place_of_usage({"litellm_params": {"proxy_server_request": {"url": "/"}}}) == "hidden"
+    denied = {"model": "gpt-4o", "litellm_params": {"metadata": {"model_group": "team-model"}}}
+    assert ChatMend(deny="team-*").place_of_usage(denied) == "hidden"
+    assert ChatMend(usage="body").place_of_usage({"proxy_server_request": {"url": "/"}}) == "body"
+
+
+def test_a_hidden_account_of_a_stream_is_beside_the_chunk(recorder: Recorder) -> None:
+    install(ChatMend(on_error="raise", usage="hidden"))
+    chunks, _ = asked(_streamed, recorder)
+    told = [chunk._hidden_params.get("chatmend", {}).get("usage") for chunk in chunks if getattr(chunk, "usage", None)]
+    assert [account["total_tokens"] for account in told] == [26]
+    uninstall()
+
+
+@pytest.mark.parametrize("value", ["Body", "none", True, UsageLedger()])
+def test_a_place_that_does_not_exist_is_refused(value: Any) -> None:
+    with pytest.raises(PolicyError, match="choose 'body' or 'hidden' or 'off'"):
+        ChatMend(usage=value)
+
+
+STREAMS = {
+    "anthropic": (upstream.MESSAGE_EVENTS, "message_delta"),
+    "responses": (upstream.RESPONSE_EVENTS, "response.completed"),
+    "chat": (upstream.CHAT_EVENTS, ""),
+    "gemini": (upstream.CONTENTS_EVENTS, ""),
+}
+
+
+@pytest.mark.parametrize(("events", "last"), STREAMS.values(), ids=STREAMS)
+def test_only_lines_of_a_stream_that_can_carry_usage_are_parsed_and_the_account_is_whole(
+    events: list[Any], last: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [b"data: " + (e if isinstance(e, str) else json.dumps(e, ensure_ascii=False)).encode() for e in events]
+    parsed: list[bytes] = []
+
+    class Counting:
+        dumps = staticmethod(json.dumps)
+
+        @staticmethod
+        def loads(text: bytes) -> Any:
+            parsed.append(text)
+            return json.loads(text)
+
+    monkeypatch.setattr("chatmend.litellm.streams.json", Counting)
+    marker = ChunkMarker(Failures("raise"))
+    passed = b"".join([marker.each(line + b"\n\n") for line in lines]).split(b"\n\n")[: len(lines)]
+    carrying = [line for line in lines if b'"usage":' in line or b'"usageMetadata":' in line]
+    assert [b"data:" + text for text in parsed] == carrying
+    assert [new for new, old in zip(passed, lines, strict=True) if old not in carrying] == [
+        line for line in lines if line not in carrying
+    ]
+    whole = UsageStream()
+    for event in events:
+        if isinstance(event, dict):
+            whole.feed(event)
+        if isinstance(event, dict) and (event.get("type", "") == last or not last):
+            told = whole.usage
+    written = json.loads(passed[lines.index(carrying[-1])].removeprefix(b"data:"))
+    usage = written.get("usage") or written.get("usageMetadata") or written["response"]["usage"]
+    assert usage["chatmend"]["total_tokens"] == told.total_tokens == 26
+    assert usage["chatmend"].get("warnings", []) == list(told.warnings)

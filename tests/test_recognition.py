@@ -1,0 +1,167 @@
+"""In which wire format a conversation is written: what tells, and that nothing is guessed."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import chatmend
+from chatmend import Effect
+from chatmend.dialects import DIALECTS, format_of_body, recognise
+from chatmend.dialects.formats import ENTRIES, KEYS, PARTS
+from tests import corpus, formats, harm
+
+CLAUDE, GPT, GEMINI, NOVA = (
+    "anthropic/claude-sonnet-4-5",
+    "openai/gpt-5",
+    "gemini/gemini-2.5-pro",
+    "bedrock/us.amazon.nova-pro-v1:0",
+)
+USER, SAID = {"role": "user", "content": "Please look."}, {"role": "assistant", "content": "I looked."}
+CALL = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+EXCHANGE = [
+    {"role": "assistant", "content": None, "tool_calls": [CALL]},
+    {"role": "tool", "tool_call_id": "c1", "content": "x"},
+]
+
+
+def without_a_guess(messages: list[Any], target: str) -> None:
+    """Neither the messages nor a body of them are changed, and the report says why."""
+    alone = chatmend.repair(messages, target)
+    assert alone.messages is messages
+    (finding,) = alone.changes
+    assert (finding.code, finding.applied) == ("FORMAT001", False)
+
+
+@pytest.mark.skipif(not corpus.rows("requests_accepted"), reason="the recorded requests are not here")
+def test_no_accepted_request_is_harmed_when_nobody_says_its_format() -> None:
+    for row in corpus.rows("requests_accepted"):
+        for name, changes, _ in harm.repairs(row):
+            assert [c.rule for c in changes if c.effect > Effect.RESHAPES] == [], (row["id"], name)
+
+
+def test_the_table_of_formats_is_what_the_installed_sdks_say() -> None:
+    assert formats.text() == formats.FILE.read_text("utf-8")
+
+
+@pytest.mark.parametrize("kind", sorted(PARTS["anthropic_messages"] - {"text", "image", "thinking", "document"}))
+def test_every_block_that_only_anthropic_defines_tells_its_format(kind: str) -> None:
+    messages = [USER, {"role": "assistant", "content": [{"type": "text", "text": "So."}, {"type": kind}]}, USER]
+    assert recognise(messages) is DIALECTS["anthropic_messages"]
+    assert format_of_body({"model": "m", "messages": messages}) == "anthropic_messages"
+    blocks = [
+        part for m in chatmend.repair(messages, CLAUDE).messages for part in m["content"] if isinstance(part, dict)
+    ]
+    assert all(kind not in part.get("text", "") for part in blocks)  # never told as JSON
+
+
+@pytest.mark.parametrize("kind", sorted(ENTRIES["openai_responses"] - ENTRIES["gemini_interactions"] - {"message"}))
+def test_every_item_that_only_responses_define_tells_their_format(kind: str) -> None:
+    items = [USER, {"type": kind, "id": "x_1"}]
+    assert recognise(items) is DIALECTS["openai_responses"]
+    assert format_of_body({"model": "m", "input": items}) == "openai_responses"
+
+
+@pytest.mark.parametrize("key", sorted(KEYS["bedrock_converse"] - {"text"}))
+@pytest.mark.parametrize("target", [NOVA, GPT, CLAUDE, "strict"])
+def test_a_block_of_converse_stays_as_it_is(key: str, target: str) -> None:
+    without_a_guess([{"role": "user", "content": [{"text": "a"}, {key: {"name": "x"}}]}], target)
+
+
+def test_converse_texts_stay_where_only_the_target_or_the_body_tells() -> None:
+    messages = [{"role": "user", "content": [{"text": "a"}]}, {"role": "assistant", "content": [{"text": "b"}]}]
+    without_a_guess(messages, NOVA)
+    for beside in ({"inferenceConfig": {}}, {"system": [{"text": "s"}]}, {"modelId": "m"}):
+        body = {"messages": messages, **beside}
+        assert chatmend.repair_request(body, "bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0").body is body
+    typed = chatmend.repair(messages, GPT).messages  # at OpenAI it can only be a chat without types
+    assert typed[0]["content"] == [{"text": "a", "type": "text"}]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"input": [{"type": "user_input", "content": [{"type": "text", "text": "a"}]}]},
+        {"input": [{"type": "text", "text": "a"}, {"type": "image", "data": "iVBORw0KGgo="}]},
+        {"message": "hello", "chat_history": [{"role": "USER", "message": "hi"}]},
+        {"messages": [{"role": "USER", "message": "hi"}]},
+        {"input": ["one", "two"]},
+        {"messages": [{"speaker": "ann", "text": "hi"}]},
+        {"messages": [USER, {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}]},
+        {"messages": [USER, *EXCHANGE, {"type": "function_call_output", "call_id": "c", "output": "x"}]},
+    ],
+)
+@pytest.mark.parametrize("target", [GEMINI, GPT, CLAUDE])
+def test_what_no_dialect_is_written_in_stays_as_it_is(body: dict[str, Any], target: str) -> None:
+    done = chatmend.repair_request(body, target)
+    assert done.body is body
+    assert [(change.code, change.applied) for change in done.changes] == [("FORMAT001", False)]
+
+
+@pytest.mark.parametrize(
+    ("messages", "name"),
+    [
+        ([{"from": "human", "value": "a"}, {"from": "gpt", "value": "b"}], "ShareGPT"),
+        ([USER, {"from": "gpt", "value": "b"}], "ShareGPT"),
+        ([{"instruction": "add", "input": "1 2", "output": "3"}], "Alpaca"),
+        ([{"type": "human", "data": {"content": "a"}}], "LangChain"),
+        ([{"lc": 1, "type": "constructor", "id": ["x"], "kwargs": {"content": "a"}}], "LangChain"),
+        (
+            [
+                {"id": "1", "role": "user", "parts": [{"type": "text", "text": "a"}]},
+                {"id": "2", "role": "assistant", "parts": [{"type": "tool-look", "toolCallId": "t"}]},
+            ],
+            "AI SDK",
+        ),
+        ([USER, {"role": "assistant", "content": [{"type": "tool-call", "toolCallId": "t"}]}], "AI SDK"),
+        ([{"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "a"}]}], "pydantic-ai"),
+        ([{"role": "user", "blocks": [{"block_type": "text", "text": "a"}]}], "LlamaIndex"),
+    ],
+)
+def test_a_layout_that_no_provider_takes_is_refused_by_its_name(messages: list[Any], name: str) -> None:
+    for given in (messages, {"messages": messages}):
+        with pytest.raises(chatmend.TranscriptError, match=name):
+            (chatmend.repair if isinstance(given, list) else chatmend.repair_request)(given, GPT)  # type: ignore[operator]
+    assert not chatmend.is_synthetic(messages[-1])
+
+
+def test_rows_of_a_training_set_are_named_whatever_key_they_stand_under() -> None:
+    with pytest.raises(chatmend.TranscriptError, match="ShareGPT"):
+        chatmend.repair_request({"conversations": [{"from": "human", "value": "a"}]}, GPT)
+
+
+def test_a_message_of_no_known_layout_among_others_is_told_and_not_emptied() -> None:
+    odd = {"speaker": "ann", "text": "hello"}
+    sent = chatmend.repair([USER, odd, SAID], GPT).messages
+    assert sent == [USER, {"role": "user", "content": json.dumps(odd)}, SAID]
+
+
+def test_parts_of_responses_do_not_make_a_chat_another_format() -> None:
+    said = {"role": "user", "content": [{"type": "input_text", "text": "a"}]}
+    shown = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}]}
+    assert recognise([said, SAID]) is DIALECTS["openai_responses"]
+    for chat in ([said, SAID, shown], [said, *EXCHANGE]):
+        assert recognise(chat) is DIALECTS["openai_chat"]
+        assert chatmend.repair(chat, GPT).messages[-1] == chat[-1]
+    assert format_of_body({"messages": [said, SAID]}) == "openai_chat"
+    assert recognise([said, SAID], "anthropic") is DIALECTS["openai_chat"]
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"system": "Be brief."},
+        {"anthropic_version": "bedrock-2023-05-31"},
+        {"stop_sequences": ["END"]},
+        {"tools": [{"name": "look", "input_schema": {"type": "object"}}]},
+    ],
+)
+def test_what_stands_beside_plain_messages_tells(beside: dict[str, Any]) -> None:
+    assert format_of_body({"messages": [USER, SAID, USER], **beside}) == "anthropic_messages"
+    assert format_of_body({"messages": [USER, SAID, USER]}) == "openai_chat"
+
+
+def test_calls_of_a_chat_tell_more_than_what_libraries_pass_along() -> None:
+    assert format_of_body({"messages": [USER, *EXCHANGE], "stop_sequences": ["END"]}) == "openai_chat"
