@@ -54,10 +54,11 @@ def test_every_image_is_accepted_after_one_repair_and_untouched_by_the_next(targ
 @pytest.mark.parametrize("target", ["anthropic/claude-sonnet-4-5", "openai/gpt-4.1", "gemini/gemini-2.5-flash"])
 def test_an_image_is_found_in_every_form_of_content_part(name: str, shape: str, target: str) -> None:
     sample = samples()[name]
-    done = chatmend.repair(said(sample, shape), target)
+    dialect = "openai_chat" if shape == "bedrock" else None  # without a name a Converse body is left alone
+    done = chatmend.repair(said(sample, shape), target, dialect=dialect)
     assert refusals(done.messages, FACTS[target]) == [], done.report()
     assert ("Image removed" in texts(done.messages)) == sample.hopeless
-    assert chatmend.repair(done.messages, target).messages is done.messages
+    assert chatmend.repair(done.messages, target, dialect=dialect).messages is done.messages
 
 
 @pytest.mark.parametrize("name", ["large photo", "orientation 6", "jpeg called png", "truncated png", "screenshot"])
@@ -134,7 +135,7 @@ def test_other_changes_images_over_common_limits_and_nothing_else() -> None:
 def test_bytes_stay_bytes_where_the_wire_format_has_bytes() -> None:
     image = part(samples()["orientation 6"], "bedrock")
     messages = [{"role": "user", "content": [image]}]
-    done = chatmend.repair(messages, "bedrock/invoke/us.amazon.nova-pro-v1:0")
+    done = chatmend.repair(messages, "bedrock/invoke/us.amazon.nova-pro-v1:0", dialect="openai_chat")
     becomes = done.messages[0]["content"][0]["image"]
     assert isinstance(becomes["source"]["bytes"], bytes)
     assert becomes["format"] == "jpeg"

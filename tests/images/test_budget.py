@@ -139,6 +139,16 @@ def test_108_megapixels_of_jpeg_are_scaled_without_decoding_them_all() -> None:
     assert probe_image(data_of(becomes)).shown == (2000, 1500)
 
 
+def test_a_jpeg_is_scaled_further_rather_than_dropped() -> None:
+    data = saved(Image.new("RGB", (8000, 6000), (200, 90, 30)), "JPEG", quality=20, progressive=True)
+    with pytest.raises(ImageError, match="memory"):
+        chatmend.recompress(data, "openai/gpt-5.6", recompressor=Recompressor(memory="145 MB"))
+    made = Recompressor(memory="300 MB")
+    done = chatmend.repair(said(image(data, "jpeg")), "openai/gpt-5.6", recompressor=made)
+    assert probe_image(data_of(sent(done.messages)[0])).shown == (2560, 1920)
+    assert "became JPEG, 2560 x 1920" in done.report()
+
+
 def test_a_webp_that_cannot_be_scaled_goes_to_anthropic_as_it_is_while_the_images_are_few() -> None:
     large, dot = image(crafted("webp", 8000, 6000), "webp"), part(samples()["one pixel"])
     before: list[Any] = []

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import base64
+import io
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from PIL import Image
 
+import chatmend
 from chatmend import Effect, Policy, PolicyError
+from chatmend.litellm import SharedImages
 from chatmend.litellm.settings import from_environment, from_section
 from chatmend.litellm.starting import start_line
 
@@ -17,7 +22,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("CONFIG", "MODE", "ON_ERROR", "ALLOW", "DENY", "POLICY", "USAGE"):
+    for name in ("CONFIG", "MODE", "ON_ERROR", "ALLOW", "DENY", "POLICY", "USAGE", "IMAGE_MEMORY"):
         monkeypatch.delenv(f"CHATMEND_{name}", raising=False)
 
 
@@ -77,6 +82,7 @@ def test_a_policy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"usage": "ledger"}, "choose 'body' or 'hidden' or 'off'"),
         ({"policy": "best"}, "one of strict_alternation"),
         ({"policy": {"orphan": "drop"}}, "orphan"),
+        ({"image_memory": "much"}, "image_memory='much': give bytes, or a size"),
         ({"policy": {"orphans": "keep"}}, "choose one of 'note', 'drop'"),
         ({"policy": {"allow": "everything"}}, "choose one of reshapes"),
     ],
@@ -84,6 +90,25 @@ def test_a_policy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_fault_in_the_options_names_it_and_what_there_is(section: Any, told: str) -> None:
     with pytest.raises(PolicyError, match=told):
         from_section(section)
+
+
+def test_the_memory_for_images_is_bytes_or_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert from_section({}).images is None
+    out = io.BytesIO()
+    Image.new("RGB", (40, 30)).save(out, "BMP")
+    url = f"data:image/bmp;base64,{base64.b64encode(out.getvalue()).decode()}"
+    messages = [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": url}}]}]
+    monkeypatch.setenv("CHATMEND_IMAGE_MEMORY", "0.1 KB")
+    for callback in (from_section({"image_memory": 100}), from_environment()):
+        done = chatmend.repair(messages, "openai/gpt-4o", recompressor=callback.images)
+        assert "the budget is 100 bytes" in done.messages[0]["content"][0]["text"]
+
+
+def test_shared_images_have_the_same_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHATMEND_SECRET", "0123456789abcdef")
+    images = from_section({"image_memory": "1 GB", "shared_images": True}).images
+    assert isinstance(images, SharedImages)
+    assert images.memory == 1_000_000_000
 
 
 def test_a_file_that_is_not_there_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:

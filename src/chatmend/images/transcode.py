@@ -7,7 +7,7 @@ obeyed: what may be decoded is decided from the header, against the caller's bud
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -43,6 +43,8 @@ _PLUGINS = {
     "avif": "Avif",
 }
 """The part of Pillow that reads a type."""
+_LEAST_HALVED = 1024
+"""Pixels of the shorter side down to which a JPEG is halved so that decoding it takes less memory."""
 _SMALL = 65536
 """Pixels up to which a lossless source stays PNG."""
 _HEAVY = 1 << 20
@@ -91,6 +93,9 @@ def transcode(data: bytes, probe: Probe, plan: Plan, budget: Budget) -> Encoded:
         opened = _opened(data, probe)
         size = _scaled(opened, probe, plan)
         cost = to_decode(opened, probe, size[0])
+        if cost > budget.most and probe.type == "jpeg" and min(plan.size) >= _LEAST_HALVED:
+            wide, high = plan.size  # better half as large than not at all
+            return transcode(data, probe, replace(plan, size=(wide // 2, high // 2)), budget)
         _check(cost, budget)
         with budget.room(cost):
             return _encoded(_redrawn(opened, probe, *size), probe, plan)

@@ -90,7 +90,8 @@ class SharedImages:
         """Check the secret; nothing is asked of the cache yet."""
         self._secret = secret
         self._store = LiteLLMStore(cache, lifetime)
-        self._budget = Budget(memory=memory_of(memory))
+        self.memory = memory_of(memory)
+        self._budget = Budget(memory=self.memory)
         self._known: OrderedDict[str, Recompressor] = OrderedDict()
         self._lock = Lock()
         self.of("")
