@@ -47,10 +47,10 @@ FACTS = {
     "openai/gpt-4.1": OPENAI,
     "openai/gpt-5.6": OPENAI,
     "azure/gpt-4o": Facts(base64_bytes=20 << 20, stills=True, in_results=False),
-    "gemini/gemini-2.5-flash": Facts(types=frozenset({"JPEG", "PNG", "WEBP"}), label=True, in_results=False),
-    "gemini/gemini-3-pro-preview": Facts(types=frozenset({"JPEG", "PNG", "WEBP"}), label=True),
+    "gemini/gemini-2.5-flash": Facts(types=frozenset({"JPEG", "PNG", "WEBP"}), in_results=False),
+    "gemini/gemini-3-pro-preview": Facts(types=frozenset({"JPEG", "PNG", "WEBP"})),
     "vertex_ai/gemini-2.5-pro": Facts(
-        types=frozenset({"JPEG", "PNG", "WEBP"}), base64_bytes=7_000_000, label=True, in_results=False
+        types=frozenset({"JPEG", "PNG", "WEBP"}), base64_bytes=7_000_000, in_results=False
     ),
     "mistral/mistral-medium-latest": Facts(base64_bytes=10_000_000, side=10000, stills=True, most=8),
     "groq/meta-llama/llama-4-scout": Facts(base64_bytes=4_000_000, most=5),

@@ -63,7 +63,16 @@ def is_mislabelled(probe: Probe, limits: ImageLimits, label: str | None) -> bool
     """Whether the data would be taken under another label, or in another spelling of base64."""
     if probe.fault or probe.type == "unknown" or (limits.types is not None and probe.type not in limits.types):
         return False
-    return (limits.strict_base64 and not probe.clean) or (limits.label_checked and not is_label(label, probe))
+    if limits.strict_base64 and not probe.clean:
+        return True
+    return not is_label(label, probe) and _is_judged(label, limits)
+
+
+def _is_judged(label: str | None, limits: ImageLimits) -> bool:
+    """Whether a label that does not name what the bytes are is refused."""
+    if limits.label_checked != "types" or limits.types is None:
+        return limits.label_checked != "no"
+    return label is None or _ALIASES.get(label, label) not in {f"image/{name}" for name in limits.types}
 
 
 def is_label(label: str | None, probe: Probe) -> bool:

@@ -30,8 +30,8 @@ class ImageLimits:
     """Types that are taken, as ``Probe.type`` names them (``jpeg png gif webp heic``); None: any."""
     written: frozenset[ImageType] = frozenset({"jpeg", "png"})
     """Types that recompression may write."""
-    label_checked: bool = False
-    """The media type must name what the bytes are."""
+    label_checked: Literal["no", "types", "bytes"] = "no"
+    """The media type: ``no`` (any), ``types`` (must name a type that is taken) or ``bytes`` (what the bytes are)."""
     strict_base64: bool = False
     """Base64 must be of the standard alphabet, in one line and padded."""
     decoded: bool = False
