@@ -93,6 +93,8 @@ class Window:
     """The places of the messages that hold images or files, once somebody asked; forgotten with the next change."""
     counted: int | None = None
     """The run, once somebody asked; forgotten with the next change."""
+    offset: int = 0
+    """How many messages stand before it in the window that it was cut from, as that is repaired."""
 
     @property
     def run(self) -> int:
@@ -101,6 +103,13 @@ class Window:
             others = (at for at, message in enumerate(self.messages) if message.role is not Role.ASSISTANT)
             self.counted = next(others, len(self.messages))
         return self.counted
+
+    def part(self, start: int, stop: int) -> Window:
+        """A stretch of this window as a window of its own."""
+        messages, ends = self.messages[start:stop], stop == len(self.messages)
+        followed = (ends and self.followed) or any(not message.is_assistant for message in messages)
+        opening, last = self.opening and not start, self.last and ends
+        return Window(messages, self.origins[start:stop], opening, followed, self.heard, last)
 
     def become(self, messages: list[Message], origins: list[int | None]) -> None:
         """Hold other messages."""

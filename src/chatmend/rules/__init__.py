@@ -5,6 +5,7 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
+from chatmend.rules.exchanges import turns
 from chatmend.rules.rule import Context, Request, RequestRule, Rule
 from chatmend.targets.image_limits import ImageLimits
 from chatmend.targets.limits import Limits
@@ -22,7 +23,6 @@ RULES: tuple[Rule, ...] = _named(
     "lone_surrogate",  # ids and names are compared below, so their characters come first
     "foreign_thinking",  # needs the provenance that refused_key takes away
     "misspelt_signature",  # what is left is signed
-    "orphan_reasoning",  # what is left leads to something
     "unknown_role",  # every rule below asks for roles
     "legacy_function",  # its calls and results take part in the pairing
     "unseen_image",  # images before unknown parts: an image in a foreign form must not be told as text
@@ -43,7 +43,8 @@ RULES: tuple[Rule, ...] = _named(
     "duplicate_tool_result",  # one result a call, before any is moved
     "orphan_tool_result",  # then those of no call
     "late_tool_result",  # then those of closed calls
-    "late_tool_result.DISPLACED",  # then those in the wrong place, notes no longer among them
+    "late_tool_result.DISPLACED",  # then those in the wrong place, notes no longer among them; behind it a turn is a window
+    "orphan_reasoning",  # what is left leads to something in the same turn
     "missing_tool_result",  # only now is it known which are missing
     "unnamed_result",  # only now is it known whose result each is
     "split_assistant_turn",  # results stand behind the run, so the run can be one
@@ -106,4 +107,4 @@ def _asked(limits: Limits) -> tuple[Rule, ...]:
     return RULES if replace(limits, images=ImageLimits()) != Limits() else IMAGE_RULES
 
 
-__all__ = ["FIRST", "IMAGE_RULES", "LAST", "RULES", "Context", "Request", "RequestRule", "Rule", "rules_for"]
+__all__ = ["FIRST", "IMAGE_RULES", "LAST", "RULES", "Context", "Request", "RequestRule", "Rule", "rules_for", "turns"]
