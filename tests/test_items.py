@@ -240,7 +240,17 @@ def test_reasoning_content_that_is_no_text_goes_with_its_key() -> None:
 
 def test_deepseek_wants_no_words_between_a_call_and_its_output() -> None:
     plain = {"role": "assistant", "content": "Looking."}
-    assert repaired([ASK, CALL, plain, OUTPUT], "deepseek/deepseek-chat") == [ASK, plain, CALL, OUTPUT]
+    assert repaired([ASK, CALL, plain, OUTPUT, ASK], "deepseek/deepseek-chat") == [ASK, CALL, OUTPUT, plain, ASK]
+
+
+def test_deepseek_wants_no_reasoning_between_calls() -> None:
+    items = [ASK, CALL, THOUGHT, {**CALL, "call_id": "b", "id": "fc_2"}, OUTPUT, {**OUTPUT, "call_id": "b"}]
+    sent = repaired(items, "deepseek/deepseek-chat")
+    assert [item.get("type") for item in sent[1:]] == [
+        "reasoning",
+        *["function_call"] * 2,
+        *["function_call_output"] * 2,
+    ]
 
 
 @pytest.mark.parametrize("name", ["strict_alternation", "drop_instead_of_note", "offline"])

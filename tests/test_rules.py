@@ -44,7 +44,7 @@ NEEDED = {
     "orphan-tool-result": ("openai_chat", OPENAI, "orphan-result"),
     "late-tool-result": ("openai_chat", OPENAI, "result-behind-user"),
     "missing-tool-result": ("openai_chat", OPENAI, "result-after-next-assistant"),
-    "split-assistant-turn": ("openai_chat", OPENAI, "missing-results-of-a-message"),
+    "split-assistant-turn": ("openai_chat", OPENAI, "assistant-split-between-calls"),
     "tool-result-order": ("openai_chat", "gemini/gemini-2.5-flash", "result-after-next-assistant"),
     "parallel-calls": ("openai_chat", LLAMA, "result-after-next-assistant"),
     "duplicate-call-id": ("openai_chat", CLAUDE, "same-id-in-one-message"),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Change, Effect
 from chatmend.jsontext import is_same
 from chatmend.request import first_pass, last_pass
-from chatmend.rules import Context, Request, rules_for
+from chatmend.rules import Context, Request, rules_for, turns
 from chatmend.transcript import Role, Thinking, ToolCall, is_unchanged
 from chatmend.windows import Edit, Memory, Symptom, Window
 
@@ -41,12 +42,15 @@ class Run:
     due: dict[int, list[int]] = field(default_factory=dict)
     """For the symptoms of a window: from each place in the rules on, the place of the next one to run."""
     rules: tuple[Rule, ...] = ()
+    cut: int = 0
+    """The place in the rules of the first that sees each turn of a window by itself."""
 
     def start(self) -> None:
         """Visit each window once; a clean one costs a scan."""
         self.rules = rules_for(self.context.limits, self.native)
         if not self.rules:
             return
+        self.cut = next((place for place, rule in enumerate(self.rules, 1) if rule.cuts), 0)
         request, self.changes = first_pass(Request(self.native), self.context)
         messages = request.messages
         scan = self.scan = self.context.dialect.scanner(self.context.limits)
@@ -157,16 +161,45 @@ class Run:
 
     def _run(self, window: Window, span: tuple[int, int], mask: int, place: int) -> bool:
         """Run the rules that the symptoms call for, from a place in them on; whether one changed the window."""
+        changed, mask = self._run_rules(window, span, mask, (place, self.cut))
+        starts = turns(window) if self.cut and self.context.limits.pairing and mask & Symptom.PAIRING else [0]
+        if len(starts) == 1:
+            return self._run_rules(window, span, mask, (max(place, self.cut), len(self.rules)))[0] or changed
+        return self._run_turns(window, span, mask, starts) or changed
+
+    def _run_turns(self, window: Window, span: tuple[int, int], mask: int, starts: list[int]) -> bool:
+        """Run the rules behind the cut on each turn of a window; whether one changed anything."""
         changed = False
-        rules, due = self.rules, self._due(mask)
-        end = len(rules)
+        messages: list[Message] = []
+        origins: list[int | None] = []
+        for start, stop in pairwise([*starts, len(window.messages)]):
+            turn = window.part(start, stop)
+            turn.offset = len(messages)
+            mask = self._symptoms(turn) | (mask & Symptom.USERLESS)
+            changed = self._run_rules(turn, span, mask, (self.cut, len(self.rules)))[0] or changed
+            self._remember(turn)
+            self.context.dialect.remember([message.whole for message in turn.messages], self.memory)
+            messages += turn.messages
+            origins += turn.origins
+        window.become(messages, origins)
+        return changed
+
+    def _run_rules(self, window: Window, span: tuple[int, int], mask: int, places: tuple[int, int]) -> tuple[bool, int]:
+        """Run the rules between two places that the symptoms call for.
+
+        Returns whether one of them changed the window, and the symptoms that it has then.
+        """
+        changed, (place, end) = False, places
+        due = self._due(mask)
+        place = due[place]
         while place < end:
-            rule = rules[place]
+            rule = self.rules[place]
             if (fixes := list(rule.find(window, self.memory, self.context))) and self._apply(rule, fixes, window, span):
                 changed = True
-                due = self._due(self._symptoms(window) | (mask & Symptom.USERLESS))
+                mask = self._symptoms(window) | (mask & Symptom.USERLESS)
+                due = self._due(mask)
             place = due[place + 1]
-        return changed
+        return changed, mask
 
     def _due(self, mask: int) -> list[int]:
         """For each place in the rules that of the next one, from there on, that these symptoms call for."""
@@ -232,6 +265,7 @@ class Run:
             after = tuple([message.whole for message in becomes])
             if allowed and is_unchanged(after, before):
                 continue
+            at += window.offset
             self.changes.append(
                 Change(
                     rule.code, rule.name, fix.effect, index, fix.why, before, after, span, at,

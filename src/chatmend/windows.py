@@ -97,6 +97,8 @@ class Window:
     """The run, once somebody asked; forgotten with the next change."""
     probes: dict[tuple[int, int], tuple[object, Any]] = field(default_factory=dict)
     """What is known of the images that were looked at, by the identity of their data, with the data itself."""
+    offset: int = 0
+    """How many messages stand before it in the window that it was cut from, as that is repaired."""
 
     @property
     def run(self) -> int:
@@ -105,6 +107,13 @@ class Window:
             others = (at for at, message in enumerate(self.messages) if message.role is not Role.ASSISTANT)
             self.counted = next(others, len(self.messages))
         return self.counted
+
+    def part(self, start: int, stop: int) -> Window:
+        """A stretch of this window as a window of its own."""
+        messages, ends = self.messages[start:stop], stop == len(self.messages)
+        followed = (ends and self.followed) or any(not message.is_assistant for message in messages)
+        opening, last = self.opening and not start, self.last and ends
+        return Window(messages, self.origins[start:stop], opening, followed, self.heard, last)
 
     def become(self, messages: list[Message], origins: list[int | None]) -> None:
         """Hold other messages."""

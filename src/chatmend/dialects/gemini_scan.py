@@ -99,6 +99,7 @@ def contents_scanner(limits: Limits, read: Read) -> Scan:
                 memory.has_user |= role != "system"
                 dirty = dirty or role == "system"
             dirty = dirty or not parts
+            before = len(calls)
             for part in parts:
                 kind = is_clean_part(part, role)
                 if kind == "functionCall":
@@ -114,6 +115,7 @@ def contents_scanner(limits: Limits, read: Read) -> Scan:
                 else:
                     over, laden = over or followed, laden or kind != "text"
                     dirty = dirty or kind is None or role == "function"
+            dirty = dirty or (role == "model" and 0 < before == len(calls))  # it may have gone on without a result
             at += 1
         paired = calls == answers and (signed or not required or not calls)
         turns = not strict or (run <= 1 and followed and at - start - run <= 1)

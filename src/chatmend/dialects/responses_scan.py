@@ -64,7 +64,7 @@ def items_scanner(limits: Limits, read: Read) -> Scan:
                 if kind == "function_call" and is_clean_call(native):
                     ids.append(call_id := native["call_id"])
                     waiting[call_id] = waiting.get(call_id, 0) + 1
-                elif kind == "message" and not (calls_last and ids):
+                elif kind == "message" and not ((calls_last or pairing) and ids):
                     mask |= scan_message(native, role)
                 elif kind != "reasoning" or (calls_last and ids) or not _is_clean_reasoning(native, limits):
                     mask = DIRTY

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from chatmend.rules import unknown_format
+from chatmend.rules.exchanges import turns
 from chatmend.rules.rule import Context, Request, RequestRule, Rule
 from chatmend.targets.image_limits import ImageLimits
 from chatmend.targets.limits import Limits
@@ -23,7 +24,6 @@ RULES: tuple[Rule, ...] = _named(
     "lone_surrogate",  # ids and names are compared below, so their characters come first
     "foreign_thinking",  # needs the provenance that refused_key takes away
     "misspelt_signature",  # what is left is signed
-    "orphan_reasoning",  # what is left leads to something
     "unknown_role",  # every rule below asks for roles
     "legacy_function",  # its calls and results take part in the pairing
     "unseen_image",  # images before unknown parts: an image in a foreign form must not be told as text
@@ -45,7 +45,8 @@ RULES: tuple[Rule, ...] = _named(
     "duplicate_tool_result",  # one result a call, before any is moved
     "orphan_tool_result",  # then those of no call
     "late_tool_result",  # then those of closed calls
-    "late_tool_result.DISPLACED",  # then those in the wrong place, notes no longer among them
+    "late_tool_result.DISPLACED",  # then those in the wrong place, notes no longer among them; behind it a turn is a window
+    "orphan_reasoning",  # what is left leads to something in the same turn
     "missing_tool_result",  # only now is it known which are missing
     "unnamed_result",  # only now is it known whose result each is
     "split_assistant_turn",  # results stand behind the run, so the run can be one
@@ -118,5 +119,6 @@ __all__ = [
     "RequestRule",
     "Rule",
     "rules_for",
+    "turns",
     "unknown_format",
 ]

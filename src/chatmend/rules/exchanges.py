@@ -6,11 +6,12 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from chatmend.jsontext import identity
-from chatmend.placeholders import is_placeholder
-from chatmend.transcript import ToolCall, ToolResult, is_blank
+from chatmend.placeholders import CALL_NOTE, CONTINUED, is_placeholder
+from chatmend.transcript import Media, Text, ToolCall, ToolResult, is_blank
 from chatmend.windows import Exchanges, Place
 
 if TYPE_CHECKING:
+    from chatmend.transcript import Message
     from chatmend.windows import Window
 
 
@@ -24,6 +25,43 @@ def match(window: Window) -> Exchanges:
     if window.exchanges is None:
         window.exchanges = _matched(window)
     return window.exchanges
+
+
+def turns(window: Window) -> list[int]:
+    """Where the turns of a window begin: mostly it is one.
+
+    An assistant message with words and without calls shows that the model went on: what it called before is over. So is
+    it where somebody else spoke in between. Thinking alone shows nothing, as it may stand between parallel calls.
+    """
+    answered, starts, called, number = match(window).answers, [0], False, 0
+    silent: int | None = None
+    for at, message in enumerate(window.messages):
+        if not message.is_assistant:
+            silent = None
+            continue
+        if at and not window.messages[at - 1].is_assistant:
+            starts.append(at)
+            called = False
+        calls = [call for call in message.calls if not call.legacy]
+        if calls:
+            # nothing can be said in the place of a result that the provider itself makes
+            called = called or any(not call.is_hosted or number + i in answered for i, call in enumerate(calls))
+            number, silent = number + len(calls), None
+        elif called:
+            silent = at if silent is None else silent
+            if _says_something(message):
+                starts.append(silent)
+                called, silent = False, None
+    return starts
+
+
+def _says_something(message: Message) -> bool:
+    """Whether a message has words of the model's own: not a call that was told as text, nor a placeholder."""
+    return any(isinstance(part, Media) or (isinstance(part, Text) and _is_said(part.text)) for part in message.parts)
+
+
+def _is_said(text: str) -> bool:
+    return bool(text.strip()) and text != CONTINUED and not text.startswith(CALL_NOTE)
 
 
 def _matched(window: Window) -> Exchanges:

@@ -4,8 +4,9 @@ Why: ``messages.1: `tool_use` ids were found without `tool_result` blocks immedi
 ``An assistant message with 'tool_calls' must be followed by tool messages`` (OpenAI). A user types while a tool runs; a
 background job reports after the next turn.
 
-Repair: before the next assistant message it moves up to its call. After it, the call was already answered by a
-placeholder, and that was sent: so the result is told as a note where it stands, and what was sent stays as it was.
+Repair: before the next turn of the assistant it moves up to its call, even past an answer that the model gave without
+it. After that, the call was already answered by a placeholder, and that was sent: so the result is told as a note where
+it stands, and what was sent stays as it was.
 
 Before (openai/gpt-4o):
     [{"role": "user", "content": "go"},
@@ -39,15 +40,16 @@ After:
 
 from __future__ import annotations
 
-from dataclasses import replace
+from bisect import bisect
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
-from chatmend.rules.exchanges import match
+from chatmend.rules.exchanges import match, turns
 from chatmend.rules.orphan_tool_result import strays
 from chatmend.rules.rule import Context, Rule
 from chatmend.rules.stray_notes import tell, unknown_keys
-from chatmend.transcript import Message, Role, ToolResult
+from chatmend.transcript import Message, Role, ToolCall, ToolResult
 from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
@@ -81,20 +83,22 @@ def _moved(window: Window, found: Exchanges, context: Context) -> Iterator[Fix]:
     numbers = {place: number for number, place in found.answers.items()}
     in_order = context.limits.results_in_order
     renamed = _needs_ids(window, numbers, found)
-    if not renamed and not _misplaced(window, numbers, in_order=in_order):
+    starts = turns(window)
+    if not renamed and not _misplaced(window, numbers, starts, in_order=in_order):
         return
-    said, answers, rest = _sorted(window, found, whole=not renamed and not in_order)
-    if in_order:
-        answers.sort(key=_number)
-    becomes = (*said, *(message for _, message in answers), *rest)
-    yield from trimmed(window, becomes, "the result did not stand right behind its call")
+    becomes: list[Message] = []
+    for turn in _sorted(window, found, starts, whole=not renamed and not in_order):
+        if in_order:
+            turn.answers.sort(key=_number)
+        becomes += (*turn.said, *(message for _, message in turn.answers), *turn.rest)
+    yield from trimmed(window, tuple(becomes), "the result did not stand right behind its call")
 
 
 def arranged(window: Window, found: Exchanges, invented: dict[int, Message], why: str) -> Iterator[Fix]:
-    """The window with invented results among the real ones, in the order of the calls."""
-    said, answers, rest = _sorted(window, found, whole=False)
-    ordered = sorted([*answers, *invented.items()], key=_number)
-    becomes = (*said, *(message for _, message in ordered), *rest)
+    """The window, which is one turn, with invented results among the real ones, in the order of the calls."""
+    (turn,) = _sorted(window, found, [0], whole=False)
+    ordered = sorted([*turn.answers, *invented.items()], key=_number)
+    becomes = (*turn.said, *(message for _, message in ordered), *turn.rest)
     for fix in trimmed(window, becomes, why):
         yield replace(fix, effect=Effect.ADDS)
 
@@ -103,20 +107,25 @@ def _number(answer: tuple[int, Message]) -> int:
     return answer[0]
 
 
-def _sorted(
-    window: Window, found: Exchanges, *, whole: bool
-) -> tuple[list[Message], list[tuple[int, Message]], list[Message]]:
-    """What the assistant said, each answer with its call's number, and the rest; ``whole`` keeps messages together."""
+@dataclass(slots=True)
+class _Turn:
+    """What the assistant said, each answer with its call's number, and the rest."""
+
+    said: list[Message] = field(default_factory=list)
+    answers: list[tuple[int, Message]] = field(default_factory=list)
+    rest: list[Message] = field(default_factory=list)
+
+
+def _sorted(window: Window, found: Exchanges, starts: list[int], *, whole: bool) -> list[_Turn]:
+    """The turns of a window, each with the answers to its calls; ``whole`` keeps messages together."""
     numbers = {place: number for number, place in found.answers.items()}
-    said: list[Message] = []
-    answers: list[tuple[int, Message]] = []
-    rest: list[Message] = []
+    turn_of, out = _turns_of_calls(window, starts), [_Turn() for _ in starts]
     for at, message in enumerate(window.messages):
         mine = [(numbers[at, i], part) for i, part in enumerate(message.parts) if (at, i) in numbers]
         others = tuple(part for i, part in enumerate(message.parts) if (at, i) not in numbers)
         stays = at >= window.run and message.role in _ANSWERING
-        if mine and not others and stays and whole:
-            answers.append((mine[0][0], message))
+        if mine and not others and stays and whole and len({turn_of[number] for number, _ in mine}) == 1:
+            out[turn_of[mine[0][0]]].answers.append((mine[0][0], message))
             continue
         carried = None if others else unknown_keys(message) or None  # what stood beside goes with the first
         for number, part in mine:
@@ -126,11 +135,22 @@ def _sorted(
                 call = found.calls[number]
                 answer = replace(part, call_id=call.id, kind=call.kind)
                 same = stays and len(message.parts) == 1 and answer == part
-                answers.append((number, message if same else replace(base, parts=(answer,))))
+                out[turn_of[number]].answers.append((number, message if same else replace(base, parts=(answer,))))
         if others or not mine:
             kept = message if not mine else replace(message, parts=others)
-            (said if at < window.run else rest).append(kept)
-    return said, answers, rest
+            turn = out[bisect(starts, at) - 1]
+            (turn.said if message.is_assistant else turn.rest).append(kept)
+    return out
+
+
+def _turns_of_calls(window: Window, starts: list[int]) -> list[int]:
+    """For each call the number of its turn."""
+    return [
+        bisect(starts, at) - 1
+        for at, message in enumerate(window.messages)
+        for part in (message.parts if message.is_assistant else ())
+        if isinstance(part, ToolCall) and not part.legacy
+    ]
 
 
 def trimmed(window: Window, becomes: tuple[Message, ...], why: str, effect: Effect = Effect.RESHAPES) -> Iterator[Fix]:
@@ -143,9 +163,12 @@ def trimmed(window: Window, becomes: tuple[Message, ...], why: str, effect: Effe
         yield Fix(head, len(old) - tail, becomes[head : len(becomes) - tail], why, effect)
 
 
-def _misplaced(window: Window, numbers: dict[Place, int], *, in_order: bool) -> bool:
-    """Whether an answer stands behind something else than calls and answers."""
+def _misplaced(window: Window, numbers: dict[Place, int], starts: list[int], *, in_order: bool) -> bool:
+    """Whether an answer stands behind something else than calls and answers, or behind a later turn."""
     over, last, run = False, -1, window.run
+    turn_of = _turns_of_calls(window, starts)
+    if any(turn_of[number] != bisect(starts, at) - 1 for (at, _), number in numbers.items()):
+        return True
     for at, message in enumerate(window.messages):
         for i in range(len(message.parts)):
             number = numbers.get((at, i))
@@ -171,4 +194,4 @@ def _needs_ids(window: Window, answers: dict[Place, int], found: Exchanges) -> b
 
 
 RULE = Rule("TOOL006", "late-tool-result", Symptom.PAIRING, find)
-DISPLACED = Rule("TOOL006", "late-tool-result", Symptom.PAIRING, find_displaced)
+DISPLACED = Rule("TOOL006", "late-tool-result", Symptom.PAIRING, find_displaced, cuts=True)

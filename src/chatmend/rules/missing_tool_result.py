@@ -4,8 +4,8 @@ Why: ``An assistant message with 'tool_calls' must be followed by tool messages 
 (OpenAI); `` `tool_use` ids were found without `tool_result` blocks immediately after`` (Anthropic). The process died, the
 user interrupted, the history was cut.
 
-Repair: a constant, neutral result: ``No result was recorded for this tool call.`` It claims nothing about why. Where the
-target takes open calls at the very end, they stay open.
+Repair: a constant, neutral result: ``No result was recorded for this tool call.`` It claims nothing about why. It stands
+before an answer that the model gave without a result. Where the target takes open calls at the very end, they stay open.
 
 Before (openai/gpt-4o):
     [{"role": "user", "content": "go"},
@@ -18,6 +18,18 @@ After:
          {"id": "call_a", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
      {"role": "tool", "tool_call_id": "call_a", "content": "No result was recorded for this tool call."},
      {"role": "user", "content": "mid"}]
+
+Before (openai/gpt-4o):
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": null, "tool_calls": [
+         {"id": "call_a", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+     {"role": "assistant", "content": "It is done."}]
+After:
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": null, "tool_calls": [
+         {"id": "call_a", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+     {"role": "tool", "tool_call_id": "call_a", "content": "No result was recorded for this tool call."},
+     {"role": "assistant", "content": "It is done."}]
 """
 
 from __future__ import annotations
@@ -45,7 +57,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         return
     found = match(window)
     missing = [number for number in range(len(found.calls)) if number not in found.answers]
-    last = window.run == len(window.messages) and not window.followed
+    last = window.last and window.run == len(window.messages) and not window.followed
     if not missing or (context.limits.trailing_calls and last):
         return
     answers = {at for at, _ in found.answers.values()}

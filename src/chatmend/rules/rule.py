@@ -65,6 +65,8 @@ class Rule:
     find: Callable[[Window, Memory, Context], Iterable[Fix]]
     renaming: Renaming | None = None
     """Where all that it does is to give calls other ids: how. That can be done to a window that nobody has read."""
+    cuts: bool = False
+    """Whether each turn of the window is a window of its own for the rules behind it."""
 
     @property
     def manual(self) -> str:

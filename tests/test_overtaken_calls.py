@@ -1,0 +1,263 @@
+"""A call that the model answered past: its result stands between the call and that answer, on every target.
+
+Only an assistant message without calls shows that the model went on.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import chatmend
+from chatmend import Policy
+from chatmend.dialects import DIALECTS
+from chatmend.placeholders import NO_RESULT
+from chatmend.transcript import Text, ToolCall, ToolResult, texts
+from tests.promises import broken_promises
+from tests.targets import ALL
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Messages = list[Any]
+TARGETS = [(dialect, target) for dialect, target in ALL if target not in ("other", "hosted_vllm/google/gemma-2-9b-it")]
+"""Without those that know no tools, or of which nothing is known."""
+ANSWER, GO, MORE = "It is 18 degrees.", "How warm is it?", "And tomorrow?"
+PROOF = "EqQBCkYIAhgCKkAxEqQBCkYIAhgCKkAx"
+SEAL = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="
+
+
+class Chat:
+    """How chat messages say it."""
+
+    @staticmethod
+    def user(words: str) -> Messages:
+        return [{"role": "user", "content": words}]
+
+    @staticmethod
+    def calls(*ids: str, thought: bool = False) -> Messages:
+        calls = [{"id": one, "type": "function", "function": {"name": f"f{one}", "arguments": "{}"}} for one in ids]
+        said = {"role": "assistant", "content": None, "tool_calls": calls}
+        if thought:
+            said["thinking_blocks"] = [{"type": "thinking", "thinking": "I look it up.", "signature": PROOF}]
+        return [said]
+
+    @staticmethod
+    def answer(words: str = ANSWER, *, thought: bool = False) -> Messages:
+        said: dict[str, Any] = {"role": "assistant", "content": words}
+        if thought:
+            said["thinking_blocks"] = [{"type": "thinking", "thinking": "I know it.", "signature": PROOF}]
+        return [said]
+
+    @staticmethod
+    def result(call_id: str, words: str) -> Messages:
+        return [{"role": "tool", "tool_call_id": call_id, "content": words}]
+
+
+class Blocks:
+    """How Anthropic's messages say it."""
+
+    @staticmethod
+    def user(words: str) -> Messages:
+        return [{"role": "user", "content": words}]
+
+    @staticmethod
+    def calls(*ids: str, thought: bool = False) -> Messages:
+        thinks = [{"type": "thinking", "thinking": "I look it up.", "signature": PROOF}] if thought else []
+        uses = [{"type": "tool_use", "id": one, "name": f"f{one}", "input": {}} for one in ids]
+        return [{"role": "assistant", "content": [*thinks, *uses]}]
+
+    @staticmethod
+    def answer(words: str = ANSWER, *, thought: bool = False) -> Messages:
+        thinks = [{"type": "thinking", "thinking": "I know it.", "signature": PROOF}] if thought else []
+        return [{"role": "assistant", "content": [*thinks, {"type": "text", "text": words}]}]
+
+    @staticmethod
+    def result(call_id: str, words: str) -> Messages:
+        return [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": call_id, "content": words}]}]
+
+
+class Items:
+    """How Responses items say it."""
+
+    @staticmethod
+    def user(words: str) -> Messages:
+        return [{"role": "user", "content": words}]
+
+    @staticmethod
+    def calls(*ids: str, thought: bool = False) -> Messages:
+        thinks = [{"type": "reasoning", "id": f"rs_{ids[0]}", "summary": []}] if thought else []
+        calls = [{"type": "function_call", "call_id": one, "name": f"f{one}", "arguments": "{}"} for one in ids]
+        return [*thinks, *calls]
+
+    @staticmethod
+    def answer(words: str = ANSWER, *, thought: bool = False) -> Messages:
+        thinks = [{"type": "reasoning", "id": "rs_answer", "summary": []}] if thought else []
+        return [*thinks, {"role": "assistant", "content": words}]
+
+    @staticmethod
+    def result(call_id: str, words: str) -> Messages:
+        return [{"type": "function_call_output", "call_id": call_id, "output": words}]
+
+
+class Contents:
+    """How Gemini's contents say it."""
+
+    @staticmethod
+    def user(words: str) -> Messages:
+        return [{"role": "user", "parts": [{"text": words}]}]
+
+    @staticmethod
+    def calls(*ids: str, thought: bool = False) -> Messages:
+        thinks = [{"text": "I look it up.", "thought": True}] if thought else []
+        calls = [{"functionCall": {"id": one, "name": f"f{one}", "args": {}}, "thoughtSignature": SEAL} for one in ids]
+        return [{"role": "model", "parts": [*thinks, *calls]}]
+
+    @staticmethod
+    def answer(words: str = ANSWER, *, thought: bool = False) -> Messages:
+        thinks = [{"text": "I know it.", "thought": True}] if thought else []
+        return [{"role": "model", "parts": [*thinks, {"text": words}]}]
+
+    @staticmethod
+    def result(call_id: str, words: str) -> Messages:
+        response = {"id": call_id, "name": f"f{call_id}", "response": {"output": words}}
+        return [{"role": "user", "parts": [{"functionResponse": response}]}]
+
+
+SAYS: dict[str, Any] = {
+    "openai_chat": Chat, "anthropic_messages": Blocks, "openai_responses": Items, "gemini_contents": Contents,
+}  # fmt: skip
+A, B = "abcdefgh1", "abcdefgh2"
+
+RESULTS = (NO_RESULT, "18", "19")
+SHAPES: dict[str, tuple[Callable[[Any], Messages], list[str]]] = {
+    "no result": (lambda say: [*say.calls(A), *say.answer()], ["call", NO_RESULT, ANSWER]),
+    "a late result": (lambda say: [*say.calls(A), *say.answer(), *say.result(A, "18")], ["call", "18", ANSWER]),
+    "one of two results, late": (
+        lambda say: [*say.calls(A, B), *say.answer(), *say.result(B, "18")],
+        ["call", "call", NO_RESULT, "18", ANSWER],
+    ),
+    "one of two results, the first": (
+        lambda say: [*say.calls(A, B), *say.answer(), *say.result(A, "18")],
+        ["call", "call", "18", NO_RESULT, ANSWER],
+    ),
+    "two late results": (
+        lambda say: [*say.calls(A, B), *say.answer(), *say.result(A, "18"), *say.result(B, "19")],
+        ["call", "call", "18", "19", ANSWER],
+    ),
+    "parallel calls in two messages": (
+        lambda say: [*say.calls(A), *say.calls(B), *say.answer()],
+        ["call", "call", NO_RESULT, NO_RESULT, ANSWER],
+    ),
+    "parallel calls in two messages, late results": (
+        lambda say: [*say.calls(A), *say.calls(B), *say.answer(), *say.result(A, "18"), *say.result(B, "19")],
+        ["call", "call", "18", "19", ANSWER],
+    ),
+    "thinking before the answer": (
+        lambda say: [*say.calls(A), *say.answer(thought=True), *say.result(A, "18")],
+        ["call", "18", ANSWER],
+    ),
+    "thinking before the call": (
+        lambda say: [*say.calls(A, thought=True), *say.answer()],
+        ["call", NO_RESULT, ANSWER],
+    ),
+    "another call after the answer": (
+        lambda say: [*say.calls(A), *say.answer(), *say.calls(B), *say.result(B, "19")],
+        ["call", NO_RESULT, ANSWER, "call", "19"],
+    ),
+    "another call after the answer, results together": (
+        lambda say: [*say.calls(A), *say.answer(), *say.calls(B), *say.result(A, "18"), *say.result(B, "19")],
+        ["call", "18", ANSWER, "call", "19"],
+    ),
+    "two answers": (
+        lambda say: [*say.calls(A), *say.answer(), *say.answer("Rather 19.")],
+        ["call", NO_RESULT, ANSWER, "Rather 19."],
+    ),
+}  # fmt: skip
+"""What the model said and got, and how its words, calls and results follow each other when they are sent."""
+
+
+def order(dialect: str, messages: Messages) -> list[str]:
+    """Calls, results and texts as they follow each other; the results of one turn may come in any order."""
+    found: list[str] = []
+    for message in map(DIALECTS[dialect].read, messages):
+        for part in message.parts:
+            if isinstance(part, ToolCall):
+                found.append("call")
+            elif isinstance(part, ToolResult):
+                found.append("".join(texts(part.content)))
+            elif isinstance(part, Text):
+                found += [words for words in part.text.split("\n\n") if words not in ("", GO, MORE, "[continued]")]
+    return settled(found)
+
+
+def settled(found: list[str]) -> list[str]:
+    """The same with results that follow each other sorted."""
+    groups = groupby(found, key=lambda words: words in RESULTS)
+    return [words for is_result, group in groups for words in (sorted(group) if is_result else group)]
+
+
+def expected_on(target: str, expected: list[str]) -> list[str]:
+    """The order on a target: one that takes one call a message gets each call with its result."""
+    if "Llama-3.1" in target and expected[:2] == ["call", "call"]:
+        return ["call", expected[2], "call", expected[3], *expected[4:]]
+    return settled(expected)
+
+
+@pytest.mark.parametrize("ends_with", ["the model", "a user"])
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(("dialect", "target"), TARGETS)
+def test_the_result_stands_between_the_call_and_the_answer(
+    dialect: str, target: str, shape: str, ends_with: str
+) -> None:
+    say, (make, expected) = SAYS[dialect], SHAPES[shape]
+    messages = [*say.user(GO), *make(say), *(say.user(MORE) if ends_with == "a user" else [])]
+    done = chatmend.repair(messages, target, dialect=dialect)
+    assert order(dialect, done.messages) == expected_on(target, expected)
+    assert not list(broken_promises(messages, target, dialect))
+
+
+@pytest.mark.parametrize("policy", [Policy.strict_alternation(), Policy.offline(), Policy(turns="insert")])
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(("dialect", "target"), TARGETS)
+def test_the_promises_hold_for_every_policy(dialect: str, target: str, shape: str, policy: Policy) -> None:
+    say = SAYS[dialect]
+    messages = [*say.user(GO), *SHAPES[shape][0](say), *say.user(MORE), *say.answer("Cold.")]
+    assert not list(broken_promises(messages, target, dialect, policy=policy, judged=False))
+
+
+@pytest.mark.parametrize("target", ["openai/gpt-4o", "anthropic/claude-sonnet-4-5", "strict"])
+def test_parallel_calls_in_several_messages_stay_one_turn(target: str) -> None:
+    """Nothing shows that the model went on: not a message with another call, nor one without words."""
+    silent = {"role": "assistant", "content": ""}
+    messages = [*Chat.user(GO), *Chat.calls(A), silent, *Chat.calls(B), *Chat.result(A, "18"), *Chat.result(B, "19")]
+    done = chatmend.repair(messages, target)
+    assert order("openai_chat", done.messages) == ["call", "call", "18", "19"]
+    assert {change.code for change in done.changes}.isdisjoint({"TOOL006", "TOOL007"})
+
+
+def test_reasoning_between_parallel_calls_does_not_part_them() -> None:
+    between = {"type": "reasoning", "id": "rs_2", "summary": []}
+    calls = [*Items.calls(A, thought=True), between, *Items.calls(B)]
+    messages = [*Items.user(GO), *calls, *Items.result(A, "18"), *Items.result(B, "19")]
+    assert chatmend.repair(messages, "openai/gpt-5").messages is messages
+
+
+def test_the_changes_name_the_call_and_what_was_moved() -> None:
+    late = [*Chat.user(GO), *Chat.calls(A), *Chat.answer(), *Chat.result(A, "18"), *Chat.user(MORE)]
+    (change,) = chatmend.repair(late, "openai/gpt-4o").changes
+    assert (change.code, change.index, change.effect) == ("TOOL006", 2, chatmend.Effect.RESHAPES)
+    never = [*Chat.user(GO), *Chat.calls(A), *Chat.answer(), *Chat.user(MORE)]
+    (change,) = chatmend.repair(never, "openai/gpt-4o").changes
+    assert (change.code, change.index, change.effect) == ("TOOL007", 1, chatmend.Effect.ADDS)
+    done = chatmend.repair(never, "openai/gpt-4o")
+    assert chatmend.replay(never, done.changes) == done.messages
+
+
+def test_what_is_not_allowed_is_reported_and_left() -> None:
+    messages = [*Chat.user(GO), *Chat.calls(A), *Chat.answer(), *Chat.user(MORE)]
+    done = chatmend.repair(messages, "openai/gpt-4o", policy=Policy(allow=chatmend.Effect.RESHAPES))
+    assert done.messages is messages
+    assert [(change.code, change.applied) for change in done.changes] == [("TOOL007", False)]
