@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from typer.testing import CliRunner
 
 import chatmend
 from chatmend import Effect
+from chatmend.cli import app
 from chatmend.dialects import DIALECTS, format_of_body, recognise
 from chatmend.dialects.formats import ENTRIES, KEYS, PARTS
 from tests import corpus, formats, harm
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 CLAUDE, GPT, GEMINI, NOVA = (
     "anthropic/claude-sonnet-4-5",
@@ -165,3 +170,19 @@ def test_what_stands_beside_plain_messages_tells(beside: dict[str, Any]) -> None
 
 def test_calls_of_a_chat_tell_more_than_what_libraries_pass_along() -> None:
     assert format_of_body({"messages": [USER, *EXCHANGE], "stop_sequences": ["END"]}) == "openai_chat"
+
+
+def test_the_command_line_names_the_layout_too(tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    file.write_text('{"conversations": [{"from": "human", "value": "a"}]}\n')
+    for command in ("check", "repair"):
+        done = CliRunner().invoke(app, [command, str(file), "--target", "openai/gpt-4o"])
+        assert done.exit_code == 2
+        assert "rows of the ShareGPT layout" in done.stderr
+    assert "human" in file.read_text()
+
+
+def test_a_finding_about_the_format_is_not_blamed_on_the_policy() -> None:
+    report = chatmend.repair([{"role": "user", "content": [{"cachePoint": {"type": "default"}}]}], NOVA).report()
+    assert "Converse" in report
+    assert report.endswith("left as it is")

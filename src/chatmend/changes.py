@@ -64,3 +64,5 @@ class Change:
     invalidates_thinking: bool = False
     """Signed thinking stands behind the change, in its own window or a later one: a provider that binds thinking to its
     prefix refuses it, unless it was signed after the same change had been sent."""
+    finding: bool = False
+    """No policy would change it: there is nothing better to send, or nobody can know."""

@@ -269,7 +269,7 @@ class Run:
             self.changes.append(
                 Change(
                     rule.code, rule.name, fix.effect, index, fix.why, before, after, span, at,
-                    applied=allowed,
+                    applied=allowed, finding=fix.finding,
                 )
             )  # fmt: skip
             if allowed:

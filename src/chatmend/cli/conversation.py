@@ -185,8 +185,13 @@ def _conversation(value: object) -> Conversation:
         if not value or not all(_is_conversation(item) for item in value):
             return value
         fault = "a list of conversations; write one per line into a .jsonl file"
-    elif isinstance(value, dict) and messages_of(value) is not None:
-        return value
+    elif isinstance(value, dict):
+        if messages_of(value) is not None:
+            return value
+        try:
+            format_of_body(value)
+        except TranscriptError as error:  # it knows whose layout it is
+            fault = str(error)
     raise NoConversationError(f"line 1, column 1: could not be read: {fault}")
 
 

@@ -41,13 +41,15 @@ def place(change: Change) -> str:
 
 
 def is_left(change: Change) -> bool:
-    """Whether a finding is left as it is also by a repair, because the policy permits no such effect."""
+    """Whether a finding is left as it is also by a repair: the policy permits no such effect, or nothing would help."""
     same = len(change.before) == len(change.after)
     return not change.applied and same and all(a is b for a, b in zip(change.before, change.after, strict=True))
 
 
 def deed(change: Change) -> str:
     """What was done, in a few words, or what a repair would do."""
+    if change.finding:
+        return "left as it is"
     if is_left(change):
         return "left as it is: the policy permits no such change"
     verb, rest = _deed(change)

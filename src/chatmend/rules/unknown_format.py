@@ -21,7 +21,7 @@ CODE, NAME = "FORMAT001", "unknown-format"
 
 def finding(why: str) -> Change:
     """What is told of a request that is left as it is."""
-    return Change(CODE, NAME, Effect.RESHAPES, None, why, (), (), applied=False)
+    return Change(CODE, NAME, Effect.RESHAPES, None, why, (), (), applied=False, finding=True)
 
 
 def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
