@@ -5,7 +5,7 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
-from chatmend.rules.exchanges import turns
+from chatmend.rules.exchanges import cuts
 from chatmend.rules.rule import Context, Request, RequestRule, Rule
 from chatmend.targets.image_limits import ImageLimits
 from chatmend.targets.limits import Limits
@@ -107,4 +107,4 @@ def _asked(limits: Limits) -> tuple[Rule, ...]:
     return RULES if replace(limits, images=ImageLimits()) != Limits() else IMAGE_RULES
 
 
-__all__ = ["FIRST", "IMAGE_RULES", "LAST", "RULES", "Context", "Request", "RequestRule", "Rule", "rules_for", "turns"]
+__all__ = ["FIRST", "IMAGE_RULES", "LAST", "RULES", "Context", "Request", "RequestRule", "Rule", "cuts", "rules_for"]
