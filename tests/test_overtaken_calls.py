@@ -219,7 +219,17 @@ def test_the_result_stands_between_the_call_and_the_answer(
     assert not list(broken_promises(messages, target, dialect))
 
 
-@pytest.mark.parametrize("policy", [Policy.strict_alternation(), Policy.offline(), Policy(turns="insert")])
+@pytest.mark.parametrize(
+    "policy",
+    [
+        Policy.strict_alternation(),
+        Policy.offline(),
+        Policy(turns="insert"),
+        Policy(turns="insert", alternation="always", allow=chatmend.Effect.RESHAPES),
+        Policy(allow=chatmend.Effect.RESHAPES),
+    ],
+    ids=["strict", "offline", "insert", "insert, mild", "mild"],
+)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize(("dialect", "target"), TARGETS)
 def test_the_promises_hold_for_every_policy(dialect: str, target: str, shape: str, policy: Policy) -> None:
@@ -256,8 +266,17 @@ def test_the_changes_name_the_call_and_what_was_moved() -> None:
     assert chatmend.replay(never, done.changes) == done.messages
 
 
-def test_what_is_not_allowed_is_reported_and_left() -> None:
-    messages = [*Chat.user(GO), *Chat.calls(A), *Chat.answer(), *Chat.user(MORE)]
-    done = chatmend.repair(messages, "openai/gpt-4o", policy=Policy(allow=chatmend.Effect.RESHAPES))
-    assert done.messages is messages
-    assert [(change.code, change.applied) for change in done.changes] == [("TOOL007", False)]
+def test_a_window_that_loses_its_last_result_gets_a_turn_of_the_user_in_the_same_change() -> None:
+    late = [*Chat.user(GO), *Chat.calls(A), *Chat.answer(), *Chat.result(A, "18")]
+    done = chatmend.repair(late, "openai/gpt-4o")
+    assert done.messages == [late[0], late[1], late[3], late[2], {"role": "user", "content": "[continued]"}]
+    assert [(change.code, change.effect) for change in done.changes] == [("TOOL006", chatmend.Effect.ADDS)]
+
+
+def test_where_nothing_may_be_added_what_needs_no_addition_is_repaired() -> None:
+    mild = Policy(allow=chatmend.Effect.RESHAPES)
+    late = [*Chat.user(GO), *Chat.calls(A), *Chat.answer(), *Chat.result(A, "18"), *Chat.user(MORE)]
+    assert order("openai_chat", chatmend.repair(late, "openai/gpt-4o", policy=mild).messages) == ["call", "18", ANSWER]
+    never = [*Chat.user(GO), *Chat.calls(A), *Chat.answer(), *Chat.user(MORE)]
+    done = chatmend.repair(never, "openai/gpt-4o", policy=mild)
+    assert ("TOOL007", False) in [(change.code, change.applied) for change in done.changes]

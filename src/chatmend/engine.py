@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from chatmend.changes import Change, Effect
 from chatmend.jsontext import is_same
 from chatmend.request import first_pass, last_pass
-from chatmend.rules import Context, Request, rules_for, turns
+from chatmend.rules import Context, Request, cuts, rules_for
 from chatmend.transcript import Role, Thinking, ToolCall, is_unchanged
 from chatmend.windows import Edit, Memory, Symptom, Window
 
@@ -162,7 +162,7 @@ class Run:
     def _run(self, window: Window, span: tuple[int, int], mask: int, place: int) -> bool:
         """Run the rules that the symptoms call for, from a place in them on; whether one changed the window."""
         changed, mask = self._run_rules(window, span, mask, (place, self.cut))
-        starts = turns(window) if self.cut and self.context.limits.pairing and mask & Symptom.PAIRING else [0]
+        starts = cuts(window, self.context) if self.cut and mask & Symptom.PAIRING else [0]
         if len(starts) == 1:
             return self._run_rules(window, span, mask, (max(place, self.cut), len(self.rules)))[0] or changed
         return self._run_turns(window, span, mask, starts) or changed

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from chatmend.rules import unknown_format
-from chatmend.rules.exchanges import turns
+from chatmend.rules.exchanges import cuts
 from chatmend.rules.rule import Context, Request, RequestRule, Rule
 from chatmend.targets.image_limits import ImageLimits
 from chatmend.targets.limits import Limits
@@ -118,7 +118,7 @@ __all__ = [
     "Request",
     "RequestRule",
     "Rule",
+    "cuts",
     "rules_for",
-    "turns",
     "unknown_format",
 ]

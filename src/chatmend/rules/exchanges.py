@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
+from chatmend.changes import Effect
 from chatmend.jsontext import identity
 from chatmend.placeholders import CALL_NOTE, CONTINUED, is_placeholder
 from chatmend.transcript import Media, Text, ToolCall, ToolResult, is_blank
 from chatmend.windows import Exchanges, Place
 
 if TYPE_CHECKING:
+    from chatmend.rules.rule import Context
     from chatmend.transcript import Message
     from chatmend.windows import Window
 
@@ -53,6 +55,17 @@ def turns(window: Window) -> list[int]:
                 starts.append(silent)
                 called, silent = False, None
     return starts
+
+
+def cuts(window: Window, context: Context) -> list[int]:
+    """Where a window is cut into its turns, once its results stand where they belong.
+
+    Between two turns stands a result. Where none does, and no placeholder may, they stay one.
+    """
+    if not context.limits.pairing:
+        return [0]
+    added = context.policy.allow >= Effect.ADDS
+    return [at for at in turns(window) if added or not at or not window.messages[at - 1].is_assistant]
 
 
 def _says_something(message: Message) -> bool:

@@ -5,8 +5,8 @@ Why: ``messages.1: `tool_use` ids were found without `tool_result` blocks immedi
 background job reports after the next turn.
 
 Repair: before the next turn of the assistant it moves up to its call, even past an answer that the model gave without
-it. After that, the call was already answered by a placeholder, and that was sent: so the result is told as a note where
-it stands, and what was sent stays as it was.
+it; where nothing follows that answer then, ``[continued]`` does. After the turn, the call was already answered by a
+placeholder, and that was sent: so the result is told as a note where it stands, and what was sent stays as it was.
 
 Before (openai/gpt-4o):
     [{"role": "user", "content": "go"},
@@ -45,6 +45,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
+from chatmend.placeholders import continued
 from chatmend.rules.exchanges import match, turns
 from chatmend.rules.orphan_tool_result import strays
 from chatmend.rules.rule import Context, Rule
@@ -91,7 +92,11 @@ def _moved(window: Window, found: Exchanges, context: Context) -> Iterator[Fix]:
         if in_order:
             turn.answers.sort(key=_number)
         becomes += (*turn.said, *(message for _, message in turn.answers), *turn.rest)
-    yield from trimmed(window, tuple(becomes), "the result did not stand right behind its call")
+    effect = Effect.RESHAPES
+    if window.followed and becomes[-1].is_assistant:  # in one change, or the next window would join this one
+        becomes.append(continued(Role.USER))
+        effect = Effect.ADDS
+    yield from trimmed(window, tuple(becomes), "the result did not stand right behind its call", effect)
 
 
 def arranged(window: Window, found: Exchanges, invented: dict[int, Message], why: str) -> Iterator[Fix]:

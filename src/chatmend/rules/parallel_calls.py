@@ -59,11 +59,13 @@ def _one_after_the_other(
     window: Window, steps: list[list[list[ToolCall]]], why: str, content: str | None
 ) -> Iterator[Fix]:
     """Give each step of each message a message of its own, with its results right behind."""
-    if all(len(found) < 2 for found in steps):  # noqa: PLR2004 - more than one
+    exchanges, number = match(window), 0
+    answers = exchanges.answers
+    # without a result between them they would be one message again
+    if all(len(found) < 2 for found in steps) or len(answers) < len(exchanges.calls):  # noqa: PLR2004 - more than one
         return
     becomes: list[Message] = []
     taken: set[int] = set()
-    answers, number = match(window).answers, 0
     for message, found in zip(window.messages[: window.run], steps, strict=True):
         for place, calls in enumerate(found):
             becomes.append(message if len(found) == 1 else _step(message, calls, place, content))
