@@ -16,6 +16,7 @@ from chatmend.dialects import DIALECTS
 from chatmend.placeholders import NO_RESULT
 from chatmend.transcript import Text, ToolCall, ToolResult, texts
 from tests.promises import broken_promises
+from tests.scale import sampled
 from tests.targets import ALL
 
 if TYPE_CHECKING:
@@ -231,7 +232,7 @@ def test_the_result_stands_between_the_call_and_the_answer(
     ids=["strict", "offline", "insert", "insert, mild", "mild"],
 )
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize(("dialect", "target"), TARGETS)
+@pytest.mark.parametrize(("dialect", "target"), sampled(TARGETS, TARGETS[::6]))
 def test_the_promises_hold_for_every_policy(dialect: str, target: str, shape: str, policy: Policy) -> None:
     say = SAYS[dialect]
     messages = [*say.user(GO), *SHAPES[shape][0](say), *say.user(MORE), *say.answer("Cold.")]
