@@ -171,9 +171,10 @@ def trimmed(window: Window, becomes: tuple[Message, ...], why: str, effect: Effe
 def _misplaced(window: Window, numbers: dict[Place, int], starts: list[int], *, in_order: bool) -> bool:
     """Whether an answer stands behind something else than calls and answers, or behind a later turn."""
     over, last, run = False, -1, window.run
-    turn_of = _turns_of_calls(window, starts)
-    if any(turn_of[number] != bisect(starts, at) - 1 for (at, _), number in numbers.items()):
-        return True
+    if len(starts) > 1:
+        turn_of = _turns_of_calls(window, starts)
+        if any(turn_of[number] != bisect(starts, at) - 1 for (at, _), number in numbers.items()):
+            return True
     for at, message in enumerate(window.messages):
         for i in range(len(message.parts)):
             number = numbers.get((at, i))
