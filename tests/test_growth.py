@@ -54,7 +54,7 @@ def repairs(shape: str, dialect: str, way: int, target: str, policy: Policy) -> 
     return prepare
 
 
-@pytest.mark.parametrize("shape", sampled(list(SHAPES), list(SHAPES)[::2]))
+@pytest.mark.parametrize("shape", sampled(list(SHAPES), list(SHAPES)[::4]))
 def test_a_longer_transcript_costs_as_much_more_for_each_target_and_policy(shape: str) -> None:
     """For each shape a few pairs of target and policy, for the next one others."""
     number = list(SHAPES).index(shape)

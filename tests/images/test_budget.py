@@ -85,7 +85,7 @@ def drawn(data: st.DataObject, limits: ImageLimits, *, side: int) -> tuple[str, 
 
 @pytest.mark.parametrize("target", SEEING)
 @given(data=st.data())
-@settings(max_examples=examples(12, 400))
+@settings(max_examples=examples(5, 400))
 def test_an_image_within_the_limits_is_the_same_object_and_is_not_decoded(target: str, data: st.DataObject) -> None:
     limits = resolve(target).limits.images
     form, size, file = drawn(data, limits, side=min(limits.max_side or 16383, 16383))
