@@ -116,7 +116,7 @@ class Run:
         window = Window(said, list(range(start, stop)), opening, bool(others), heard, last)
         before, hoisted = len(self.changes), len(self.hoisted)
         changed = self._run(window, span, mask, place)
-        if changed and self._is_as_before(window, natives, hoisted):
+        if changed and self.context.policy.allow < Effect.DROPS and self._is_as_before(window, natives, hoisted):
             self.changes[before:] = [change for change in self.changes[before:] if not change.applied]
             window, changed = replace(window, messages=list(map(self.context.dialect.read, natives))), False
         changed = changed or renamed

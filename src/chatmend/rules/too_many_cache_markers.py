@@ -44,7 +44,6 @@ def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
     limit = context.limits.max_cache_markers
     if limit is None:
         return request, []
-    request, shortened = _with_lives_in_order(request, context)
     messages = request.messages
     beyond = [
         (at, native)
@@ -54,6 +53,8 @@ def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
         if native.__class__ is dict or getattr(native, "content", None).__class__ is list
     ]
     marked = [(at, count) for at, native in beyond if (count := _of_message(_shown(native, context)))]
+    request, shortened = _with_lives_in_order(request, context, [at for at, _ in marked] if limit else [])
+    messages = request.messages
     over = sum(count for _, count in marked) + markers(request.system) + markers(request.tools) - limit
     changes: list[Change] = []
     out = messages
@@ -70,15 +71,17 @@ def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
     return (replace(request, messages=out) if changes else request), [*shortened, *changes]
 
 
-def _with_lives_in_order(request: Request, context: Context) -> tuple[Request, list[Change]]:
-    """The request with no marker that lives for an hour behind one that lives for five minutes."""
-    lives = list(_lives([request.tools, request.system, request.messages]))
+def _with_lives_in_order(request: Request, context: Context, places: list[int]) -> tuple[Request, list[Change]]:
+    """The request with no marker that lives for an hour behind one of five minutes; ``places``: messages with markers."""
+    messages = request.messages
+    lives = list(_lives([request.tools, request.system, [_shown(messages[at], context) for at in places]]))
     if _LONG not in lives or _LONG not in lives[_first_short(lives) :]:
         return request, []
     changes: list[Change] = []
-    seen, messages = any(life != _LONG for life in _lives([request.tools, request.system])), request.messages
+    seen = any(life != _LONG for life in _lives([request.tools, request.system]))
     out = list(messages)
-    for at, native in enumerate(messages):
+    for at in places:
+        native = messages[at]
         shown = _shown(native, context)
         becomes = _shortened(shown, seen=seen)
         seen = seen or any(life != _LONG for life in _lives(shown))
