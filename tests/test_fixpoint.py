@@ -65,12 +65,13 @@ def test_images_in_contents_stay_images_for_a_claude_behind_gemini() -> None:
     assert chatmend.repair(contents, "vertex_ai/claude-sonnet-4-5", dialect="gemini_contents").messages is contents
 
 
-def test_what_rules_take_apart_and_put_together_again_is_no_change() -> None:
+def test_calls_that_a_target_takes_one_by_one_are_parted_once() -> None:
     calls = [{**CALL, "id": f"c{at}"} for at in range(2)]
     results = [{"role": "tool", "tool_call_id": f"c{at}", "content": "r"} for at in range(2)]
     messages = [USER, {"role": "assistant", "content": None, "tool_calls": calls}, *results]
     target = "hosted_vllm/meta-llama/Llama-3.1-8B-Instruct"
     done = chatmend.repair(messages, target, policy=Policy(allow=Effect.RESHAPES))
+    assert [message["role"] for message in done.messages[1:]] == ["assistant", "tool", "assistant", "tool"]
     assert chatmend.replay(messages, done.changes) == done.messages
     assert chatmend.repair(done.messages, target, policy=Policy(allow=Effect.RESHAPES)).messages is done.messages
 

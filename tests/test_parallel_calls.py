@@ -129,3 +129,21 @@ def test_a_prefix_stays_a_prefix_when_calls_are_separated(target: str | Target) 
     before = chatmend.repair(messages[:4], target)
     assert done.messages[: len(before.messages)] == before.messages
     assert chatmend.replay(messages, done.changes) == done.messages
+
+
+def test_results_in_one_message_follow_each_its_call_and_none_is_sent_twice() -> None:
+    calls = [{"type": "tool_use", "id": f"c{at}", "name": "look", "input": {"at": at}} for at in range(3)]
+    results = [{"type": "tool_result", "tool_use_id": f"c{at}", "content": f"r{at}"} for at in range(3)]
+    said = {"type": "text", "text": "And then?"}
+    messages = [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": calls},
+        {"role": "user", "content": [*results, said]},
+    ]
+    target = "hosted_vllm/meta-llama/Llama-3.1-8B-Instruct"
+    done = chatmend.repair(messages, target, dialect="anthropic_messages")
+    assert [message["content"] for message in done.messages[1:]] == [
+        [calls[0]], [results[0]], [calls[1]], [results[1]], [calls[2]], [results[2], said],
+    ]  # fmt: skip
+    assert chatmend.repair(done.messages, target, dialect="anthropic_messages").messages is done.messages
+    assert chatmend.replay(messages, done.changes) == done.messages

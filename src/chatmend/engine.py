@@ -7,7 +7,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Change, Effect
-from chatmend.jsontext import is_same
 from chatmend.request import first_pass, last_pass
 from chatmend.rules import Context, Request, cuts, rules_for
 from chatmend.transcript import Role, Thinking, ToolCall, is_unchanged
@@ -114,12 +113,8 @@ class Run:
         heard = any(not message.is_system for message in others)
         last = stop == len(messages)
         window = Window(said, list(range(start, stop)), opening, bool(others), heard, last)
-        before, hoisted = len(self.changes), len(self.hoisted)
-        changed = self._run(window, span, mask, place)
-        if changed and self.context.policy.allow < Effect.DROPS and self._is_as_before(window, natives, hoisted):
-            self.changes[before:] = [change for change in self.changes[before:] if not change.applied]
-            window, changed = replace(window, messages=list(map(self.context.dialect.read, natives))), False
-        changed = changed or renamed
+        before = len(self.changes)
+        changed = self._run(window, span, mask, place) or renamed
         self._remember(window)
         if signed:
             self._mark_invalidating(window, before)
@@ -228,12 +223,6 @@ class Run:
         stop, mask, ids = self.scan([*head, *natives], len(head), self.memory)
         self.memory.has_user = had_user
         return mask if stop == len(head) + len(natives) else ~0, ids
-
-    def _is_as_before(self, window: Window, natives: Messages, hoisted: int) -> bool:
-        """Whether rules have undone what others did, so that in the end nothing was changed."""
-        if len(self.hoisted) > hoisted or len(window.messages) != len(natives):
-            return False
-        return all(is_same(message.whole, native) for message, native in zip(window.messages, natives, strict=True))
 
     def _remember(self, window: Window) -> None:
         memory = self.memory

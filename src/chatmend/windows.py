@@ -184,6 +184,6 @@ class Memory:
     has_reasoning: bool = False
     """Whether an entry of reasoning came in: a caller that sends some back sends all back."""
     server_calls: set[str] = field(default_factory=set)
-    """The ids of calls of the provider's own tools that wait for their result."""
+    """The ids of calls of the provider's own tools that wait for their result. Alone here, what is settled goes."""
     elsewhere: bool = False
     """A part of the conversation is stored at the provider, so a result may answer a call that is not here."""

@@ -5,7 +5,16 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from chatmend.dialects.content import read_content, read_part, same_or, under_parts, write_content, write_part
+from chatmend.dialects.content import (
+    read_content,
+    read_part,
+    same_or,
+    server_call,
+    server_result,
+    under_parts,
+    write_content,
+    write_part,
+)
 from chatmend.dialects.image_scan import image_holders
 from chatmend.dialects.openai_scan import call_scanner, trailing_scanner
 from chatmend.dialects.part_scan import part_scanner
@@ -215,6 +224,7 @@ def _message_scanner(limits: Limits) -> Any:  # noqa: ANN401 - a closure
                 mask |= scan_calls([call], ids if ids is not None else []) | (0 if ids is not None else _MISPLACED)
                 if block.get("input").__class__ is not dict or is_too_deep(block["input"]):
                     mask |= Symptom.ARGUMENTS
+                mask |= Symptom.CALLS if called and limits.single_call else 0
                 called = True
                 mask |= _scan_own(block)
             elif kind == "tool_result":
@@ -236,7 +246,7 @@ def _message_scanner(limits: Limits) -> Any:  # noqa: ANN401 - a closure
             else:
                 results_over = True
                 rest.append(block)
-                if kind.__class__ is str and (kind[-12:] == "_tool_result" or kind[-9:] == "_tool_use"):
+                if server_call(block) is not None or server_result(block) is not None:
                     mask |= Symptom.HOSTED
                 if called:
                     mask |= Symptom.CALLS

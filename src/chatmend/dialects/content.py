@@ -113,6 +113,23 @@ def under_parts(message: Message, read: Callable[[Native], Part] = read_part) ->
     return (replace(message, parts=(*message.parts, *read_content(native["parts"], read)), native=kept),)
 
 
+def server_call(native: Native) -> str | None:
+    """The id of a call of a tool that the provider runs itself, where a block is one (Anthropic)."""
+    kind = native.get("type") if isinstance(native, dict) else None
+    return _id_of(native, "id") if kind in ("server_tool_use", "mcp_tool_use") else None
+
+
+def server_result(native: Native) -> str | None:
+    """The id of the call that a block answers, where it is the result of such a tool (``web_search_tool_result``)."""
+    kind = native.get("type") if isinstance(native, dict) else None
+    return _id_of(native, "tool_use_id") if isinstance(kind, str) and kind.endswith("_tool_result") else None
+
+
+def _id_of(native: Native, key: str) -> str | None:
+    value = native.get(key) if isinstance(native, dict) else None
+    return value if isinstance(value, str) else None
+
+
 def read_content(native: Native, read: Callable[[Native], Part] = read_part) -> tuple[Part, ...]:
     """The parts of a ``content``: string, list, null, or something unreadable."""
     if isinstance(native, str):

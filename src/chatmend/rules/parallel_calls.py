@@ -26,6 +26,7 @@ After:
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -65,17 +66,34 @@ def _one_after_the_other(
     if all(len(found) < 2 for found in steps) or len(answers) < len(exchanges.calls):  # noqa: PLR2004 - more than one
         return
     becomes: list[Message] = []
-    taken: set[int] = set()
+    taken = {at for at, _ in answers.values()}
+    left = {at: set(range(len(window.messages[at].parts))) for at in taken}
+    waiting = Counter(at for at, _ in answers.values())
     for message, found in zip(window.messages[: window.run], steps, strict=True):
         for place, calls in enumerate(found):
             becomes.append(message if len(found) == 1 else _step(message, calls, place, content))
-            answered = [answers[at][0] for at in range(number, number + len(calls)) if at in answers]
-            becomes += [window.messages[at] for at in answered]
-            taken.update(answered)
+            answered: dict[int, list[int]] = {}
+            for call in range(number, number + len(calls)):
+                at, part = answers[call]
+                answered.setdefault(at, []).append(part)
             number += len(calls)
+            for at, parts in answered.items():
+                left[at].difference_update(parts)
+                waiting[at] -= len(parts)
+                rest = (
+                    [] if waiting[at] else sorted(left[at])
+                )  # what else the message says stands behind its last result
+                becomes.append(_holding(window.messages[at], [*parts, *rest]))
     stop = max(taken, default=window.run - 1) + 1
     becomes += [m for at, m in enumerate(window.messages[:stop]) if at >= window.run and at not in taken]
     yield Fix(0, stop, tuple(becomes), why)
+
+
+def _holding(message: Message, parts: list[int]) -> Message:
+    """A message with some of its parts: itself where they are all of them, in order."""
+    if parts == list(range(len(message.parts))):
+        return message
+    return replace(message, parts=tuple(message.parts[part] for part in parts))
 
 
 def _distinct(calls: Iterable[ToolCall]) -> Iterator[list[ToolCall]]:

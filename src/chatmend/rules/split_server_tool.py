@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 
 from chatmend import jsontext
 from chatmend.changes import Effect, Fix
+from chatmend.dialects.content import server_call, server_result
 from chatmend.rules.rule import Context, Rule
 from chatmend.transcript import Opaque, Role, Text, is_unchanged
 from chatmend.windows import Memory, Symptom, Window
@@ -73,17 +74,11 @@ def _is_interrupted(window: Window, run: int) -> bool:
 
 
 def _called(part: Part) -> str | None:
-    native = part.native if isinstance(part, Opaque) else None
-    if not isinstance(native, dict) or native.get("type") not in ("server_tool_use", "mcp_tool_use"):
-        return None
-    return native["id"] if isinstance(native.get("id"), str) else None
+    return server_call(part.native) if isinstance(part, Opaque) else None
 
 
 def _answered(part: Part) -> str | None:
-    native = part.native if isinstance(part, Opaque) else None
-    if not isinstance(native, dict) or not str(native.get("type")).endswith("_tool_result"):
-        return None
-    return native["tool_use_id"] if isinstance(native.get("tool_use_id"), str) else None
+    return server_result(part.native) if isinstance(part, Opaque) else None
 
 
 def _told(part: Part) -> Text:
