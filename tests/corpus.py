@@ -24,12 +24,16 @@ CUT = ("r00605", "r01943")
 """Accepted requests whose images the recording cut short."""
 
 
+def there(name: str) -> bool:
+    """Whether the file of the corpus is here. For marks: they are evaluated whenever a test file is read."""
+    return (ROOT / f"{name}.jsonl").exists()
+
+
 def rows(name: str) -> list[dict[str, Any]]:
     """The rows of one corpus file; none where the corpus is absent."""
-    path = ROOT / f"{name}.jsonl"
-    if not path.exists():
+    if not there(name):
         return []
-    with path.open(encoding="utf-8") as lines:
+    with (ROOT / f"{name}.jsonl").open(encoding="utf-8") as lines:
         return [_whole(json.loads(line)) for line in lines]
 
 

@@ -32,6 +32,7 @@ def running(folder: Path) -> list[str]:
     return found
 
 
+@pytest.mark.showpiece
 def test_the_demo_goes_as_it_says(tmp_path: Path) -> None:
     done = subprocess.run(  # noqa: S603 - our own script
         WORDS, cwd=ROOT, env=environment(tmp_path), capture_output=True, text=True, check=False

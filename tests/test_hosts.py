@@ -18,7 +18,6 @@ CALL = {"id": "c1", "type": "function", "function": {"name": "look", "arguments"
 USER, RESULT = {"role": "user", "content": "Look."}, {"role": "tool", "tool_call_id": "c1", "content": "seen"}
 ASKS = {"role": "assistant", "content": None, "tool_calls": [CALL]}
 SAID = {"role": "assistant", "content": "I looked."}
-ACCEPTED = [row for row in corpus.rows("requests_accepted") if row["format"] in ("openai_chat", "mistral_chat")]
 LENIENT = ("r01946", "r02542")
 """Accepted at hosts that take calls without ids (Ollama's own API, Writer), as not every server does."""
 UNKNOWN = [
@@ -28,6 +27,11 @@ UNKNOWN = [
     "some-server/my-model",
     "openai_compatible/x",
 ]
+
+
+def accepted() -> list[dict[str, Any]]:
+    """The recorded chats that a provider took."""
+    return [row for row in corpus.rows("requests_accepted") if row["format"] in ("openai_chat", "mistral_chat")]
 
 
 @pytest.mark.parametrize(
@@ -64,10 +68,10 @@ def test_the_address_decides_whose_rules_hold(name: str, address: str | None, ta
 ADDRESSES = {str(t["provider"]): f"https://{h}/v1" for t in tables() for h in t.get("hosts", ()) if "*" not in h}
 
 
-@pytest.mark.skipif(not ACCEPTED, reason="the recorded requests are not here")
+@pytest.mark.skipif(not corpus.there("requests_accepted"), reason="the recorded requests are not here")
 def test_what_a_host_accepted_is_not_harmed_by_a_client_that_is_named_after_another() -> None:
     seen = set()
-    for row in ACCEPTED:
+    for row in accepted():
         own, _, model = corpus.target_of(row).partition("/")
         if own in ADDRESSES and row["id"] not in corpus.CUT:
             seen.add(own)
@@ -76,9 +80,9 @@ def test_what_a_host_accepted_is_not_harmed_by_a_client_that_is_named_after_anot
     assert {"deepseek", "openai", "openrouter", "groq"} <= seen
 
 
-@pytest.mark.skipif(not ACCEPTED, reason="the recorded requests are not here")
+@pytest.mark.skipif(not corpus.there("requests_accepted"), reason="the recorded requests are not here")
 def test_at_a_server_that_nobody_knows_an_accepted_request_stays_as_it_is() -> None:
-    for row in ACCEPTED:
+    for row in accepted():
         done = chatmend.repair_request(row["body"], addressed(f"openai/{row['model']}", "http://10.0.0.7:8000/v1", {}))
         changed = [c.rule for c in done.changes if c.applied]
         assert changed == [] or row["id"] in (*corpus.CUT, *LENIENT), row["id"]

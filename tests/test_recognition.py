@@ -13,7 +13,7 @@ from chatmend import Effect
 from chatmend.cli import app
 from chatmend.dialects import DIALECTS, format_of_body, recognise
 from chatmend.dialects.formats import ENTRIES, KEYS, PARTS
-from tests import corpus, formats, harm
+from tests import corpus, harm
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,7 +40,7 @@ def without_a_guess(messages: list[Any], target: str) -> None:
     assert (finding.code, finding.applied) == ("FORMAT001", False)
 
 
-@pytest.mark.skipif(not corpus.rows("requests_accepted"), reason="the recorded requests are not here")
+@pytest.mark.skipif(not corpus.there("requests_accepted"), reason="the recorded requests are not here")
 def test_no_accepted_request_is_harmed_when_nobody_says_its_format() -> None:
     for row in corpus.rows("requests_accepted"):
         for name, changes, _ in harm.repairs(row):
@@ -48,6 +48,8 @@ def test_no_accepted_request_is_harmed_when_nobody_says_its_format() -> None:
 
 
 def test_the_table_of_formats_is_what_the_installed_sdks_say() -> None:
+    from tests import formats  # noqa: PLC0415 - it imports six SDKs, which takes seconds
+
     assert formats.text() == formats.FILE.read_text("utf-8")
 
 

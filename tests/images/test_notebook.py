@@ -13,6 +13,7 @@ pytest.importorskip("ipykernel")
 pytest.importorskip("matplotlib")
 pytest.importorskip("starlette")
 
+pytestmark = pytest.mark.showpiece
 NOTEBOOK = Path(__file__).resolve().parents[2] / "notebooks" / "images.ipynb"
 
 

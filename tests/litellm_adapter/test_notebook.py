@@ -10,6 +10,7 @@ nbformat = pytest.importorskip("nbformat")
 nbclient = pytest.importorskip("nbclient")
 pytest.importorskip("ipykernel")
 
+pytestmark = pytest.mark.showpiece
 NOTEBOOK = Path(__file__).resolve().parents[2] / "notebooks" / "litellm.ipynb"
 
 

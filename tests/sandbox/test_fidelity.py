@@ -8,13 +8,13 @@ import httpx
 import pytest
 
 from chatmend.sandbox import Sandbox
-from tests.corpus import rows
+from tests.corpus import there
 from tests.sandbox import fidelity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = pytest.mark.skipif(not rows("requests_accepted"), reason="the recorded requests are not here")
+pytestmark = pytest.mark.skipif(not there("requests_accepted"), reason="the recorded requests are not here")
 
 
 @pytest.fixture(scope="module")

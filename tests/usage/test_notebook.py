@@ -12,6 +12,7 @@ nbclient = pytest.importorskip("nbclient")
 for package in ("ipykernel", "matplotlib", "genai_prices", "anthropic"):
     pytest.importorskip(package)
 
+pytestmark = pytest.mark.showpiece
 NOTEBOOK = Path(__file__).resolve().parents[2] / "notebooks" / "usage_and_cache.ipynb"
 
 
