@@ -30,6 +30,8 @@ from chatmend.rules.rule import Context, Request, RequestRule
 from chatmend.transcript import Text, Thinking
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from chatmend.dialects.pictures import Picture
     from chatmend.images.payload import Payload
     from chatmend.targets.image_limits import ImageLimits
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
 CODE, NAME = "IMG012", "too-many-images"
 _KEPT = 0.75
 """What is left of a limit when it was passed."""
+_DEEP = 60
+"""Nested deeper, a value is weighed without recursion."""
 _WHY = {
     TOO_MANY: "more images than the target takes in one request: {} of the oldest removed",
     TOO_LARGE: "an image with sides too long for a request of this many images: {} removed",
@@ -105,10 +109,11 @@ def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
     shown: list[Any] = [_shown(native, context) for native in messages]
     tally = _Tally(limits)
     many = limits.few_images is not None and sum(map(len, found.values())) > limits.few_images
-    tally.size = _weight(request.system) + _weight(request.tools)
+    weigh = _weight if limits.max_request_bytes is not None else lambda _: 0
+    tally.size = weigh(request.system) + weigh(request.tools)
     for at, native in enumerate(shown):
         payloads = [image.payload for image in found.get(at, ())]
-        tally.size += _weight(native) + sum(p.text_size for p in payloads if p and isinstance(p.data, bytes))
+        tally.size += weigh(native) + sum(p.text_size for p in payloads if p and isinstance(p.data, bytes))
         tally.images.extend(
             _Sent(at, number, payload.text_size if payload else 0, many and _is_large(payload, limits))
             for number, payload in enumerate(payloads)
@@ -163,9 +168,24 @@ def _is_wordy(part: dict[str, Any]) -> bool:
 
 def _weight(value: object) -> int:
     """About how many bytes a value takes in the request, but for raw bytes; a text is measured, not read."""
-    if isinstance(value, dict) and isinstance(value.get("content"), str) and len(value) == 2:  # noqa: PLR2004
-        return len(value["content"]) + 32
-    return sum((len(text) if text.isascii() else len(text) * 3) + 6 for text in jsontext.strings(value))
+    return _weight_inside((value,), set())
+
+
+def _weight_inside(values: Iterable[object], around: set[int]) -> int:
+    """The weight of values inside the containers with the ids ``around``: one that holds itself is entered once."""
+    weight = 0
+    for value in values:
+        if isinstance(value, str):
+            weight += (len(value) if value.isascii() else len(value) * 3) + 6
+        elif isinstance(value, dict | list) and len(around) < _DEEP:
+            if id(value) not in around:
+                around.add(id(value))
+                weight += _weight_inside(value, around)
+                weight += _weight_inside(value.values(), around) if isinstance(value, dict) else 0
+                around.remove(id(value))
+        elif value is not None and not isinstance(value, bool):
+            weight += _weight_inside(jsontext.strings(value), around)
+    return weight
 
 
 def _told(messages: list[Any], gone: dict[int, dict[int, str]], context: Context) -> tuple[list[Any], list[Change]]:
