@@ -43,6 +43,22 @@ def test_what_is_whole_or_goes_on_stays(messages: list[Any]) -> None:
 
 
 @pytest.mark.parametrize(
+    "target", ["anthropic/claude-sonnet-4-6", "anthropic/claude-opus-4-8", "vertex_ai/claude-opus-4-6"]
+)
+@pytest.mark.parametrize(
+    "blocks", [[ASKS], [SAYS, ASKS], [ASKS, FOUND]], ids=["a call", "a text and a call", "a result"]
+)
+def test_a_paused_turn_goes_back_as_it_came_where_no_prefill_is_taken(target: str, blocks: list[Any]) -> None:
+    messages = [USER, said(*blocks)]
+    assert chatmend.repair(messages, target).messages is messages
+
+
+def test_a_text_behind_a_tool_of_the_provider_is_a_prefill_like_any_other() -> None:
+    done = chatmend.repair([USER, said(ASKS, FOUND, SAYS)], "anthropic/claude-sonnet-4-6")
+    assert done.messages[-1]["role"] == "user"
+
+
+@pytest.mark.parametrize(
     ("messages", "alone"),
     [
         ([USER, said(FOUND, SAYS), USER], [FOUND]),

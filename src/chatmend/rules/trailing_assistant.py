@@ -4,7 +4,9 @@ Why: ``This model does not support assistant message prefill. The conversation m
 and later); ``Expected last role User or Tool (or Assistant with prefix True)`` (Mistral); ``final assistant content cannot
 end with trailing whitespace`` (older Claude).
 
-Repair: ``[continued]`` in the user's name behind it; where only white space at the end is refused, that goes.
+Repair: ``[continued]`` in the user's name behind it; where only white space at the end is refused, that goes. A turn that
+ends in a tool of Anthropic's own stays the last: it was paused (``stop_reason: "pause_turn"``), and goes on when it comes
+back as it is.
 
 Before (mistral/mistral-large-latest):
     [{"role": "user", "content": "go"},
@@ -21,13 +23,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
+from chatmend.dialects.content import server_call, server_result
 from chatmend.placeholders import continued
 from chatmend.rules.rule import Context, Rule
-from chatmend.transcript import Role, Text
+from chatmend.transcript import Opaque, Role, Text
 from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from chatmend.transcript import Message
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -39,13 +44,20 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     last = window.messages[-1]
     native = last.native if isinstance(last.native, dict) else {}
     if mode == "refused" and not (limits.prefill_key and native.get(limits.prefill_key) is True):
-        if not (last.calls and limits.trailing_calls):
+        goes_on = (last.calls and limits.trailing_calls) or (limits.server_tools_paired and _is_paused(last))
+        if not goes_on:
             yield Fix(end, end, (continued(Role.USER),), "the last message may not be the assistant's", Effect.ADDS)
     elif mode == "no-trailing-space":
         text = next((part for part in reversed(last.parts) if isinstance(part, Text)), None)
         if text is not None and text is last.parts[-1] and text.text != text.text.rstrip() and text.text.strip():
             parts = (*last.parts[:-1], replace(text, text=text.text.rstrip()))
             yield Fix(end - 1, end, (replace(last, parts=parts),), "the last text may not end with white space")
+
+
+def _is_paused(message: Message) -> bool:
+    """Whether a turn ends in the call or the result of a tool that the provider runs itself."""
+    end = message.parts[-1] if message.parts else None
+    return isinstance(end, Opaque) and (server_call(end.native) or server_result(end.native)) is not None
 
 
 RULE = Rule("TURN005", "trailing-assistant", Symptom.TURNS, find)
