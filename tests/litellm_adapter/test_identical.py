@@ -24,6 +24,18 @@ _RESPONSES = {"model": "openai/gpt-4o", "input": HELLO}
 _CONTENTS = {"contents": [{"role": "user", "parts": [{"text": "Hello"}]}]}
 _GEMINI, _CLAUDE = "gemini/gemini-2.5-flash", "claude-sonnet-4-5"
 _STREAM = {"stream": True, "stream_options": {"include_usage": True}}
+SAID_AND_CALLED = [
+    *HELLO,
+    {
+        "role": "assistant",
+        "content": [
+            {"type": "text", "text": "I look."},
+            {"type": "tool_use", "id": "toolu_1", "name": "get_weather", "input": {"city": "Berlin"}},
+        ],
+    },
+    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "18"}]},
+]
+"""LiteLLM writes the words behind the call when it makes Responses items of this."""
 VALID: list[tuple[str, dict[str, Any]]] = [
     ("/v1/chat/completions", _CHAT),
     ("/v1/chat/completions", {**_CHAT, **_STREAM}),
@@ -31,6 +43,7 @@ VALID: list[tuple[str, dict[str, Any]]] = [
     ("/v1/messages", _MESSAGES),
     ("/v1/messages", {**_MESSAGES, "stream": True}),
     ("/v1/messages", {**_MESSAGES, "model": "openai/gpt-4o", "stream": True}),
+    ("/v1/messages", {**_MESSAGES, "model": "openai/gpt-4o", "messages": SAID_AND_CALLED, "tools": MESSAGES_TOOLS}),
     ("/v1/responses", _RESPONSES),
     ("/v1/responses", {**_RESPONSES, "stream": True}),
     ("/v1/responses", {**_RESPONSES, "input": "Hello", "model": "anthropic/claude-sonnet-4-5"}),
@@ -54,7 +67,7 @@ BROKEN: list[tuple[str, dict[str, Any]]] = [
 
 def test_a_proxy_does_the_same_with_chatmend_and_without_but_for_what_is_repaired(tmp_path: Path, sandbox: Any) -> None:
     broken = sampled(BROKEN, BROKEN[::2])
-    every = [Request("valid", path, body) for path, body in sampled(VALID, [*VALID[1::4], VALID[-1]])]
+    every = [Request("valid", path, body) for path, body in sampled(VALID, [*VALID[1::4], VALID[6], VALID[-1]])]
     every += [Request("broken", path, body) for path, body in broken]
     with ExitStack() as stack:
         without, with_us = pair(stack, tmp_path)

@@ -9,7 +9,7 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from chatmend.litellm.shapes import CHAT
+from chatmend.litellm.shapes import CHAT, RESPONSES
 from chatmend.targets.resolve import Target, lay_over, resolve
 
 if TYPE_CHECKING:
@@ -29,7 +29,14 @@ def reached(name: str) -> Target:
         return target
     facts = _facts(f"{target.provider}/{target.model}".lower())
     chat: tuple[Limits, Limits] = (lay_over(limits, facts), lay_over(hygiene, facts))
-    return replace(target, spoken={**target.spoken, CHAT.dialect: chat})
+    return replace(target, spoken={**target.spoken, CHAT.dialect: chat, RESPONSES.dialect: _items(target)})
+
+
+def _items(target: Target) -> tuple[Limits, Limits]:
+    """The limits of Responses items; LiteLLM makes these of Claude's messages, too, with the words behind the calls."""
+    name = RESPONSES.dialect
+    limits, hygiene = target.limits_in(name), target.limits_in(name, hygiene=True)
+    return replace(limits, words_behind_calls=True), replace(hygiene, words_behind_calls=True)
 
 
 def _facts(name: str) -> dict[str, Any]:

@@ -29,12 +29,14 @@ def match(window: Window) -> Exchanges:
     return window.exchanges
 
 
-def turns(window: Window) -> list[int]:
+def turns(window: Window, context: Context) -> list[int]:
     """Where the turns of a window begin: mostly it is one.
 
     An assistant message with words and without calls shows that the model went on: what it called before is over. So is
     it where somebody else spoke in between. Thinking alone shows nothing, as it may stand between parallel calls.
+    Nor do words show anything that a converter has written behind the calls, if a result comes behind them.
     """
+    converted, latest = context.limits.words_behind_calls, -1
     answered, starts, called, number = match(window).answers, [0], False, 0
     silent: int | None = None
     for at, message in enumerate(window.messages):
@@ -48,10 +50,11 @@ def turns(window: Window) -> list[int]:
         if calls:
             # nothing can be said in the place of a result that the provider itself makes
             called = called or any(not call.is_hosted or number + i in answered for i, call in enumerate(calls))
-            number, silent = number + len(calls), None
+            places = [answered[number + i][0] for i in range(len(calls)) if number + i in answered]
+            number, silent, latest = number + len(calls), None, max([latest, *places])
         elif called:
             silent = at if silent is None else silent
-            if _says_something(message):
+            if _says_something(message) and not (converted and latest > at):
                 starts.append(silent)
                 called, silent = False, None
     return starts
@@ -65,7 +68,7 @@ def cuts(window: Window, context: Context) -> list[int]:
     if not context.limits.pairing:
         return [0]
     added = context.policy.allow >= Effect.ADDS
-    return [at for at in turns(window) if added or not at or not window.messages[at - 1].is_assistant]
+    return [at for at in turns(window, context) if added or not at or not window.messages[at - 1].is_assistant]
 
 
 def _says_something(message: Message) -> bool:

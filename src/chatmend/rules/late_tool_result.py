@@ -84,7 +84,7 @@ def _moved(window: Window, found: Exchanges, context: Context) -> Iterator[Fix]:
     numbers = {place: number for number, place in found.answers.items()}
     in_order = context.limits.results_in_order
     renamed = _needs_ids(window, numbers, found)
-    starts = turns(window)
+    starts = turns(window, context)
     if not renamed and not _misplaced(window, numbers, starts, in_order=in_order):
         return
     becomes: list[Message] = []

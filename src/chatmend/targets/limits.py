@@ -88,6 +88,8 @@ class Limits:
     calls_last: bool = False
     """Nothing of the assistant may stand between its calls and their results."""
 
+    words_behind_calls: bool = False
+    """Words between a call and its result may be of the same turn: a converter has written them behind the call."""
     server_tools_paired: bool = False
     """A call of a tool that the provider runs itself has its result in the same turn, and a result its call."""
 
