@@ -1,4 +1,4 @@
-"""What LiteLLM's own converters write is not taken for what it looks like."""
+"""Responses items that LiteLLM made of Anthropic's messages: text after a call is not taken for a later answer."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ def items(*entries: dict[str, Any]) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("target", ["openai/gpt-4o", "azure/gpt-5-mini", "openai_compatible/qwen3"])
 @pytest.mark.parametrize("behind", [[], [ASKS], [SAID, ASKS]], ids=["the end", "a user", "an answer"])
-def test_words_of_claude_s_behind_its_call_stay_there(target: str, behind: list[dict[str, Any]]) -> None:
+def test_text_between_a_call_and_its_result_stays_there(target: str, behind: list[dict[str, Any]]) -> None:
     messages = items(CALL, SAID, FOUND, *behind)
     assert chatmend.repair(messages, reached(target), dialect="openai_responses").messages is messages
 
 
-def test_where_no_words_may_stand_there_they_come_first_and_nothing_is_added() -> None:
+def test_a_target_that_refuses_text_there_gets_it_before_the_call() -> None:
     done = chatmend.repair(items(CALL, SAID, FOUND), reached("deepseek/deepseek-chat"), dialect="openai_responses")
-    assert [{"id": "none", **item} for item in done.messages] == [{"id": "none", **i} for i in items(SAID, CALL, FOUND)]
+    assert done.messages == items(SAID, CALL, FOUND)
 
 
-def test_without_a_result_the_answer_shows_that_the_model_went_on() -> None:
+def test_without_a_result_the_text_starts_a_new_turn() -> None:
     done = chatmend.repair(items(CALL, SAID, ASKS), reached("openai/gpt-4o"), dialect="openai_responses")
     assert [item["type"] for item in done.messages] == [
         "message", "function_call", "function_call_output", "message", "message",

@@ -33,7 +33,7 @@ def reached(name: str) -> Target:
 
 
 def _items(target: Target) -> tuple[Limits, Limits]:
-    """The limits of Responses items; LiteLLM makes these of Claude's messages, too, with the words behind the calls."""
+    """The limits of Responses items: LiteLLM's own conversion may have written text after the calls it came before."""
     name = RESPONSES.dialect
     limits, hygiene = target.limits_in(name), target.limits_in(name, hygiene=True)
     return replace(limits, words_behind_calls=True), replace(hygiene, words_behind_calls=True)

@@ -32,9 +32,9 @@ def match(window: Window) -> Exchanges:
 def turns(window: Window, context: Context) -> list[int]:
     """Where the turns of a window begin: mostly it is one.
 
-    An assistant message with words and without calls shows that the model went on: what it called before is over. So is
-    it where somebody else spoke in between. Thinking alone shows nothing, as it may stand between parallel calls.
-    Nor do words show anything that a converter has written behind the calls, if a result comes behind them.
+    An assistant message with text and no calls shows that the model went on: its earlier calls are over. They are also
+    over when another role spoke after them. A message of thinking alone proves nothing: it may separate parallel calls.
+    With ``words_behind_calls``, text proves nothing either while a result of an earlier call is still to come.
     """
     converted, latest = context.limits.words_behind_calls, -1
     answered, starts, called, number = match(window).answers, [0], False, 0
@@ -63,7 +63,7 @@ def turns(window: Window, context: Context) -> list[int]:
 def cuts(window: Window, context: Context) -> list[int]:
     """Where a window is cut into its turns, once its results stand where they belong.
 
-    Between two turns stands a result. Where none does, and no placeholder may, they stay one.
+    Two turns are separated by a result. If there is none, and the policy allows no placeholder, they stay one turn.
     """
     if not context.limits.pairing:
         return [0]

@@ -5,8 +5,10 @@ Why: ``messages.1: `tool_use` ids were found without `tool_result` blocks immedi
 background job reports after the next turn.
 
 Repair: before the next turn of the assistant it moves up to its call, even past an answer that the model gave without
-it; where nothing follows that answer then, ``[continued]`` does. After the turn, the call was already answered by a
-placeholder, and that was sent: so the result is told as a note where it stands, and what was sent stays as it was.
+it. If no message follows that answer any more, a user message ``[continued]`` is added. After the turn, the call was
+already answered by a placeholder, and that was sent: so the result is told as a note where it stands, and what was sent
+stays as it was. In Responses requests through LiteLLM a result after text stays where it is: LiteLLM writes the text that
+Claude said before its calls after them.
 
 Before (openai/gpt-4o):
     [{"role": "user", "content": "go"},

@@ -172,7 +172,7 @@ def _weight(value: object) -> int:
 
 
 def _weight_inside(values: Iterable[object], around: set[int]) -> int:
-    """The weight of values inside the containers with the ids ``around``: one that holds itself is entered once."""
+    """The weight of values; ``around`` are the ids of the containers they are in. A container in itself is skipped."""
     weight = 0
     for value in values:
         if isinstance(value, str):

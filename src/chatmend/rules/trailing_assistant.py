@@ -5,8 +5,8 @@ and later); ``Expected last role User or Tool (or Assistant with prefix True)`` 
 end with trailing whitespace`` (older Claude).
 
 Repair: ``[continued]`` in the user's name behind it; where only white space at the end is refused, that goes. A turn that
-ends in a tool of Anthropic's own stays the last: it was paused (``stop_reason: "pause_turn"``), and goes on when it comes
-back as it is.
+ends with a server tool of Anthropic stays last: Anthropic paused it (``stop_reason: "pause_turn"``) and continues it when
+it is sent back unchanged.
 
 Before (mistral/mistral-large-latest):
     [{"role": "user", "content": "go"},
@@ -57,7 +57,9 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
 def _is_paused(message: Message) -> bool:
     """Whether a turn ends in the call or the result of a tool that the provider runs itself."""
     end = message.parts[-1] if message.parts else None
-    return isinstance(end, Opaque) and (server_call(end.native) or server_result(end.native)) is not None
+    if not isinstance(end, Opaque):
+        return False
+    return server_call(end.native) is not None or server_result(end.native) is not None
 
 
 RULE = Rule("TURN005", "trailing-assistant", Symptom.TURNS, find)

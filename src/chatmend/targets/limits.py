@@ -87,9 +87,10 @@ class Limits:
     """A result must name its tool, and be an object."""
     calls_last: bool = False
     """Nothing of the assistant may stand between its calls and their results."""
-
     words_behind_calls: bool = False
-    """Words between a call and its result may be of the same turn: a converter has written them behind the call."""
+    """Text between a call and its result may belong to the same turn: LiteLLM writes the text of Anthropic's messages
+    after their calls when it makes Responses items of them."""
+
     server_tools_paired: bool = False
     """A call of a tool that the provider runs itself has its result in the same turn, and a result its call."""
 
