@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import wait
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 pytest.importorskip("litellm")
 
 import litellm
+from litellm.litellm_core_utils.thread_pool_executor import executor
 
 from chatmend.litellm import ChatMend, uninstall
 from chatmend.sandbox.pytest_plugin import sandbox, sandbox_server
@@ -16,16 +18,26 @@ from tests.litellm_adapter.proxy import Proxy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from concurrent.futures import Future
 
 __all__ = ["sandbox", "sandbox_server"]
 
 
 @pytest.fixture(autouse=True)
 def untouched_litellm(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """What a test installs is gone afterwards."""
+    """What a test installs is gone afterwards, and what its calls still log: the next test's callback would count it."""
+    logged: list[Future[Any]] = []
+    submit = executor.submit
+
+    def noted(*task: Any, **named: Any) -> Future[Any]:
+        logged.append(submit(*task, **named))
+        return logged[-1]
+
+    monkeypatch.setattr(executor, "submit", noted)
     monkeypatch.setattr(litellm, "suppress_debug_info", True)
     litellm.logging_callback_manager._reset_all_callbacks()
     yield
+    wait(logged, timeout=60)
     uninstall()
     litellm.logging_callback_manager._reset_all_callbacks()
 
