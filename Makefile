@@ -21,7 +21,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder --allow-hosts=127.0.0.1,::1 --allow-unix-socket
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check nightly mutants docs links docs-rules bench compare golden formats package harm field fuzz kill usage-report fidelity cassettes judge litellm-matrix litellm-identical litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain
+.PHONY: demo test check nightly twins mutants docs links docs-rules bench compare golden formats package harm field fuzz kill usage-report fidelity cassettes judge litellm-matrix litellm-identical litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py
@@ -53,6 +53,10 @@ nightly: $(VENV)/.dev $(LANGCHAIN)/.ready
 	$(PY) -m tests.litellm_adapter.identical $(NIGHTLY)
 	$(LANGCHAIN)/bin/python -m tests.langchain.fuzz $(SEEDS)
 	$(PY) -m tests.fuzz $(NIGHTLY) --torn
+
+# Every text and key of transcripts that are fine, replaced by others: each is repaired as by every rule. Half an hour.
+twins: $(VENV)/.dev
+	$(PY) -m tests.twins
 
 # Which small changes to the source no test notices: 400 of them, always the same.
 mutants: $(VENV)/.mutants

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, TypeVar, Uni
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from chatmend.dialects import DIALECTS
+from chatmend.rules import RULES
 from chatmend.targets.image_limits import ImageLimits
 from chatmend.targets.limits import Limits
 
@@ -68,11 +69,18 @@ def _facts(limits: type) -> type[BaseModel]:
     made = {
         field.name: (Fact[_in_toml(hints[field.name], is_pattern=field.name in PATTERNS)] | None, None)  # type: ignore[misc]
         for field in fields(limits)
-        if field.name not in ("images", "native")
+        if field.name not in ("images", "native", "own")
     }
     return create_model(f"{limits.__name__}Facts", __base__=_Closed, **made)  # type: ignore[call-overload,no-any-return]
 
 
+def _owned() -> type[BaseModel]:
+    """A model of the facts about limits that rules own."""
+    made = {name: (Fact[kind] | None, None) for rule in RULES for name, kind in rule.owns.items()}  # type: ignore[valid-type]
+    return create_model("OwnedFacts", __base__=_Closed, **made)  # type: ignore[call-overload,no-any-return]
+
+
+OwnedFacts = _owned()
 LimitFacts, ImageFacts = _facts(Limits), _facts(ImageLimits)
 
 
@@ -86,6 +94,7 @@ class Family(_Closed):
     limits: LimitFacts | None = None  # type: ignore[valid-type]
     hygiene: LimitFacts | None = None  # type: ignore[valid-type]
     images: ImageFacts | None = None  # type: ignore[valid-type]
+    rules: OwnedFacts | None = None  # type: ignore[valid-type]
 
 
 class Target(_Closed):
@@ -98,6 +107,7 @@ class Target(_Closed):
     limits: LimitFacts | None = None  # type: ignore[valid-type]
     hygiene: LimitFacts | None = None  # type: ignore[valid-type]
     images: ImageFacts | None = None  # type: ignore[valid-type]
+    rules: OwnedFacts | None = None  # type: ignore[valid-type]
     family: list[Family] = []
 
 

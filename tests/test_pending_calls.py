@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 import chatmend
-from chatmend.dialects import DIALECTS
+from tests.every_rule import every_rule
 from tests.judges import judge
-from tests.test_rules import EverySymptom
 
 GPT, CLAUDE = "openai/gpt-4o", "anthropic/claude-sonnet-4-5"
 USER, SAID = {"role": "user", "content": "go"}, {"role": "assistant", "content": "I wait."}
@@ -44,8 +43,8 @@ def test_calls_at_the_very_end_stay_as_they_are_where_the_target_takes_them(mess
     assert done.messages is messages
     assert done.changes == ()
     assert chatmend.repair(messages, CLAUDE).messages != messages
-    every: Any = EverySymptom(DIALECTS["openai_chat"])  # the rule itself says so, not only the scan before it
-    assert chatmend.repair(messages, GPT, dialect=every).messages is messages
+    with every_rule():  # the rule itself says so, not only what was learnt
+        assert chatmend.repair(messages, GPT).messages is messages
 
 
 @pytest.mark.parametrize(

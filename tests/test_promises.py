@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import chatmend
 from chatmend.dialects import DIALECTS
+from chatmend.rules import RULES, Context
+from chatmend.scan import Scan
 from chatmend.windows import Memory
 from tests.broken import all_mutations, broken, torn
 from tests.broken.strategies import transcripts
@@ -80,17 +84,15 @@ def test_choices_move_nothing_either_not_even_where_the_front_is_cut_off(
 
 
 @pytest.mark.parametrize(("dialect", "target"), ALL)
-def test_a_scan_cuts_the_windows_that_reading_cuts(dialect: str, target: str) -> None:
+def test_a_window_begins_where_the_model_speaks_again(dialect: str, target: str) -> None:
     spoken = DIALECTS[dialect]
-    scan = spoken.scanner(chatmend.resolve(target).limits_in(dialect))
+    limits = chatmend.resolve(target).limits_in(dialect)
     for seed in range(examples(15, 400)):
         messages = broken(seed, dialect)
-        memory, found = Memory(), [0]
-        while found[-1] < len(messages):
-            found.append(scan(messages, found[-1], memory)[0])
+        words = Scan(Context(limits, spoken), RULES, Memory()).words(messages)
         speaks = [spoken.read(message).is_assistant for message in messages]
         begins = [at for at in range(1, len(speaks)) if speaks[at] and not speaks[at - 1]]
-        assert found == [0, *begins, len(messages)], seed
+        assert list(accumulate(map(len, words), initial=0)) == [0, *begins, len(messages)], seed
 
 
 @pytest.mark.parametrize(

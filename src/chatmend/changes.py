@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING
-
-from chatmend.record import record
 
 if TYPE_CHECKING:
     from chatmend.transcript import Message, Native
@@ -24,7 +23,7 @@ class Effect(IntEnum):
     """Content is gone."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Fix:
     """Replace ``window[start:stop]`` by ``becomes``. An empty span is an insertion."""
 
@@ -39,7 +38,7 @@ class Fix:
     """Texts that leave the messages for the top-level ``system``."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Change:
     """One edit of the transcript as it was made: enough to explain it, and to make it again.
 

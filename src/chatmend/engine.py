@@ -6,21 +6,22 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from chatmend.changes import Change, Effect
+from chatmend.changes import Change
 from chatmend.request import first_pass, last_pass
-from chatmend.rules import Context, Request, cuts, rules_for
+from chatmend.rules import Context, Request, cut_of, cuts, rules_for
+from chatmend.scan import Scan
 from chatmend.transcript import Role, Thinking, ToolCall, is_unchanged
-from chatmend.windows import Edit, Memory, Symptom, Window
+from chatmend.windows import Edit, Memory, Window
 
 if TYPE_CHECKING:
     from chatmend.changes import Fix
-    from chatmend.dialects import Scan
     from chatmend.rules import Rule
+    from chatmend.scan import Group
     from chatmend.transcript import Message, Part
 
 Messages = list[Any]
-_EARLIER = {"role": "user", "content": "earlier"}
-"""Stands for all that came before a window when it is scanned again."""
+_FIRST, _LAST = "<", ">"
+"""Where a window stands in the transcript."""
 
 
 @dataclass(slots=True)
@@ -38,131 +39,96 @@ class Run:
     """Whether there may be an image or a cache marker."""
     memory: Memory = field(default_factory=Memory)
     scan: Scan | None = None
-    due: dict[int, list[int]] = field(default_factory=dict)
-    """For the symptoms of a window: from each place in the rules on, the place of the next one to run."""
     rules: tuple[Rule, ...] = ()
+    fired: bool = False
+    """Whether a rule had something to say of the window."""
     cut: int = 0
     """The place in the rules of the first that sees each turn of a window by itself."""
 
     def start(self) -> None:
-        """Visit each window once; a clean one costs a scan."""
+        """Visit each window once; one in which no rule is due costs a sketch."""
         self.rules = rules_for(self.context.limits, self.native)
         if not self.rules:
             return
-        self.cut = next((place for place, rule in enumerate(self.rules, 1) if rule.cuts), 0)
+        self.cut = cut_of(self.rules)
         request, self.changes = first_pass(Request(self.native), self.context)
         messages = request.messages
-        scan = self.scan = self.context.dialect.scanner(self.context.limits)
-        memory, end, start = self.memory, len(messages), 0
+        scan = self.scan = Scan(self.context, self.rules, self.memory)
+        start = 0
         out: Messages | None = None
-        becomes: Messages | None
-        asks_user = self.context.limits.first_user or self.context.limits.needs_user
-        while start < end:
-            had_user, becomes = memory.has_user, None
-            stop, mask, ids = scan(messages, start, memory)
-            signed, self.laden = mask & Symptom.SIGNED, self.laden or mask & ~Symptom.SIGNED != 0
-            mask &= ~Symptom.HARMLESS
-            settled = had_user and memory.has_turns
-            if asks_user and not settled and self._lacks_user(messages, (start, stop), mask, had_user=had_user):
-                mask |= Symptom.USERLESS
-            if mask:
-                memory.has_user = had_user
-                becomes = self._mend(messages, (start, stop), mask, ids, signed=bool(signed))
-                if becomes is not None and out is None:
-                    out = messages[:start]
-            elif signed and self.context.limits.thinking == "signed":
-                self.signed = len(self.changes)
+        scan.heed()
+        words = scan.words(messages)
+        places = _places(len(words))
+        for word, place in zip(words, places, strict=True):
+            stop = start + len(word)
+            becomes: Messages | None = None
+            if (known := scan.passes(word, place)) is None:
+                becomes = self._visit(scan, word, messages[start:stop], start, place)
+                scan.heed()
+            elif known.has_trace:
+                self._pass(known.group, messages[start:stop])
+                scan.heed()
+            if becomes is not None and out is None:
+                out = messages[:start]
             if out is not None:
-                out.extend(messages[start:stop] if becomes is None else becomes)
-            memory.has_turns = memory.has_turns or memory.has_user or stop > 1 or mask == 0
-            memory.call_ids.update(ids)
-            self.context.dialect.remember(messages[start:stop] if becomes is None else becomes, memory)
+                out += messages[start:stop] if becomes is None else becomes
             start = stop
         self.out = out if out is not None else (messages if messages is not self.native else None)
 
-    def _lacks_user(self, messages: Messages, span: tuple[int, int], mask: int, *, had_user: bool) -> bool:
-        """Whether no user may have spoken yet where the target wants one; of a window with symptoms it may turn out."""
-        limits, (start, stop) = self.context.limits, span
-        first, needed = limits.first_user and not self.memory.has_turns, limits.needs_user and not had_user
-        if mask or not (first or needed):
-            return first or needed
-        read = self.context.dialect.read
-        if first:
-            said = map(read, messages[:stop])
-            turn = next((message for message in said if not message.is_system), None)
-            return turn is None or turn.role is not Role.USER
-        if self.memory.has_user:
-            return False
-        opening = start == 0 and not read(messages[0]).is_assistant
-        return not opening or stop == len(messages)
+    def _pass(self, group: Group, natives: Messages) -> None:
+        """Leave a window as it is, and note what later ones must know."""
+        memory = self.memory
+        self.laden = self.laden or group.is_laden
+        if group.is_signed and self.context.limits.thinking == "signed":
+            self.signed = len(self.changes)
+        memory.has_user = memory.has_user or group.has_user
+        memory.has_turns = memory.has_turns or group.has_turns
+        if group.is_remembered:
+            self.context.dialect.remember(natives, memory)
 
-    def _mend(
-        self, messages: Messages, span: tuple[int, int], mask: int, ids: list[str], *, signed: bool
-    ) -> Messages | None:
-        start, stop = span
-        natives, place, renamed = messages[start:stop], self._due(mask)[0], False
-        if mask == Symptom.IDS and not signed:
-            given = natives
-            natives, mask, place = self._renamed(given, ids, span)
-            renamed = natives is not given
-            if place == len(self.rules):
-                return natives if renamed else None
+    def _visit(self, scan: Scan, word: str, natives: Messages, start: int, place: str) -> Messages | None:
+        """Look at a window, and run the rules that are due in it; what it becomes, if it changes."""
+        group, last = scan.group(word, natives), _LAST in place
+        seen = scan.look(group, natives, last=last)
+        flags = (not start and not group.run, group.followed, group.heard, last)
+        due = scan.due(seen, flags, lambda: self._window(natives, start, flags))
+        if not due:
+            scan.hush(seen, place)
+            self._pass(group, natives)
+            self.memory.call_ids.update(seen.calls)
+            return None
+        self.laden = self.laden or group.is_laden
+        window, span = self._window(natives, start, flags), (start, start + len(natives))
+        fresh, self.fired, came = scan.fresh, False, _call_ids([said for said in window.messages if said.is_assistant])
+        becomes = self._mend(window, span, due, is_signed=group.is_signed)
+        if fresh is not None and not self.fired:
+            scan.settle(fresh, seen)
+        self.memory.call_ids.update(came)
+        self.context.dialect.remember(natives if becomes is None else becomes, self.memory)
+        return becomes
+
+    def _window(self, natives: Messages, start: int, flags: tuple[bool, ...]) -> Window:
+        opening, followed, heard, last = flags
         said = list(map(self.context.dialect.read, natives))
-        opening = start == 0 and said[0].role is not Role.ASSISTANT
-        others = [message for message in said if message.role is not Role.ASSISTANT]
-        heard = any(not message.is_system for message in others)
-        last = stop == len(messages)
-        window = Window(said, list(range(start, stop)), opening, bool(others), heard, last)
+        return Window(said, list(range(start, start + len(said))), opening, followed, heard, last)
+
+    def _mend(self, window: Window, span: tuple[int, int], due: int, *, is_signed: bool) -> Messages | None:
         before = len(self.changes)
-        changed = self._run(window, span, mask, place) or renamed
+        changed = self._run(window, span, due)
         self._remember(window)
-        if signed:
+        if is_signed:
             self._mark_invalidating(window, before)
         return [message.whole for message in window.messages] if changed else None
 
-    def _renamed(self, natives: Messages, ids: list[str], span: tuple[int, int]) -> tuple[Messages, int, int]:
-        """Run the rules that give calls other ids, as far as that can be done without reading the window.
-
-        Returns the window, its symptoms, and the place in the rules of the next one to run: behind the last, mostly. It
-        has calls, so it is no opening.
-        """
-        memory, mask, due = self.memory, Symptom.IDS, self._due(Symptom.IDS)
-        place, end = due[0], len(self.rules)
-        while place < end and (renaming := self.rules[place].renaming) is not None:
-            if (choose := renaming.chooser(set(ids), memory, self.context)) is not None:
-                if (named := self.context.dialect.renamed(natives, choose)) is None:
-                    return natives, mask, place
-                if self._keep_renamed(self.rules[place], renaming.why, natives, named, span):
-                    natives = named
-                    mask, ids = self._scanned(natives, opening=False)
-                    due = self._due(mask)
-            place = due[place + 1]
-        if place == end:  # nobody is to read it, so what `_remember` would is remembered here
-            memory.has_user = memory.has_user or any(native["role"] == "user" for native in natives)
-            memory.has_turns = True
-            memory.call_ids.update(ids)
-        return natives, mask, place
-
-    def _keep_renamed(self, rule: Rule, why: str, old: Messages, new: Messages, span: tuple[int, int]) -> bool:
-        """Keep what a renaming has changed, which every policy allows; whether it was anything."""
-        before = len(self.changes)
-        for at, (one, other) in enumerate(zip(old, new, strict=True)):
-            if one is not other:
-                index = span[0] + at
-                self.changes.append(
-                    Change(rule.code, rule.name, Effect.RESHAPES, index, why, (one,), (other,), span, at)
-                )
-        return len(self.changes) > before
-
-    def _run(self, window: Window, span: tuple[int, int], mask: int, place: int) -> bool:
-        """Run the rules that the symptoms call for, from a place in them on; whether one changed the window."""
-        changed, mask = self._run_rules(window, span, mask, (place, self.cut))
-        starts = cuts(window, self.context) if self.cut and mask & Symptom.PAIRING else [0]
+    def _run(self, window: Window, span: tuple[int, int], due: int) -> bool:
+        """Run the rules that are due; whether one changed the window."""
+        changed, due = self._run_rules(window, span, due, (0, self.cut))
+        starts = cuts(window, self.context) if self.cut else [0]
         if len(starts) == 1:
-            return self._run_rules(window, span, mask, (max(place, self.cut), len(self.rules)))[0] or changed
-        return self._run_turns(window, span, mask, starts) or changed
+            return self._run_rules(window, span, due, (self.cut, len(self.rules)))[0] or changed
+        return self._run_turns(window, span, starts) or changed
 
-    def _run_turns(self, window: Window, span: tuple[int, int], mask: int, starts: list[int]) -> bool:
+    def _run_turns(self, window: Window, span: tuple[int, int], starts: list[int]) -> bool:
         """Run the rules behind the cut on each turn of a window; whether one changed anything."""
         changed = False
         messages: list[Message] = []
@@ -170,8 +136,7 @@ class Run:
         for start, stop in pairwise([*starts, len(window.messages)]):
             turn = window.part(start, stop)
             turn.offset = len(messages)
-            mask = self._symptoms(turn) | (mask & Symptom.USERLESS)
-            changed = self._run_rules(turn, span, mask, (self.cut, len(self.rules)))[0] or changed
+            changed = self._run_rules(turn, span, self._due(turn, 0), (self.cut, len(self.rules)))[0] or changed
             self._remember(turn)
             self.context.dialect.remember([message.whole for message in turn.messages], self.memory)
             messages += turn.messages
@@ -179,59 +144,39 @@ class Run:
         window.become(messages, origins)
         return changed
 
-    def _run_rules(self, window: Window, span: tuple[int, int], mask: int, places: tuple[int, int]) -> tuple[bool, int]:
-        """Run the rules between two places that the symptoms call for.
+    def _run_rules(self, window: Window, span: tuple[int, int], due: int, places: tuple[int, int]) -> tuple[bool, int]:
+        """Run the rules between two places that are due.
 
-        Returns whether one of them changed the window, and the symptoms that it has then.
+        Returns whether one of them changed the window, and which are due in it then.
         """
         changed, (place, end) = False, places
-        due = self._due(mask)
-        place = due[place]
         while place < end:
+            if not due >> place & 1:
+                place += 1
+                continue
             rule = self.rules[place]
-            if (fixes := list(rule.find(window, self.memory, self.context))) and self._apply(rule, fixes, window, span):
-                changed = True
-                mask = self._symptoms(window) | (mask & Symptom.USERLESS)
-                due = self._due(mask)
-            place = due[place + 1]
-        return changed, mask
+            if fixes := list(rule.find(window, self.memory, self.context)):
+                self.fired = True
+                if self._apply(rule, fixes, window, span):
+                    changed, due = True, self._due(window, due)
+            place += 1
+        return changed, due
 
-    def _due(self, mask: int) -> list[int]:
-        """For each place in the rules that of the next one, from there on, that these symptoms call for."""
-        if (known := self.due.get(mask)) is not None:
-            return known
-        count = len(self.rules)
-        due = [count] * (count + 1)
-        for place in reversed(range(count)):
-            due[place] = place if self.rules[place].symptoms & mask else due[place + 1]
-        self.due[mask] = due
-        return due
-
-    def _symptoms(self, window: Window) -> int:
-        """What a scan sees in a window that a rule has changed: every rule where it is no longer one window."""
-        mask, _ = self._scanned([message.whole for message in window.messages], opening=window.opening)
-        if window.followed and window.messages and window.messages[-1].is_assistant:
-            mask |= Symptom.TURNS  # what followed is gone
-        return mask
-
-    def _scanned(self, natives: Messages, *, opening: bool) -> tuple[int, list[str]]:
-        """The symptoms of a window and the ids of its calls; every symptom where it is no longer one window."""
-        if not natives or self.scan is None:
-            return ~0, []
-        head = [] if opening else [_EARLIER]
-        had_user = self.memory.has_user
-        stop, mask, ids = self.scan([*head, *natives], len(head), self.memory)
-        self.memory.has_user = had_user
-        return mask if stop == len(head) + len(natives) else ~0, ids
+    def _due(self, window: Window, before: int) -> int:
+        """Which rules are due in a window that has changed; all, where all were."""
+        assert self.scan is not None  # noqa: S101 - a window was looked at
+        if before == self.scan.all:
+            return before
+        natives = [message.whole for message in window.messages]
+        flags = (window.opening, window.followed, window.heard, window.last)
+        return self.scan.due(self.scan.again(natives, last=window.last), flags, lambda: window)
 
     def _remember(self, window: Window) -> None:
         memory = self.memory
         for message in window.messages:
             memory.has_user = memory.has_user or message.role is Role.USER
             memory.has_turns = memory.has_turns or not message.is_system
-            for part in message.parts:
-                if isinstance(part, ToolCall) and isinstance(part.id, str):
-                    memory.call_ids.add(part.id)
+        memory.call_ids.update(_call_ids(window.messages))
 
     def _mark_invalidating(self, window: Window, before: int) -> None:
         """Mark the changes that signed thinking of this window stands behind; those of earlier windows at the end."""
@@ -289,6 +234,20 @@ class Run:
             request, more = last_pass(request, self.hoisted, self.context, laden=self.laden)
             changes += more
         return request, tuple(changes)
+
+
+def _places(number: int) -> list[str]:
+    """Where windows stand: the first, the last, and those amid others."""
+    places = [""] * number
+    if places:
+        places[0] = _FIRST
+        places[-1] += _LAST
+    return places
+
+
+def _call_ids(messages: list[Message]) -> list[str]:
+    parts = (part for message in messages for part in message.parts)
+    return [part.id for part in parts if isinstance(part, ToolCall) and isinstance(part.id, str)]
 
 
 def _is_signed(part: Part) -> bool:

@@ -6,10 +6,9 @@ import base64
 import binascii
 import json
 import re
+from dataclasses import dataclass
 from operator import is_
 from typing import TYPE_CHECKING, Any
-
-from chatmend.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator
@@ -26,6 +25,7 @@ _FLAT = 2 * DEEPEST
 """Characters of a JSON text that cannot be nested deeper: each level opens and closes."""
 _WIDE = 1_000
 """How much may be held before it is asked whether something was there already."""
+_encode = json.JSONEncoder(ensure_ascii=False, default=repr).encode
 _scan: Callable[[str, int], tuple[object, int]] = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 
 
@@ -86,7 +86,7 @@ def _refuse(name: str) -> float:
 def dumps(value: object) -> str:
     """JSON text of any value; what JSON cannot say is told by its ``repr``, what is nested too deep by its leaves."""
     try:
-        return json.dumps(value, ensure_ascii=False, default=repr)
+        return _encode(value)
     except (RecursionError, ValueError, TypeError):
         return " ".join(leaf for leaf in strings(value))
 
@@ -115,7 +115,7 @@ def strings(value: object) -> Iterator[str]:
             yield _digits(item)
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class _End:
     """Stands behind what a container holds."""
 

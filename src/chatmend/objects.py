@@ -29,7 +29,9 @@ class Shown:
         """Look at each message, and at what it holds in lists."""
         self._given, self.messages = messages, messages
         self._came: dict[int, Any] = {}
-        if not all(map(_is_plain, messages)):
+        self.is_plain = all(map(_is_plain, messages))
+        """Whether all are dicts that hold none but dicts and texts."""
+        if not self.is_plain:
             shown = [_shown(message) for message in messages]
             self._came = {id(new): old for new, old in zip(shown, messages, strict=True) if new is not old}
             self.messages = shown if self._came else messages

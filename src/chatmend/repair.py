@@ -13,23 +13,19 @@ from chatmend.errors import ReplayError, TranscriptError
 from chatmend.jsontext import is_same
 from chatmend.objects import Shown
 from chatmend.placeholders import CONTINUED, is_placeholder
-from chatmend.plain import CHAT, look
 from chatmend.policy import Policy, named
 from chatmend.report import Reported
 from chatmend.rules import Context, Request, unknown_format
 from chatmend.targets import Target, resolve
 from chatmend.transcript import Text, ToolResult
-from chatmend.windows import Memory, Symptom
+from chatmend.windows import Memory
 
 if TYPE_CHECKING:
     from chatmend.images.recompressor import Recompressor
-    from chatmend.plain import Look
     from chatmend.transcript import Part
 
 Messages = list[Any]
 _DEFAULT = Policy()
-_CHAT = (None, CHAT, DIALECTS[CHAT])
-"""How a chat is named as one; what is plain and has no dialect is read as a chat."""
 _OFF = ("none", "disable", "disabled")
 """How requests say that the model shall not think, where they say it: OpenAI's, LiteLLM's and Anthropic's words."""
 
@@ -96,12 +92,11 @@ def repair(  # noqa: PLR0913 - what stands beside the messages counts
         text = f"no dialect {dialect!r}; take one of {', '.join(DIALECTS)}"
         raise TranscriptError(text)
     thinks = is_on(thinking)
-    if chosen is _DEFAULT and dialect in _CHAT and not continues:
-        declared = None if tools is None else bool(tools)
-        if quick_look(place, tools=declared, thinking=thinks)(messages):
-            return Repaired(messages, (), system, tools)
     shown = Shown(messages)
-    spoken = DIALECTS[dialect] if isinstance(dialect, str) else dialect or recognise(shown.messages, place.provider)
+    if isinstance(dialect, str):
+        spoken: Dialect | Unsure = DIALECTS[dialect]
+    else:
+        spoken = dialect or recognise(shown.messages, place.provider, dicts=shown.is_plain)
     if isinstance(spoken, Unsure):
         return Repaired(messages, (unknown_format.finding(spoken.why),), system, tools)
     limits = chosen.apply(place.limits_in(spoken.NAME, hygiene=chosen.rules == "hygiene"))
@@ -130,18 +125,6 @@ def _further_passes(
         changes = passes.joined(given, changes, request.messages, more)
         request = becomes
     return request, changes
-
-
-def quick_look(place: Target, *, tools: bool | None, thinking: bool) -> Look:
-    """What tells by one look that the default policy changes nothing in chat messages. ``False`` says nothing.
-
-    Args:
-        place: what they are sent to.
-        tools: whether the request declares tools; ``None``: not known.
-        thinking: whether it enables thinking.
-    """
-    limits = place.limits_in(CHAT).beside(thinking=thinking, tools=bool(tools))
-    return look(limits, declared=tools is not False or not limits.tools_declared)
 
 
 def _is_list(messages: object) -> bool:
@@ -284,7 +267,6 @@ __all__ = [
     "Effect",
     "Repaired",
     "RepairedRequest",
-    "Symptom",
     "check",
     "is_synthetic",
     "repair",

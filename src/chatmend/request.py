@@ -24,7 +24,7 @@ def first_pass(request: Request, context: Context) -> tuple[Request, list[Change
 def last_pass(
     request: Request, hoisted: list[str], context: Context, *, laden: bool = True
 ) -> tuple[Request, list[Change]]:
-    """Messages, system and tools as they are sent, and what was changed in them; ``laden``: there may be images."""
+    """Messages, system and tools as they are sent, and what was changed; ``laden``: there is what rules count."""
     changes: list[Change] = []
     if hoisted:
         joined = context.dialect.with_system(request.system, hoisted)
@@ -33,7 +33,7 @@ def last_pass(
         change = Change("SYS001", "misplaced-system", Effect.RESHAPES, None, why, before, after, where="system")
         request, changes = replace(request, system=joined), [change]
     for rule in LAST:
-        if laden or not rule.counts_parts:
+        if laden or rule.counts is None:
             request, more = rule.apply(request, context)
             changes += more
     return request, changes

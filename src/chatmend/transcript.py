@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from operator import is_
 from typing import TYPE_CHECKING, TypeAlias
-
-from chatmend.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,7 +24,7 @@ class Role(StrEnum):
     TOOL = "tool"
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Text:
     """Words. ``native`` is the block or the string they were read from, ``None`` for words of ours."""
 
@@ -33,7 +32,7 @@ class Text:
     native: Native = None
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Media:
     """An image, a document, audio or video; carried, not looked into."""
 
@@ -42,7 +41,7 @@ class Media:
     """``image``, ``document``, ``audio``, ``video`` or ``file``."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Thinking:
     """Reasoning that the model wrote before its answer, with the signature that proves it."""
 
@@ -60,7 +59,7 @@ OURS = frozenset({"function", "custom"})
 """The kinds of tools that the caller defines: whose results are text, and can be told."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class ToolCall:
     """The model asks for a tool. ``id`` and ``name`` are whatever was written there, ``None`` where nothing was."""
 
@@ -82,7 +81,7 @@ class ToolCall:
         return self.kind not in OURS
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class ToolResult:
     """What a tool answered to the call with ``call_id``."""
 
@@ -101,7 +100,7 @@ class ToolResult:
         return self.kind not in OURS
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Opaque:
     """Something that we cannot read. It is written back as it came."""
 
@@ -112,7 +111,7 @@ Part: TypeAlias = Text | Media | Thinking | ToolCall | ToolResult | Opaque
 """What a message is made of."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Message:
     """One message: a role and its parts, bound to the native object that it was read from."""
 

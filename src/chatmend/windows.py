@@ -13,48 +13,10 @@ from typing import TYPE_CHECKING, Any
 from chatmend.transcript import Role
 
 if TYPE_CHECKING:
+    from collections.abc import MutableMapping
+
     from chatmend.changes import Fix
     from chatmend.transcript import Message, ToolCall
-
-
-class Symptom:
-    """What one look at the native messages can tell. A window without a symptom is changed by no rule.
-
-    Plain integers: an ``IntFlag`` would cost more than the scan itself.
-    """
-
-    NONE = 0
-    UNREADABLE = 1
-    ROLE = 2
-    LEGACY = 4
-    PART = 8
-    SURROGATE = 16
-    CALLS = 32
-    IDS = 64
-    PAIRING = 128
-    NAMES = 256
-    ARGUMENTS = 512
-    THINKING = 1024
-    CONTENT = 2048
-    KEYS = 4096
-    EMPTY = 8192
-    SYSTEM = 16384
-    TURNS = 32768
-    MARKERS = 65536
-    IMAGES = 131072
-    """An image has a defect."""
-    MEDIA = 262144
-    """An image stands where, or in a form in which, the target may not take it."""
-    USERLESS = 524288
-    """No user has spoken yet where the target wants one; no scan tells it, the engine does."""
-    SIGNED = 1048576
-    """There is thinking that may be signed: no defect, but what changes in front of it may make it invalid."""
-    LADEN = 2097152
-    """There is a part that is no mere text: no defect, but images and cache markers are counted in the end."""
-    HOSTED = 4194304
-    """There is a call, or a result, of a tool that the provider runs itself."""
-    HARMLESS = SIGNED | LADEN
-    """What no rule of a window asks for."""
 
 
 Place = tuple[int, int]
@@ -174,7 +136,7 @@ class Memory:
 
     call_ids: set[str] = field(default_factory=set)
     """Every call id that was given or came in, in the form it had and the form it was sent in."""
-    id_counts: dict[str, int] = field(default_factory=dict)
+    id_counts: MutableMapping[str, int] = field(default_factory=dict)
     """How often a call id came in, or a name was made from one stem."""
     has_user: bool = False
     has_turns: bool = False

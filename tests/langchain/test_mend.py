@@ -185,7 +185,7 @@ def test_the_kill_switch_sends_the_original(sandbox: Any, monkeypatch: pytest.Mo
         mend(CONFIGURATIONS["openai"].model(sandbox)).invoke(BROKEN)
 
 
-@pytest.mark.parametrize("ours", ["is_plain", "repair"])
+@pytest.mark.parametrize("ours", ["shaped", "repair"])
 def test_a_fault_of_ours_costs_no_request_and_is_told_once(
     sandbox: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, ours: str
 ) -> None:

@@ -20,7 +20,6 @@ from chatmend.sessions.repairs import is_session, repaired_file
 
 if TYPE_CHECKING:
     from chatmend import Change, Policy
-    from chatmend.cli.plain import Known
 
 
 class UnreadableError(Exception):
@@ -71,31 +70,19 @@ class Visit:
 _SOUND = Visit()
 
 
-def visit(raw: bytes, order: Order, known: Known | None = None) -> Visit:
+def visit(raw: bytes, order: Order) -> Visit:
     """Judge one conversation for a target.
 
     Args:
         raw: the text.
         order: what is wanted.
-        known: what was found in others under the same order, so that not every plain chat is judged anew.
 
     Raises:
         UnreadableError: the text cannot be read; ``line 2, column 3: ...``, counted inside ``raw``.
     """
     if is_session(raw):
         return _visit_session(raw, order)
-    value = _value(raw, exact=order.repairs)
-    # A policy may compare the words of messages, which the shape of a plain chat leaves out.
-    if known is None or order.repairs or order.policy is not None or (key := known.shape(value)) is None:
-        return _visit_value(value, raw, order)
-    if (found := known.get(key)) is None:
-        found = _visit_value(value, raw, order)
-        known.put(key, found)
-    return found
-
-
-def _visit_value(read: object, raw: bytes, order: Order) -> Visit:
-    value = _conversation(read)
+    value = _conversation(_value(raw, exact=order.repairs))
     try:
         becomes, changes = mended(value, order.target, order.policy)
         if not changes:

@@ -10,7 +10,6 @@ from typing import IO, TYPE_CHECKING
 from chatmend.cli.conversation import NoConversationError, Order, UnreadableError, Visit, visit
 from chatmend.cli.crew import is_big, processes
 from chatmend.cli.depth import deep_values
-from chatmend.cli.plain import Known
 from chatmend.cli.sources import BUFFER, Block, Source, blocks
 
 if TYPE_CHECKING:
@@ -69,13 +68,13 @@ def _see_part(block: Block, order: Order, source: Source) -> Seen:
 @deep_values()
 def see(lines: Iterable[bytes], order: Order, source: Source) -> Seen:
     """Visit each conversation of a block."""
-    seen, known, has_lines = Seen(), Known(), source.has_lines
+    seen, has_lines = Seen(), source.has_lines
     for number, raw in enumerate(lines):
         seen.lines += 1
         if has_lines and raw.isspace():
             continue
         try:
-            visited = visit(raw, order, known)
+            visited = visit(raw, order)
         except NoConversationError as error:
             if source.found:
                 seen.passed += 1

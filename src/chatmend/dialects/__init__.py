@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -10,17 +11,11 @@ from chatmend.dialects.recognition import Unsure, format_of, format_of_body
 from chatmend.dialects.traits import Traits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
+    from chatmend.sketch import Sketch
     from chatmend.transcript import Message, Native
     from chatmend.windows import Memory
-
-
-class Scan(Protocol):
-    """One look at the native messages of a window."""
-
-    def __call__(self, natives: Sequence[Native], start: int, memory: Memory) -> tuple[int, int, list[str]]:
-        """From ``start``: where the window ends, its symptoms, and the ids of its calls."""
 
 
 class Dialect(Protocol):
@@ -35,8 +30,14 @@ class Dialect(Protocol):
     def write(self, message: Message) -> Native:
         """Write one message: the object it was read from, itself, when nothing in it changed."""
 
-    def scanner(self, limits: Any) -> Scan:  # noqa: ANN401 - Limits, which stand above dialects
-        """A scan for windows under these limits."""
+    def expect(self, limits: Any) -> None:  # noqa: ANN401 - Limits, which stand above dialects
+        """Hear under which limits messages will be read."""
+
+    def key(self) -> object:
+        """What tells dialects apart that read alike: what was learnt of messages in one holds in the other."""
+
+    def sketch(self, native: Native, look: Sketch) -> object:
+        """What messages of the usual forms share; None: it is of another form, and looked through."""
 
     def translated(self, message: Message) -> tuple[Message, ...]:
         """What a message of another dialect says in this one; nothing where it is of this one."""
@@ -46,13 +47,6 @@ class Dialect(Protocol):
 
     def kind_of(self, native: Native) -> object:
         """The type of a content part."""
-
-    def renamed(self, natives: Sequence[Native], choose: Callable[[object], object]) -> list[Native] | None:
-        """A window's messages with the call ids that ``choose`` says for theirs, the results along.
-
-        Asked where nothing but ids is wrong. None: they are not so plain that this can be done without reading them;
-        then ``choose`` has not been asked.
-        """
 
     def remember(self, natives: Sequence[Native], memory: Memory) -> None:
         """Note what later windows must know of messages as they are sent."""
@@ -69,13 +63,15 @@ DIALECTS: dict[str, Dialect] = {
 }
 
 
-def recognise(natives: Sequence[Native], provider: str = "") -> Dialect | Unsure:
+def recognise(natives: Sequence[Native], provider: str = "", *, dicts: bool = False) -> Dialect | Unsure:
     """The dialect that a list of messages is written in, messages of an adapter's library included.
+
+    ``dicts``: all of them are dicts.
 
     Raises:
         TranscriptError: a message has a layout of a training set or a framework; the text names it.
     """
-    others = (adapter_of(native) for native in natives if native.__class__ is not dict)
+    others = () if dicts else (adapter_of(native) for native in natives if native.__class__ is not dict)
     if (adapter := next(filter(None, others), None)) is not None:
         return import_module(adapter).Dialect()  # type: ignore[no-any-return]
     told = format_of(natives, provider=provider)
@@ -84,8 +80,13 @@ def recognise(natives: Sequence[Native], provider: str = "") -> Dialect | Unsure
 
 def adapter_of(native: Native) -> str | None:
     """The module with the dialect of a message object; a subclass is one, too."""
-    roots = (cls.__module__.partition(".")[0] for cls in type(native).__mro__)
+    return _adapter_of(type(native))  # type: ignore[arg-type]  # a class can be hashed
+
+
+@lru_cache(maxsize=256)
+def _adapter_of(kind: type) -> str | None:
+    roots = (cls.__module__.partition(".")[0] for cls in kind.__mro__)
     return next((_ELSEWHERE[root] for root in roots if root in _ELSEWHERE), None)
 
 
-__all__ = ["DIALECTS", "Dialect", "Scan", "Traits", "Unsure", "adapter_of", "format_of_body", "recognise"]
+__all__ = ["DIALECTS", "Dialect", "Traits", "Unsure", "adapter_of", "format_of_body", "recognise"]

@@ -2,41 +2,25 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from chatmend.dialects.content import (
     read_content,
     read_part,
     same_or,
-    server_call,
-    server_result,
     under_parts,
     write_content,
     write_part,
 )
-from chatmend.dialects.image_scan import image_holders
-from chatmend.dialects.openai_scan import call_scanner, trailing_scanner
-from chatmend.dialects.part_scan import part_scanner
 from chatmend.dialects.roles import role_of
-from chatmend.dialects.thinking_scan import is_thinking
-from chatmend.dialects.traits import Traits, filled, kind_of, remember, renamed, with_system
-from chatmend.jsontext import is_sound, is_sound_value, is_too_deep
+from chatmend.dialects.traits import Traits, expect, filled, kind_of, remember, with_system
 from chatmend.transcript import Message, Opaque, Role, Text, ToolCall, ToolResult
-from chatmend.windows import Memory, Symptom
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from chatmend.dialects import Scan
-    from chatmend.targets.limits import Limits
+    from chatmend.sketch import Sketch
     from chatmend.transcript import Native, Part
 
 NAME = "anthropic_messages"
-_BLOCKS = frozenset({"text", "image", "document", "thinking", "redacted_thinking"})
-_MISPLACED = Symptom.PAIRING | Symptom.CALLS
-"""A call in a message that is not the model's."""
-"""Blocks that stand in a message on their own, where a target has no list of its own."""
 TRAITS = Traits(
     system_beside=True,
     results_inside=True,
@@ -46,8 +30,19 @@ TRAITS = Traits(
     cache_markers=True,
 )
 __all__ = [
-    "NAME", "TRAITS", "filled", "kind_of", "read", "remember", "renamed", "scanner", "speaks",
-    "translated", "with_system", "write",
+    "NAME",
+    "TRAITS",
+    "expect",
+    "filled",
+    "key",
+    "kind_of",
+    "read",
+    "remember",
+    "sketch",
+    "speaks",
+    "translated",
+    "with_system",
+    "write",
 ]  # fmt: skip
 
 
@@ -62,6 +57,44 @@ def speaks(native: dict[str, object]) -> bool:
         or isinstance(block.get("source"), dict)
         for block in blocks
     )
+
+
+_ROLE_AND_CONTENT = 2
+
+
+def key() -> str:
+    """What was learnt of one chat holds for all."""
+    return NAME
+
+
+def sketch(native: Native, look: Sketch) -> object:
+    """What messages of the usual blocks share; None: another form."""
+    if native.__class__ is not dict or len(native) != _ROLE_AND_CONTENT:
+        return None
+    role, content = native.get("role"), native.get("content")
+    if role.__class__ is not str or content.__class__ is not list:
+        return None
+    form: list[object] = [role]
+    for block in content:
+        if block.__class__ is not dict or not _is_usual(block, look):
+            return None
+        form.append(block["type"])
+    return tuple(form)
+
+
+def _is_usual(block: dict[str, Any], look: Sketch) -> bool:
+    """Whether a block has the keys that its type needs, no others, and values like most."""
+    kind, size = block.get("type"), len(block)
+    if kind == "text":
+        return size == 2 and look.is_text(block.get("text"))  # noqa: PLR2004 - the type and what belongs to it
+    if kind == "tool_use":
+        named = size == 4 and look.is_id(block.get("id")) and look.is_name(block.get("name"))  # noqa: PLR2004
+        return named and look.is_object(block.get("input"))
+    if size != 3:  # noqa: PLR2004
+        return False
+    if kind == "tool_result":
+        return look.is_id(block.get("tool_use_id")) and look.is_text(block.get("content"))
+    return kind == "thinking" and look.is_text(block.get("thinking")) and look.is_proof(block.get("signature"))
 
 
 def read(native: Native) -> Message:
@@ -141,123 +174,3 @@ def _write_block(part: Part) -> Native:
         out = {"type": "tool_result", "tool_use_id": part.call_id, **rest}
         return out if content is None else {**out, "content": content}
     return write_part(part)
-
-
-@lru_cache(maxsize=64)
-def scanner(limits: Limits) -> Scan:
-    """A scan for windows under these limits."""
-    message_symptoms = _message_scanner(limits)
-    unique = limits.unique_call_ids
-    anywhere, trailing = limits.system == "anywhere", trailing_scanner(limits)
-
-    def scan(natives: Sequence[Any], start: int, memory: Memory) -> tuple[int, int, list[str]]:
-        mask, followed, run, at = 0, False, 0, start
-        ids: list[str] = []
-        answered: list[str] = []
-        while at < len(natives):
-            native = natives[at]
-            role = native.get("role") if isinstance(native, dict) else None
-            if role == "assistant" and _opens_with_result(native) and _role_of(native) is Role.USER:
-                role = ""
-            if role not in ("user", "assistant"):
-                mask |= Symptom.ROLE | Symptom.SYSTEM | Symptom.KEYS | Symptom.PAIRING
-                if not isinstance(native, dict):
-                    mask |= Symptom.UNREADABLE
-                if role == "system" and anywhere:
-                    mask &= ~Symptom.SYSTEM
-                role = str(_role_of(native)) if isinstance(native, dict) else "user"
-            if role == "assistant":
-                if followed or (start == 0 and at > 0 and not run):
-                    break
-                run += 1
-            else:
-                followed = True
-                memory.has_user |= role == "user"
-            if isinstance(native, dict):
-                mask |= message_symptoms(native, ids if role == "assistant" else None, answered, late=bool(followed))
-            at += 1
-        if ids != answered[: len(ids)] or len(answered) != len(ids) or (not followed and ids):
-            mask |= Symptom.PAIRING
-        if not followed:
-            mask |= trailing(natives[at - 1])
-        if run > 1 or at - start - run > 1:
-            mask |= Symptom.TURNS | (Symptom.PAIRING if answered else 0)
-        if unique != "no" and ids:
-            fresh = set(ids)
-            if len(fresh) != len(ids) or (unique == "request" and not memory.call_ids.isdisjoint(fresh)):
-                mask |= Symptom.IDS
-        return at, mask, ids
-
-    return scan
-
-
-def _scan_own(block: dict[str, Any]) -> int:
-    """The symptoms of a call or a result beside those of the exchange."""
-    mask = Symptom.MARKERS if "cache_control" in block else 0
-    return mask if is_sound_value(block) else mask | Symptom.SURROGATE
-
-
-def _message_scanner(limits: Limits) -> Any:  # noqa: ANN401 - a closure
-    scan_parts, scan_calls = part_scanner(limits, limits.block_types or _BLOCKS), call_scanner(limits)
-    scan_told = part_scanner(limits, limits.block_types or _BLOCKS, told=True)
-    holders, takes_trailing = image_holders(limits), limits.trailing_thinking
-
-    def scan_message(native: dict[str, Any], ids: list[str] | None, answered: list[str], *, late: bool) -> int:
-        content = native.get("content")
-        mask = 0 if len(native) == 2 and "content" in native else Symptom.KEYS | Symptom.SURROGATE | Symptom.LEGACY  # noqa: PLR2004
-        mask |= Symptom.MARKERS if mask and "cache_control" in native else 0
-        if content.__class__ is str:
-            if not content or content.isspace():
-                mask |= Symptom.EMPTY
-            return mask if is_sound(content) else mask | Symptom.SURROGATE
-        if content.__class__ is not list:
-            return mask | Symptom.UNREADABLE | Symptom.CONTENT | Symptom.EMPTY
-        rest, results_over, called = [], False, False
-        for block in content:
-            kind = block.get("type") if block.__class__ is dict else None
-            if kind == "tool_use":
-                call = {
-                    "id": block.get("id"),
-                    "type": "function",
-                    "function": {"name": block.get("name"), "arguments": "{}"},
-                }
-                mask |= scan_calls([call], ids if ids is not None else []) | (0 if ids is not None else _MISPLACED)
-                if block.get("input").__class__ is not dict or is_too_deep(block["input"]):
-                    mask |= Symptom.ARGUMENTS
-                mask |= Symptom.CALLS if called and limits.single_call else 0
-                called = True
-                mask |= _scan_own(block)
-            elif kind == "tool_result":
-                call_id, inner = block.get("tool_use_id"), block.get("content")
-                if results_over or not late or call_id.__class__ is not str:
-                    mask |= Symptom.PAIRING
-                else:
-                    answered.append(call_id)
-                if inner.__class__ is list:
-                    inside = scan_told(inner)
-                    if inside & Symptom.MEDIA and "tool" in holders and not block.get("is_error"):
-                        inside ^= Symptom.MEDIA
-                    mask |= inside
-                elif inner is None:
-                    mask |= Symptom.CONTENT if "content" in block else 0
-                elif inner.__class__ is not str:
-                    mask |= Symptom.UNREADABLE
-                mask |= _scan_own(block)
-            else:
-                results_over = True
-                rest.append(block)
-                if server_call(block) is not None or server_result(block) is not None:
-                    mask |= Symptom.HOSTED
-                if called:
-                    mask |= Symptom.CALLS
-        if rest or not content:
-            beside = scan_parts(rest)
-            if beside & Symptom.MEDIA and str(native.get("role")) in holders:
-                beside ^= Symptom.MEDIA
-            mask |= beside
-        if mask & Symptom.SIGNED:
-            odd = ids is None or mask & Symptom.KEYS  # said by somebody else, or perhaps by another provider's model
-            mask |= Symptom.THINKING if odd or (not takes_trailing and is_thinking(content[-1])) else 0
-        return mask
-
-    return scan_message

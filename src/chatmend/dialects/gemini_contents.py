@@ -6,21 +6,19 @@ Google reads every key in camelCase and in snake_case; what is written anew is c
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from chatmend import jsontext
 from chatmend.dialects import foreign
 from chatmend.dialects.content import read_part
-from chatmend.dialects.gemini_scan import CALL_KEYS, DATA, RESPONSE_KEYS, SHAPES, contents_scanner, data_key, kind_of
+from chatmend.dialects.gemini_parts import CALL_KEYS, DATA, RESPONSE_KEYS, SHAPES, data_key, kind_of
 from chatmend.dialects.pictures import picture
 from chatmend.dialects.roles import ALIASES
-from chatmend.dialects.traits import Traits, remember, renamed
+from chatmend.dialects.traits import Traits, expect, remember
 from chatmend.transcript import Media, Message, Opaque, Role, Text, Thinking, ToolCall, ToolResult, is_unchanged
 
 if TYPE_CHECKING:
-    from chatmend.dialects import Scan
-    from chatmend.targets.limits import Limits
+    from chatmend.sketch import Sketch
     from chatmend.transcript import Native, Part
 
 NAME = "gemini_contents"
@@ -33,7 +31,17 @@ TRAITS = Traits(
         ("functionResponse", RESPONSE_KEYS), ("function_response", RESPONSE_KEYS),
     ),
 )  # fmt: skip
-__all__ = ["NAME", "TRAITS", "kind_of", "read", "remember", "renamed", "scanner", "write"]
+__all__ = [
+    "NAME",
+    "TRAITS",
+    "expect",
+    "key",
+    "kind_of",
+    "read",
+    "remember",
+    "sketch",
+    "write",
+]
 _WORDS = {Role.ASSISTANT: "model", Role.USER: "user", Role.TOOL: "user"}
 _OWN = {"model": Role.ASSISTANT, "user": Role.USER, "function": Role.USER, "system": Role.SYSTEM}
 _SIGNATURES = ("thoughtSignature", "thought_signature")
@@ -42,6 +50,38 @@ _SIGNATURES = ("thoughtSignature", "thought_signature")
 def speaks(native: dict[str, object]) -> bool:
     """Whether a message has parts, as only this dialect's have."""
     return isinstance(native.get("parts"), list | dict) and "content" not in native
+
+
+_ROLE_AND_PARTS = _NAME_AND_OBJECT = 2
+_CALL_OR_RESPONSE = {"functionCall": "args", "functionResponse": "response"}
+
+
+def key() -> str:
+    """What was learnt of one chat holds for all."""
+    return NAME
+
+
+def sketch(native: Native, look: Sketch) -> object:
+    """What contents of the usual parts share; None: another form."""
+    if native.__class__ is not dict or len(native) != _ROLE_AND_PARTS:
+        return None
+    role, parts = native.get("role"), native.get("parts")
+    if role.__class__ is not str or parts.__class__ is not list:
+        return None
+    form: list[object] = [role]
+    for part in parts:
+        if part.__class__ is not dict or len(part) != 1:
+            return None
+        ((kind, held),) = part.items()
+        if kind != "text":
+            told = _CALL_OR_RESPONSE.get(kind)
+            usual = told is not None and held.__class__ is dict and len(held) == _NAME_AND_OBJECT
+            if not usual or not look.is_name(held.get("name")) or not look.is_object(held.get(told)):
+                return None
+        elif not look.is_text(held):
+            return None
+        form.append(kind)
+    return tuple(form)
 
 
 def read(native: Native) -> Message:
@@ -223,12 +263,6 @@ def _response(content: tuple[Part, ...]) -> dict[str, object]:
             return {"response": old, **beside}
     words = [part.text if isinstance(part, Text) else jsontext.dumps(part.native) for part in said]
     return {"response": {"output": "\n".join(words)}, **beside}
-
-
-@lru_cache(maxsize=64)
-def scanner(limits: Limits) -> Scan:
-    """A scan for windows under these limits."""
-    return contents_scanner(limits, read)
 
 
 def filled(native: dict[str, object]) -> dict[str, object] | None:

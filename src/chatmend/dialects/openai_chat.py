@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections import deque
 from typing import TYPE_CHECKING
 
 from chatmend.dialects.content import read_content, same_or, signature_of, under_parts, write_content
-from chatmend.dialects.openai_scan import scanner
 from chatmend.dialects.roles import role_of
-from chatmend.dialects.traits import Traits, filled, kind_of, remember, with_system
+from chatmend.dialects.traits import Traits, expect, filled, kind_of, remember, with_system
 from chatmend.transcript import Message, Opaque, Role, Text, Thinking, ToolCall, ToolResult, is_unchanged, place_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any
-
+    from chatmend.sketch import Sketch
     from chatmend.transcript import Native, Part
 
 NAME = "openai_chat"
@@ -25,7 +21,17 @@ TRAITS = Traits(
     signs_calls=True,
 )
 __all__ = [
-    "NAME", "TRAITS", "filled", "kind_of", "read", "remember", "renamed", "scanner", "translated", "with_system",
+    "NAME",
+    "TRAITS",
+    "expect",
+    "filled",
+    "key",
+    "kind_of",
+    "read",
+    "remember",
+    "sketch",
+    "translated",
+    "with_system",
     "write",
 ]  # fmt: skip
 
@@ -34,6 +40,54 @@ _BESIDE = frozenset({"tool_calls", "function_call", "thinking_blocks", "reasonin
 """The keys of a message that hold parts, beside its ``content``."""
 _ENTRY = frozenset({"id", "type", "function", "name", "arguments"})
 """The keys of a call that its parts are written to, or were read from."""
+
+_RESULT_OR_CALLS = 3
+"""The keys of a message with a result, or with calls, that has none besides."""
+_ROLE_AND_CONTENT = _TYPE_AND_TEXT = _NAME_AND_ARGUMENTS = 2
+_ID_TYPE_FUNCTION = 3
+_WORDS_OR_NONE = (str, type(None))
+
+
+def key() -> str:
+    """What was learnt of one chat holds for all."""
+    return NAME
+
+
+def sketch(native: Native, look: Sketch) -> object:
+    """What messages of the usual forms share: words in a list, a result, or calls; None: another form."""
+    if isinstance(native, dict) and len(native) == _ROLE_AND_CONTENT:
+        return _form_of_words(native.get("role"), native.get("content"), look)
+    if not isinstance(native, dict) or len(native) != _RESULT_OR_CALLS:
+        return None
+    content, calls = native.get("content", ()), native.get("tool_calls")
+    if calls is None:
+        is_result = native.get("role") == "tool" and look.is_id(native.get("tool_call_id"))
+        return "tool" if is_result and look.is_text(content) else None
+    if calls.__class__ is not list or native.get("role") != "assistant" or content.__class__ not in _WORDS_OR_NONE:
+        return None
+    if (content and not look.is_text(content)) or not all(_is_usual_call(call, look) for call in calls):
+        return None
+    return content.__class__, not content, len(calls)
+
+
+def _form_of_words(role: object, content: object, look: Sketch) -> object:
+    if role.__class__ is not str or not isinstance(content, list):
+        return None
+    for part in content:
+        if part.__class__ is not dict or len(part) != _TYPE_AND_TEXT or part.get("type") != "text":
+            return None
+        if not look.is_text(part.get("text")):
+            return None
+    return role, len(content)
+
+
+def _is_usual_call(call: Native, look: Sketch) -> bool:
+    if call.__class__ is not dict or len(call) != _ID_TYPE_FUNCTION or call.get("type") != "function":
+        return False
+    function = call.get("function")
+    if function.__class__ is not dict or len(function) != _NAME_AND_ARGUMENTS or not look.is_id(call.get("id")):
+        return False
+    return look.is_name(function.get("name")) and look.is_arguments(function.get("arguments"))
 
 
 def read(native: Native) -> Message:
@@ -100,39 +154,6 @@ def flat(native: dict[str, object]) -> tuple[object, object]:
 def translated(message: Message) -> tuple[Message, ...]:
     """What a message says that has its words under ``parts``."""
     return under_parts(message) if message.role is not Role.TOOL else ()
-
-
-def renamed(natives: Sequence[Any], choose: Callable[[object], object]) -> list[Native] | None:
-    """A window's messages with the call ids that ``choose`` says, as writing them would make them.
-
-    An id that the target refuses mostly stands on every call, so this is worth its lines. Where the scan sees nothing
-    but ids, every call is a dict with an id and a function, and every result has an id. Thinking is read: what is empty
-    there is not written.
-    """
-    if any("thinking_blocks" in native for native in natives):
-        return None
-    waiting: dict[str, deque[object]] = {}
-    return [_with_ids(native, choose, waiting) for native in natives]
-
-
-def _with_ids(
-    native: dict[str, Any], choose: Callable[[object], object], waiting: dict[str, deque[object]]
-) -> dict[str, Any]:
-    """A message with the ids that are chosen for its calls, or that wait for its result."""
-    if calls := native.get("tool_calls"):
-        made = []
-        for call in calls:
-            chosen = choose(call["id"])
-            waiting.setdefault(call["id"], deque()).append(chosen)
-            made.append(call if chosen is call["id"] else _entry(chosen, call["function"], call))
-        if is_unchanged(calls, made):
-            return native
-        out = {"role": None, **native, "tool_calls": made}
-        return out if "content" in out else {**out, "content": None}
-    if native["role"] != "tool" or not (chosen := waiting.get(native["tool_call_id"])):
-        return native
-    new = chosen.popleft()
-    return native if new == native["tool_call_id"] else {"role": None, **native, "tool_call_id": new}
 
 
 def write(message: Message) -> Native:

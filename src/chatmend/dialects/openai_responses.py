@@ -6,22 +6,20 @@ result, and the rest belongs to whom its role names.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from chatmend import jsontext
 from chatmend.dialects import foreign
 from chatmend.dialects.content import read_content, reasoning_text, write_content
-from chatmend.dialects.responses_scan import SHAPES, items_scanner
+from chatmend.dialects.entries import SHAPES
 from chatmend.dialects.roles import ALIASES, role_of
-from chatmend.dialects.traits import Traits, kind_of, renamed, with_system
+from chatmend.dialects.traits import Traits, expect, kind_of, with_system
 from chatmend.transcript import Media, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from chatmend.dialects import Scan
-    from chatmend.targets.limits import Limits
+    from chatmend.sketch import Sketch
     from chatmend.transcript import Native
     from chatmend.windows import Memory
 
@@ -31,7 +29,17 @@ TRAITS = Traits(
     thinking_keys=("reasoning",), stored_keys=("previous_response_id", "conversation", "prompt"), types_by_role=True,
     image_shapes=SHAPES, items=True,
 )  # fmt: skip
-__all__ = ["NAME", "TRAITS", "kind_of", "read", "renamed", "scanner", "with_system", "write"]
+__all__ = [
+    "NAME",
+    "TRAITS",
+    "expect",
+    "key",
+    "kind_of",
+    "read",
+    "sketch",
+    "with_system",
+    "write",
+]
 
 
 class Pair(NamedTuple):
@@ -89,6 +97,31 @@ def leans(native: dict[str, object]) -> bool:
     content = native.get("content")
     parts = content if isinstance(content, list) else []
     return any(isinstance(part, dict) and part.get("type") in _PARTS for part in parts)
+
+
+def key() -> str:
+    """What was learnt of one chat holds for all."""
+    return NAME
+
+
+def sketch(native: Native, look: Sketch) -> object:
+    """What items of the usual forms share; None: another form."""
+    if native.__class__ is not dict:
+        return None
+    kind, size, id_class, call_class = native.get("type"), len(native), None, None
+    if kind == "function_call":
+        if size == 5:  # noqa: PLR2004 - with an id of its own
+            id_class = look.class_of_id(native.get("id"))
+        call_class = look.class_of_id(native.get("call_id"))
+        usual = size in (4, 5) and look.is_name(native.get("name")) and look.is_arguments(native.get("arguments"))
+    elif kind == "function_call_output":
+        call_class = look.class_of_id(native.get("call_id"))
+        usual = size == 3 and look.is_text(native.get("output"))  # noqa: PLR2004
+    else:
+        usual = kind == "reasoning" and size == 4 and native.get("summary") == []  # noqa: PLR2004
+        id_class = look.class_of_id(native.get("id"))
+        usual = usual and look.is_proof(native.get("encrypted_content"))
+    return (kind, size, id_class, call_class) if usual and id_class is not False is not call_class else None
 
 
 def read(native: Native) -> Message:
@@ -212,12 +245,6 @@ def _write_result(result: ToolResult, without: frozenset[str]) -> dict[str, obje
     if not result.is_hosted:
         out["output"] = write_content(result.content, native.get("output"), _write_told)
     return out
-
-
-@lru_cache(maxsize=64)
-def scanner(limits: Limits) -> Scan:
-    """A scan for windows under these limits."""
-    return items_scanner(limits, read)
 
 
 def filled(native: dict[str, object]) -> dict[str, object] | None:

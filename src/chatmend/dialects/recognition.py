@@ -53,6 +53,7 @@ _CHAT_KEYS = frozenset({"tool_calls", "tool_call_id", "function_call"})
 _CHAT_ROLES = ("tool", "function")
 _TELLING = _CHAT_KEYS | {"type", "parts"}
 """Keys for which a message with a text is looked at more closely."""
+_ROLE_AND_CONTENT = _TYPE_AND_TEXT = 2
 _SOME_FORMAT = _TELLING | {"role", "content", "name"}
 """Keys of which a message of any wire format has one."""
 _OF_ANTHROPIC = ("anthropic_version", "anthropic_beta", "stop_sequences")
@@ -100,14 +101,32 @@ def _first_told(natives: Sequence[Native], among: Container[str], kinds: set[obj
     for native in natives:
         if not isinstance(native, dict):
             continue
-        if native.get("content").__class__ is str and "role" in native:  # as most are, and then of no other layout
+        content = native.get("content", natives)
+        if (content.__class__ is str or content is None) and "role" in native:  # as most, and then of no other layout
             if first is None and (native["role"] in _CHAT_ROLES or not _TELLING.isdisjoint(native)):
                 first = _told(native, among, kinds)
+            continue
+        if _is_words(native, kinds):
             continue
         _refuse_other_layouts(native)
         has_items = has_items or ("role" not in native and _has_type(native, _ONLY_ITEMS))
         first = _told(native, among, kinds) if first is None else first
     return MIXED if has_items and (first == CHAT or ITEMS not in among) else first
+
+
+def _is_words(native: dict[str, Any], kinds: set[object]) -> bool:
+    """Whether a message of a role and a list of words tells nothing, as most do."""
+    content = native.get("content")
+    if len(native) != _ROLE_AND_CONTENT or content.__class__ is not list or native.get("role", "tool") in _CHAT_ROLES:
+        return False
+    for part in content:
+        if part.__class__ is not dict or len(part) != _TYPE_AND_TEXT or part.get("type") != "text":
+            return False
+        if part.get("text").__class__ is not str:
+            return False
+    if content:
+        kinds.add("text")
+    return True
 
 
 def _told(native: dict[str, Any], among: Container[str], kinds: set[object]) -> str | Unsure | None:  # noqa: PLR0911 - one line a sign

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
+    from chatmend.sketch import Sketch
     from chatmend.transcript import Message, Native
     from chatmend.windows import Memory
 
@@ -40,6 +41,8 @@ class Traits:
     """Which types of parts may stand in a message depends on its role."""
     signs_calls: bool = False
     """A call may carry a thought signature."""
+    results_may_be_named: bool = False
+    """A result may name its tool wherever it goes: what sends it leaves the name out where it is refused."""
     names_results: bool = False
     """A result names its tool, and its content is an object."""
     image_shapes: tuple[str, ...] = ("url-object", "url", "file")
@@ -71,9 +74,8 @@ def translated(message: Message) -> tuple[Message, ...]:  # noqa: ARG001 - other
     return ()
 
 
-def renamed(natives: Sequence[Native], choose: Callable[[object], object]) -> list[Native] | None:  # noqa: ARG001 - as above
-    """A window's messages with the call ids that ``choose`` says; None, here always: they must be read."""
-    return None
+def expect(limits: object) -> None:
+    """Hear under which limits messages will be read; nothing depends on them here."""
 
 
 def remember(natives: Sequence[Native], memory: Memory) -> None:
@@ -86,3 +88,8 @@ def with_system(system: object, texts: list[str]) -> object:
         return [*system, *({"type": "text", "text": text} for text in texts)]
     own = [system] if isinstance(system, str) and system else []
     return "\n\n".join([*own, *texts])
+
+
+def sketch(native: Native, look: Sketch) -> object:  # noqa: ARG001 - other dialects look
+    """What messages of the usual forms share; None: it is of another form, and looked through."""
+    return None

@@ -92,7 +92,7 @@ def calls_of(message: AIMessage) -> list[Call]:
     signed = signatures if isinstance(signatures, dict) else {}
     found = [
         Call(
-            call.get("id"), call.get("name"), _text(call.get("args")), call, "tool_calls",
+            call.get("id"), call.get("name"), text_of(call.get("args")), call, "tool_calls",
             _signature(signed, call.get("id")),
         )
         for call in listed(message.tool_calls)
@@ -118,7 +118,7 @@ def _of_block(block: dict[str, Any]) -> object:
     held = block.get(_ARGUMENTS.get(block["type"], "args"))
     if not held and isinstance(block.get("partial_json"), str):
         return block["partial_json"]
-    return held if isinstance(held, str) or held is None else _text(held)
+    return held if isinstance(held, str) or held is None else text_of(held)
 
 
 def _raw(call: dict[str, Any]) -> Call:
@@ -152,7 +152,8 @@ def _signature(signed: dict[Any, Any], call_id: object) -> object:
     return signed.get(call_id) if isinstance(call_id, str) else None
 
 
-def _text(arguments: object) -> str:
+def text_of(arguments: object) -> str:
+    """Arguments as JSON text."""
     return jsontext.dumps(arguments)
 
 

@@ -5,38 +5,38 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from langchain_core.messages import BaseMessage, ChatMessage
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    ChatMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+)  # fmt: skip
 
 from chatmend.dialects import Traits, anthropic_messages, openai_chat, traits
-from chatmend.dialects.openai_scan import scanner as openai_scanner
 from chatmend.jsontext import is_same
-from chatmend.langchain.fields import KNOWN_ROLES, PROVENANCE, SOURCE, fields, is_result_block, sketcher
+from chatmend.langchain.calls import SIGNATURES, text_of
+from chatmend.langchain.fields import KNOWN_ROLES, PROVENANCE, SOURCE, fields, is_result_block
 from chatmend.langchain.writing import Source, build
 from chatmend.transcript import Message, Opaque, Part, Role, Thinking, ToolCall, ToolResult
-from chatmend.windows import Symptom
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable
 
-    from chatmend.dialects import Scan
+    from chatmend.sketch import Sketch
     from chatmend.transcript import Native
-    from chatmend.windows import Memory
-
-_RESULTS = (
-    Symptom.PAIRING | Symptom.CALLS | Symptom.PART | Symptom.EMPTY | Symptom.CONTENT
-    | Symptom.IMAGES | Symptom.MEDIA | Symptom.MARKERS
-)  # fmt: skip
-"""What results among the blocks of a message may hide."""
 
 
 class Dialect:
     """LangChain's message objects. One instance serves one repair: it remembers what it has read."""
 
     NAME = "langchain"
-    TRAITS = Traits(typed_calls=True, signs_calls=True, image_shapes=(), own_keys=frozenset({SOURCE}))
+    TRAITS = Traits(
+        typed_calls=True, results_may_be_named=True, signs_calls=True, image_shapes=(), own_keys=frozenset({SOURCE})
+    )
     filled, kind_of, remember = staticmethod(traits.filled), staticmethod(traits.kind_of), staticmethod(traits.remember)
     translated, with_system = staticmethod(traits.translated), staticmethod(traits.with_system)
-    renamed = staticmethod(traits.renamed)
 
     def __init__(self, *, chat_messages: bool = True) -> None:
         """``chat_messages``: the partner package can send a ``ChatMessage``; most can not."""
@@ -92,38 +92,63 @@ class Dialect:
         kept = source.fields if PROVENANCE in out else {k: v for k, v in source.fields.items() if k != PROVENANCE}
         return is_same(out, kept)
 
-    def scanner(self, limits: Any) -> Scan:
-        """A scan for windows under these limits: the one of OpenAI's dialect, over a sketch of each message."""
-        self._reasoning = limits.reasoning_content == "required"  # elsewhere nobody sends it: it is no content
-        sketch = sketcher(limits, chat_messages=self._chat_messages)
-        look = openai_scanner(limits)
-        main: list[Any] = []
-        results: set[int] = set()
+    def sketch(self, native: Native, look: Sketch) -> object:
+        """What messages of the usual forms share: a text, an answer with or without calls, a result."""
+        form = _FORMS.get(native.__class__)
+        return None if form is None or (self._reasoning and native.__class__ is AIMessage) else form(native, look)
 
-        def scan(natives: Sequence[Native], start: int, memory: Memory) -> tuple[int, int, list[str]]:
-            if not main:
-                main.extend((natives, list(map(sketch, natives))))
-                results.update(at for at, shown in enumerate(main[1]) if _has_results(shown))
-            if natives is main[0]:
-                stop, mask, ids = look(main[1], start, memory)
-                if results and not results.isdisjoint(range(start, stop)):
-                    mask |= _RESULTS
-                return stop, mask, ids
-            sketches = list(map(sketch, natives))
-            stop, mask, ids = look(sketches, start, memory)
-            return stop, mask | (_RESULTS if any(map(_has_results, sketches[start:stop])) else 0), ids
+    def expect(self, limits: Any) -> None:
+        """Where the target wants no reasoning back, nobody sends what a message keeps of it: it is no content."""
+        self._reasoning = limits.reasoning_content == "required"
 
-        return scan
+    def key(self) -> object:
+        """What a message says depends on the partner package, and on what is asked."""
+        return self.NAME, self._chat_messages, self._reasoning
 
 
-def _has_results(shown: Any) -> bool:
-    """Whether a message that is not the model's holds blocks of an exchange; the model's have left its sketch."""
-    content = shown.get("content") if shown.__class__ is dict else None
-    return content.__class__ is list and any(map(_is_exchange, content))
+def _form_of_text(message: BaseMessage, look: Sketch) -> object:
+    if message.name is not None or message.additional_kwargs or not look.is_text(message.content):
+        return None
+    return message.__class__
 
 
-def _is_exchange(block: object) -> bool:
-    return isinstance(block, dict) and block.get("type") in ("tool_result", "tool_use")
+def _form_of_result(message: ToolMessage, look: Sketch) -> object:
+    if message.name is not None and not look.is_name(message.name):
+        return None
+    usual = look.is_id(message.tool_call_id) and look.is_text(message.content)
+    return (ToolMessage, message.name is None) if usual else None
+
+
+def _form_of_answer(message: AIMessage, look: Sketch) -> object:
+    content, provider = message.content, message.response_metadata.get("model_provider")
+    if message.name is not None or message.invalid_tool_calls or not _TOLD.isdisjoint(message.additional_kwargs):
+        return None
+    if (content != "" and not look.is_text(content)) or not (provider is None or provider.__class__ is str):
+        return None
+    calls = message.tool_calls
+    if calls.__class__ is not list or not all(_is_usual_call(call, look) for call in calls):
+        return None
+    return AIMessage, content == "", len(calls), provider
+
+
+def _is_usual_call(call: Any, look: Sketch) -> bool:
+    if call.__class__ is not dict or len(call) != _CALL or call.get("type") != "tool_call":
+        return False
+    return (
+        look.is_id(call.get("id")) and look.is_name(call.get("name")) and look.is_arguments(text_of(call.get("args")))
+    )
+
+
+_CALL = 4
+"""A call has its type, an id, a name and arguments."""
+_TOLD = frozenset({"tool_calls", "function_call", "prefix", SIGNATURES})
+"""What is looked at in an answer's further keys."""
+_FORMS: dict[type, Callable[[Any, Sketch], object]] = {
+    HumanMessage: _form_of_text,
+    SystemMessage: _form_of_text,
+    AIMessage: _form_of_answer,
+    ToolMessage: _form_of_result,
+}
 
 
 def _known(part: Part) -> Part:

@@ -6,20 +6,17 @@ they may ask for; ``sketch`` for the scan of clean windows, with what can show a
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, FunctionMessage, ToolMessage
 
-from chatmend import jsontext
 from chatmend.dialects.roles import ALIASES
-from chatmend.langchain.calls import Call, calls_of, entries, odd_of, without_mirrors
+from chatmend.langchain.calls import Call, calls_of, odd_of, without_mirrors
 from chatmend.langchain.reasoning import KEY, reasoning_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from chatmend.targets.limits import Limits
 
 SOURCE = "langchain"
 """The key under which a dict says which message it shows, and a call which call: a number, so that it survives JSON."""
@@ -103,81 +100,6 @@ def _open(call: Call) -> dict[str, Any]:
     if call.signature is not None:
         shown["provider_specific_fields"] = {"thought_signature": call.signature}
     return shown
-
-
-def sketcher(limits: Limits, *, chat_messages: bool) -> Callable[[Any], Any]:
-    """A function that shows a message to the scan. ``chat_messages``: the partner can send a ``ChatMessage``."""
-    named = re.compile(limits.tool_name_pattern).fullmatch if limits.tool_name_pattern else None
-    names_matter = limits.message_name is not None or limits.message_name_pattern is not None
-    signed, owners = limits.thought_signatures != "any", limits.signature_owners
-    thinks = limits.reasoning_content == "required"
-
-    def sketch(message: Any) -> Any:
-        if not isinstance(message, BaseMessage):
-            return message
-        role = role_of(message)
-        if not chat_messages and message.type == "chat":
-            role = _OTHER_SPELLING.get(role, role)
-        shown: dict[str, Any] = {"role": role, "content": message.content}
-        if message.name is not None and _is_odd(message.name, role, named, names_matter=names_matter):
-            shown["name"] = message.name
-        if role == "tool":
-            shown["tool_call_id"] = getattr(message, "tool_call_id", None)
-        elif role == "assistant" and isinstance(message, AIMessage):
-            _sketch_answer(shown, message, signed=signed)
-            if thinks and (thought := reasoning_of(message)):
-                shown[KEY] = thought
-            if owners and message.content.__class__ is list and (origin := _origin(message)) not in {*owners, None}:
-                shown[PROVENANCE] = {"provider": origin}
-        return shown
-
-    return sketch
-
-
-def _is_odd(name: str, role: str, named: Callable[[str], object] | None, *, names_matter: bool) -> bool:
-    """Whether a name can be a symptom; a tool's name, which most results carry, hardly ever is one."""
-    if role in ("tool", "function"):
-        return role == "function" or (named is not None and not named(name)) or not jsontext.is_sound(name)
-    return names_matter or not jsontext.is_sound(name)
-
-
-def _sketch_answer(shown: dict[str, Any], message: AIMessage, *, signed: bool) -> None:
-    if message.content.__class__ is list:
-        shown["content"] = without_mirrors(message)
-    if not message.additional_kwargs and not message.invalid_tool_calls and shown["content"] is message.content:
-        if message.tool_calls:
-            held = entries(message.tool_calls)
-            shown["tool_calls"] = [_brief(call) if call.__class__ is dict else call for call in held]
-        return
-    calls, odd = calls_of(message), odd_of(message)
-    if calls or odd:
-        told = [_open(call) if signed or not call.is_plain else _brief(call.native) for call in calls]
-        shown["tool_calls"] = [*told, *odd]
-    elif "function_call" in message.additional_kwargs:
-        shown["function_call"] = message.additional_kwargs["function_call"]
-    if "prefix" in message.additional_kwargs:
-        shown["prefix"] = message.additional_kwargs["prefix"]
-
-
-def _brief(call: Any) -> dict[str, Any]:
-    """A call whose arguments are an object already: their text is made only where it could show something."""
-    args = call.get("args")
-    text = "{}" if args.__class__ is dict and is_plain_object(args) else jsontext.dumps(args)
-    return {"type": "function", "id": call.get("id"), "function": {"name": call.get("name"), "arguments": text}}
-
-
-def is_plain_object(args: object) -> bool:
-    """Whether arguments can hide neither half a character, which ``repr`` escapes, nor too deep a nest."""
-    try:
-        text = repr(args)
-    except Exception:  # noqa: BLE001 - too deep, or an object of somebody else's
-        return False
-    finite = ("nan" not in text and "inf" not in text) or not _NO_NUMBER.search(text)
-    return finite and "\\ud" not in text and text.count("[") + text.count("{") < jsontext.DEEPEST
-
-
-_NO_NUMBER = re.compile(r"[\[{(:,] ?-?(?:nan|inf)[\]}),:]")
-"""A number that JSON does not have, as ``repr`` shows it among others; words that begin so are none."""
 
 
 def is_result_block(block: Any) -> bool:

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from chatmend.changes import Effect
 from chatmend.failures import reason_of
 from chatmend.langchain.dialect import Dialect
-from chatmend.langchain.plain import is_plain
 from chatmend.langchain.reasoning import unsent
 from chatmend.langchain.remembered import Remembered
 from chatmend.langchain.shaping import shaped
 from chatmend.options import known_hosts, mode_of, on_error_of, target_of
-from chatmend.repair import is_on, repair
+from chatmend.repair import repair
 from chatmend.telemetry import tell
 
 if TYPE_CHECKING:
@@ -117,13 +116,12 @@ def switched_on(
     made = as_it_was = Mended(messages, (), tools)
     started = perf_counter()
     try:
-        if not is_plain(messages, place, settings.policy, tools=bool(tools), thinking=is_on(thinking)):
-            allow = settings.policy.allow if settings.policy is not None else Effect.DROPS
-            kept, first = shaped(messages, place.carries, allow, place.target.limits.max_cache_markers)
-            dialect = Dialect(chat_messages=place.chat_messages)
-            done = repair(kept, place.target, tools=tools, thinking=thinking, policy=settings.policy, dialect=dialect)
-            changes = done.changes if place.carries.reasoning else unsent(done.changes)
-            made = Mended(done.messages, (*first, *changes), done.tools)
+        allow = settings.policy.allow if settings.policy is not None else Effect.DROPS
+        kept, first = shaped(messages, place.carries, allow, place.target.limits.max_cache_markers)
+        dialect = Dialect(chat_messages=place.chat_messages)
+        done = repair(kept, place.target, tools=tools, thinking=thinking, policy=settings.policy, dialect=dialect)
+        changes = done.changes if place.carries.reasoning else unsent(done.changes)
+        made = Mended(done.messages, (*first, *changes), done.tools)
     except Exception as error:
         if settings.on_error == "raise":
             raise

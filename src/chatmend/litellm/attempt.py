@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from chatmend.dialects import DIALECTS
 from chatmend.litellm.conversion import reached
 from chatmend.litellm.shapes import CHAT
-from chatmend.record import record
-from chatmend.repair import is_on, quick_look, repair_request, set_beside
+from chatmend.repair import repair_request
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from chatmend.changes import Change
     from chatmend.litellm.shapes import Shape
-    from chatmend.plain import Look
     from chatmend.policy import Policy
 
 MANY = 300
@@ -31,7 +29,7 @@ _TRAITS = DIALECTS[CHAT.dialect].TRAITS
 _MEDIA = frozenset({"image", "input_image", "image_url", "inlineData", "inline_data", "file", "document"})
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Attempt:
     """What a repair made of a request."""
 
@@ -44,24 +42,6 @@ class Attempt:
 def carries(kwargs: Mapping[str, Any], shape: Shape) -> bool:
     """Whether there is a transcript to look at: a list, or a tuple, which LiteLLM takes as well; a text is none."""
     return isinstance(kwargs.get(shape.field), list | tuple)
-
-
-def is_plain(kwargs: dict[str, Any], shape: Shape, target: str, policy: Policy | None) -> bool:
-    """Whether one quick look at a chat tells that an attempt changes nothing. ``False`` says nothing.
-
-    Raises:
-        TargetError: no table describes the target.
-    """
-    messages = kwargs[shape.field]
-    if policy is not None or shape is not CHAT or messages.__class__ is not list:
-        return False
-    tools, thinking = set_beside(kwargs, _TRAITS)
-    return _look(target, bool(tools), is_on(thinking))(messages)
-
-
-@lru_cache(maxsize=1024)
-def _look(target: str, tools: bool, thinking: bool) -> Look:  # noqa: FBT001 - positional, as a cache wants them
-    return quick_look(reached(target), tools=tools, thinking=thinking)
 
 
 def is_heavy(messages: Any) -> bool:

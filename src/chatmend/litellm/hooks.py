@@ -14,7 +14,7 @@ from litellm.integrations.custom_logger import CustomLogger
 
 from chatmend.litellm import notes
 from chatmend.litellm.accounts import Accounts, account_of, place, tell_beside
-from chatmend.litellm.attempt import Attempt, attempt, carries, is_heavy, is_plain
+from chatmend.litellm.attempt import Attempt, attempt, carries, is_heavy
 from chatmend.litellm.exchange import Sent, exchange, keep_sent
 from chatmend.litellm.recording import recording
 from chatmend.litellm.shapes import SHAPES, name_of, shape_of_route
@@ -156,15 +156,11 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
         return made if self.mode == "repair" else Attempt(made.target, made.changes)
 
     async def _mended(self, kwargs: dict[str, Any], shape: Shape, target: str, key: Any = None) -> Attempt:
-        """As `mend`, off the event loop where it may take long; most requests are told to be plain by a look."""
+        """As `mend`, off the event loop where it may take long."""
         if not carries(kwargs, shape):
             return Attempt(target)
         if is_heavy(kwargs[shape.field]):
             return await asyncio.to_thread(self.mend, kwargs, shape, target, key)
-        started = perf_counter()
-        if is_plain(kwargs, shape, target, self.policy):
-            tell(target, (), perf_counter() - started, mode=self.mode)
-            return Attempt(target)
         return self.mend(kwargs, shape, target, key)
 
     async def async_pre_call_deployment_hook(self, kwargs: dict[str, Any], call_type: Any) -> dict[str, Any] | None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from chatmend.failures import reason_of
 from chatmend.litellm.shapes import CHAT
-from chatmend.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -27,7 +27,7 @@ _METADATA = ("metadata", "litellm_metadata")
 _log = logging.getLogger("chatmend.litellm")
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Note:
     """One attempt in codes and counts."""
 

@@ -95,6 +95,12 @@ def rules_for(limits: Limits, messages: list[Any]) -> tuple[Rule, ...]:
     return asked if any(map(_has_parts, messages)) else ()
 
 
+@lru_cache(maxsize=8)
+def cut_of(rules: tuple[Rule, ...]) -> int:
+    """The place of the first rule that sees each turn of a window by itself."""
+    return next((place for place, rule in enumerate(rules, 1) if rule.cuts), 0)
+
+
 def _has_parts(message: object) -> bool:
     """Whether a message has a list of parts, where alone an image can be."""
     if isinstance(message, dict):
@@ -118,6 +124,7 @@ __all__ = [
     "Request",
     "RequestRule",
     "Rule",
+    "cut_of",
     "cuts",
     "rules_for",
     "unknown_format",

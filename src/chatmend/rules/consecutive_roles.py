@@ -20,12 +20,13 @@ from typing import TYPE_CHECKING
 from chatmend.changes import Effect, Fix
 from chatmend.placeholders import continued
 from chatmend.rules.merging import merge
-from chatmend.rules.rule import Context, Rule
+from chatmend.rules.rule import STRUCTURE, Context, Rule
 from chatmend.transcript import Message, Role
-from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from chatmend.windows import Memory, Window
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -78,4 +79,4 @@ def _with_results_together(run: list[Message], context: Context) -> tuple[list[M
     return [merged, *run[count:]], effect
 
 
-RULE = Rule("TURN004", "consecutive-roles", Symptom.TURNS, find)
+RULE = Rule("TURN004", "consecutive-roles", find, STRUCTURE)

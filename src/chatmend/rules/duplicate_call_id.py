@@ -28,41 +28,34 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chatmend.rules.naming import find_renamed, mint
-from chatmend.rules.rule import Choose, Context, Renaming, Rule
-from chatmend.windows import Memory, Symptom, Window
+from chatmend.rules.naming import mint, rename, taken_ids
+from chatmend.rules.rule import STRUCTURE, Context, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chatmend.changes import Fix
-
-
-def chooser(taken: set[str], memory: Memory, context: Context) -> Choose | None:
-    """Gives second and later uses of an id another one."""
-    limits = context.limits
-    if limits.unique_call_ids == "no":
-        return None
-    seen: set[str] = set()
-
-    def choose(call_id: object) -> object:
-        if not isinstance(call_id, str):
-            return call_id
-        used = limits.unique_call_ids == "request" and call_id in memory.call_ids
-        if used or call_id in seen:
-            return mint(call_id, memory, limits, taken)
-        seen.add(call_id)
-        return call_id
-
-    return choose
-
-
-RENAMING = Renaming("another call has the same id", chooser)
+    from chatmend.transcript import ToolCall
+    from chatmend.windows import Memory, Window
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Second and later uses of an id."""
-    return find_renamed(window, memory, context, RENAMING)
+    limits = context.limits
+    if limits.unique_call_ids == "no":
+        return iter(())
+    taken, seen = taken_ids(window), set[str]()
+
+    def choose(call: ToolCall) -> object:
+        if not isinstance(call.id, str):
+            return call.id
+        used = limits.unique_call_ids == "request" and call.id in memory.call_ids
+        if used or call.id in seen:
+            return mint(call.id, memory, limits, taken)
+        seen.add(call.id)
+        return call.id
+
+    return rename(window, choose, "another call has the same id")
 
 
-RULE = Rule("TOOL011", "duplicate-call-id", Symptom.IDS, find, RENAMING)
+RULE = Rule("TOOL011", "duplicate-call-id", find, STRUCTURE)

@@ -28,17 +28,16 @@ from chatmend.changes import Effect
 from chatmend.jsontext import strings
 from chatmend.placeholders import is_placeholder
 from chatmend.rules.exchanges import match
-from chatmend.rules.rule import Context, Rule
+from chatmend.rules.rule import STRUCTURE, Context, Rule
 from chatmend.rules.stray_notes import says_beside, tell
 from chatmend.transcript import Role, ToolResult, is_blank
-from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chatmend.changes import Fix
     from chatmend.transcript import Part
-    from chatmend.windows import Exchanges, Place
+    from chatmend.windows import Exchanges, Memory, Place, Window
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -83,4 +82,4 @@ def _says_beside(part: Part) -> bool:
     return any(True for key in native if key not in held for _ in strings(native[key]))
 
 
-RULE = Rule("TOOL004", "duplicate-tool-result", Symptom.PAIRING, find)
+RULE = Rule("TOOL004", "duplicate-tool-result", find, STRUCTURE)

@@ -23,12 +23,13 @@ from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
 from chatmend.placeholders import continued
-from chatmend.rules.rule import Context, Rule
+from chatmend.rules.rule import STRUCTURE, Context, Rule
 from chatmend.transcript import Role
-from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from chatmend.windows import Memory, Window
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -42,4 +43,4 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         yield Fix(end, end, (continued(Role.USER),), "all that followed is gone", Effect.ADDS)
 
 
-RULE = Rule("TURN002", "emptied-window", Symptom.TURNS, find)
+RULE = Rule("TURN002", "emptied-window", find, STRUCTURE)

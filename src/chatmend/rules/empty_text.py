@@ -29,13 +29,14 @@ from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
 from chatmend.placeholders import CONTINUED
-from chatmend.rules.rule import Context, Rule
+from chatmend.rules.rule import STRUCTURE, Context, Rule
 from chatmend.rules.stray_notes import says_beside
 from chatmend.transcript import Message, Part, Role, Text, Thinking, ToolResult, is_blank, is_unchanged, place_of
-from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from chatmend.windows import Memory, Window
 
 
 _CONTENT = ("content", "parts")
@@ -153,4 +154,4 @@ def _marked(part: Part, marker: object) -> Part:
     return part
 
 
-RULE = Rule("TEXT004", "empty-text", Symptom.EMPTY, find)
+RULE = Rule("TEXT004", "empty-text", find, STRUCTURE)

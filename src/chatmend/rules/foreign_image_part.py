@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect
 from chatmend.dialects.pictures import picture, translated
-from chatmend.rules.image_repair import Mended, each_image
+from chatmend.rules.image_repair import IMAGES, Mended, each_image
 from chatmend.rules.rule import Context, Rule
-from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chatmend.changes import Fix
     from chatmend.transcript import Media
+    from chatmend.windows import Memory, Window
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -50,4 +50,4 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     yield from each_image(window, context, mend)
 
 
-RULE = Rule("IMG009", "foreign-image-part", Symptom.MEDIA | Symptom.PART, find)
+RULE = Rule("IMG009", "foreign-image-part", find, IMAGES)

@@ -22,11 +22,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Fix
-from chatmend.rules.rule import Context, Rule
-from chatmend.windows import Memory, Symptom, Window
+from chatmend.rules.rule import STRUCTURE, Context, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from chatmend.windows import Memory, Window
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -38,4 +39,4 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             yield Fix(at, at + 1, becomes, "the message is of another format")
 
 
-RULE = Rule("MSG002", "foreign-message", Symptom.UNREADABLE | Symptom.ROLE | Symptom.KEYS, find)
+RULE = Rule("MSG002", "foreign-message", find, STRUCTURE)

@@ -24,13 +24,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
-from chatmend.dialects.thinking_scan import can_be_proof, is_thinking, is_worded
+from chatmend.dialects.thinking import can_be_proof, is_thinking, is_worded
 from chatmend.rules.rule import Context, Rule
 from chatmend.transcript import Message, Opaque, Part, Thinking
-from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from chatmend.dialects import Traits
+    from chatmend.rules.rule import Judge
+    from chatmend.targets.limits import Limits
+    from chatmend.windows import Memory, Window
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -66,4 +70,8 @@ def _is_foreign(message: Message, context: Context) -> bool:
     return bool(owners) and isinstance(provider, str) and provider not in owners
 
 
-RULE = Rule("THINK001", "foreign-thinking", Symptom.THINKING | Symptom.PART, find)
+def _judge(limits: Limits, traits: Traits) -> Judge | None:
+    return (lambda proof: not can_be_proof(proof)) if limits.thinking == "signed" else None
+
+
+RULE = Rule("THINK001", "foreign-thinking", find, {"proofs": _judge})

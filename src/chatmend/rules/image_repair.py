@@ -10,14 +10,18 @@ from chatmend.changes import Effect, Fix
 from chatmend.dialects.pictures import Picture, picture, redrawn, told
 from chatmend.images.defects import Defect
 from chatmend.rules import image_words as words
+from chatmend.rules.rule import Keyed
+from chatmend.targets.image_limits import ImageLimits
 from chatmend.transcript import Media, Text, ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from chatmend.dialects import Traits
     from chatmend.images import Outcome, Probe
     from chatmend.images.payload import Payload
-    from chatmend.rules.rule import Context
+    from chatmend.rules.rule import Context, Judge
+    from chatmend.targets.limits import Limits
     from chatmend.transcript import Message, Part
     from chatmend.windows import Window
 
@@ -110,7 +114,7 @@ def recompress(window: Window, context: Context, defect: Defect) -> Iterator[Fix
             return None
         probe = probed(window, found.payload)
         first = images.diagnose(probe, context.limits.images, found.payload.text_size, found.detail)
-        if first is Defect.UNEXAMINED and defect is Defect.UNREADABLE:
+        if first is Defect.UNEXAMINED and defect is Defect.UNREADABLE and context.limits.images != ImageLimits():
             why = f"{probe.described}: its header takes more steps to read than its bytes justify"
             return Mended((part,), why, Effect.RESHAPES, finding=True)
         return _recompressed(found, part, probe, context) if first is defect else None
@@ -171,3 +175,27 @@ def _account(found: Picture, probe: Probe, outcome: Outcome, context: Context) -
     if before is not None and after is not None and before > after:
         account += f", about {before - after} of {before} tokens saved"
     return account
+
+
+_PICTURED = frozenset({"image_url", "source", "inlineData", "inline_data", "image", "data", "base64", "url", "file"})
+"""Keys of a part of which an image has one."""
+
+
+def looks(limits: Limits, traits: Traits) -> Judge | None:
+    """What an image is to the rules about images: its form, and its defect."""
+    facts = limits.images
+
+    def judge(part: dict[str, Any]) -> object:
+        if (found := picture(part)) is None:
+            return None
+        if found.payload is None or not facts.vision:
+            return (found.shape, found.payload is None)
+        probe = found.payload.probe()
+        defect = images.diagnose(probe, facts, found.payload.text_size, found.detail)
+        return (found.shape, defect, images.is_mislabelled(probe, facts, found.payload.label))
+
+    return None if facts == ImageLimits() and limits.roles is None else judge
+
+
+IMAGES = {"parts": Keyed(_PICTURED, looks)}
+"""What the rules about images judge."""

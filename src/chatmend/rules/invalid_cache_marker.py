@@ -17,12 +17,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Fix
-from chatmend.rules.rule import Context, Rule
+from chatmend.rules.rule import STRUCTURE, Context, Rule
 from chatmend.transcript import Message, Opaque, Part, Thinking, ToolResult, is_unchanged
-from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from chatmend.windows import Memory, Window
 
 _KEY = "cache_control"
 _TTLS = (None, "5m", "1h")
@@ -68,4 +69,4 @@ def _is_taken(native: dict[str, Any]) -> bool:
     return _is_marker(native) and (marker is None or marker.get("ttl") in _TTLS)
 
 
-RULE = Rule("CACHE002", "invalid-cache-marker", Symptom.MARKERS | Symptom.THINKING, find)
+RULE = Rule("CACHE002", "invalid-cache-marker", find, STRUCTURE)

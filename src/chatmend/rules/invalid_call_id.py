@@ -36,15 +36,18 @@ import re
 from typing import TYPE_CHECKING
 
 from chatmend.jsontext import is_sound
-from chatmend.rules.naming import find_renamed, mint
-from chatmend.rules.rule import Choose, Context, Renaming, Rule
-from chatmend.windows import Memory, Symptom, Window
+from chatmend.rules.naming import mint, rename, taken_ids
+from chatmend.rules.rule import Context, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chatmend.changes import Fix
+    from chatmend.dialects import Traits
+    from chatmend.rules.rule import Judge
     from chatmend.targets import Limits
+    from chatmend.transcript import ToolCall
+    from chatmend.windows import Memory, Window
 
 
 def is_legal(call_id: object, limits: Limits) -> bool:
@@ -56,26 +59,26 @@ def is_legal(call_id: object, limits: Limits) -> bool:
     return limits.call_id_pattern is None or re.fullmatch(limits.call_id_pattern, call_id) is not None
 
 
-def chooser(taken: set[str], memory: Memory, context: Context) -> Choose | None:
-    """Spells ids that the target refuses another way."""
-    limits = context.limits
-    if limits.call_id_pattern is None and limits.max_call_id_length is None:
-        return None
-
-    def choose(call_id: object) -> object:
-        if call_id is None and limits.optional_call_ids:
-            return None
-        return call_id if is_legal(call_id, limits) else mint(call_id, memory, limits, taken)
-
-    return choose
-
-
-RENAMING = Renaming("the target refuses the call's id", chooser)
-
-
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Ids to be spelled another way."""
-    return find_renamed(window, memory, context, RENAMING)
+    limits = context.limits
+    if limits.call_id_pattern is None and limits.max_call_id_length is None:
+        return iter(())
+    taken = taken_ids(window)
+
+    def choose(call: ToolCall) -> object:
+        if call.id is None and limits.optional_call_ids:
+            return None
+        return call.id if is_legal(call.id, limits) else mint(call.id, memory, limits, taken)
+
+    return rename(window, choose, "the target refuses the call's id")
 
 
-RULE = Rule("TOOL010", "invalid-call-id", Symptom.IDS, find, RENAMING)
+def _judge(limits: Limits, traits: Traits) -> Judge | None:
+    if limits.call_id_pattern is None and limits.max_call_id_length is None:
+        return None
+    longest, fits = limits.max_call_id_length or 1 << 30, re.compile(limits.call_id_pattern or "(?s:.*)").fullmatch
+    return lambda call_id: len(call_id) > longest or fits(call_id) is None
+
+
+RULE = Rule("TOOL010", "invalid-call-id", find, {"ids": _judge})

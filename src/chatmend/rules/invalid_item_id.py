@@ -23,12 +23,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Fix
-from chatmend.dialects.responses_scan import has_wrong_status, is_legal_id
+from chatmend.dialects.entries import LONGEST_ID, has_wrong_status, is_legal_id
 from chatmend.rules.rule import Context, Rule
-from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from chatmend.dialects import Traits
+    from chatmend.rules.rule import Judge
+    from chatmend.targets.limits import Limits
+    from chatmend.windows import Memory, Window
 
 _NEEDS_ONE = frozenset({"item_reference", "image_generation_call", "local_shell_call_output"})
 """Entries that are nothing without their id."""
@@ -60,4 +64,9 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             yield Fix(at, at + 1, (becomes,), why)
 
 
-RULE = Rule("ITEM001", "invalid-item-id", Symptom.IDS, find)
+def _judge(limits: Limits, traits: Traits) -> Judge | None:
+    """An id is of its type by how it begins."""
+    return (lambda item_id: (item_id[:4], len(item_id) > LONGEST_ID)) if traits.items and limits.item_ids else None
+
+
+RULE = Rule("ITEM001", "invalid-item-id", find, {"ids": _judge})

@@ -28,10 +28,14 @@ from chatmend.changes import Effect, Fix
 from chatmend.dialects.content import is_thought_signature
 from chatmend.rules.rule import Context, Rule
 from chatmend.transcript import Part, Thinking, ToolCall, ToolResult, is_unchanged
-from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from chatmend.dialects import Traits
+    from chatmend.rules.rule import Judge
+    from chatmend.targets.limits import Limits
+    from chatmend.windows import Memory, Window
 
 _KEYS = ("thoughtSignature", "thought_signature")
 """Where a part has its signature, in the dialect where any part may have one."""
@@ -90,4 +94,10 @@ def _without_signature(part: Part) -> Part | None:
     return replace(part, native=kept, signature=None) if isinstance(part, Thinking) else replace(part, native=kept)
 
 
-RULE = Rule("THINK003", "invalid-thought-signature", Symptom.THINKING, find)
+def _judge(limits: Limits, traits: Traits) -> Judge | None:
+    if limits.thought_signatures == "any" or not traits.signs_calls:
+        return None
+    return lambda proof: not is_thought_signature(proof)
+
+
+RULE = Rule("THINK003", "invalid-thought-signature", find, {"proofs": _judge})

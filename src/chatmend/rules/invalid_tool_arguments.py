@@ -28,10 +28,14 @@ from chatmend.changes import Effect, Fix
 from chatmend.placeholders import RAW_ARGUMENTS
 from chatmend.rules.rule import Context, Rule
 from chatmend.transcript import Part, ToolCall, is_unchanged
-from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from chatmend.dialects import Traits
+    from chatmend.rules.rule import Judge
+    from chatmend.targets.limits import Limits
+    from chatmend.windows import Memory, Window
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -74,4 +78,12 @@ def _as_object(value: object) -> dict[str, object]:
     return {RAW_ARGUMENTS: value if isinstance(value, str) else jsontext.dumps(value)}
 
 
-RULE = Rule("TOOL013", "invalid-tool-arguments", Symptom.ARGUMENTS | Symptom.CALLS | Symptom.LEGACY, find)
+def _judge(limits: Limits, traits: Traits) -> Judge | None:
+    return _is_no_text_of_object if limits.arguments in ("json", "object") and not traits.object_arguments else None
+
+
+def _is_no_text_of_object(arguments: object) -> bool:
+    return isinstance(arguments, str) and not jsontext.is_object(arguments)
+
+
+RULE = Rule("TOOL013", "invalid-tool-arguments", find, {"arguments": _judge})

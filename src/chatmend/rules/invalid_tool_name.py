@@ -25,10 +25,14 @@ from typing import TYPE_CHECKING
 from chatmend.changes import Fix
 from chatmend.rules.rule import Context, Rule
 from chatmend.transcript import Part, ToolCall, ToolResult, is_unchanged
-from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from chatmend.dialects import Traits
+    from chatmend.rules.rule import Judge
+    from chatmend.targets.limits import Limits
+    from chatmend.windows import Memory, Window
 
 _LONGEST = 64
 _HASH = 8
@@ -77,4 +81,11 @@ def _renamed(part: Part, pattern: str) -> Part:
     return part
 
 
-RULE = Rule("TOOL012", "invalid-tool-name", Symptom.NAMES | Symptom.KEYS, find)
+def _judge(limits: Limits, traits: Traits) -> Judge | None:
+    if limits.tool_name_pattern is None:
+        return None
+    fits = re.compile(limits.tool_name_pattern).fullmatch
+    return lambda name: fits(name) is None
+
+
+RULE = Rule("TOOL012", "invalid-tool-name", find, {"names": _judge})

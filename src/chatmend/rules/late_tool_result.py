@@ -50,15 +50,17 @@ from chatmend.changes import Effect, Fix
 from chatmend.placeholders import continued
 from chatmend.rules.exchanges import match, turns
 from chatmend.rules.orphan_tool_result import strays
-from chatmend.rules.rule import Context, Rule
+from chatmend.rules.rule import STRUCTURE, Context, Rule
 from chatmend.rules.stray_notes import tell, unknown_keys
 from chatmend.transcript import Message, Role, ToolCall, ToolResult
-from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-    from chatmend.windows import Exchanges, Place
+    from chatmend.dialects import Traits
+    from chatmend.scan import Seen
+    from chatmend.targets.limits import Limits
+    from chatmend.windows import Exchanges, Memory, Place, Window
 
 _ANSWERING = (Role.TOOL, Role.USER)
 """Who may hold a result; in a message of anybody else it is misplaced."""
@@ -201,5 +203,10 @@ def _needs_ids(window: Window, answers: dict[Place, int], found: Exchanges) -> b
     return False
 
 
-RULE = Rule("TOOL006", "late-tool-result", Symptom.PAIRING, find)
-DISPLACED = Rule("TOOL006", "late-tool-result", Symptom.PAIRING, find_displaced, cuts=True)
+def _watch(limits: Limits, traits: Traits) -> Callable[[Seen], bool] | None:
+    """A placeholder in the run, or a call that was told, does not show that the model went on: it is told by its words."""
+    return (lambda seen: seen.group.goes_on) if limits.pairing else None
+
+
+RULE = Rule("TOOL006", "late-tool-result", find, STRUCTURE)
+DISPLACED = Rule("TOOL006", "late-tool-result", find_displaced, STRUCTURE, _watch, cuts=True)

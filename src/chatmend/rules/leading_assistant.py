@@ -20,12 +20,13 @@ from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
 from chatmend.placeholders import continued
-from chatmend.rules.rule import Context, Rule
+from chatmend.rules.rule import STRUCTURE, Context, Rule
 from chatmend.transcript import Role
-from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from chatmend.windows import Memory, Window
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -42,4 +43,4 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         yield Fix(said, said, (continued(Role.USER),), "at least one user message is wanted", Effect.ADDS)
 
 
-RULE = Rule("TURN003", "leading-assistant", Symptom.USERLESS, find)
+RULE = Rule("TURN003", "leading-assistant", find, STRUCTURE)

@@ -26,12 +26,13 @@ from typing import TYPE_CHECKING
 from chatmend.changes import Effect, Fix
 from chatmend.rules.malformed_tool_call import without_list
 from chatmend.rules.naming import described, mint
-from chatmend.rules.rule import Context, Rule
+from chatmend.rules.rule import STRUCTURE, Context, Rule
 from chatmend.transcript import Role, ToolCall, ToolResult, is_unchanged
-from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from chatmend.windows import Memory, Window
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -66,4 +67,4 @@ def _modern(part: object, open_calls: dict[object, deque[object]], taken: set[st
     return part
 
 
-RULE = Rule("TOOL001", "legacy-function", Symptom.LEGACY, find)
+RULE = Rule("TOOL001", "legacy-function", find, STRUCTURE)

@@ -25,12 +25,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Fix
-from chatmend.rules.rule import Context, Rule
+from chatmend.rules.rule import STRUCTURE, Context, Rule
 from chatmend.transcript import Message, Part, Text, ToolCall, place_of
-from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from chatmend.windows import Memory, Window
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -73,4 +74,4 @@ def _joined(parts: tuple[Part, ...]) -> tuple[Part, ...] | None:
     return (Text("\n\n".join(part.text for part in parts if isinstance(part, Text) and part.text)),)
 
 
-RULE = Rule("TEXT003", "listed-content", Symptom.CONTENT | Symptom.EMPTY | Symptom.KEYS, find)
+RULE = Rule("TEXT003", "listed-content", find, STRUCTURE)

@@ -21,10 +21,14 @@ from chatmend import jsontext
 from chatmend.changes import Effect, Fix
 from chatmend.rules.rule import Context, Rule
 from chatmend.transcript import Message, ToolCall, is_unchanged
-from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from chatmend.dialects import Traits
+    from chatmend.rules.rule import Judge
+    from chatmend.targets.limits import Limits
+    from chatmend.windows import Memory, Window
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -50,4 +54,12 @@ def _with_sound_arguments(message: Message) -> Message:
     return replace(message, parts=parts) if not is_unchanged(parts, message.parts) else message
 
 
-RULE = Rule("TEXT001", "lone-surrogate", Symptom.SURROGATE | Symptom.ROLE | Symptom.UNREADABLE, find)
+def _judge(limits: Limits, traits: Traits) -> Judge | None:
+    return None if limits.roles is None else _is_unsound
+
+
+def _is_unsound(arguments: object) -> bool:
+    return isinstance(arguments, str) and not jsontext.is_sound_json(arguments)
+
+
+RULE = Rule("TEXT001", "lone-surrogate", find, {"arguments": _judge})

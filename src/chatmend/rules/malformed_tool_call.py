@@ -25,12 +25,13 @@ from chatmend import jsontext
 from chatmend.changes import Effect, Fix
 from chatmend.dialects.openai_chat import flat
 from chatmend.placeholders import CALL_NOTE
-from chatmend.rules.rule import Context, Rule
+from chatmend.rules.rule import STRUCTURE, Context, Rule
 from chatmend.transcript import Message, Part, Role, Text, ToolCall, is_unchanged
-from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from chatmend.windows import Memory, Window
 
 UNKNOWN = "unknown_tool"
 
@@ -122,4 +123,4 @@ def _mended(part: Part, message: Message, context: Context) -> Part:
     return part
 
 
-RULE = Rule("TOOL003", "malformed-tool-call", Symptom.CALLS | Symptom.KEYS | Symptom.ROLE, find)
+RULE = Rule("TOOL003", "malformed-tool-call", find, STRUCTURE)

@@ -19,15 +19,15 @@ from typing import TYPE_CHECKING, Any
 from chatmend import images
 from chatmend.changes import Effect
 from chatmend.dialects.pictures import picture, relabelled
-from chatmend.rules.image_repair import Mended, each_image, probed
+from chatmend.rules.image_repair import IMAGES, Mended, each_image, probed
 from chatmend.rules.rule import Context, Rule
-from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chatmend.changes import Fix
     from chatmend.transcript import Media
+    from chatmend.windows import Memory, Window
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -55,4 +55,4 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     yield from each_image(window, context, mend)
 
 
-RULE = Rule("IMG001", "mislabelled-image", Symptom.IMAGES, find)
+RULE = Rule("IMG001", "mislabelled-image", find, IMAGES)

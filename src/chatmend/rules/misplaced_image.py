@@ -25,14 +25,15 @@ from typing import TYPE_CHECKING
 from chatmend.changes import Fix
 from chatmend.dialects.pictures import picture
 from chatmend.rules import image_words as words
+from chatmend.rules.image_repair import IMAGES
 from chatmend.rules.rule import Context, Rule
 from chatmend.transcript import Media, Message, Part, Role, Text, ToolResult
-from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chatmend.targets.image_limits import ImageLimits
+    from chatmend.windows import Memory, Window
 
 _WHY = "an image may not stand in this message"
 
@@ -121,5 +122,5 @@ def _split(
     return (tuple(kept), leaving) if leaving else (parts, leaving)
 
 
-RULE = Rule("IMG011", "misplaced-image", Symptom.MEDIA | Symptom.CONTENT, find)
-SPOKEN = Rule("IMG011", "misplaced-image", Symptom.MEDIA, find_spoken)
+RULE = Rule("IMG011", "misplaced-image", find, IMAGES)
+SPOKEN = Rule("IMG011", "misplaced-image", find_spoken, IMAGES)

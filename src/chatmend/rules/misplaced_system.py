@@ -28,13 +28,14 @@ from chatmend.changes import Effect, Fix
 from chatmend.placeholders import SYSTEM_NOTE
 from chatmend.rules.late_tool_result import trimmed
 from chatmend.rules.merging import merge
-from chatmend.rules.rule import Context, Rule
+from chatmend.rules.rule import STRUCTURE, Context, Rule
 from chatmend.rules.stray_notes import says_beside
 from chatmend.transcript import Message, Role, Text, texts
-from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from chatmend.windows import Memory, Window
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -106,4 +107,4 @@ def _behind_a_user(messages: list[Message]) -> list[Message]:
     return out
 
 
-RULE = Rule("SYS001", "misplaced-system", Symptom.SYSTEM | Symptom.ROLE, find)
+RULE = Rule("SYS001", "misplaced-system", find, STRUCTURE)

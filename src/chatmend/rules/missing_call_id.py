@@ -22,14 +22,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chatmend.rules.naming import described, mint, rename
-from chatmend.rules.rule import Context, Rule
-from chatmend.windows import Memory, Symptom, Window
+from chatmend.rules.rule import STRUCTURE, Context, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chatmend.changes import Fix
     from chatmend.transcript import ToolCall
+    from chatmend.windows import Memory, Window
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -48,4 +48,4 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     return rename(window, choose, "the call had no id")
 
 
-RULE = Rule("TOOL002", "missing-call-id", Symptom.CALLS, find)
+RULE = Rule("TOOL002", "missing-call-id", find, STRUCTURE)

@@ -24,12 +24,13 @@ from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
 from chatmend.placeholders import NO_REASONING
-from chatmend.rules.rule import Context, Rule
+from chatmend.rules.rule import STRUCTURE, Context, Rule
 from chatmend.transcript import Thinking
-from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from chatmend.windows import Memory, Window
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -45,4 +46,4 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             yield Fix(at, at + 1, (becomes,), "the target wants reasoning back with calls", Effect.ADDS)
 
 
-RULE = Rule("THINK002", "missing-reasoning", Symptom.THINKING, find)
+RULE = Rule("THINK002", "missing-reasoning", find, STRUCTURE)

@@ -41,14 +41,13 @@ from chatmend.changes import Effect, Fix
 from chatmend.placeholders import CALL_NOTE, no_result
 from chatmend.rules.exchanges import match
 from chatmend.rules.late_tool_result import arranged
-from chatmend.rules.rule import Context, Rule
+from chatmend.rules.rule import STRUCTURE, Context, Rule
 from chatmend.transcript import Message, Role, Text
-from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from chatmend.windows import Exchanges
+    from chatmend.windows import Exchanges, Memory, Window
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -84,4 +83,4 @@ def _told(window: Window, found: Exchanges, missing: list[int]) -> Iterator[Fix]
             yield Fix(at, at + 1, (told,), "the call has no result", Effect.DEGRADES)
 
 
-RULE = Rule("TOOL007", "missing-tool-result", Symptom.PAIRING | Symptom.TURNS, find)
+RULE = Rule("TOOL007", "missing-tool-result", find, STRUCTURE)

@@ -26,12 +26,13 @@ from typing import TYPE_CHECKING
 
 from chatmend.changes import Fix
 from chatmend.dialects.content import SIGNATURES
-from chatmend.rules.rule import Context, Rule
+from chatmend.rules.rule import STRUCTURE, Context, Rule
 from chatmend.transcript import Part, Thinking, is_unchanged
-from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from chatmend.windows import Memory, Window
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -54,4 +55,4 @@ def _spelled(part: Part) -> Part:
     return replace(part, native={**kept, "signature": part.signature})
 
 
-RULE = Rule("THINK005", "misspelt-signature", Symptom.THINKING, find)
+RULE = Rule("THINK005", "misspelt-signature", find, STRUCTURE)

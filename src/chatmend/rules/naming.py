@@ -14,7 +14,6 @@ from chatmend.transcript import ToolCall, ToolResult, is_unchanged
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from chatmend.rules.rule import Context, Renaming
     from chatmend.targets import Limits
     from chatmend.windows import Memory, Window
 
@@ -60,11 +59,9 @@ def _spelled(key: str, count: int, limits: Limits) -> str:
     return f"{stem}{separator}{letters[:_HASH]}"
 
 
-def find_renamed(window: Window, memory: Memory, context: Context, renaming: Renaming) -> Iterator[Fix]:
-    """What a rule proposes that does nothing but give calls other ids."""
-    taken = {call.id for message in window.messages for call in message.calls if isinstance(call.id, str)}
-    choose = renaming.chooser(taken, memory, context)
-    return iter(()) if choose is None else rename(window, lambda call: choose(call.id), renaming.why)
+def taken_ids(window: Window) -> set[str]:
+    """The ids that the calls of a window have."""
+    return {call.id for message in window.messages for call in message.calls if isinstance(call.id, str)}
 
 
 def rename(window: Window, choose: Callable[[ToolCall], object], why: str) -> Iterator[Fix]:

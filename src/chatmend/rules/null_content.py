@@ -18,12 +18,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Fix
-from chatmend.rules.rule import Context, Rule
+from chatmend.rules.rule import STRUCTURE, Context, Rule
 from chatmend.transcript import Message, Part, Role, ToolResult, is_unchanged
-from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from chatmend.windows import Memory, Window
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -58,4 +59,4 @@ def _without_null(part: Part) -> Part:
     return part
 
 
-RULE = Rule("TEXT002", "null-content", Symptom.EMPTY | Symptom.CONTENT, find)
+RULE = Rule("TEXT002", "null-content", find, STRUCTURE)

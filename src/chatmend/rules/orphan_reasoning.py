@@ -24,15 +24,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
-from chatmend.dialects.responses_scan import says_something, settled_reasoning
+from chatmend.dialects.entries import says_something, settled_reasoning
 from chatmend.jsontext import strings
 from chatmend.placeholders import continued
-from chatmend.rules.rule import Context, Rule
+from chatmend.rules.rule import STRUCTURE, Context, Rule
 from chatmend.transcript import Message, Role, Thinking
-from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from chatmend.windows import Memory, Window
 
 _NAMES = ("type", "text", "summary_text", "reasoning_text")
 _LED_TO = ("function_call", "message")
@@ -90,4 +91,4 @@ def _is_led_to(message: Message) -> bool:
     return native.get("type", "message") in _LED_TO or "role" in native  # which is a message, or becomes one
 
 
-RULE = Rule("THINK006", "orphan-reasoning", Symptom.THINKING, find)
+RULE = Rule("THINK006", "orphan-reasoning", find, STRUCTURE)

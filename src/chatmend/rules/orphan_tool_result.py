@@ -20,16 +20,15 @@ from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect
 from chatmend.rules.exchanges import match
-from chatmend.rules.rule import Context, Rule
+from chatmend.rules.rule import STRUCTURE, Context, Rule
 from chatmend.rules.stray_notes import tell
 from chatmend.transcript import Message, ToolResult
-from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chatmend.changes import Fix
-    from chatmend.windows import Place
+    from chatmend.windows import Memory, Place, Window
 
 
 def was_called(window: Window, place: Place, memory: Memory) -> bool:
@@ -62,4 +61,4 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     return tell(window, places, frozenset(), "its call is not in the transcript", Effect.DEGRADES)
 
 
-RULE = Rule("TOOL005", "orphan-tool-result", Symptom.PAIRING, find)
+RULE = Rule("TOOL005", "orphan-tool-result", find, STRUCTURE)

@@ -18,14 +18,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chatmend.images.defects import Defect
-from chatmend.rules.image_repair import recompress
+from chatmend.rules.image_repair import IMAGES, recompress
 from chatmend.rules.rule import Context, Rule
-from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chatmend.changes import Fix
+    from chatmend.windows import Memory, Window
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -33,4 +33,4 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     yield from recompress(window, context, Defect.PIXELS)
 
 
-RULE = Rule("IMG007", "oversized-image", Symptom.IMAGES, find)
+RULE = Rule("IMG007", "oversized-image", find, IMAGES)

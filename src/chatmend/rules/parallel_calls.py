@@ -33,12 +33,16 @@ from typing import TYPE_CHECKING
 from chatmend import jsontext
 from chatmend.changes import Fix
 from chatmend.rules.exchanges import match
-from chatmend.rules.rule import Context, Rule
+from chatmend.rules.rule import STRUCTURE, Context, Rule
 from chatmend.transcript import Message, Role, ToolCall
-from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+
+    from chatmend.dialects import Traits
+    from chatmend.scan import Seen
+    from chatmend.targets.limits import Limits
+    from chatmend.windows import Memory, Window
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -136,10 +140,12 @@ def _step(message: Message, calls: list[ToolCall], place: int, content: str | No
     return replace(message, parts=(*said, *calls), native=native)
 
 
-RULE = Rule("TOOL009", "parallel-calls", Symptom.CALLS | Symptom.PAIRING, find)
-EQUAL = Rule(
-    "TOOL009",
-    "parallel-calls",
-    Symptom.CALLS | Symptom.PAIRING | Symptom.NAMES | Symptom.ARGUMENTS,
-    find_equal,
-)
+RULE = Rule("TOOL009", "parallel-calls", find, STRUCTURE)
+
+
+def _watch(limits: Limits, traits: Traits) -> Callable[[Seen], bool] | None:
+    """Equal calls have equal names."""
+    return None if limits.equal_calls else lambda seen: len(set(seen.names)) < len(seen.names)
+
+
+EQUAL = Rule("TOOL009", "parallel-calls", find_equal, STRUCTURE, _watch)

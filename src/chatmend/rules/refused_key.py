@@ -24,12 +24,14 @@ from chatmend.jsontext import strings
 from chatmend.rules.merging import introduced
 from chatmend.rules.rule import Context, Rule
 from chatmend.transcript import Message, Part, Role, Text, ToolResult, is_unchanged, place_of
-from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from chatmend.targets import Limits
+    from chatmend.dialects import Traits
+    from chatmend.rules.rule import Judge
+    from chatmend.targets.limits import Limits
+    from chatmend.windows import Memory, Window
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -116,11 +118,13 @@ def _name_is_taken(message: Message, context: Context) -> bool:
         getattr(part, "native", None) is message.native for part in message.parts if not isinstance(part, ToolResult)
     ):
         return True
-    if context.traits.results_inside or (limits.message_name is not None and message.role not in limits.message_name):
+    of_result = message.role is Role.TOOL and message.spelling != "function"
+    refused = limits.message_name is not None and message.role not in limits.message_name
+    if context.traits.results_inside or (refused and not (of_result and context.traits.results_may_be_named)):
         return False
     if not isinstance(name, str):
         return False
-    if message.role is Role.TOOL and message.spelling != "function":
+    if of_result:
         return limits.tool_name_pattern is None or re.fullmatch(limits.tool_name_pattern, name) is not None
     return (
         limits.message_name_pattern is None
@@ -129,4 +133,12 @@ def _name_is_taken(message: Message, context: Context) -> bool:
     )
 
 
-RULE = Rule("KEY001", "refused-key", Symptom.KEYS | Symptom.ROLE, find)
+def _judge(limits: Limits, traits: Traits) -> Judge | None:
+    if limits.tool_name_pattern is None and limits.message_name_pattern is None:
+        return None
+    fits_tool = re.compile(limits.tool_name_pattern or "(?s:.*)").fullmatch
+    fits = re.compile(limits.message_name_pattern or "(?s:.*)").fullmatch
+    return lambda name: (fits_tool(name) is None) + 2 * (fits(name) is None)
+
+
+RULE = Rule("KEY001", "refused-key", find, {"names": _judge})

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from chatmend.policy import Policy
-from chatmend.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,14 +15,16 @@ if TYPE_CHECKING:
     from chatmend.changes import Change, Fix
     from chatmend.dialects import Dialect, Traits
     from chatmend.images.recompressor import Recompressor
+    from chatmend.scan import Seen
     from chatmend.targets.limits import Limits
+    from chatmend.transcript import Message
     from chatmend.windows import Memory, Window
 
 
 _DEFAULT = Policy()
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Context:
     """What holds for the whole request: the limits, as its target, the caller and what stands beside make them."""
 
@@ -39,32 +40,44 @@ class Context:
         return self.dialect.TRAITS
 
 
-Choose = Callable[[object], object]
-"""Says for the id of a call which one it gets: the same one where it stays. Asked once for each call, in order."""
+Judge = Callable[[Any], object]
+"""Says the class of a value: two values of one class are the same to the rule."""
+Judges = Mapping[str, "Callable[[Limits, Traits], Judge | None]"]
+"""For a column of values what makes its judge for a target; None: the target does not mind."""
 
 
 @dataclass(frozen=True, slots=True)
-class Renaming:
-    """How a rule gives calls other ids."""
+class Keyed:
+    """Makes a judge of parts that looks only at those with one of some keys."""
 
-    why: str
-    chooser: Callable[[set[str], Memory, Context], Choose | None]
-    """Makes what chooses for one window, with the ids that its calls have; None where the target takes any."""
+    keys: frozenset[str]
+    make: Callable[[Limits, Traits], Judge | None]
+
+    def __call__(self, limits: Limits, traits: Traits) -> Judge | None:
+        """The judge for a target."""
+        return self.make(limits, traits)
 
 
-@dataclass(frozen=True, slots=True)
+STRUCTURE: Judges = {}
+"""What a rule judges that goes by keys, types, roles and order, and by whether texts are empty or can be encoded."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Rule:
-    """One defect: how it is named, when it is worth looking, and what would mend it.
+    """One defect: how it is named, what it judges, and what would mend it.
 
     ``find`` proposes fixes for one window in ascending order, none overlapping another. It must not change anything.
     """
 
     code: str
     name: str
-    symptoms: int
     find: Callable[[Window, Memory, Context], Iterable[Fix]]
-    renaming: Renaming | None = None
-    """Where all that it does is to give calls other ids: how. That can be done to a window that nobody has read."""
+    judges: Judges | None = None
+    """What decides whether it has something to say. None: anything, so it looks at every window."""
+    watches: Callable[[Limits, Traits], Callable[[Seen], bool] | None] | None = None
+    """Makes for a target what says of a structure that the values in it decide: there it looks at every window."""
+    owns: Mapping[str, type] = field(default_factory=dict)
+    """Limits that no other rule asks for, with the types of their values: ``Limits.of`` gives them."""
     cuts: bool = False
     """Whether each turn of the window is a window of its own for the rules behind it."""
 
@@ -74,7 +87,7 @@ class Rule:
         return sys.modules[self.find.__module__].__doc__ or ""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Request:
     """The messages of a request with what stands beside them."""
 
@@ -93,8 +106,8 @@ class RequestRule:
     code: str
     name: str
     apply: Callable[[Request, Context], tuple[Request, list[Change]]]
-    counts_parts: bool = False
-    """Whether it has nothing to say where no part is an image, or may carry a cache marker."""
+    counts: Callable[[Message], bool] | None = None
+    """Whether a message holds what it counts; where none does, it has nothing to say. None: it always looks."""
 
     @property
     def manual(self) -> str:

@@ -30,12 +30,13 @@ from typing import TYPE_CHECKING
 from chatmend.changes import Fix
 from chatmend.rules.late_tool_result import trimmed
 from chatmend.rules.merging import merge
-from chatmend.rules.rule import Context, Rule
+from chatmend.rules.rule import STRUCTURE, Context, Rule
 from chatmend.transcript import Message, ToolCall
-from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from chatmend.windows import Memory, Window
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -63,4 +64,4 @@ def _calls_last(window: Window, said: list[Message]) -> Iterator[Fix]:
     yield from trimmed(window, (*ordered, *window.messages[len(said) :]), "words stand behind calls of the same turn")
 
 
-RULE = Rule("TURN001", "split-assistant-turn", Symptom.TURNS | Symptom.PAIRING, find)
+RULE = Rule("TURN001", "split-assistant-turn", find, STRUCTURE)

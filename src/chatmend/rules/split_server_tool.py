@@ -28,14 +28,14 @@ from typing import TYPE_CHECKING
 from chatmend import jsontext
 from chatmend.changes import Effect, Fix
 from chatmend.dialects.content import server_call, server_result
-from chatmend.rules.rule import Context, Rule
+from chatmend.rules.rule import STRUCTURE, Context, Rule
 from chatmend.transcript import Opaque, Role, Text, is_unchanged
-from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chatmend.transcript import Part
+    from chatmend.windows import Memory, Window
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -85,4 +85,4 @@ def _told(part: Part) -> Text:
     return Text(jsontext.dumps(part.native))
 
 
-RULE = Rule("TOOL017", "split-server-tool", Symptom.HOSTED, find)
+RULE = Rule("TOOL017", "split-server-tool", find, STRUCTURE)

@@ -35,6 +35,8 @@ from chatmend.transcript import is_unchanged
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from chatmend.transcript import Message
+
 CODE, NAME = "CACHE001", "too-many-cache-markers"
 _LONG = "1h"
 
@@ -171,4 +173,9 @@ def _with_fewer(message: dict[str, Any], over: int) -> dict[str, Any]:
     return {**message, "content": blocks}
 
 
-RULE = RequestRule(CODE, NAME, apply, counts_parts=True)
+def _holds(message: Message) -> bool:
+    native = message.native
+    return isinstance(native, dict) and ("cache_control" in native or _of_message(native) > 0)
+
+
+RULE = RequestRule(CODE, NAME, apply, _holds)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from chatmend.dialects.pictures import Picture
     from chatmend.images.payload import Payload
     from chatmend.targets.image_limits import ImageLimits
-    from chatmend.transcript import Media
+    from chatmend.transcript import Media, Message
 
 CODE, NAME = "IMG012", "too-many-images"
 _KEPT = 0.75
@@ -228,4 +228,8 @@ def _without(native: object, texts: dict[int, str], context: Context) -> object:
     return context.dialect.write(replace(message, parts=Walk(mend, Effect.DROPS).parts(message.parts, message.role)))
 
 
-RULE = RequestRule(CODE, NAME, apply, counts_parts=True)
+def _holds(message: Message) -> bool:
+    return bool(_pictures(message.native, ("content", "output", "parts")))
+
+
+RULE = RequestRule(CODE, NAME, apply, _holds)

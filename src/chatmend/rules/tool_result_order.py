@@ -26,13 +26,13 @@ from typing import TYPE_CHECKING
 
 from chatmend.rules.exchanges import match
 from chatmend.rules.late_tool_result import trimmed
-from chatmend.rules.rule import Context, Rule
-from chatmend.windows import Memory, Symptom, Window
+from chatmend.rules.rule import STRUCTURE, Context, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chatmend.changes import Fix
+    from chatmend.windows import Memory, Window
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -50,4 +50,4 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     return trimmed(window, tuple(becomes), "results must come in the order of their calls")
 
 
-RULE = Rule("TOOL008", "tool-result-order", Symptom.PAIRING, find)
+RULE = Rule("TOOL008", "tool-result-order", find, STRUCTURE)

@@ -25,14 +25,17 @@ from typing import TYPE_CHECKING
 from chatmend.changes import Effect, Fix
 from chatmend.dialects.content import server_call, server_result
 from chatmend.placeholders import continued
-from chatmend.rules.rule import Context, Rule
+from chatmend.rules.rule import STRUCTURE, Context, Rule
 from chatmend.transcript import Opaque, Role, Text
-from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
+    from chatmend.dialects import Traits
+    from chatmend.scan import Seen
+    from chatmend.targets.limits import Limits
     from chatmend.transcript import Message
+    from chatmend.windows import Memory, Window
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -62,4 +65,11 @@ def _is_paused(message: Message) -> bool:
     return server_call(end.native) is not None or server_result(end.native) is not None
 
 
-RULE = Rule("TURN005", "trailing-assistant", Symptom.TURNS, find)
+def _watch(limits: Limits, traits: Traits) -> Callable[[Seen], bool] | None:
+    """How the last text ends is looked at in the last window alone."""
+    if limits.trailing_assistant != "no-trailing-space":
+        return None
+    return lambda seen: seen.last and not seen.group.followed
+
+
+RULE = Rule("TURN005", "trailing-assistant", find, STRUCTURE, _watch)

@@ -28,12 +28,13 @@ from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
 from chatmend.placeholders import CONTINUED
-from chatmend.rules.rule import Context, Rule
+from chatmend.rules.rule import STRUCTURE, Context, Rule
 from chatmend.transcript import Part, Text, Thinking, place_of
-from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from chatmend.windows import Memory, Window
 
 _ENDS = "the turn ends with thinking"
 _ADJACENT = "thinking stands right before other thinking"
@@ -72,4 +73,4 @@ def _apart(parts: tuple[Part, ...], *, after_thinking: bool) -> tuple[tuple[Part
     return tuple(out), after_thinking
 
 
-RULE = Rule("THINK004", "trailing-thinking", Symptom.THINKING, find)
+RULE = Rule("THINK004", "trailing-thinking", find, STRUCTURE)

@@ -23,12 +23,16 @@ from chatmend.changes import Effect, Fix
 from chatmend.dialects.content import TEXTS, file_id
 from chatmend.dialects.pictures import is_held
 from chatmend.placeholders import CONTINUED
-from chatmend.rules.rule import Context, Rule
+from chatmend.rules.rule import Context, Keyed, Rule
 from chatmend.transcript import Media, Message, Opaque, Part, Role, Text, Thinking, ToolResult, is_unchanged, place_of
-from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from chatmend.dialects import Traits
+    from chatmend.rules.rule import Judge
+    from chatmend.targets.limits import Limits
+    from chatmend.windows import Memory, Window
 
 
 _SAID = ("tool_use", "tool_result")
@@ -155,4 +159,8 @@ def _told(part: Part) -> Part:
     return Text(jsontext.dumps(native) if says else "", {"type": "text", "text": ""})
 
 
-RULE = Rule("PART001", "unknown-part", Symptom.PART | Symptom.CONTENT, find)
+def _judge(limits: Limits, traits: Traits) -> Judge | None:
+    return None if limits.file_references is None else lambda part: _is_elsewhere(part, limits.file_references)
+
+
+RULE = Rule("PART001", "unknown-part", find, {"parts": Keyed(frozenset({"file"}), _judge)})

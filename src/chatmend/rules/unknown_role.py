@@ -23,12 +23,13 @@ from typing import TYPE_CHECKING
 
 from chatmend.changes import Fix
 from chatmend.dialects.roles import ALIASES
-from chatmend.rules.rule import Context, Rule
+from chatmend.rules.rule import STRUCTURE, Context, Rule
 from chatmend.transcript import Role, Text
-from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from chatmend.windows import Memory, Window
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -69,4 +70,4 @@ def _joined(parts: tuple[object, ...]) -> tuple:  # type: ignore[type-arg]
     return tuple(parts)
 
 
-RULE = Rule("ROLE001", "unknown-role", Symptom.ROLE | Symptom.UNREADABLE, find)
+RULE = Rule("ROLE001", "unknown-role", find, STRUCTURE)

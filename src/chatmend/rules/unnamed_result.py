@@ -23,14 +23,13 @@ from typing import TYPE_CHECKING
 from chatmend import jsontext
 from chatmend.changes import Fix
 from chatmend.rules.exchanges import match
-from chatmend.rules.rule import Context, Rule
+from chatmend.rules.rule import STRUCTURE, Context, Rule
 from chatmend.transcript import Opaque, Part, Text, ToolResult, is_unchanged
-from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from chatmend.windows import Place
+    from chatmend.windows import Memory, Place, Window
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -65,4 +64,4 @@ def _object(part: Part) -> Part:
     return Text(part.native if isinstance(part.native, str) else jsontext.dumps(part.native))
 
 
-RULE = Rule("TOOL016", "unnamed-result", Symptom.PAIRING | Symptom.CONTENT, find)
+RULE = Rule("TOOL016", "unnamed-result", find, STRUCTURE)

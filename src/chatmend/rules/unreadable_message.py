@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING
 
 from chatmend import jsontext
 from chatmend.changes import Effect, Fix
-from chatmend.rules.rule import Context, Rule
+from chatmend.rules.rule import STRUCTURE, Context, Rule
 from chatmend.transcript import Message, Opaque, Part, Role, Text, ToolResult
-from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from chatmend.windows import Memory, Window
 
 
 _OF_MESSAGES = frozenset({"content", "parts", "tool_calls", "function_call", "tool_call_id"})
@@ -98,4 +99,4 @@ def _words(part: Part) -> Text:
     return Text(part.text if isinstance(part, Text) else jsontext.dumps(part.native))
 
 
-RULE = Rule("MSG001", "unreadable-message", Symptom.UNREADABLE | Symptom.ROLE, find)
+RULE = Rule("MSG001", "unreadable-message", find, STRUCTURE)

@@ -17,16 +17,16 @@ from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect
 from chatmend.dialects.pictures import picture, told
-from chatmend.rules.image_repair import Mended, each_image
+from chatmend.rules.image_repair import IMAGES, Mended, each_image
 from chatmend.rules.image_words import UNSEEN
 from chatmend.rules.rule import Context, Rule
 from chatmend.transcript import Media, Text
-from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chatmend.changes import Fix
+    from chatmend.windows import Memory, Window
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -42,4 +42,4 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     yield from each_image(window, context, mend)
 
 
-RULE = Rule("IMG010", "unseen-image", Symptom.IMAGES, find)
+RULE = Rule("IMG010", "unseen-image", find, IMAGES)

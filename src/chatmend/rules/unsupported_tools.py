@@ -23,13 +23,14 @@ from typing import TYPE_CHECKING
 from chatmend import jsontext
 from chatmend.changes import Effect, Fix
 from chatmend.placeholders import CALL_NOTE, note
-from chatmend.rules.rule import Context, Rule
+from chatmend.rules.rule import STRUCTURE, Context, Rule
 from chatmend.rules.stray_notes import unknown_keys
 from chatmend.transcript import Message, Part, Role, Text, ToolCall, ToolResult
-from chatmend.windows import Memory, Symptom, Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from chatmend.windows import Memory, Window
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -54,4 +55,4 @@ def _as_words(message: Message, parts: tuple[Part, ...]) -> Message:
     return replace(message, parts=parts)
 
 
-RULE = Rule("TOOL015", "unsupported-tools", Symptom.CALLS | Symptom.PAIRING, find)
+RULE = Rule("TOOL015", "unsupported-tools", find, STRUCTURE)

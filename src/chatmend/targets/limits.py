@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 from chatmend.targets.image_limits import ImageLimits
 
@@ -167,6 +167,14 @@ class Limits:
     # Cache markers
     max_cache_markers: int | None = None
     """How many cache markers a request may hold; None: markers are not looked at."""
+
+    # What single rules own
+    own: tuple[tuple[str, object], ...] = ()
+    """Limits that a rule's file declares itself, by name: the table ``[rules]`` of a target."""
+
+    def of(self, name: str) -> Any:  # noqa: ANN401 - whatever type the rule that owns it has declared
+        """The value of a limit that a rule owns; None where the target has none."""
+        return next((value for known, value in self.own if known == name), None)
 
     def beside(self, *, thinking: bool, tools: bool) -> Limits:
         """The limits of a request in which thinking is enabled, or tools are declared."""

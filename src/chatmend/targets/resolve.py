@@ -146,7 +146,7 @@ def _in_dialect(table: dict[str, Any], model: str, dialect: str) -> tuple[Limits
     if dialect not in _HOMES or any(_describes(family, model, dialect) for family in table.get("family", ())):
         return own
     limits, hygiene = _limits(_table(_HOMES[dialect]), model, dialect)
-    return replace(limits, images=own[0].images), hygiene
+    return replace(limits, images=own[0].images, own=_joined(limits.own, own[0].own)), hygiene
 
 
 def _describes(family: dict[str, Any], model: str, dialect: str) -> bool:
@@ -169,6 +169,7 @@ def _matches(family: dict[str, Any], model: str, dialect: str) -> bool:
 def _limits(table: dict[str, Any], model: str, dialect: str = "") -> tuple[Limits, Limits]:
     """The limits of a model, and its hygiene: the table's own, then each family that the model belongs to."""
     limits = lay_over(Limits(images=lay_over(ImageLimits(), table.get("images", {}))), table.get("limits", {}))
+    limits = _with_own(limits, table)
     hygiene = lay_over(Limits(), table.get("hygiene", {}))
     for family in table.get("family", ()):
         if not _matches(family, model, dialect):
@@ -177,8 +178,29 @@ def _limits(table: dict[str, Any], model: str, dialect: str = "") -> tuple[Limit
             limits, hygiene = _limits(_table(family["like"]), model.rsplit("/", 1)[-1], dialect)
         limits = lay_over(limits, family.get("limits", {}))
         limits = replace(limits, images=lay_over(limits.images, family.get("images", {})))
+        limits = _with_own(limits, family)
         hygiene = lay_over(hygiene, family.get("hygiene", {}))
     return limits, hygiene
+
+
+def _with_own(limits: Limits, table: dict[str, Any]) -> Limits:
+    """Limits with those that rules own, as a table or a family has them under ``rules``."""
+    facts = table.get("rules", {})
+    return replace(limits, own=_joined(limits.own, tuple((key, _value(facts[key])) for key in facts)))
+
+
+def _joined(
+    own: tuple[tuple[str, object], ...], more: tuple[tuple[str, object], ...]
+) -> tuple[tuple[str, object], ...]:
+    return tuple(sorted((dict(own) | dict(more)).items()))
+
+
+def _value(fact: Any) -> Any:  # noqa: ANN401 - a value, or a table that holds one
+    """The value of a fact: lists become sets, ``"none"`` becomes None."""
+    value = fact["value"] if isinstance(fact, dict) else fact
+    if isinstance(value, list):
+        value = frozenset(value)
+    return None if value == "none" else value
 
 
 def lay_over(limits: _Limits, facts: dict[str, Any]) -> _Limits:
@@ -188,8 +210,5 @@ def lay_over(limits: _Limits, facts: dict[str, Any]) -> _Limits:
         if key not in _FIELDS[type(limits)]:
             message = f"a target's table names {key!r}, which is no limit"
             raise TargetError(message)
-        value = fact["value"] if isinstance(fact, dict) else fact
-        if isinstance(value, list):
-            value = frozenset(value)
-        values[key] = None if value == "none" else value
+        values[key] = _value(fact)
     return replace(limits, **values)

@@ -1,0 +1,32 @@
+"""A message with a key ``x_note``.
+
+Why: ``x_note: unknown field`` (Acme).
+
+Repair: the key is left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from chatmend.changes import Fix
+from chatmend.rules.rule import STRUCTURE, Context, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from chatmend.windows import Memory, Window
+
+
+def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
+    """Messages with the key."""
+    if context.limits.of("no_notes") is None:
+        return
+    for at, message in enumerate(window.messages):
+        if isinstance(message.native, dict) and "x_note" in message.native:
+            becomes = replace(message, without=message.without | {"x_note"})
+            yield Fix(at, at + 1, (becomes,), "the target refuses the key")
+
+
+RULE = Rule("KEY900", "noted-message", find, STRUCTURE, owns={"no_notes": bool})

@@ -1,0 +1,222 @@
+"""What is learnt of windows is what every rule says of them, whoever was there before, and never more than a bound."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import chatmend
+from chatmend import engine, scan, sketch
+from chatmend.dialects import DIALECTS
+from chatmend.policy import Policy
+from chatmend.rules import RULES, Context
+from chatmend.sketch import Sketch
+from tests.broken import broken, torn
+from tests.every_rule import account, forget
+from tests.scale import examples
+from tests.targets import ALL
+from tests.twins import unlike
+
+if TYPE_CHECKING:
+    from chatmend.rules import Rule
+    from chatmend.targets import Target
+
+CLAUDE, GPT = "anthropic/claude-sonnet-4-5", "openai/gpt-4o"
+
+
+@pytest.mark.parametrize(("dialect", "target"), ALL)
+def test_a_twin_is_repaired_as_by_every_rule(dialect: str, target: str) -> None:
+    found = list(unlike(dialect, target, examples(1, 40) / 400, seed=1))
+    assert not found, found[0]
+
+
+def chat(*said: Any) -> list[Any]:
+    """A user's question, and what follows."""
+    return [{"role": "user", "content": "go"}, *said]
+
+
+def call(name: str = "f", arguments: str = "{}", call_id: str = "call_1") -> dict[str, Any]:
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def exchange(*calls: dict[str, Any], between: tuple[Any, ...] = ()) -> list[Any]:
+    """Calls, their results, and the next question."""
+    results = [{"role": "tool", "tool_call_id": one["id"], "content": "18"} for one in calls]
+    said = {"role": "assistant", "content": None, "tool_calls": list(calls)}
+    return chat(said, *between, *results, {"role": "user", "content": "and?"})
+
+
+def thought(signature: str) -> list[Any]:
+    blocks = [{"type": "thinking", "thinking": "Hm.", "signature": signature}, {"type": "text", "text": "Yes."}]
+    return chat({"role": "assistant", "content": blocks}, {"role": "user", "content": "and?"})
+
+
+def item(item_id: str) -> list[Any]:
+    made = {"type": "function_call", "id": item_id, "call_id": "call_1", "name": "f", "arguments": "{}"}
+    return chat(made, {"type": "function_call_output", "call_id": "call_1", "output": "18"})
+
+
+def signed(signature: str) -> list[Any]:
+    part = {"functionCall": {"name": "f", "args": {}}, "thoughtSignature": signature}
+    answer = {"functionResponse": {"name": "f", "response": {"output": "18"}}}
+    user = {"role": "user", "parts": [{"text": "go"}]}
+    return [user, {"role": "model", "parts": [part]}, {"role": "user", "parts": [answer]}]
+
+
+def file(name: str) -> list[Any]:
+    return [{"role": "user", "content": [{"type": "file", "file": {"file_id": name, "format": "application/pdf"}}]}]
+
+
+def named(name: str) -> list[Any]:
+    return [{"role": "user", "name": name, "content": "go"}]
+
+
+def said(text: str) -> list[Any]:
+    return exchange(call(), between=({"role": "assistant", "content": text},))
+
+
+def distinct_calls() -> Target:
+    """Claude's, behind a converter that keeps but one of equal calls, as LiteLLM has for Gemini."""
+    known = chatmend.resolve(CLAUDE)
+    return replace(known, limits=replace(known.limits, equal_calls=False), spoken={})
+
+
+PROOF = "EqQBCkYIARgCKkA" + "b" * 160 + "=="
+DISTINCT = distinct_calls()
+TWINS: dict[str, tuple[str, str | Target, list[Any], list[Any]]] = {
+    "foreign-thinking": ("anthropic_messages", CLAUDE, thought(PROOF), thought("rs_1")),
+    "unknown-part": ("openai_chat", "gemini/gemini-2.5-flash", file("https://g.example/files/a"), file("file-a")),
+    "late-tool-result": ("openai_chat", GPT, said("[continued]"), said("It is 18.")),
+    "invalid-call-id": ("openai_chat", GPT, exchange(call()), exchange(call(call_id="c" * 80))),
+    "invalid-item-id": ("openai_responses", GPT, item("fc_1"), item("msg_1")),
+    "invalid-tool-name": ("openai_chat", GPT, exchange(call()), exchange(call("f g"))),
+    "invalid-tool-arguments": ("openai_chat", CLAUDE, exchange(call()), exchange(call(arguments="[}"))),
+    "lone-surrogate": ("openai_chat", GPT, exchange(call()), exchange(call(arguments='{"a": "\\ud800"}'))),
+    "parallel-calls": (
+        "openai_chat", DISTINCT, exchange(call(), call(call_id="call_2", arguments='{"a": 1}')),
+        exchange(call(), call(call_id="call_2")),
+    ),
+    "invalid-thought-signature": ("gemini_contents", "gemini/gemini-3-pro-preview", signed("b" * 64), signed("rs_1")),
+    "refused-key": ("openai_chat", GPT, named("Bob"), named("Bob <b@example.org>")),
+    "trailing-assistant": (
+        "openai_chat", CLAUDE, chat({"role": "assistant", "content": "It is"}),
+        chat({"role": "assistant", "content": "It is "}),
+    ),
+}  # fmt: skip
+"""For a rule that judges values two transcripts that differ in nothing else: one is fine, the other is not."""
+
+
+def test_each_rule_that_judges_values_has_its_twin() -> None:
+    """Those about images share one judge, and have tests of their own."""
+    images = next(rule.judges for rule in RULES if rule.name == "heavy-image")
+    assert set(TWINS) == {rule.name for rule in RULES if (rule.judges or rule.watches) and rule.judges is not images}
+
+
+def without(name: str) -> tuple[Rule, ...]:
+    """The rules, one of which says that it goes by structure alone; the others look at every window."""
+    return tuple(
+        replace(rule, judges={}, watches=None) if rule.name == name else replace(rule, judges=None) for rule in RULES
+    )
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_a_rule_that_does_not_say_what_it_judges_is_found_out(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    dialect, target, fine, twin = TWINS[name]
+
+    def found(messages: list[Any]) -> set[str]:
+        return {change.rule for change in chatmend.repair(messages, target, dialect=dialect).changes}
+
+    forget()
+    for _ in range(3):
+        assert name not in found(fine)
+    assert name in found(twin)
+    rules = without(name)
+    monkeypatch.setattr(engine, "rules_for", lambda *_: rules)
+    for _ in range(3):
+        assert name not in found(fine)
+    assert name not in found(twin)
+
+
+@pytest.mark.parametrize("target", [CLAUDE, GPT, "mistral/open-mistral-7b"])
+def test_what_came_before_changes_nothing(target: str) -> None:
+    said = [broken(seed, "openai_chat") for seed in range(examples(20, 200))]
+    forget()
+    forwards = [account(chatmend.repair(messages, target)) for messages in said]
+    forget()
+    backwards = [account(chatmend.repair(messages, target)) for messages in reversed(said)]
+    assert forwards == backwards[::-1]
+
+
+def test_what_is_learnt_has_a_bound_and_changes_nothing_beyond_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = [make(seed, "openai_chat") for seed in range(20) for make in (broken, torn)]
+    forget()
+    free = [account(chatmend.repair(messages, GPT)) for messages in said]
+    forget()
+    monkeypatch.setattr(scan, "_MOST", 8)
+    monkeypatch.setattr(sketch, "_MOST", 8)
+    for _ in range(2):
+        assert [account(chatmend.repair(messages, GPT)) for messages in said] == free
+        store = learnt(GPT)
+        held = (store.messages, store.groups, store.met, store.windows, store.values.plans, store.values.ids)
+        assert max(map(len, held)) <= 8 + max(map(len, said))
+    forget()
+
+
+def learnt(target: str) -> Any:
+    """What was learnt for a target."""
+    limits = Policy().apply(chatmend.resolve(target).limits_in("openai_chat"))
+    return scan.learned(Context(limits, DIALECTS["openai_chat"], Policy()), RULES)
+
+
+def test_threads_learn_together() -> None:
+    said = [broken(seed, "openai_chat") for seed in range(examples(20, 200))]
+    forget()
+    alone = [account(chatmend.repair(messages, CLAUDE)) for messages in said]
+    forget()
+    with ThreadPoolExecutor(8) as pool:
+        together = list(pool.map(lambda messages: account(chatmend.repair(messages, CLAUDE)), said * 4))
+    assert together == alone * 4
+
+
+@pytest.mark.parametrize(("dialect", "target"), ALL)
+def test_messages_of_one_form_have_one_structure(dialect: str, target: str) -> None:
+    """A form is told at a glance; what looks through the whole message must see no difference but the order of keys."""
+    spoken: Any = DIALECTS[dialect]
+    store = scan.Learned(spoken.TRAITS, chatmend.resolve(target).limits_in(dialect), RULES)
+    seen: dict[object, object] = {}
+    for seed in range(examples(10, 100)):
+        for message in (*broken(seed, dialect), *torn(seed, dialect)):
+            look, walk = Sketch(store.values), Sketch(store.values)
+            form = spoken.sketch(message, look)
+            if form is None:
+                continue
+            structure = sorted(map(str, walk.message(in_order(message))))
+            assert seen.setdefault(form, structure) == structure, message
+            assert sorted(look.ids) == sorted(walk.ids)
+            assert sorted(look.names) == sorted(walk.names)
+
+
+def in_order(value: Any) -> Any:
+    """A value with the keys of every dict in one order."""
+    if isinstance(value, dict):
+        return {key: in_order(value[key]) for key in sorted(value)}
+    return [in_order(item) for item in value] if isinstance(value, list) else value
+
+
+def test_a_memory_of_other_windows_is_told_apart() -> None:
+    """The same words, once with an id that came before and once with a new one."""
+    call = {"id": "call_1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    turn = [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "call_1", "content": "18"},
+    ]
+    other = [turn[0], {**turn[1], "tool_calls": [{**call, "id": "call_2"}]}, {**turn[2], "tool_call_id": "call_2"}]
+    end = [{"role": "user", "content": "and?"}]
+    for _ in range(3):
+        assert chatmend.repair([*turn, *other, *end], CLAUDE).changes == ()
+        codes = {change.code for change in chatmend.repair([*turn, *turn, *end], CLAUDE).changes}
+        assert codes == {"TOOL011"}
