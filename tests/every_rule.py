@@ -29,7 +29,7 @@ def every_rule() -> Iterator[None]:
 
 def forget() -> None:
     """Nothing was learnt."""
-    scan._learned.cache_clear()
+    scan._STORES.clear()
 
 
 def account(done: Any) -> tuple[Any, ...]:

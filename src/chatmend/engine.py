@@ -100,7 +100,7 @@ class Run:
         self.laden = self.laden or group.is_laden
         window, span = self._window(natives, start, flags), (start, start + len(natives))
         fresh, self.fired, came = scan.fresh, False, _call_ids([said for said in window.messages if said.is_assistant])
-        becomes = self._mend(window, span, due, is_signed=group.is_signed)
+        becomes = self._mend(window, span, due, group)
         if fresh is not None and not self.fired:
             scan.settle(fresh, seen)
         self.memory.call_ids.update(came)
@@ -112,18 +112,18 @@ class Run:
         said = list(map(self.context.dialect.read, natives))
         return Window(said, list(range(start, start + len(said))), opening, followed, heard, last)
 
-    def _mend(self, window: Window, span: tuple[int, int], due: int, *, is_signed: bool) -> Messages | None:
+    def _mend(self, window: Window, span: tuple[int, int], due: int, group: Group) -> Messages | None:
         before = len(self.changes)
-        changed = self._run(window, span, due)
+        changed = self._run(window, span, due, goes_on=group.goes_on or not group.is_known)
         self._remember(window)
-        if is_signed:
+        if group.is_signed:
             self._mark_invalidating(window, before)
         return [message.whole for message in window.messages] if changed else None
 
-    def _run(self, window: Window, span: tuple[int, int], due: int) -> bool:
-        """Run the rules that are due; whether one changed the window."""
+    def _run(self, window: Window, span: tuple[int, int], due: int, *, goes_on: bool) -> bool:
+        """Run the rules that are due; whether one changed the window. As it came, it is one turn unless it goes on."""
         changed, due = self._run_rules(window, span, due, (0, self.cut))
-        starts = cuts(window, self.context) if self.cut else [0]
+        starts = cuts(window, self.context) if self.cut and (changed or goes_on) else [0]
         if len(starts) == 1:
             return self._run_rules(window, span, due, (self.cut, len(self.rules)))[0] or changed
         return self._run_turns(window, span, starts) or changed

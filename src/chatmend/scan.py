@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import ChainMap
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import accumulate, count
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from chatmend.dialects import Traits
-    from chatmend.policy import Policy
     from chatmend.rules import Context, Rule
     from chatmend.targets.limits import Limits
     from chatmend.transcript import Message, Part
@@ -125,6 +123,8 @@ class Learned:
 
     def __init__(self, traits: Traits, limits: Limits, rules: tuple[Rule, ...]) -> None:
         """Nothing is known."""
+        self.rules = rules
+        """Held, so that no others are ever known by the same number."""
         self.always = 0
         self.watches: list[tuple[int, Callable[[Seen], bool]]] = []
         columns: dict[str, dict[object, tuple[frozenset[str] | None, Callable[[Any], object]]]] = {}
@@ -155,18 +155,20 @@ class Learned:
         """Whether nothing more is learnt."""
 
 
-@lru_cache(maxsize=64)
-def _learned(speaks: object, traits: Traits, limits: Limits, policy: Policy, rules: tuple[Rule, ...]) -> Learned:  # noqa: ARG001 - what was learnt holds under one policy
-    return Learned(traits, limits, rules)
+_STORES: dict[tuple[object, ...], Learned] = {}
+"""What was learnt, by dialect, limits, policy and rules."""
+_TARGETS = 64
+"""For how many of these something is known at a time."""
 
 
 def learned(context: Context, rules: tuple[Rule, ...]) -> Learned:
     """What was learnt so far for a dialect, limits and a policy."""
-    key = (context.dialect.key(), context.dialect.TRAITS, context.limits, context.policy, rules)
-    store = _learned(*key)
-    if store.is_full or len(store.values.plans) >= _MOST:
-        _learned.cache_clear()
-        store = _learned(*key)
+    key = (context.dialect.key(), context.limits, context.policy, id(rules))
+    store = _STORES.get(key)
+    if store is None or store.is_full or len(store.values.plans) >= _MOST:
+        if store is not None or len(_STORES) >= _TARGETS:
+            _STORES.clear()
+        store = _STORES[key] = Learned(context.dialect.TRAITS, context.limits, rules)
     return store
 
 

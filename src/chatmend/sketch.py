@@ -99,7 +99,18 @@ class Plan:
 class Values:
     """What is known of the values of messages under the rules of a target: who judges them, and what was learnt."""
 
-    __slots__ = ("arguments", "classes", "ids", "names", "plans", "proofs", "takes_forms", "takes_words", "texts")
+    __slots__ = (
+        "arguments",
+        "classes",
+        "ids",
+        "judges",
+        "names",
+        "plans",
+        "proofs",
+        "takes_forms",
+        "takes_words",
+        "texts",
+    )
 
     def __init__(self, classes: Classes) -> None:
         """``classes``: what says a value's class."""
@@ -110,6 +121,7 @@ class Values:
         """The classes of ids and names that came already."""
         self.arguments, self.proofs = together(classes.get("arguments", ())), together(classes.get("proofs", ()))
         self.texts = together(classes.get("texts", ()))
+        self.judges = {column: together(classes.get(column, ())) for column in ("ids", "names")}
         self.takes_words = self.texts is None
         """Whether a text that is neither empty nor blank, and can be encoded, is like any other."""
         self.takes_forms = not any(keys is None or not keys.isdisjoint(_USUAL) for keys, _ in classes.get("parts", ()))
@@ -255,7 +267,7 @@ class Sketch:
 
     def _learn(self, column: str, text: str, known: dict[str, object]) -> object:
         """The class of an id or a name: None where it is that of most."""
-        judge = together(self._values.classes.get(column, ()))
+        judge = self._values.judges[column]
         own, said = _class_of_text(text), None if judge is None else judge(text)
         if len(known) >= _MOST:
             known.clear()

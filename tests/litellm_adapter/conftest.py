@@ -25,7 +25,7 @@ __all__ = ["sandbox", "sandbox_server"]
 
 @pytest.fixture(autouse=True)
 def untouched_litellm(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """What a test installs is gone afterwards, and what its calls still log: the next test's callback would count it."""
+    """What a test installs is gone afterwards, and so is what its calls still log, which the next one would count."""
     logged: list[Future[Any]] = []
     submit = executor.submit
 
