@@ -16,7 +16,7 @@ from chatmend.windows import Edit, Memory, Window
 if TYPE_CHECKING:
     from chatmend.changes import Fix
     from chatmend.rules import Rule
-    from chatmend.scan import Group
+    from chatmend.sketch import Group
     from chatmend.transcript import Message, Part
 
 Messages = list[Any]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from chatmend.jsontext import is_sound
 from chatmend.rules import LAST
-from chatmend.sketch import Sketch, Unsketched, Values, pattern
+from chatmend.sketch import Group, Seen, Sketch, Unsketched, Values, pattern
 from chatmend.transcript import Media, Role, Text, Thinking
 from chatmend.windows import Memory
 
@@ -64,58 +64,12 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """What holds for messages of some structures in a row."""
-
-    word: str
-    """The letters of the messages."""
-    is_known: bool
-    """Whether all of them have structures that are remembered."""
-    run: int
-    """How many messages of the model's there are, which all stand in front."""
-    goes_on: bool
-    """Whether words stand behind a call in its run."""
-    followed: bool
-    """Whether there is one that is not the model's."""
-    heard: bool
-    """Whether there is a user's or a result."""
-    has_user: bool
-    has_turns: bool
-    """Whether there is one that is no system message."""
-    is_signed: bool
-    is_laden: bool
-    is_remembered: bool
-    ids: int
-    names: int
-    calls: tuple[int, ...]
-    """The places of the ids of the calls among the ids."""
-
-
-@dataclass(frozen=True, slots=True)
 class Quiet:
     """What is known of windows in which nothing was due."""
 
     group: Group
     has_trace: bool
     """Whether anything of it must be noted."""
-
-
-@dataclass(slots=True)
-class Seen:
-    """What one look at a window has seen."""
-
-    natives: Sequence[Any]
-    group: Group
-    ids: list[str]
-    """Of calls, results and entries, in order."""
-    names: list[str]
-    last: bool
-    """Nothing comes after this window."""
-
-    @property
-    def calls(self) -> list[str]:
-        """The ids of the calls."""
-        return [self.ids[place] for place in self.group.calls]
 
 
 class Learned:

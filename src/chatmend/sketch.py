@@ -8,12 +8,13 @@ declares. Nothing here says what is wrong.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from chatmend.jsontext import is_sound, is_sound_value, is_too_deep
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     Classes = dict[str, list[tuple[frozenset[str] | None, Callable[[Any], object]]]]
     """For a column the judges of its values, each with the keys of which a part has one that it is to judge."""
@@ -49,6 +50,52 @@ _MOST = 4096
 _NEW = object()
 _FEW = 16
 """Up to how many values it is quicker to look for each among all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """What holds for messages of some structures in a row."""
+
+    word: str
+    """The letters of the messages."""
+    is_known: bool
+    """Whether all of them have structures that are remembered."""
+    run: int
+    """How many messages of the model's there are, which all stand in front."""
+    goes_on: bool
+    """Whether words stand behind a call in its run."""
+    followed: bool
+    """Whether there is one that is not the model's."""
+    heard: bool
+    """Whether there is a user's or a result."""
+    has_user: bool
+    has_turns: bool
+    """Whether there is one that is no system message."""
+    is_signed: bool
+    is_laden: bool
+    is_remembered: bool
+    ids: int
+    names: int
+    calls: tuple[int, ...]
+    """The places of the ids of the calls among the ids."""
+
+
+@dataclass(slots=True)
+class Seen:
+    """What one look at a window has seen."""
+
+    natives: Sequence[Any]
+    group: Group
+    ids: list[str]
+    """Of calls, results and entries, in order."""
+    names: list[str]
+    last: bool
+    """Nothing comes after this window."""
+
+    @property
+    def calls(self) -> list[str]:
+        """The ids of the calls."""
+        return [self.ids[place] for place in self.group.calls]
 
 
 class Unsketched(Exception):  # noqa: N818 - no error: the rules look for themselves

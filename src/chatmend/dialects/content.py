@@ -44,6 +44,15 @@ def read_part(native: Native) -> Part:
     text = native.get("text")
     if isinstance(text, str) and (kind is None or (isinstance(kind, str) and kind in TEXTS)):
         return Text(text, native)
+    if (thought := _thought(native, kind)) is not None:
+        return thought
+    if isinstance(kind, str) and kind in MEDIA:
+        return Media(native, MEDIA[kind])
+    return Media(native) if picture(native) else Opaque(native)
+
+
+def _thought(native: dict[str, object], kind: object) -> Thinking | None:
+    """A part as what the model thought; None where it is something else."""
     if kind == "thinking" and not isinstance(native.get("thinking"), list):  # a list is Mistral's
         return _thinking(native)
     if kind == "reasoning":
@@ -51,9 +60,7 @@ def read_part(native: Native) -> Part:
     if kind == "redacted_thinking":
         data = native.get("data")
         return Thinking("", data if isinstance(data, str) else None, redacted=True, native=native)
-    if isinstance(kind, str) and kind in MEDIA:
-        return Media(native, MEDIA[kind])
-    return Media(native) if picture(native) else Opaque(native)
+    return None
 
 
 def file_id(native: object) -> str | None:

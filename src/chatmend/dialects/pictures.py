@@ -60,11 +60,18 @@ def picture(native: Native) -> Picture | None:
     """The image in a content part; None where there is none."""
     if not isinstance(native, dict):
         return None
-    if (url := native.get("image_url")) is not None:
-        if isinstance(url, dict):
-            return Picture("url-object", payload_of(url.get("url"), url.get("format")), url.get("detail"))
-        shape = "input" if native.get("type") == "input_image" else "url"
-        return Picture(shape, payload_of(url), native.get("detail"))
+    url = native.get("image_url")
+    return _held(native) if url is None else _linked(native, url)
+
+
+def _linked(native: _Part, url: object) -> Picture:
+    if isinstance(url, dict):
+        return Picture("url-object", payload_of(url.get("url"), url.get("format")), url.get("detail"))
+    shape = "input" if native.get("type") == "input_image" else "url"
+    return Picture(shape, payload_of(url), native.get("detail"))
+
+
+def _held(native: _Part) -> Picture | None:
     kind = native.get("type")
     source = native.get("source")
     if kind == "image" and isinstance(source, dict):
@@ -113,33 +120,33 @@ def redrawn(native: _Part, found: Picture, text: str, media_type: str) -> _Part:
     else:
         data = text
     url = f"data:{media_type};base64,{text}"
+    becomes: _Part
     match found.shape:
         case "url-object":
             inner = {**native["image_url"], "url": url}
-            return {**native, "image_url": {**inner, "format": media_type} if "format" in inner else inner}
+            becomes = {"image_url": {**inner, "format": media_type} if "format" in inner else inner}
         case "url" | "input":
-            return {**native, "image_url": url}
+            becomes = {"image_url": url}
         case "source":
-            return {**native, "source": {**native["source"], "media_type": media_type, "data": data}}
+            becomes = {"source": {**native["source"], "media_type": media_type, "data": data}}
         case "inline":
             key = "inlineData" if "inlineData" in native else "inline_data"
             label = "mimeType" if "mimeType" in native[key] else "mime_type"
-            return {**native, key: {**native[key], label: media_type, "data": data}}
+            becomes = {key: {**native[key], label: media_type, "data": data}}
         case "bedrock":
             source = {**native["image"]["source"], "bytes": data}
-            return {
-                **native,
-                "image": {**native["image"], "format": media_type.removeprefix("image/"), "source": source},
-            }
+            becomes = {"image": {**native["image"], "format": media_type.removeprefix("image/"), "source": source}}
         case "file":
-            return {**native, "file": {**native["file"], "file_data": url}}
-    return _flat_redrawn(native, data, url, media_type)
+            becomes = {"file": {**native["file"], "file_data": url}}
+        case _:
+            becomes = _flat_redrawn(native, data, url, media_type)
+    return {**native, **becomes}
 
 
 def _flat_redrawn(native: _Part, data: str | bytes, url: str, media_type: str) -> _Part:
     key = next(key for key in ("data", "base64", "url") if isinstance(native.get(key), str | bytes))
     labels: _Part = {label: media_type for label in ("mime_type", "media_type", "mimeType") if label in native}
-    return {**native, key: url if _is_url(native[key]) else data, **labels}
+    return {key: url if _is_url(native[key]) else data, **labels}
 
 
 def relabelled(native: _Part, found: Picture, media_type: str) -> _Part:

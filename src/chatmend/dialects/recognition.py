@@ -129,8 +129,17 @@ def _is_words(native: dict[str, Any], kinds: set[object]) -> bool:
     return True
 
 
-def _told(native: dict[str, Any], among: Container[str], kinds: set[object]) -> str | Unsure | None:  # noqa: PLR0911 - one line a sign
+def _told(native: dict[str, Any], among: Container[str], kinds: set[object]) -> str | Unsure | None:
     """What one message tells; None: nothing."""
+    if (told := _told_by_keys(native, among)) is not None:
+        return told
+    for part in _parts(native, "content"):
+        if (told := _told_by_part(part, kinds)) is not None:
+            return told
+    return None
+
+
+def _told_by_keys(native: dict[str, Any], among: Container[str]) -> str | Unsure | None:
     if not _CHAT_KEYS.isdisjoint(native) or native.get("role") in _CHAT_ROLES:
         return CONTENTS if CONTENTS in among and _has_contents(native) else CHAT
     if _has_type(native, _ONLY_STEPS):
@@ -139,12 +148,7 @@ def _told(native: dict[str, Any], among: Container[str], kinds: set[object]) -> 
         return COHERE
     if ITEMS in among and openai_responses.speaks(native):
         return ITEMS
-    if CONTENTS in among and _has_contents(native):
-        return CONTENTS
-    for part in _parts(native, "content"):
-        if (told := _told_by_part(part, kinds)) is not None:
-            return told
-    return None
+    return CONTENTS if CONTENTS in among and _has_contents(native) else None
 
 
 def _told_by_part(part: dict[str, Any], kinds: set[object]) -> str | Unsure | None:

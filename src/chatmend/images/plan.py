@@ -10,6 +10,8 @@ from chatmend.images.facts import UNEXAMINED
 from chatmend.images.sizes import Size, seen_size, within
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from chatmend.images.facts import Probe
     from chatmend.targets.image_limits import ImageLimits
 
@@ -40,23 +42,38 @@ def diagnose(probe: Probe, limits: ImageLimits, text_size: int, detail: object =
         text_size: its length as base64.
         detail: the image's own ``detail``.
     """
-    if probe.fault == UNEXAMINED:
-        return Defect.UNEXAMINED
-    if probe.fault and limits.decoded:
-        return Defect.UNREADABLE
-    if limits.types is not None and probe.type not in limits.types and (probe.type != "unknown" or limits.decoded):
-        return Defect.TYPE
-    if probe.frames > 1 and not limits.animation and probe.type in ("gif", "webp"):
-        return Defect.ANIMATED
-    if probe.orientation != 1 and not limits.orientation:
-        return Defect.ROTATED
-    if limits.plain_only and (probe.cmyk or probe.depth > 8):  # noqa: PLR2004 - bits
-        return Defect.UNUSUAL
-    if probe.width and not _has_good_size(probe.shown, limits, detail):
-        return Defect.PIXELS
-    if not _has_good_weight(probe, limits, text_size):
-        return Defect.BYTES
-    return None
+    return next((defect for defect, is_wrong in _CHECKS if is_wrong(probe, limits, text_size, detail)), None)
+
+
+def _has_wrong_type(probe: Probe, limits: ImageLimits) -> bool:
+    return limits.types is not None and probe.type not in limits.types and (probe.type != "unknown" or limits.decoded)
+
+
+def _moves(probe: Probe, limits: ImageLimits) -> bool:
+    return probe.frames > 1 and not limits.animation and probe.type in ("gif", "webp")
+
+
+def _has_odd_pixels(probe: Probe, limits: ImageLimits) -> bool:
+    return limits.plain_only and (probe.cmyk or probe.depth > _DEPTH)
+
+
+_DEPTH = 8
+"""Bits of a channel that every decoder reads."""
+_CHECKS: tuple[tuple[Defect, Callable[[Probe, ImageLimits, int, object], bool]], ...] = (
+    (Defect.UNEXAMINED, lambda probe, *_: probe.fault == UNEXAMINED),
+    (Defect.UNREADABLE, lambda probe, limits, *_: bool(probe.fault) and limits.decoded),
+    (Defect.TYPE, lambda probe, limits, *_: _has_wrong_type(probe, limits)),
+    (Defect.ANIMATED, lambda probe, limits, *_: _moves(probe, limits)),
+    (Defect.ROTATED, lambda probe, limits, *_: probe.orientation != 1 and not limits.orientation),
+    (Defect.UNUSUAL, lambda probe, limits, *_: _has_odd_pixels(probe, limits)),
+    (Defect.PIXELS, lambda probe, limits, _, detail: bool(probe.width) and not _fits(probe, limits, detail)),
+    (Defect.BYTES, lambda probe, limits, size, _: not _has_good_weight(probe, limits, size)),
+)
+"""What is wrong with an image, the gravest first: that one it is said to have."""
+
+
+def _fits(probe: Probe, limits: ImageLimits, detail: object) -> bool:
+    return _has_good_size(probe.shown, limits, detail)
 
 
 def is_mislabelled(probe: Probe, limits: ImageLimits, label: str | None) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect
@@ -89,21 +90,49 @@ def _matched(window: Window) -> Exchanges:
             if isinstance(call, ToolCall) and not call.legacy:
                 numbers.setdefault(_key(call), []).append(len(found.calls))
                 found.calls.append(call)
-    heads = dict.fromkeys(numbers, 0)
+    matching = _Matching(window, found, numbers, dict.fromkeys(numbers, 0))
     idless = {identity(call.name) for call in found.calls if call.id is None}
     for at, message in enumerate(window.messages):
         for part_at, part in enumerate(message.parts):
             if isinstance(part, ToolResult) and not part.legacy:
-                if part.is_hosted:
-                    _place(part, (at, part_at), found, numbers, heads, window)
-                elif part.call_id is None or part.call_id == "" or _by_name(part, idless, numbers):
+                if not part.is_hosted and (part.call_id in (None, "") or _by_name(part, idless, numbers)):
                     nameless.append((at, part_at))
                 else:
-                    _place(part, (at, part_at), found, numbers, heads, window)
+                    matching.place(part, (at, part_at))
     if nameless:
         _place_nameless(nameless, found, window)
         found.strays.sort()
     return found
+
+
+@dataclass(slots=True)
+class _Matching:
+    """Results on their way to the calls that they answer."""
+
+    window: Window
+    found: Exchanges
+    numbers: dict[str, list[int]]
+    """For what a call and its result share, the numbers of the calls."""
+    heads: dict[str, int]
+    """How many of these are answered."""
+
+    def place(self, part: ToolResult, place: Place) -> None:
+        """Give a result to the first call of its id that has none; the better of two stays with the last."""
+        key, found = _key(part), self.found
+        if key not in self.numbers:
+            found.strays.append(place)
+            return
+        head = self.heads[key]
+        if head < len(self.numbers[key]):
+            self.heads[key] += 1
+            found.answers[self.numbers[key][head]] = place
+            return
+        last = self.numbers[key][-1]
+        at, part_at = found.answers[last]
+        kept = self.window.messages[at].parts[part_at]
+        if isinstance(kept, ToolResult) and _worth(part) > _worth(kept):
+            found.answers[last], place = place, (at, part_at)
+        found.duplicates.append((place, last))
 
 
 def _key(part: ToolCall | ToolResult) -> str:
@@ -144,28 +173,3 @@ def _place_nameless(nameless: list[Place], found: Exchanges, window: Window) -> 
     left = [number for number in waiting if number not in found.answers]
     found.answers |= dict(zip(left, rest, strict=False))
     found.strays += rest[len(left) :]
-
-
-def _place(  # noqa: PLR0913, PLR0917 - the state of one matching
-    part: ToolResult,
-    place: Place,
-    found: Exchanges,
-    numbers: dict[str, list[int]],
-    heads: dict[str, int],
-    window: Window,
-) -> None:
-    key = _key(part)
-    if key not in numbers:
-        found.strays.append(place)
-        return
-    head = heads[key]
-    if head < len(numbers[key]):
-        heads[key] += 1
-        found.answers[numbers[key][head]] = place
-        return
-    last = numbers[key][-1]
-    at, part_at = found.answers[last]
-    kept = window.messages[at].parts[part_at]
-    if isinstance(kept, ToolResult) and _worth(part) > _worth(kept):
-        found.answers[last], place = place, (at, part_at)
-    found.duplicates.append((place, last))

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from chatmend.dialects import Traits
-    from chatmend.scan import Seen
+    from chatmend.sketch import Seen
     from chatmend.targets.limits import Limits
     from chatmend.windows import Memory, Window
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from chatmend.changes import Change, Fix
     from chatmend.dialects import Dialect, Traits
     from chatmend.images.recompressor import Recompressor
-    from chatmend.scan import Seen
+    from chatmend.sketch import Seen
     from chatmend.targets.limits import Limits
     from chatmend.transcript import Message
     from chatmend.windows import Memory, Window

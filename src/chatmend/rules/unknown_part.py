@@ -92,44 +92,54 @@ def _is_misplaced(part: Part, known: frozenset[str] | None, context: Context) ->
 
 
 def _readable(part: Part, known: frozenset[str] | None, context: Context, *, listed: bool) -> Part:
-    limits, native = context.limits, getattr(part, "native", None)
     if isinstance(part, ToolResult):
-        if context.traits.names_results or part.is_hosted:
-            return part
-        held = part.native if isinstance(part.native, dict) else {}
-        inner = any(isinstance(held.get(key), list) for key in context.traits.content_keys)
-        # wherever it stands, a result goes back to the user
-        known = limits.block_types if context.traits.types_by_role else known
-        content = tuple(
-            _told(p) if known is not None and _is_said(p, context) else _readable(p, known, context, listed=inner)
-            for p in part.content
-        )
-        same = is_unchanged(part.content, content)
-        return part if same else replace(part, content=content)
-    kind = context.dialect.kind_of(native)
+        return _readable_result(part, known, context)
     if isinstance(part, Text):
-        if isinstance(native, str):
-            return Text(part.text, {"type": "text", "text": ""}) if listed and not limits.bare_strings else part
-        if not isinstance(native, dict) or (isinstance(kind, str) and (known is None or kind in known)):
-            return part
-        if kind is None and (known is None or "text" in known):
-            return (
-                part if limits.typeless_parts and "type" not in native else Text(part.text, {**native, "type": "text"})
-            )
-        return Text(part.text)
+        return _readable_text(part, known, context, listed=listed)
+    return _told(part) if _is_unreadable(part, known, context) else part
+
+
+def _readable_result(result: ToolResult, known: frozenset[str] | None, context: Context) -> ToolResult:
+    if context.traits.names_results or result.is_hosted:
+        return result
+    held = result.native if isinstance(result.native, dict) else {}
+    inner = any(isinstance(held.get(key), list) for key in context.traits.content_keys)
+    # wherever it stands, a result goes back to the user
+    known = context.limits.block_types if context.traits.types_by_role else known
+    content = tuple(
+        _told(part) if known is not None and _is_said(part, context) else _readable(part, known, context, listed=inner)
+        for part in result.content
+    )
+    return result if is_unchanged(result.content, content) else replace(result, content=content)
+
+
+def _readable_text(text: Text, known: frozenset[str] | None, context: Context, *, listed: bool) -> Text:
+    limits, native = context.limits, text.native
+    if isinstance(native, str):
+        return Text(text.text, {"type": "text", "text": ""}) if listed and not limits.bare_strings else text
+    if not isinstance(native, dict):
+        return text
+    kind = context.dialect.kind_of(native)
+    if kind is None and (known is None or "text" in known):
+        stays = limits.typeless_parts and "type" not in native
+        return text if stays else Text(text.text, {**native, "type": "text"})
+    return text if isinstance(kind, str) and (known is None or kind in known) else Text(text.text)
+
+
+def _is_unreadable(part: Part, known: frozenset[str] | None, context: Context) -> bool:
+    """Whether the target can read neither the part nor the file that it names."""
+    limits, native = context.limits, part.native
+    kind = context.dialect.kind_of(native)
     if isinstance(part, Media) and kind in ("image_url", "image") and isinstance(native, dict) and not is_held(native):
-        return _told(part)
+        return True
     if isinstance(part, Media) and _is_elsewhere(native, limits.file_references):
-        return _told(part)
-    if isinstance(part, Media | Thinking):
-        kind = kind if kind is None or isinstance(kind, str) else jsontext.identity(kind)
-        own = place_of(part) == "own"
-        fits = own or not isinstance(native, dict) or known is None or kind in known
-        fits = fits or (isinstance(native, dict) and kind is None and "type" not in native and limits.typeless_parts)
-        return part if fits or _is_misplaced(part, known, context) else _told(part)
-    if isinstance(part, Opaque) and not _may_stay(native, known, context):
-        return _told(part)
-    return part
+        return True
+    if not isinstance(part, Media | Thinking):
+        return isinstance(part, Opaque) and not _may_stay(native, known, context)
+    kind = kind if kind is None or isinstance(kind, str) else jsontext.identity(kind)
+    fits = place_of(part) == "own" or not isinstance(native, dict) or known is None or kind in known
+    fits = fits or (isinstance(native, dict) and kind is None and "type" not in native and limits.typeless_parts)
+    return not fits and not _is_misplaced(part, known, context)
 
 
 def _is_said(part: Part, context: Context) -> bool:
