@@ -56,6 +56,7 @@ class Known:
     """Whether the dialect notes something of it."""
     speaks_words: bool
     """Whether words, or something that is neither a call nor thinking, stand in it."""
+    has_calls: bool
     ids: int = 0
     """How many ids stand in it: of calls, results and entries."""
     names: int = 0
@@ -222,7 +223,8 @@ class Scan:
         parts, role = message.parts, message.role
         laden = any(rule.counts(message) for rule in LAST if rule.counts is not None)
         words = any(isinstance(part, Text | Media) for part in parts)
-        return Known(letter, role, role is Role.ASSISTANT, _is_signed(parts), laden, memory != Memory(), words)
+        noted, calls = memory != Memory(), bool(message.calls)
+        return Known(letter, role, role is Role.ASSISTANT, _is_signed(parts), laden, noted, words, calls)
 
     def group(self, word: str, natives: Sequence[Any]) -> Group:
         """What holds for the messages of a window."""
@@ -389,5 +391,5 @@ def _is_signed(parts: Sequence[Part]) -> bool:
 
 
 def _goes_on(run: list[Known]) -> bool:
-    called = [bool(known.calls) for known in run]
-    return any(known.speaks_words and any(called[:at]) for at, known in enumerate(run))
+    first = next((at for at, known in enumerate(run) if known.has_calls), len(run))
+    return any(known.speaks_words for known in run[first + 1 :])
