@@ -9,8 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import chatmend
+from chatmend.context import Context
 from chatmend.dialects import DIALECTS
-from chatmend.rules import RULES, Context
+from chatmend.rules import RULES
 from chatmend.scan import Scan
 from chatmend.windows import Memory
 from tests.broken import all_mutations, broken, torn

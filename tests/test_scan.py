@@ -10,9 +10,10 @@ import pytest
 
 import chatmend
 from chatmend import engine, scan, sketch
+from chatmend.context import Context
 from chatmend.dialects import DIALECTS
 from chatmend.policy import Policy
-from chatmend.rules import RULES, Context
+from chatmend.rules import RULES
 from chatmend.sketch import Sketch
 from tests.broken import broken, torn
 from tests.every_rule import account, forget

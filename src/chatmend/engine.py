@@ -7,14 +7,16 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Change
+from chatmend.exchanges import cuts
 from chatmend.request import first_pass, last_pass
-from chatmend.rules import Context, Request, cut_of, cuts, rules_for
+from chatmend.rules import Request, cut_of, rules_for
 from chatmend.scan import Scan
 from chatmend.transcript import Role, Thinking, ToolCall, is_unchanged
 from chatmend.windows import Edit, Memory, Window
 
 if TYPE_CHECKING:
     from chatmend.changes import Fix
+    from chatmend.context import Context
     from chatmend.rules import Rule
     from chatmend.sketch import Group
     from chatmend.transcript import Message, Part

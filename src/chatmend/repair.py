@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from chatmend import passes
 from chatmend.changes import Change, Effect
+from chatmend.context import Context
 from chatmend.dialects import DIALECTS, Dialect, Traits, Unsure, format_of_body, recognise
 from chatmend.engine import Run
 from chatmend.errors import ReplayError, TranscriptError
@@ -15,7 +16,7 @@ from chatmend.objects import Shown
 from chatmend.placeholders import CONTINUED, is_placeholder
 from chatmend.policy import Policy, named
 from chatmend.report import Reported
-from chatmend.rules import Context, Request, unknown_format
+from chatmend.rules import Request, unknown_format
 from chatmend.targets import Target, resolve
 from chatmend.transcript import Text, ToolResult
 from chatmend.windows import Memory

@@ -9,7 +9,8 @@ from chatmend.changes import Change, Effect
 from chatmend.rules import FIRST, LAST
 
 if TYPE_CHECKING:
-    from chatmend.rules import Context, Request
+    from chatmend.context import Context
+    from chatmend.rules import Request
 
 
 def first_pass(request: Request, context: Context) -> tuple[Request, list[Change]]:

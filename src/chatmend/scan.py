@@ -21,8 +21,9 @@ from chatmend.windows import Memory
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from chatmend.context import Context
     from chatmend.dialects import Traits
-    from chatmend.rules import Context, Rule
+    from chatmend.rules import Rule
     from chatmend.targets.limits import Limits
     from chatmend.transcript import Message, Part
     from chatmend.windows import Window

@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from chatmend.changes import Effect, Fix
 from chatmend.transcript import Role
 
 if TYPE_CHECKING:
-    from collections.abc import MutableMapping
+    from collections.abc import Iterator, MutableMapping
 
-    from chatmend.changes import Fix
     from chatmend.transcript import Message, ToolCall
 
 
@@ -81,6 +81,16 @@ class Window:
         """Hold other messages."""
         self.exchanges = self.pictured = self.counted = None
         self.messages, self.origins = messages, origins
+
+
+def trimmed(window: Window, becomes: tuple[Message, ...], why: str, effect: Effect = Effect.RESHAPES) -> Iterator[Fix]:
+    """One fix for a whole window, without the messages at both ends that stay."""
+    old = window.messages
+    shorter = min(len(old), len(becomes))
+    head = next((i for i in range(shorter) if old[i] is not becomes[i]), shorter)
+    tail = next((i for i in range(shorter - head) if old[-1 - i] is not becomes[-1 - i]), shorter - head)
+    if head < max(len(old), len(becomes)):
+        yield Fix(head, len(old) - tail, becomes[head : len(becomes) - tail], why, effect)
 
 
 class Edit:

@@ -11,11 +11,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Fix
-from chatmend.rules.rule import STRUCTURE, Context, Rule
+from chatmend.rules.rule import STRUCTURE, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from chatmend.context import Context
     from chatmend.windows import Memory, Window
 
 

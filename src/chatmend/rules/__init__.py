@@ -6,8 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from chatmend.rules import unknown_format
-from chatmend.rules.exchanges import cuts
-from chatmend.rules.rule import Context, Request, RequestRule, Rule
+from chatmend.rules.rule import Request, RequestRule, Rule
 from chatmend.targets.image_limits import ImageLimits
 from chatmend.targets.limits import Limits
 
@@ -120,12 +119,10 @@ __all__ = [
     "IMAGE_RULES",
     "LAST",
     "RULES",
-    "Context",
     "Request",
     "RequestRule",
     "Rule",
     "cut_of",
-    "cuts",
     "rules_for",
     "unknown_format",
 ]

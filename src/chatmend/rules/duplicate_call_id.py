@@ -28,13 +28,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chatmend.rules.naming import mint, rename, taken_ids
-from chatmend.rules.rule import STRUCTURE, Context, Rule
+from chatmend.naming import mint, rename, taken_ids
+from chatmend.rules.rule import STRUCTURE, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chatmend.changes import Fix
+    from chatmend.context import Context
     from chatmend.transcript import ToolCall
     from chatmend.windows import Memory, Window
 

@@ -25,17 +25,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect
+from chatmend.exchanges import match
 from chatmend.jsontext import strings
+from chatmend.notes import says_beside, tell
 from chatmend.placeholders import is_placeholder
-from chatmend.rules.exchanges import match
-from chatmend.rules.rule import STRUCTURE, Context, Rule
-from chatmend.rules.stray_notes import says_beside, tell
+from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import Role, ToolResult, is_blank
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chatmend.changes import Fix
+    from chatmend.context import Context
     from chatmend.transcript import Part
     from chatmend.windows import Exchanges, Memory, Place, Window
 

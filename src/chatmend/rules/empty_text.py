@@ -28,14 +28,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
+from chatmend.notes import says_beside
 from chatmend.placeholders import CONTINUED
-from chatmend.rules.rule import STRUCTURE, Context, Rule
-from chatmend.rules.stray_notes import says_beside
+from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import Message, Part, Role, Text, Thinking, ToolResult, is_blank, is_unchanged, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from chatmend.context import Context
     from chatmend.windows import Memory, Window
 
 

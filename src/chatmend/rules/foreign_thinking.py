@@ -25,12 +25,13 @@ from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
 from chatmend.dialects.thinking import can_be_proof, is_thinking, is_worded
-from chatmend.rules.rule import Context, Rule
+from chatmend.rules.rule import Rule
 from chatmend.transcript import Message, Opaque, Part, Thinking
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from chatmend.context import Context
     from chatmend.dialects import Traits
     from chatmend.rules.rule import Judge
     from chatmend.targets.limits import Limits

@@ -17,10 +17,11 @@ from chatmend.transcript import Media, Text, ToolResult
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from chatmend.context import Context
     from chatmend.dialects import Traits
     from chatmend.images import Outcome, Probe
     from chatmend.images.payload import Payload
-    from chatmend.rules.rule import Context, Judge
+    from chatmend.rules.rule import Judge
     from chatmend.targets.limits import Limits
     from chatmend.transcript import Message, Part
     from chatmend.windows import Window

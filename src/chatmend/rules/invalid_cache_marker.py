@@ -17,12 +17,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Fix
-from chatmend.rules.rule import STRUCTURE, Context, Rule
+from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import Message, Opaque, Part, Thinking, ToolResult, is_unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from chatmend.context import Context
     from chatmend.windows import Memory, Window
 
 _KEY = "cache_control"

@@ -36,13 +36,14 @@ import re
 from typing import TYPE_CHECKING
 
 from chatmend.jsontext import is_sound
-from chatmend.rules.naming import mint, rename, taken_ids
-from chatmend.rules.rule import Context, Rule
+from chatmend.naming import mint, rename, taken_ids
+from chatmend.rules.rule import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chatmend.changes import Fix
+    from chatmend.context import Context
     from chatmend.dialects import Traits
     from chatmend.rules.rule import Judge
     from chatmend.targets import Limits

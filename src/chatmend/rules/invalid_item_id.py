@@ -24,11 +24,12 @@ from typing import TYPE_CHECKING
 
 from chatmend.changes import Fix
 from chatmend.dialects.entries import LONGEST_ID, has_wrong_status, is_legal_id
-from chatmend.rules.rule import Context, Rule
+from chatmend.rules.rule import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from chatmend.context import Context
     from chatmend.dialects import Traits
     from chatmend.rules.rule import Judge
     from chatmend.targets.limits import Limits

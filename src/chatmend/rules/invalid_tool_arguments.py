@@ -26,12 +26,13 @@ from typing import TYPE_CHECKING
 from chatmend import jsontext
 from chatmend.changes import Effect, Fix
 from chatmend.placeholders import RAW_ARGUMENTS
-from chatmend.rules.rule import Context, Rule
+from chatmend.rules.rule import Rule
 from chatmend.transcript import Part, ToolCall, is_unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from chatmend.context import Context
     from chatmend.dialects import Traits
     from chatmend.rules.rule import Judge
     from chatmend.targets.limits import Limits

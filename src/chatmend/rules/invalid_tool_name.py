@@ -23,12 +23,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Fix
-from chatmend.rules.rule import Context, Rule
+from chatmend.rules.rule import Rule
 from chatmend.transcript import Part, ToolCall, ToolResult, is_unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from chatmend.context import Context
     from chatmend.dialects import Traits
     from chatmend.rules.rule import Judge
     from chatmend.targets.limits import Limits

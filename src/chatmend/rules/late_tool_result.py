@@ -47,16 +47,18 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
+from chatmend.exchanges import match, turns
+from chatmend.notes import tell, unknown_keys
 from chatmend.placeholders import continued
-from chatmend.rules.exchanges import match, turns
 from chatmend.rules.orphan_tool_result import strays
-from chatmend.rules.rule import STRUCTURE, Context, Rule
-from chatmend.rules.stray_notes import tell, unknown_keys
+from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import Message, Role, ToolCall, ToolResult
+from chatmend.windows import trimmed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from chatmend.context import Context
     from chatmend.dialects import Traits
     from chatmend.sketch import Seen
     from chatmend.targets.limits import Limits
@@ -160,16 +162,6 @@ def _turns_of_calls(window: Window, starts: list[int]) -> list[int]:
         for part in (message.parts if message.is_assistant else ())
         if isinstance(part, ToolCall) and not part.legacy
     ]
-
-
-def trimmed(window: Window, becomes: tuple[Message, ...], why: str, effect: Effect = Effect.RESHAPES) -> Iterator[Fix]:
-    """One fix for a whole window, without the messages at both ends that stay."""
-    old = window.messages
-    shorter = min(len(old), len(becomes))
-    head = next((i for i in range(shorter) if old[i] is not becomes[i]), shorter)
-    tail = next((i for i in range(shorter - head) if old[-1 - i] is not becomes[-1 - i]), shorter - head)
-    if head < max(len(old), len(becomes)):
-        yield Fix(head, len(old) - tail, becomes[head : len(becomes) - tail], why, effect)
 
 
 def _misplaced(window: Window, numbers: dict[Place, int], starts: list[int], *, in_order: bool) -> bool:

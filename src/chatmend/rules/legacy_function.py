@@ -24,14 +24,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
+from chatmend.naming import described, mint
 from chatmend.rules.malformed_tool_call import without_list
-from chatmend.rules.naming import described, mint
-from chatmend.rules.rule import STRUCTURE, Context, Rule
+from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import Role, ToolCall, ToolResult, is_unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from chatmend.context import Context
     from chatmend.windows import Memory, Window
 
 

@@ -25,12 +25,13 @@ from chatmend import jsontext
 from chatmend.changes import Effect, Fix
 from chatmend.dialects.openai_chat import flat
 from chatmend.placeholders import CALL_NOTE
-from chatmend.rules.rule import STRUCTURE, Context, Rule
+from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import Message, Part, Role, Text, ToolCall, is_unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from chatmend.context import Context
     from chatmend.windows import Memory, Window
 
 UNKNOWN = "unknown_tool"

@@ -20,12 +20,13 @@ from chatmend import images
 from chatmend.changes import Effect
 from chatmend.dialects.pictures import picture, relabelled
 from chatmend.rules.image_repair import IMAGES, Mended, each_image, probed
-from chatmend.rules.rule import Context, Rule
+from chatmend.rules.rule import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chatmend.changes import Fix
+    from chatmend.context import Context
     from chatmend.transcript import Media
     from chatmend.windows import Memory, Window
 

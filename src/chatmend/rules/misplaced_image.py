@@ -26,12 +26,13 @@ from chatmend.changes import Fix
 from chatmend.dialects.pictures import picture
 from chatmend.rules import image_words as words
 from chatmend.rules.image_repair import IMAGES
-from chatmend.rules.rule import Context, Rule
+from chatmend.rules.rule import Rule
 from chatmend.transcript import Media, Message, Part, Role, Text, ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from chatmend.context import Context
     from chatmend.targets.image_limits import ImageLimits
     from chatmend.windows import Memory, Window
 

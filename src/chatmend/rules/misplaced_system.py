@@ -25,16 +25,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
+from chatmend.merging import merge
+from chatmend.notes import says_beside
 from chatmend.placeholders import SYSTEM_NOTE
-from chatmend.rules.late_tool_result import trimmed
-from chatmend.rules.merging import merge
-from chatmend.rules.rule import STRUCTURE, Context, Rule
-from chatmend.rules.stray_notes import says_beside
+from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import Message, Role, Text, texts
+from chatmend.windows import trimmed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from chatmend.context import Context
     from chatmend.windows import Memory, Window
 
 

@@ -38,15 +38,16 @@ from typing import TYPE_CHECKING
 
 from chatmend import jsontext
 from chatmend.changes import Effect, Fix
+from chatmend.exchanges import match
 from chatmend.placeholders import CALL_NOTE, no_result
-from chatmend.rules.exchanges import match
 from chatmend.rules.late_tool_result import arranged
-from chatmend.rules.rule import STRUCTURE, Context, Rule
+from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import Message, Role, Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from chatmend.context import Context
     from chatmend.windows import Exchanges, Memory, Window
 
 

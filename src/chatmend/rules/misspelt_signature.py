@@ -26,12 +26,13 @@ from typing import TYPE_CHECKING
 
 from chatmend.changes import Fix
 from chatmend.dialects.content import SIGNATURES
-from chatmend.rules.rule import STRUCTURE, Context, Rule
+from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import Part, Thinking, is_unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from chatmend.context import Context
     from chatmend.windows import Memory, Window
 
 

@@ -31,10 +31,11 @@ from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Change, Effect
 from chatmend.jsontext import identity, is_same
-from chatmend.rules.rule import Context, Request, RequestRule
+from chatmend.rules.rule import Request, RequestRule
 from chatmend.transcript import Role, ToolResult, is_unchanged
 
 if TYPE_CHECKING:
+    from chatmend.context import Context
     from chatmend.transcript import Message
 
 CODE, NAME = "OFF001", "offline-order"

@@ -27,12 +27,13 @@ from chatmend.changes import Effect, Fix
 from chatmend.dialects.entries import says_something, settled_reasoning
 from chatmend.jsontext import strings
 from chatmend.placeholders import continued
-from chatmend.rules.rule import STRUCTURE, Context, Rule
+from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import Message, Role, Thinking
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from chatmend.context import Context
     from chatmend.windows import Memory, Window
 
 _NAMES = ("type", "text", "summary_text", "reasoning_text")

@@ -19,15 +19,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect
-from chatmend.rules.exchanges import match
-from chatmend.rules.rule import STRUCTURE, Context, Rule
-from chatmend.rules.stray_notes import tell
+from chatmend.exchanges import match
+from chatmend.notes import tell
+from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import Message, ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chatmend.changes import Fix
+    from chatmend.context import Context
     from chatmend.windows import Memory, Place, Window
 
 

@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING
 
 from chatmend.images.defects import Defect
 from chatmend.rules.image_repair import IMAGES, recompress
-from chatmend.rules.rule import Context, Rule
+from chatmend.rules.rule import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chatmend.changes import Fix
+    from chatmend.context import Context
     from chatmend.windows import Memory, Window
 
 

@@ -32,13 +32,14 @@ from typing import TYPE_CHECKING
 
 from chatmend import jsontext
 from chatmend.changes import Fix
-from chatmend.rules.exchanges import match
-from chatmend.rules.rule import STRUCTURE, Context, Rule
+from chatmend.exchanges import match
+from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import Message, Role, ToolCall
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from chatmend.context import Context
     from chatmend.dialects import Traits
     from chatmend.sketch import Seen
     from chatmend.targets.limits import Limits

@@ -21,13 +21,14 @@ from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
 from chatmend.jsontext import strings
-from chatmend.rules.merging import introduced
-from chatmend.rules.rule import Context, Rule
+from chatmend.merging import introduced
+from chatmend.rules.rule import Rule
 from chatmend.transcript import Message, Part, Role, Text, ToolResult, is_unchanged, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from chatmend.context import Context
     from chatmend.dialects import Traits
     from chatmend.rules.rule import Judge
     from chatmend.targets.limits import Limits

@@ -7,37 +7,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from chatmend.policy import Policy
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from chatmend.changes import Change, Fix
-    from chatmend.dialects import Dialect, Traits
-    from chatmend.images.recompressor import Recompressor
+    from chatmend.context import Context
+    from chatmend.dialects import Traits
     from chatmend.sketch import Seen
     from chatmend.targets.limits import Limits
     from chatmend.transcript import Message
     from chatmend.windows import Memory, Window
-
-
-_DEFAULT = Policy()
-
-
-@dataclass(frozen=True, slots=True)
-class Context:
-    """What holds for the whole request: the limits, as its target, the caller and what stands beside make them."""
-
-    limits: Limits
-    dialect: Dialect
-    policy: Policy = _DEFAULT
-    recompressor: Recompressor | None = None
-    """What recompresses images; None: the one that the process shares."""
-
-    @property
-    def traits(self) -> Traits:
-        """How the dialect arranges what every dialect has."""
-        return self.dialect.TRAITS
 
 
 Judge = Callable[[Any], object]

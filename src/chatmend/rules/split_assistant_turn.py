@@ -28,14 +28,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Fix
-from chatmend.rules.late_tool_result import trimmed
-from chatmend.rules.merging import merge
-from chatmend.rules.rule import STRUCTURE, Context, Rule
+from chatmend.merging import merge
+from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import Message, ToolCall
+from chatmend.windows import trimmed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from chatmend.context import Context
     from chatmend.windows import Memory, Window
 
 

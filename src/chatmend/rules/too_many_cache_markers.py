@@ -29,12 +29,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Change, Effect
-from chatmend.rules.rule import Context, Request, RequestRule
+from chatmend.rules.rule import Request, RequestRule
 from chatmend.transcript import is_unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from chatmend.context import Context
     from chatmend.transcript import Message
 
 CODE, NAME = "CACHE001", "too-many-cache-markers"

@@ -26,12 +26,13 @@ from chatmend.changes import Change, Effect
 from chatmend.dialects.pictures import picture, told
 from chatmend.rules.image_repair import Mended, Walk
 from chatmend.rules.image_words import TOO_LARGE, TOO_MANY
-from chatmend.rules.rule import Context, Request, RequestRule
+from chatmend.rules.rule import Request, RequestRule
 from chatmend.transcript import Text, Thinking
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from chatmend.context import Context
     from chatmend.dialects.pictures import Picture
     from chatmend.images.payload import Payload
     from chatmend.targets.image_limits import ImageLimits

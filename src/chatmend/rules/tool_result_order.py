@@ -24,14 +24,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chatmend.rules.exchanges import match
-from chatmend.rules.late_tool_result import trimmed
-from chatmend.rules.rule import STRUCTURE, Context, Rule
+from chatmend.exchanges import match
+from chatmend.rules.rule import STRUCTURE, Rule
+from chatmend.windows import trimmed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chatmend.changes import Fix
+    from chatmend.context import Context
     from chatmend.windows import Memory, Window
 
 

@@ -25,12 +25,13 @@ from typing import TYPE_CHECKING
 from chatmend.changes import Effect, Fix
 from chatmend.dialects.content import server_call, server_result
 from chatmend.placeholders import continued
-from chatmend.rules.rule import STRUCTURE, Context, Rule
+from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import Opaque, Role, Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from chatmend.context import Context
     from chatmend.dialects import Traits
     from chatmend.sketch import Seen
     from chatmend.targets.limits import Limits

@@ -28,12 +28,13 @@ from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
 from chatmend.placeholders import CONTINUED
-from chatmend.rules.rule import STRUCTURE, Context, Rule
+from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import Part, Text, Thinking, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from chatmend.context import Context
     from chatmend.windows import Memory, Window
 
 _ENDS = "the turn ends with thinking"

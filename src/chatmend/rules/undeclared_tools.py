@@ -27,10 +27,13 @@ After:
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Change, Effect
-from chatmend.rules.rule import Context, Request, RequestRule
+from chatmend.rules.rule import Request, RequestRule
+
+if TYPE_CHECKING:
+    from chatmend.context import Context
 
 CODE, NAME = "TOOL014", "undeclared-tools"
 

@@ -13,8 +13,13 @@ After:
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from chatmend.changes import Change, Effect
-from chatmend.rules.rule import Context, Request, RequestRule
+from chatmend.rules.rule import Request, RequestRule
+
+if TYPE_CHECKING:
+    from chatmend.context import Context
 
 CODE, NAME = "FORMAT001", "unknown-format"
 

@@ -23,12 +23,13 @@ from chatmend.changes import Effect, Fix
 from chatmend.dialects.content import TEXTS, file_id
 from chatmend.dialects.pictures import is_held
 from chatmend.placeholders import CONTINUED
-from chatmend.rules.rule import Context, Keyed, Rule
+from chatmend.rules.rule import Keyed, Rule
 from chatmend.transcript import Media, Message, Opaque, Part, Role, Text, Thinking, ToolResult, is_unchanged, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from chatmend.context import Context
     from chatmend.dialects import Traits
     from chatmend.rules.rule import Judge
     from chatmend.targets.limits import Limits

@@ -23,12 +23,13 @@ from typing import TYPE_CHECKING
 
 from chatmend.changes import Fix
 from chatmend.dialects.roles import ALIASES
-from chatmend.rules.rule import STRUCTURE, Context, Rule
+from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import Role, Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from chatmend.context import Context
     from chatmend.windows import Memory, Window
 
 

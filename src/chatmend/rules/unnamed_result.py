@@ -22,13 +22,14 @@ from typing import TYPE_CHECKING
 
 from chatmend import jsontext
 from chatmend.changes import Fix
-from chatmend.rules.exchanges import match
-from chatmend.rules.rule import STRUCTURE, Context, Rule
+from chatmend.exchanges import match
+from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import Opaque, Part, Text, ToolResult, is_unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from chatmend.context import Context
     from chatmend.windows import Memory, Place, Window
 
 

@@ -19,13 +19,14 @@ from chatmend.changes import Effect
 from chatmend.dialects.pictures import picture, told
 from chatmend.rules.image_repair import IMAGES, Mended, each_image
 from chatmend.rules.image_words import UNSEEN
-from chatmend.rules.rule import Context, Rule
+from chatmend.rules.rule import Rule
 from chatmend.transcript import Media, Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chatmend.changes import Fix
+    from chatmend.context import Context
     from chatmend.windows import Memory, Window
 
 

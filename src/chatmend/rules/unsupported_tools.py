@@ -22,14 +22,15 @@ from typing import TYPE_CHECKING
 
 from chatmend import jsontext
 from chatmend.changes import Effect, Fix
+from chatmend.notes import unknown_keys
 from chatmend.placeholders import CALL_NOTE, note
-from chatmend.rules.rule import STRUCTURE, Context, Rule
-from chatmend.rules.stray_notes import unknown_keys
+from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import Message, Part, Role, Text, ToolCall, ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from chatmend.context import Context
     from chatmend.windows import Memory, Window
 
 

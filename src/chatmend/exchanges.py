@@ -13,7 +13,7 @@ from chatmend.transcript import Media, Text, ToolCall, ToolResult, is_blank
 from chatmend.windows import Exchanges, Place
 
 if TYPE_CHECKING:
-    from chatmend.rules.rule import Context
+    from chatmend.context import Context
     from chatmend.transcript import Message
     from chatmend.windows import Window
 

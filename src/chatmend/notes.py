@@ -14,7 +14,7 @@ from chatmend.transcript import Message, Part, Role, Text, ToolResult
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from chatmend.rules.rule import Context
+    from chatmend.context import Context
     from chatmend.windows import Place, Window
 
 _OF_A_RESULT = frozenset(
