@@ -85,6 +85,7 @@ class Run:
             self.signed = len(self.changes)
         memory.has_user = memory.has_user or group.has_user
         memory.has_turns = memory.has_turns or group.has_turns
+        memory.has_reasoning = memory.has_reasoning or group.reasons
         if group.is_remembered:
             self.context.dialect.remember(natives, memory)
 
@@ -98,6 +99,7 @@ class Run:
             scan.hush(seen, place)
             self._pass(group, natives)
             self.memory.call_ids.update(seen.calls)
+            self.memory.item_ids.update(seen.entries)
             return None
         self.laden = self.laden or group.is_laden
         window, span = self._window(natives, start, flags), (start, start + len(natives))

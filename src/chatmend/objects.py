@@ -29,7 +29,9 @@ class Shown:
         """Look at each message, and at what it holds in lists."""
         self._given, self.messages = messages, messages
         self._came: dict[int, Any] = {}
-        self.is_plain = all(map(_is_plain, messages))
+        self.are_words = _are_words(messages)
+        """Whether each is a dict of a role and a text, and nothing else."""
+        self.is_plain = self.are_words or all(map(_is_plain, messages))
         """Whether all are dicts that hold none but dicts and texts."""
         if not self.is_plain:
             shown = [_shown(message) for message in messages]
@@ -55,6 +57,15 @@ class Shown:
             )
             for change in changes
         )
+
+
+def _are_words(messages: list[Any]) -> bool:
+    for message in messages:
+        if message.__class__ is not dict or len(message) != 2:  # noqa: PLR2004 - a role and a content
+            return False
+        if message.get("content").__class__ is not str or message.get("role").__class__ is not str:
+            return False
+    return True
 
 
 def _is_plain(message: Any) -> bool:  # noqa: ANN401 - anything may stand in a transcript

@@ -97,7 +97,8 @@ def repair(  # noqa: PLR0913 - what stands beside the messages counts
     if isinstance(dialect, str):
         spoken: Dialect | Unsure = DIALECTS[dialect]
     else:
-        spoken = dialect or recognise(shown.messages, place.provider, dicts=shown.is_plain)
+        words = DIALECTS["openai_chat"] if shown.are_words else None  # which is how chats are told from others
+        spoken = dialect or words or recognise(shown.messages, place.provider, dicts=shown.is_plain)
     if isinstance(spoken, Unsure):
         return Repaired(messages, (unknown_format.finding(spoken.why),), system, tools)
     limits = chosen.apply(place.limits_in(spoken.NAME, hygiene=chosen.rules == "hygiene"))

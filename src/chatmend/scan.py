@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from chatmend.context import Context
-    from chatmend.dialects import Traits
+    from chatmend.dialects import Dialect, Traits
     from chatmend.rules import Rule
     from chatmend.targets.limits import Limits
     from chatmend.transcript import Message, Part
@@ -54,7 +54,9 @@ class Known:
     is_laden: bool
     """Whether there may be an image or a cache marker in it: these are counted in the end."""
     is_remembered: bool
-    """Whether the dialect notes something of it."""
+    """Whether the dialect notes something of it, besides the ids of entries and that there is reasoning."""
+    reasons: bool
+    """Whether it is an entry of reasoning."""
     speaks_words: bool
     """Whether words, or something that is neither a call nor thinking, stand in it."""
     has_calls: bool
@@ -63,6 +65,8 @@ class Known:
     names: int = 0
     calls: tuple[int, ...] = ()
     """The places of the ids of its calls among its ids."""
+    entries: tuple[int, ...] = ()
+    """The places of the ids of entries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,26 +210,31 @@ class Scan:
         """What is learnt of a message.
 
         Raises:
-            Unsketched: its calls cannot be told by their ids, or no more is remembered.
+            Unsketched: its calls and entries cannot be told by their ids, or no more is remembered.
         """
         message = self._context.dialect.read(native)
         made = [part.id for part in message.calls if isinstance(part.id, str)] if message.is_assistant else []
         if len(self._store.messages) >= _MOST:
             self._store.is_full = True
             raise Unsketched
-        if made and (len(set(ids)) < len(ids) or not set(made).issubset(ids)):
+        noted = _entries(message, self._context.dialect)
+        are_told_apart = not made or len(set(ids)) == len(ids)
+        if not are_told_apart or not {*made, *noted}.issubset(ids):
             raise Unsketched
         letter = chr((_MODELS if message.is_assistant else _OTHERS) + next(self._store.numbers))
-        return replace(self._described(letter, message), ids=len(ids), names=names, calls=tuple(map(ids.index, made)))
+        calls, entries = tuple(map(ids.index, made)), tuple(map(ids.index, noted))
+        return replace(self._described(letter, message), ids=len(ids), names=names, calls=calls, entries=entries)
 
     def _described(self, letter: str, message: Message) -> Known:
         memory = Memory()
         self._context.dialect.remember([message.whole], memory)
+        reasons = memory.has_reasoning
+        memory.item_ids, memory.has_reasoning = set(), False
         parts, role = message.parts, message.role
         laden = any(rule.counts(message) for rule in LAST if rule.counts is not None)
         words = any(isinstance(part, Text | Media) for part in parts)
         noted, calls = memory != Memory(), bool(message.calls)
-        return Known(letter, role, role is Role.ASSISTANT, _is_signed(parts), laden, noted, words, calls)
+        return Known(letter, role, role is Role.ASSISTANT, _is_signed(parts), laden, noted, reasons, words, calls)
 
     def group(self, word: str, natives: Sequence[Any]) -> Group:
         """What holds for the messages of a window."""
@@ -326,6 +335,8 @@ class Scan:
                 return None
             for at in group.calls:
                 self._memory.call_ids.add(ids[at])
+            for at in group.entries:
+                self._memory.item_ids.add(ids[at])
             self._id_at = id_end
         self._name_at += group.names
         return known
@@ -336,6 +347,7 @@ class Scan:
         if not group.is_known or len(self._quiet) >= _MOST:
             return
         has_trace = (group.has_user and not memory.has_user) or (group.has_turns and not memory.has_turns)
+        has_trace = has_trace or (group.reasons and not memory.has_reasoning)
         known = Quiet(group, has_trace=has_trace or group.is_remembered or group.is_signed or group.is_laden)
         if group.ids or group.names > 1:
             if not (form := self._form(group.word, place, seen.ids, seen.names if group.names > 1 else ())):
@@ -368,7 +380,7 @@ def _asked_for(*_: object) -> None:
 def _group(word: str, messages: list[Known], *, is_known: bool = False) -> Group:
     roles = {known.role for known in messages}
     turns = roles - {Role.SYSTEM, Role.DEVELOPER}
-    starts = accumulate((known.ids for known in messages), initial=0)
+    starts = list(accumulate((known.ids for known in messages), initial=0))
     return Group(
         word,
         is_known,
@@ -381,10 +393,19 @@ def _group(word: str, messages: list[Known], *, is_known: bool = False) -> Group
         any(known.is_signed for known in messages),
         any(known.is_laden for known in messages),
         any(known.is_remembered for known in messages),
+        any(known.reasons for known in messages),
         sum(known.ids for known in messages),
         sum(known.names for known in messages),
         tuple(start + place for start, known in zip(starts, messages, strict=False) for place in known.calls),
+        tuple(start + place for start, known in zip(starts, messages, strict=False) for place in known.entries),
     )
+
+
+def _entries(message: Message, dialect: Dialect) -> list[str]:
+    """The ids by which the dialect remembers a message."""
+    memory = Memory()
+    dialect.remember([message.whole], memory)
+    return sorted(memory.item_ids)
 
 
 def _is_signed(parts: Sequence[Part]) -> bool:

@@ -74,10 +74,13 @@ class Group:
     is_signed: bool
     is_laden: bool
     is_remembered: bool
+    reasons: bool
     ids: int
     names: int
     calls: tuple[int, ...]
     """The places of the ids of the calls among the ids."""
+    entries: tuple[int, ...]
+    """The places of the ids of entries."""
 
 
 @dataclass(slots=True)
@@ -96,6 +99,11 @@ class Seen:
     def calls(self) -> list[str]:
         """The ids of the calls."""
         return [self.ids[place] for place in self.group.calls]
+
+    @property
+    def entries(self) -> list[str]:
+        """The ids of the entries."""
+        return [self.ids[place] for place in self.group.entries]
 
 
 class Unsketched(Exception):  # noqa: N818 - no error: the rules look for themselves
