@@ -235,6 +235,12 @@ def test_a_rule_asks_limits_and_never_who_the_provider_is(path: Path) -> None:
     assert not named
 
 
+@pytest.mark.parametrize("path", sorted(ROOM.glob("*.py")), ids=lambda path: path.stem)
+def test_a_rule_sees_what_was_read_and_never_the_native_object(path: Path) -> None:
+    nodes = ast.walk(ast.parse(path.read_text("utf-8")))
+    assert [node.lineno for node in nodes if isinstance(node, ast.Attribute) and node.attr == "native"] == []
+
+
 def test_every_code_and_name_is_used_once() -> None:
     rules = {(rule.code, rule.name) for rule in (*RULES, *FIRST, *LAST)}
     assert len({code for code, _ in rules}) == len(rules) == len({name for _, name in rules})

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from chatmend import jsontext
 from chatmend.changes import Effect
 from chatmend.jsontext import is_same, strings
 from chatmend.placeholders import CALL_NOTE, SYSTEM_NOTE
@@ -27,17 +26,17 @@ def merge(messages: Sequence[Message], traits: Traits) -> tuple[Message, Effect]
     Users of several names are named in the text. Other keys of the first win over those of later ones; where these say
     something else, that is gone.
     """
-    names = [message.native.get("name") if isinstance(message.native, dict) else None for message in messages]
+    names = [message.extra.get("name") for message in messages]
     if any(not is_same(name, names[0]) for name in names):
         messages = [introduced(message) for message in messages]
     native: dict[str, object] = {}
     for message in reversed(messages):
-        native |= message.native if isinstance(message.native, dict) else {}
+        native |= message.extra
     parts = [part for message in messages for part in message.parts]
     said = [part for part in parts if not isinstance(part, ToolCall)]
     calls = [part for part in parts if isinstance(part, ToolCall)]
     old = [call for call in calls if call.legacy]
-    said += [Text(CALL_NOTE + jsontext.dumps(call.native)) for call in old[:-1]]  # a message has place for one
+    said += [Text(CALL_NOTE + call.as_json) for call in old[:-1]]  # a message has place for one
     calls = [call for call in calls if not call.legacy or call is old[-1]]
     held = {*traits.content_keys, *(("tool_calls",) if traits.typed_calls else ())}
     written = held if parts else held - {*traits.content_keys}  # what is empty stays as it is
@@ -53,14 +52,14 @@ def _says_otherwise(messages: Sequence[Message], native: dict[str, object], read
     return any(
         key not in held and str(key)[:1] != "_" and not is_same(value, native[key]) and any(map(bool, strings(value)))
         for message in messages
-        if isinstance(message.native, dict)
-        for key, value in message.native.items()
+        if message.is_object
+        for key, value in message.extra.items()
     )
 
 
 def introduced(message: Message) -> Message:
     """A user's message with the name in front of its words, where it can say it, and not under a key."""
-    native = message.native if isinstance(message.native, dict) else {}
+    native = message.extra
     name = native.get("name")
     if message.role is not Role.USER or message.results or not isinstance(name, str) or not name.strip():
         return message
@@ -76,7 +75,7 @@ def introduced(message: Message) -> Message:
 
 def join_texts(parts: Sequence[Part]) -> list[Part]:
     """Plain strings that meet become one, with a blank line between; parts of lists stay parts."""
-    plain = all(not isinstance(part, Text) or not isinstance(part.native, dict) for part in parts)
+    plain = all(not isinstance(part, Text) or not part.is_object for part in parts)
     kinds = {type(part) for part in parts if place_of(part) == "content"}
     if not plain or kinds != {Text}:
         return list(parts)

@@ -69,12 +69,12 @@ def _sorted(message: Message, stray: set[int], dropped: set[int]) -> tuple[list[
 
 def unknown_keys(message: Message) -> dict[object, object]:
     """The keys of a result's message that we do not know: they stay with the note."""
-    native = message.native if isinstance(message.native, dict) else {}
+    native = message.extra
     return {key: value for key, value in native.items() if key not in _OF_A_RESULT}
 
 
 def says_beside(message: Message, context: Context) -> bool:
     """Whether a message has words under keys that hold none in its dialect: they go where it goes."""
-    native = message.native if isinstance(message.native, dict) else {}
+    native = message.extra
     held = _OF_A_RESULT - {"content", "parts", "output"} | {*context.traits.content_keys}
     return any(True for key in native if key not in held and str(key)[:1] != "_" for _ in strings(native[key]))

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from operator import is_
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from chatmend import jsontext
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 Native: TypeAlias = object
 """An object as the caller's wire format has it: a dict, a string, anything."""
@@ -24,8 +26,63 @@ class Role(StrEnum):
     TOOL = "tool"
 
 
+class _Read:
+    """What was read from an object of the caller's; rules see no more of that object than what is here."""
+
+    __slots__ = ()
+    native: Native
+
+    @property
+    def extra(self) -> dict[str, Any]:
+        """The keys of the object, with their values, those included that we do not know; none where it is no dict."""
+        return self.native if isinstance(self.native, dict) else {}
+
+    @property
+    def is_object(self) -> bool:
+        """Whether it was read from a dict."""
+        return isinstance(self.native, dict)
+
+    @property
+    def bare(self) -> str | None:
+        """The text that it was read from, where that was no more than a text."""
+        return self.native if isinstance(self.native, str) else None
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it was read from nothing: we made it."""
+        return self.native is None
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether it was read from nothing, or from an empty value."""
+        return not self.native
+
+    @property
+    def as_json(self) -> str:
+        """All that it was read from, as JSON text."""
+        return jsontext.dumps(self.native)
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether all texts that it was read from can be encoded."""
+        return jsontext.is_sound_value(self.native)
+
+    @property
+    def mended(self) -> Native:
+        """What it was read from, with every character that cannot be encoded replaced."""
+        return jsontext.mend_value(self.native)
+
+    def is_from(self, other: _Read) -> bool:
+        """Whether both were read from the very same object."""
+        return self.native is other.native
+
+    def stands_under(self, holder: dict[str, Any], keys: Iterable[str]) -> bool:
+        """Whether it was read from the very value that stands under one of some keys."""
+        return any(key in holder and holder[key] is self.native for key in keys)
+
+
 @dataclass(frozen=True, slots=True)
-class Text:
+class Text(_Read):
     """Words. ``native`` is the block or the string they were read from, ``None`` for words of ours."""
 
     text: str
@@ -33,7 +90,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Media:
+class Media(_Read):
     """An image, a document, audio or video; carried, not looked into."""
 
     native: Native
@@ -42,7 +99,7 @@ class Media:
 
 
 @dataclass(frozen=True, slots=True)
-class Thinking:
+class Thinking(_Read):
     """Reasoning that the model wrote before its answer, with the signature that proves it."""
 
     text: str
@@ -60,7 +117,7 @@ OURS = frozenset({"function", "custom"})
 
 
 @dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(_Read):
     """The model asks for a tool. ``id`` and ``name`` are whatever was written there, ``None`` where nothing was."""
 
     id: object
@@ -82,7 +139,7 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolResult:
+class ToolResult(_Read):
     """What a tool answered to the call with ``call_id``."""
 
     call_id: object
@@ -101,7 +158,7 @@ class ToolResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Opaque:
+class Opaque(_Read):
     """Something that we cannot read. It is written back as it came."""
 
     native: Native
@@ -112,7 +169,7 @@ Part: TypeAlias = Text | Media | Thinking | ToolCall | ToolResult | Opaque
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class Message(_Read):
     """One message: a role and its parts, bound to the native object that it was read from."""
 
     role: Role
@@ -130,6 +187,21 @@ class Message:
     def whole(self) -> Native:
         """The object that stands for this message in the caller's list."""
         return self.native if self.wrapper is None else self.wrapper
+
+    @property
+    def name(self) -> object:
+        """What stands under ``name``: who speaks, or which tool."""
+        return self.extra.get("name")
+
+    @property
+    def item_id(self) -> object:
+        """What stands under ``id``: the id of an entry."""
+        return self.extra.get("id")
+
+    @property
+    def kind(self) -> object:
+        """What stands under ``type``: the type of an entry."""
+        return self.extra.get("type")
 
     @property
     def calls(self) -> list[ToolCall]:

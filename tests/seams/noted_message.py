@@ -25,7 +25,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     if context.limits.of("no_notes") is None:
         return
     for at, message in enumerate(window.messages):
-        if isinstance(message.native, dict) and "x_note" in message.native:
+        if "x_note" in message.extra:
             becomes = replace(message, without=message.without | {"x_note"})
             yield Fix(at, at + 1, (becomes,), "the target refuses the key")
 

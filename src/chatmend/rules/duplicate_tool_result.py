@@ -65,7 +65,7 @@ def _says_nothing_new(window: Window, place: Place, found: Exchanges, number: in
         return False
     if any(map(_says_beside, (part, *part.content))):
         return False
-    same = [getattr(p, "text", p.native) for p in part.content] == [getattr(p, "text", p.native) for p in kept.content]
+    same = [getattr(p, "text", p) for p in part.content] == [getattr(p, "text", p) for p in kept.content]
     return is_placeholder(part) or is_blank(part.content, whitespace=False) or same
 
 
@@ -75,9 +75,9 @@ _HELD = {"text": {"text"}, "tool_result": {"tool_use_id", "content", "is_error"}
 
 def _says_beside(part: Part) -> bool:
     """Whether a block has words under a key that is not read."""
-    native = part.native
-    kind = native.get("type") if isinstance(native, dict) else None
-    if not isinstance(native, dict) or not isinstance(kind, str) or kind not in _HELD:
+    native = part.extra
+    kind = native.get("type")
+    if not isinstance(kind, str) or kind not in _HELD:
         return False
     held = _HELD[kind] | {"type", "cache_control"}
     return any(True for key in native if key not in held for _ in strings(native[key]))

@@ -72,7 +72,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
 
 def _voiced(message: Message, context: Context) -> Message:
     """A message of the model's that says nothing but why it refuses, with that as its content."""
-    native = message.native if isinstance(message.native, dict) else {}
+    native = message.extra
     said = native.get("refusal") if message.is_assistant else None
     if not isinstance(said, str) or not said.strip() or not _is_empty(message, context):
         return message
@@ -90,9 +90,7 @@ def _filled(message: Message) -> Message:
         return replace(message, parts=parts)
     role = Role.USER if message.is_system else message.role
     rest = tuple(part for part in message.parts if not isinstance(part, Text))
-    native = (
-        {k: v for k, v in message.native.items() if k not in _CONTENT} if isinstance(message.native, dict) else None
-    )
+    native = {k: v for k, v in message.extra.items() if k not in _CONTENT} if message.is_object else None
     return replace(message, role=role, spelling=role, parts=(Text(CONTINUED), *rest), native=native)
 
 
@@ -110,7 +108,7 @@ def _is_empty(message: Message, context: Context) -> bool:
 
 def _stripped(message: Message, context: Context) -> Message:
     limits = context.limits
-    native = message.native if isinstance(message.native, dict) else {}
+    native = message.extra
     if limits.empty_parts:
         return message
     blank_counts = limits.blank_is_empty and (not message.is_assistant or len(message.parts) == 1)
@@ -121,8 +119,10 @@ def _stripped(message: Message, context: Context) -> Message:
     if is_unchanged(parts, message.parts):
         return message
     first = parts[0] if parts else None
-    emptied = message.role is Role.TOOL and isinstance(first, ToolResult) and first.native is not message.native
-    return replace(message, parts=parts, native=first.native if emptied and first is not None else message.native)
+    emptied = message.role is Role.TOOL and isinstance(first, ToolResult) and not first.is_from(message)
+    if emptied and isinstance(first, ToolResult):
+        return replace(message, parts=parts, native=first.extra if first.is_object else None)
+    return replace(message, parts=parts)
 
 
 def _listed(native: dict[str, object]) -> bool:
@@ -130,13 +130,14 @@ def _listed(native: dict[str, object]) -> bool:
 
 
 def _stripped_result(part: Part, *, whitespace: bool) -> Part:
-    if not isinstance(part, ToolResult) or not isinstance(part.native, dict) or not _listed(part.native):
+    if not isinstance(part, ToolResult) or not part.is_object or not _listed(part.extra):
         return part
     content = _without_empty(part.content, whitespace=whitespace)
     if content and len(content) == len(part.content):
         return part
-    bare = {k: v for k, v in part.native.items() if k != "content"}
-    return replace(part, content=content or (Text(""),), native=part.native if content else bare)
+    if content:
+        return replace(part, content=content)
+    return replace(part, content=(Text(""),), native={k: v for k, v in part.extra.items() if k != "content"})
 
 
 def _without_empty(parts: tuple[Part, ...], *, whitespace: bool) -> tuple[Part, ...]:
@@ -144,14 +145,14 @@ def _without_empty(parts: tuple[Part, ...], *, whitespace: bool) -> tuple[Part, 
     for part in parts:
         if not isinstance(part, Text) or (part.text.strip() if whitespace else part.text):
             kept.append(part)
-        elif isinstance(part.native, dict) and "cache_control" in part.native and kept:
-            kept[-1] = _marked(kept[-1], part.native["cache_control"])
+        elif "cache_control" in part.extra and kept:
+            kept[-1] = _marked(kept[-1], part.extra["cache_control"])
     return tuple(kept)
 
 
 def _marked(part: Part, marker: object) -> Part:
-    if isinstance(part, Text) and isinstance(part.native, dict):
-        return replace(part, native={**part.native, "cache_control": marker})
+    if isinstance(part, Text) and part.is_object:
+        return replace(part, native={**part.extra, "cache_control": marker})
     return part
 
 

@@ -37,8 +37,8 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         return
 
     def mend(part: Media, role: str) -> Mended | None:
-        native, found = part.native, picture(part.native)
-        if found is None or not isinstance(native, dict) or not shapes or found.shape in shapes:
+        native, found = part.extra, picture(part.extra)
+        if found is None or not part.is_object or not shapes or found.shape in shapes:
             return None
         known = limits.part_types is None or native.get("type") in tuple(limits.part_types)
         if not context.traits.types_by_role and (known or ("type" not in native and limits.typeless_parts)):

@@ -51,13 +51,13 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
 
 def _is_refused(part: Part, message: Message, context: Context) -> bool:
     if isinstance(part, Opaque):  # a list of thoughts, as Mistral writes them
-        return context.limits.thinking == "signed" and is_thinking(part.native)
+        return context.limits.thinking == "signed" and is_thinking(part.extra)
     if not isinstance(part, Thinking) or part.place == "own":
         return False
     if part.place == "reasoning_content":
-        return part.native is not None and not isinstance(part.native, str)
+        return not part.is_ours and part.bare is None
     if context.limits.thinking == "any":
-        return isinstance(part.native, dict) and not is_worded(part.native)
+        return part.is_object and not is_worded(part.extra)
     if context.limits.thinking == "refused" or not message.is_assistant:
         return True
     return not can_be_proof(part.signature) or _is_foreign(message, context)
@@ -65,7 +65,7 @@ def _is_refused(part: Part, message: Message, context: Context) -> bool:
 
 def _is_foreign(message: Message, context: Context) -> bool:
     """Whether the message says that another provider wrote it."""
-    origin = message.native.get("_provenance") if isinstance(message.native, dict) else None
+    origin = message.extra.get("_provenance")
     provider = origin.get("provider") if isinstance(origin, dict) else None
     owners = context.limits.signature_owners
     return bool(owners) and isinstance(provider, str) and provider not in owners

@@ -110,7 +110,7 @@ def recompress(window: Window, context: Context, defect: Defect) -> Iterator[Fix
     """Recompress every image whose first defect this is; what cannot be saved becomes a text that says so."""
 
     def mend(part: Media, role: str) -> Mended | None:
-        found = picture(part.native)
+        found = picture(part.extra)
         if found is None or found.payload is None:
             return None
         probe = probed(window, found.payload)
@@ -146,11 +146,11 @@ def _recompressed(found: Picture, part: Media, probe: Probe, context: Context) -
             why = f"{probe.described} is sent unchanged, because the target accepts it: {problem}"
             return Mended((part,), why, Effect.DEGRADES, finding=True)
     text = words.removed(probe, str(problem))
-    return Mended((Text(text, told(part.native, text)),), f"{probe.described}: {problem}", Effect.DROPS)
+    return Mended((Text(text, told(part.extra, text)),), f"{probe.described}: {problem}", Effect.DROPS)
 
 
 def _replaced(found: Picture, part: Media, probe: Probe, outcome: Outcome, context: Context) -> Mended:
-    native: Any = part.native
+    native = part.extra
     becomes: list[Part] = [
         replace(part, native=redrawn(native, found, outcome.text or "", images.media_type(outcome.type)))
     ]

@@ -36,9 +36,8 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     if taken is _is_marker and not context.traits.cache_markers:
         return
     for at, message in enumerate(window.messages):
-        native = message.native
         bare = message
-        if isinstance(native, dict) and not taken(native):
+        if message.is_object and not taken(message.extra):
             bare = replace(message, without=frozenset({_KEY}))
         parts = tuple(_unmarked(part, message, taken) for part in bare.parts)
         if bare is not message or not is_unchanged(bare.parts, parts):
@@ -50,8 +49,8 @@ def _unmarked(part: Part, message: Message, taken: Callable[[dict[str, Any]], bo
         content = tuple(_unmarked(p, message, taken) for p in part.content)
         if not is_unchanged(part.content, content):
             part = replace(part, content=content)
-    native: Any = part.native
-    if isinstance(part, Opaque) or not isinstance(native, dict) or native is message.native:
+    native = part.extra
+    if isinstance(part, Opaque) or not part.is_object or part.is_from(message):
         return part
     on_thinking = taken is _is_taken and isinstance(part, Thinking) and native.get(_KEY) is not None
     if taken(native) and not on_thinking:

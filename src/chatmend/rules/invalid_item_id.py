@@ -47,7 +47,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         return
     seen: set[str] = set()
     for at, message in enumerate(window.messages):
-        native = message.native if isinstance(message.native, dict) else {}
+        native = message.extra
         kind = native.get("type")
         if isinstance(kind, str) and kind in _NEEDS_ONE:
             continue

@@ -69,8 +69,8 @@ def _is_wrong(part: Part, *, typed: bool) -> bool:
     """Whether a part has a signature that cannot be one; ``typed``: a part with a type is of another dialect."""
     if isinstance(part, ToolCall):
         return part.signature is not None and not is_thought_signature(part.signature)
-    native = part.native
-    if not isinstance(native, dict) or (typed and "type" in native) or isinstance(part, ToolResult):
+    native = part.extra
+    if not part.is_object or (typed and "type" in native) or isinstance(part, ToolResult):
         return False
     return any(key in native and not is_thought_signature(native[key]) for key in _KEYS)
 
@@ -88,7 +88,7 @@ def _signed(part: Part, first: ToolCall | None, *, typed: bool) -> Part | None:
 
 
 def _without_signature(part: Part) -> Part | None:
-    native = part.native if isinstance(part.native, dict) else {}
+    native = part.extra
     kept = {key: value for key, value in native.items() if key not in _KEYS}
     if kept.keys() <= _BESIDE:
         return None

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Lists of nothing but text."""
     for at, message in enumerate(window.messages):
-        native = message.native
+        native = message.extra
         legacy = message.spelling == "function" and context.limits.roles is not None
-        if not (legacy or message.role in context.limits.text_content) or not isinstance(native, dict):
+        if not (legacy or message.role in context.limits.text_content) or not message.is_object:
             continue
         if context.traits.results_inside or not isinstance(native.get("content"), list):
             continue
@@ -50,7 +50,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
 
 
 def _plain(message: Message) -> Message:
-    native = {k: v for k, v in message.native.items() if k != "content"} if isinstance(message.native, dict) else None
+    native = {k: v for k, v in message.extra.items() if k != "content"} if message.is_object else None
     if message.results:
         (result,) = message.results
         content = _joined(result.content)

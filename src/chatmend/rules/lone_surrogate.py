@@ -38,8 +38,8 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         return
     for at, message in enumerate(window.messages):
         becomes = message
-        if not jsontext.is_sound_value(message.native):
-            becomes = context.dialect.read(jsontext.mend_value(message.native))
+        if not message.is_sound:
+            becomes = context.dialect.read(message.mended)
         becomes = _with_sound_arguments(becomes)
         if becomes is not message:
             yield Fix(at, at + 1, (becomes,), "half of a character cannot be encoded", Effect.DEGRADES)

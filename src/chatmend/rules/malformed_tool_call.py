@@ -57,7 +57,7 @@ _Mended = tuple[Message, str, Effect]
 
 def _without_old(message: Message, context: Context) -> _Mended | None:
     """Without a ``function_call`` that is none, or stands where none may."""
-    held = message.native.get("function_call") if isinstance(message.native, dict) else None
+    held = message.extra.get("function_call")
     if held is None or (message.role is not Role.TOOL and _is_function_call(held)):
         return None
     kept = replace(message, parts=tuple(part for part in message.parts if not _is_old(part)))
@@ -68,8 +68,8 @@ def _without_old(message: Message, context: Context) -> _Mended | None:
 
 def without_list(message: Message, context: Context) -> _Mended | None:
     """A message without ``tool_calls`` in which there is no call, with why and the effect; None where it has none."""
-    native = message.native
-    if not isinstance(native, dict) or "tool_calls" not in native or not all(call.legacy for call in message.calls):
+    native = message.extra
+    if "tool_calls" not in native or not all(call.legacy for call in message.calls):
         return None
     listed = native["tool_calls"]
     parts = _with_note(message, CALL_NOTE + jsontext.dumps(listed)) if listed else message.parts
@@ -110,9 +110,9 @@ def _with_note(message: Message, words: str) -> tuple[Part, ...]:
 def _mended(part: Part, message: Message, context: Context) -> Part:
     if not isinstance(part, ToolCall) or (message.is_assistant and (part.legacy or part.is_hosted)):
         return part
-    native = part.native
-    if not message.is_assistant or not isinstance(native, dict):
-        return Text(CALL_NOTE + jsontext.dumps(native))
+    native = part.extra
+    if not message.is_assistant or not part.is_object:
+        return Text(CALL_NOTE + part.as_json)
     if context.traits.typed_calls and "custom" not in native and not isinstance(native.get("function"), dict):
         name, arguments = flat(native)
         return replace(part, name=name if isinstance(name, str) and name else UNKNOWN, arguments=arguments)

@@ -14,7 +14,7 @@ After:
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from chatmend import images
 from chatmend.changes import Effect
@@ -35,13 +35,13 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Images under a wrong label."""
 
     def mend(part: Media, role: str) -> Mended | None:
-        found = picture(part.native)
+        found = picture(part.extra)
         if found is None or found.payload is None:
             return None
         label, probe = found.payload.label, probed(window, found.payload)
         if not images.is_mislabelled(probe, context.limits.images, label):
             return None
-        native: Any = part.native
+        native = part.extra
         try:
             becomes = relabelled(native, found, probe.media_type)
         except ValueError:  # no base64 further in: it is judged as unreadable when it has to be decoded

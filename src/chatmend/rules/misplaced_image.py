@@ -92,7 +92,7 @@ def _apart(message: Message, limits: ImageLimits, *, as_text: bool = False) -> t
         if isinstance(part, ToolResult):
             content, files = _split(part.content, words.IN_RESULT, stays=_takes(part, limits), as_text=as_text)
             parts.append(replace(part, content=content) if files else part)
-            label = words.FROM_RESULT if any(picture(file.native) for file in files) else words.FILE_FROM_RESULT
+            label = words.FROM_RESULT if any(picture(file.extra) for file in files) else words.FILE_FROM_RESULT
             taken += [Text(label), *files] if files else []
         else:
             stays = limits.roles is None or message.role in limits.roles
@@ -103,7 +103,7 @@ def _apart(message: Message, limits: ImageLimits, *, as_text: bool = False) -> t
 
 
 def _takes(result: ToolResult, limits: ImageLimits) -> bool:
-    failed = isinstance(result.native, dict) and bool(result.native.get("is_error"))
+    failed = result.is_object and bool(result.extra.get("is_error"))
     holds = limits.roles is None or ("tool" in limits.roles and not result.legacy)
     return holds and (limits.error_results or not failed)
 
@@ -114,7 +114,7 @@ def _split(
     """The parts with words in the place of the images that may not stay, or of every file, and those."""
     kept, leaving = list[Part](), list[Part]()
     for part in parts:
-        pictured = isinstance(part, Media) and picture(part.native) is not None
+        pictured = isinstance(part, Media) and picture(part.extra) is not None
         if isinstance(part, Media) and (not stays if pictured else as_text):
             leaving.append(part)
             kept.append(Text(said if pictured else words.FILE_IN_RESULT))

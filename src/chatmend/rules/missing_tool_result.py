@@ -36,7 +36,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chatmend import jsontext
 from chatmend.changes import Effect, Fix
 from chatmend.exchanges import match
 from chatmend.placeholders import CALL_NOTE, no_result
@@ -79,7 +78,7 @@ def _told(window: Window, found: Exchanges, missing: list[int]) -> Iterator[Fix]
     hosted = {id(found.calls[number]) for number in missing if found.calls[number].is_hosted}
     for at, message in enumerate(window.messages[: window.run]):
         if any(id(call) in hosted for call in message.calls):
-            words = CALL_NOTE + jsontext.dumps(message.native)
+            words = CALL_NOTE + message.as_json
             told = Message(Role.ASSISTANT, (Text(words),))
             yield Fix(at, at + 1, (told,), "the call has no result", Effect.DEGRADES)
 

@@ -47,8 +47,8 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
 
 
 def _spelled(part: Part) -> Part:
-    native = part.native
-    if not isinstance(part, Thinking) or part.redacted or not isinstance(native, dict):
+    native = part.extra
+    if not isinstance(part, Thinking) or part.redacted or not part.is_object:
         return part
     if not part.signature or native.get("signature") == part.signature:
         return part

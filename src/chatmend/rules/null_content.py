@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from chatmend.changes import Fix
 from chatmend.rules.rule import STRUCTURE, Rule
-from chatmend.transcript import Message, Part, Role, ToolResult, is_unchanged
+from chatmend.transcript import Part, Role, ToolResult, is_unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,8 +34,8 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     if refused is None:
         return
     for at, message in enumerate(window.messages):
-        native = message.native
-        if not isinstance(native, dict) or message.is_entry:
+        native = message.extra
+        if not message.is_object or message.is_entry:
             continue
         bare = native.get("content") == [] and message.role is Role.TOOL and not context.limits.empty_lists
         filled = {**native, "content": ""} if bare else context.dialect.filled(native)
@@ -47,14 +47,14 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         kind = "assistant+calls" if message.calls and message.role is Role.ASSISTANT else str(message.role)
         if bare or kind in refused:
             empty = context.dialect.read(filled)
-            becomes = Message(message.role, empty.parts, empty.native, message.spelling)
+            becomes = replace(empty, role=message.role, spelling=message.spelling)
             yield Fix(at, at + 1, (becomes,), "the target wants a content")
 
 
 def _without_null(part: Part) -> Part:
     """A result inside a user message without a content of null."""
-    if isinstance(part, ToolResult) and isinstance(part.native, dict) and part.native.get("type") == "tool_result":
-        native = part.native
+    if isinstance(part, ToolResult) and part.extra.get("type") == "tool_result":
+        native = part.extra
         if "content" in native and native["content"] is None:
             return replace(part, native={key: value for key, value in native.items() if key != "content"})
     return part

@@ -53,7 +53,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     for at, message in enumerate(window.messages[:run]):
         if _is_reasoning(message):
             ends = at >= tail and limits.reasoning_items != "any" and _has_id(message)
-            native = message.native if isinstance(message.native, dict) else {}
+            native = message.extra
             settled = settled_reasoning(native)
             becomes = message if settled is native else context.dialect.read(settled)
             if ends or (not limits.empty_reasoning and not says_something(settled)):
@@ -84,11 +84,11 @@ def _is_reasoning(message: Message) -> bool:
 
 
 def _has_id(message: Message) -> bool:
-    return isinstance(message.native, dict) and isinstance(message.native.get("id"), str)
+    return isinstance(message.extra.get("id"), str)
 
 
 def _is_led_to(message: Message) -> bool:
-    native = message.native if isinstance(message.native, dict) else {}
+    native = message.extra
     return native.get("type", "message") in _LED_TO or "role" in native  # which is a message, or becomes one
 
 

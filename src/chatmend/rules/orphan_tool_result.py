@@ -48,7 +48,7 @@ def strays(window: Window, memory: Memory, *, called: bool) -> list[Place]:
 
 def _refers(message: Message) -> bool:
     """Whether an entry only names one that the provider stores: it may be a call."""
-    return isinstance(message.native, dict) and message.native.get("type") == "item_reference"
+    return message.extra.get("type") == "item_reference"
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:

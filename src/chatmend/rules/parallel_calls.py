@@ -135,10 +135,9 @@ def _frozen(value: object) -> object:
 
 def _step(message: Message, calls: list[ToolCall], place: int, content: str | None) -> Message:
     said = tuple(part for part in message.parts if not isinstance(part, ToolCall)) if place == 0 else ()
-    native = message.native
-    if place and isinstance(native, dict):
-        native = {"role": str(Role.ASSISTANT), "content": content}
-    return replace(message, parts=(*said, *calls), native=native)
+    if place and message.is_object:
+        message = replace(message, native={"role": str(Role.ASSISTANT), "content": content})
+    return replace(message, parts=(*said, *calls))
 
 
 RULE = Rule("TOOL009", "parallel-calls", find, STRUCTURE)

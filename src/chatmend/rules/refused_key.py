@@ -41,19 +41,19 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     if limits.roles is None:
         return
     for at, message in enumerate(window.messages):
-        if not isinstance(message.native, dict):
+        if not message.is_object:
             continue
-        keys = frozenset(k for k in message.native if _is_refused(k, context))
-        if message.calls and message.native.get("content"):
-            keys |= limits.refused_beside_content & {k for k, value in message.native.items() if value}
+        keys = frozenset(k for k in message.extra if _is_refused(k, context))
+        if message.calls and message.extra.get("content"):
+            keys |= limits.refused_beside_content & {k for k, value in message.extra.items() if value}
         ends = window.last and message is window.messages[-1] and message.is_assistant
         if _begins_nothing(message, limits) and not ends:
             keys |= {limits.prefill_key or ""}
-        named = "name" in message.native and not _name_is_taken(message, context)
+        named = "name" in message.extra and not _name_is_taken(message, context)
         parts = tuple(_bare(part, message, context) for part in message.parts)
         if not keys and not named and is_unchanged(message.parts, parts):
             continue
-        said = any(True for key in keys for _ in strings(message.native[key]) if str(key)[:1] != "_")
+        said = any(True for key in keys for _ in strings(message.extra[key]) if str(key)[:1] != "_")
         said = said or any(map(_says_more, message.parts, parts))
         message = replace(message, parts=parts)  # noqa: PLW2901 - the same message, its parts without such keys
         if named:
@@ -73,7 +73,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
 def _begins_nothing(message: Message, limits: Limits) -> bool:
     """Whether a message asks to be continued, which only the last one may."""
     key = limits.prefill_key
-    return key is not None and isinstance(message.native, dict) and message.native.get(key) is True
+    return key is not None and message.extra.get(key) is True
 
 
 def _is_refused(key: object, context: Context) -> bool:
@@ -85,11 +85,11 @@ def _is_refused(key: object, context: Context) -> bool:
 
 def _bare(part: Part, message: Message, context: Context) -> Part:
     """The part without keys that the target refuses in parts."""
-    known, refused, native = context.limits.part_keys, context.limits.refused_part_keys, part.native
+    known, refused, native = context.limits.part_keys, context.limits.refused_part_keys, part.extra
     if isinstance(part, ToolResult) and not part.is_hosted and refused:
         content = tuple(_bare(inner, message, context) for inner in part.content)
         part = part if is_unchanged(part.content, content) else replace(part, content=content)
-    if (known is None and not refused) or not isinstance(native, dict) or native is message.native:
+    if (known is None and not refused) or not part.is_object or part.is_from(message):
         return part
     kept = {key: value for key, value in native.items() if key not in refused and (known is None or key in known)}
     for key in context.traits.flags & kept.keys() if known is not None else ():
@@ -107,17 +107,15 @@ def _says_more(old: Part, new: Part) -> bool:
     """Whether a part had words under a key that is gone."""
     if isinstance(old, ToolResult) and isinstance(new, ToolResult) and any(map(_says_more, old.content, new.content)):
         return True
-    before, after = old.native, new.native
-    if not isinstance(before, dict) or not isinstance(after, dict):
+    before, after = old.extra, new.extra
+    if not old.is_object or not new.is_object:
         return False
     return any(True for key in before if after.get(key) is not before[key] for _ in strings(before[key]))
 
 
 def _name_is_taken(message: Message, context: Context) -> bool:
-    limits, name = context.limits, message.native["name"] if isinstance(message.native, dict) else None
-    if any(
-        getattr(part, "native", None) is message.native for part in message.parts if not isinstance(part, ToolResult)
-    ):
+    limits, name = context.limits, message.name
+    if any(part.is_from(message) for part in message.parts if not isinstance(part, ToolResult)):
         return True
     of_result = message.role is Role.TOOL and message.spelling != "function"
     refused = limits.message_name is not None and message.role not in limits.message_name

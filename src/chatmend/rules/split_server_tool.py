@@ -25,7 +25,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from chatmend import jsontext
 from chatmend.changes import Effect, Fix
 from chatmend.dialects.content import server_call, server_result
 from chatmend.rules.rule import STRUCTURE, Rule
@@ -75,15 +74,15 @@ def _is_interrupted(window: Window, run: int) -> bool:
 
 
 def _called(part: Part) -> str | None:
-    return server_call(part.native) if isinstance(part, Opaque) else None
+    return server_call(part.extra) if isinstance(part, Opaque) else None
 
 
 def _answered(part: Part) -> str | None:
-    return server_result(part.native) if isinstance(part, Opaque) else None
+    return server_result(part.extra) if isinstance(part, Opaque) else None
 
 
 def _told(part: Part) -> Text:
-    return Text(jsontext.dumps(part.native))
+    return Text(part.as_json)
 
 
 RULE = Rule("TOOL017", "split-server-tool", find, STRUCTURE)

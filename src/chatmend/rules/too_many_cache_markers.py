@@ -143,7 +143,7 @@ def markers(value: object) -> int:
 
 def _shown(native: object, context: Context) -> Any:  # noqa: ANN401 - anything may stand in a transcript
     """A message as a dict, where it can be one."""
-    return native if isinstance(native, dict) else context.dialect.read(native).native
+    return native if isinstance(native, dict) else context.dialect.read(native).extra
 
 
 def _of_message(native: object) -> int:
@@ -175,8 +175,8 @@ def _with_fewer(message: dict[str, Any], over: int) -> dict[str, Any]:
 
 
 def _holds(message: Message) -> bool:
-    native = message.native
-    return isinstance(native, dict) and ("cache_control" in native or _of_message(native) > 0)
+    native = message.extra
+    return message.is_object and ("cache_control" in native or _of_message(native) > 0)
 
 
 RULE = RequestRule(CODE, NAME, apply, _holds)

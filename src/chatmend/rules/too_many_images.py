@@ -135,7 +135,7 @@ def _shown(native: object, context: Context) -> object:
         return native
     content = getattr(native, "content", None)
     if content.__class__ is list:
-        return context.dialect.read(native).native
+        return context.dialect.read(native).extra
     return {"content": content, "tool_calls": getattr(native, "tool_calls", None)}
 
 
@@ -221,16 +221,16 @@ def _without(native: object, texts: dict[int, str], context: Context) -> object:
     numbers = count()
 
     def mend(part: Media, role: str) -> Mended | None:
-        if picture(part.native) is None or (text := texts.get(next(numbers))) is None:
+        if picture(part.extra) is None or (text := texts.get(next(numbers))) is None:
             return None
-        return Mended((Text(text, told(part.native, text)),), "", Effect.DROPS)
+        return Mended((Text(text, told(part.extra, text)),), "", Effect.DROPS)
 
     message = context.dialect.read(native)
     return context.dialect.write(replace(message, parts=Walk(mend, Effect.DROPS).parts(message.parts, message.role)))
 
 
 def _holds(message: Message) -> bool:
-    return bool(_pictures(message.native, ("content", "output", "parts")))
+    return bool(_pictures(message.extra, ("content", "output", "parts")))
 
 
 RULE = RequestRule(CODE, NAME, apply, _holds)

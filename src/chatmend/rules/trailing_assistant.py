@@ -46,7 +46,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         return
     mode = limits.trailing_assistant
     last = window.messages[-1]
-    native = last.native if isinstance(last.native, dict) else {}
+    native = last.extra
     if mode == "refused" and not (limits.prefill_key and native.get(limits.prefill_key) is True):
         goes_on = (last.calls and limits.trailing_calls) or (limits.server_tools_paired and _is_paused(last))
         if not goes_on:
@@ -63,7 +63,7 @@ def _is_paused(message: Message) -> bool:
     end = message.parts[-1] if message.parts else None
     if not isinstance(end, Opaque):
         return False
-    return server_call(end.native) is not None or server_result(end.native) is not None
+    return server_call(end.extra) is not None or server_result(end.extra) is not None
 
 
 def _watch(limits: Limits, traits: Traits) -> Callable[[Seen], bool] | None:

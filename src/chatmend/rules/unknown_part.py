@@ -50,8 +50,8 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             moved = []
         if message.is_entry:
             continue
-        listed = isinstance(message.native, dict) and any(
-            isinstance(message.native.get(key), list) for key in context.traits.content_keys
+        listed = message.is_object and any(
+            isinstance(message.extra.get(key), list) for key in context.traits.content_keys
         )
         known = _known(message, context)
         parts = tuple(_readable(part, known, context, listed=listed) for part in message.parts)
@@ -69,7 +69,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
 
 
 def _is_new(parts: tuple[Part, ...]) -> bool:
-    return len(parts) == 1 and isinstance(parts[0], Text) and parts[0].native is None and parts[0].text == CONTINUED
+    return len(parts) == 1 and isinstance(parts[0], Text) and parts[0].is_ours and parts[0].text == CONTINUED
 
 
 def _shown(window: Window, media: list[Part]) -> Fix:
@@ -88,7 +88,7 @@ def _is_misplaced(part: Part, known: frozenset[str] | None, context: Context) ->
     """Whether the assistant's words hold media that only a user may send."""
     if not context.traits.types_by_role or not isinstance(part, Media) or known is None:
         return False
-    kind = context.dialect.kind_of(part.native)
+    kind = context.dialect.kind_of(part.extra)
     return isinstance(kind, str) and kind not in known and kind in (context.limits.block_types or ())
 
 
@@ -103,7 +103,7 @@ def _readable(part: Part, known: frozenset[str] | None, context: Context, *, lis
 def _readable_result(result: ToolResult, known: frozenset[str] | None, context: Context) -> ToolResult:
     if context.traits.names_results or result.is_hosted:
         return result
-    held = result.native if isinstance(result.native, dict) else {}
+    held = result.extra
     inner = any(isinstance(held.get(key), list) for key in context.traits.content_keys)
     # wherever it stands, a result goes back to the user
     known = context.limits.block_types if context.traits.types_by_role else known
@@ -115,10 +115,10 @@ def _readable_result(result: ToolResult, known: frozenset[str] | None, context: 
 
 
 def _readable_text(text: Text, known: frozenset[str] | None, context: Context, *, listed: bool) -> Text:
-    limits, native = context.limits, text.native
-    if isinstance(native, str):
+    limits, native = context.limits, text.extra
+    if text.bare is not None:
         return Text(text.text, {"type": "text", "text": ""}) if listed and not limits.bare_strings else text
-    if not isinstance(native, dict):
+    if not text.is_object:
         return text
     kind = context.dialect.kind_of(native)
     if kind is None and (known is None or "text" in known):
@@ -129,23 +129,23 @@ def _readable_text(text: Text, known: frozenset[str] | None, context: Context, *
 
 def _is_unreadable(part: Part, known: frozenset[str] | None, context: Context) -> bool:
     """Whether the target can read neither the part nor the file that it names."""
-    limits, native = context.limits, part.native
+    limits, native = context.limits, part.extra
     kind = context.dialect.kind_of(native)
-    if isinstance(part, Media) and kind in ("image_url", "image") and isinstance(native, dict) and not is_held(native):
+    if isinstance(part, Media) and kind in ("image_url", "image") and not is_held(native):
         return True
     if isinstance(part, Media) and _is_elsewhere(native, limits.file_references):
         return True
     if not isinstance(part, Media | Thinking):
-        return isinstance(part, Opaque) and not _may_stay(native, known, context)
+        return isinstance(part, Opaque) and not _may_stay(part, known, context)
     kind = kind if kind is None or isinstance(kind, str) else jsontext.identity(kind)
-    fits = place_of(part) == "own" or not isinstance(native, dict) or known is None or kind in known
-    fits = fits or (isinstance(native, dict) and kind is None and "type" not in native and limits.typeless_parts)
+    fits = place_of(part) == "own" or not part.is_object or known is None or kind in known
+    fits = fits or (part.is_object and kind is None and "type" not in native and limits.typeless_parts)
     return not fits and not _is_misplaced(part, known, context)
 
 
 def _is_said(part: Part, context: Context) -> bool:
     """Whether a part of a result is one that only the model, or a message, may hold."""
-    return isinstance(part, Thinking) or (isinstance(part, Opaque) and context.dialect.kind_of(part.native) in _SAID)
+    return isinstance(part, Thinking) or (isinstance(part, Opaque) and context.dialect.kind_of(part.extra) in _SAID)
 
 
 def _is_elsewhere(native: object, held: str | None) -> bool:
@@ -154,10 +154,9 @@ def _is_elsewhere(native: object, held: str | None) -> bool:
     return held is not None and name is not None and re.search(held, name) is None
 
 
-def _may_stay(native: object, known: frozenset[str] | None, context: Context) -> bool:
+def _may_stay(part: Part, known: frozenset[str] | None, context: Context) -> bool:
     """Whether something that we cannot read may be one that the target can."""
-    if not isinstance(native, dict):
-        return False
+    native = part.extra
     kind = context.dialect.kind_of(native)
     if native and kind is None and "type" not in native:
         return context.limits.typeless_parts
@@ -165,9 +164,8 @@ def _may_stay(native: object, known: frozenset[str] | None, context: Context) ->
 
 
 def _told(part: Part) -> Part:
-    native = getattr(part, "native", None)
-    says = bool(native) if not isinstance(native, dict) else any(key != "type" for key in native)
-    return Text(jsontext.dumps(native) if says else "", {"type": "text", "text": ""})
+    says = any(key != "type" for key in part.extra) if part.is_object else not part.is_nothing
+    return Text(part.as_json if says else "", {"type": "text", "text": ""})
 
 
 def _judge(limits: Limits, traits: Traits) -> Judge | None:

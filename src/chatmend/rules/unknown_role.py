@@ -47,7 +47,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         ):
             continue
         if spelling == "function" and message.role is Role.TOOL and not context.traits.results_inside:
-            native = message.native if isinstance(message.native, dict) else {}
+            native = message.extra
             if (isinstance(name := native.get("name"), str) and name) or not context.limits.legacy_functions:
                 continue
             spelling = None
@@ -66,7 +66,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
 def _joined(parts: tuple[object, ...]) -> tuple:  # type: ignore[type-arg]
     """The label and the first text in one, so that a plain string stays one."""
     label, *rest = parts or (Text(""),)
-    if rest and isinstance(label, Text) and isinstance(rest[0], Text) and not isinstance(rest[0].native, dict):
+    if rest and isinstance(label, Text) and isinstance(rest[0], Text) and not rest[0].is_object:
         return (Text(f"{label.text} {rest[0].text}"), *rest[1:])
     return tuple(parts)
 

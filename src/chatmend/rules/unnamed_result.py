@@ -20,7 +20,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from chatmend import jsontext
 from chatmend.changes import Fix
 from chatmend.exchanges import match
 from chatmend.rules.rule import STRUCTURE, Rule
@@ -60,9 +59,9 @@ def _is_media(part: Part) -> bool:
 
 
 def _object(part: Part) -> Part:
-    if not isinstance(part, Opaque) or isinstance(part.native, dict):
+    if not isinstance(part, Opaque) or part.is_object:
         return part
-    return Text(part.native if isinstance(part.native, str) else jsontext.dumps(part.native))
+    return Text(part.as_json if part.bare is None else part.bare)
 
 
 RULE = Rule("TOOL016", "unnamed-result", find, STRUCTURE)

@@ -37,19 +37,19 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     if context.limits.roles is None:
         return
     for at, message in enumerate(window.messages):
-        if not isinstance(message.native, dict):
-            words = tuple(_words(part) if _is(part, message.native) else part for part in message.parts)
+        if not message.is_object:
+            words = tuple(_words(part) if part.is_from(message) else part for part in message.parts)
             yield Fix(at, at + 1, (Message(Role.USER, words),), "the message is no object")
         elif _is_unknown_item(message, context):
-            words = (Text(jsontext.dumps(message.native)),)
+            words = (Text(message.as_json),)
             yield Fix(at, at + 1, (Message(Role.USER, words),), "the target knows no such entry", Effect.DEGRADES)
-        elif _is_no_message(message, message.native, context):
-            words = (Text(jsontext.dumps(message.native)),)
+        elif _is_no_message(message, context):
+            words = (Text(message.as_json),)
             yield Fix(at, at + 1, (Message(Role.USER, words),), "nothing of a message is there", Effect.DEGRADES)
-        elif any(_is_whole(part, message.native, context.traits.content_keys) for part in message.parts):
+        elif any(_is_whole(part, message.extra, context.traits.content_keys) for part in message.parts):
             keys = context.traits.content_keys
-            words = tuple(_readable(part, message.native, keys) for part in message.parts)
-            bare = {key: value for key, value in message.native.items() if key not in keys}
+            words = tuple(_readable(part, message.extra, keys) for part in message.parts)
+            bare = {key: value for key, value in message.extra.items() if key not in keys}
             # in its own format this one would lose what the dialect has no place for
             own = context.dialect.translated(replace(message, parts=words))
             becomes = own or (replace(message, parts=words, native=bare),)
@@ -58,46 +58,40 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
 
 def _is_unknown_item(message: Message, context: Context) -> bool:
     """Whether an entry is of a type that the target does not know, or a message without a role and a content."""
-    known, native = context.limits.item_types, message.native
-    kind = native.get("type") if isinstance(native, dict) else None
+    known, kind = context.limits.item_types, message.kind
     return (
         known is not None and message.is_entry and not (isinstance(kind, str) and kind != "message" and kind in known)
     )
 
 
-def _is_no_message(message: Message, native: dict[str, object], context: Context) -> bool:
+def _is_no_message(message: Message, context: Context) -> bool:
     """Whether a dict says something, but under no key that a message has."""
-    if message.parts or "role" in native or context.limits.item_types is not None:
+    if message.parts or "role" in message.extra or context.limits.item_types is not None:
         return False
-    said = {key: value for key, value in native.items() if str(key)[:1] != "_"}
+    said = {key: value for key, value in message.extra.items() if str(key)[:1] != "_"}
     return _OF_MESSAGES.isdisjoint(said) and any(True for value in said.values() for _ in jsontext.strings(value))
 
 
 def _is_whole(part: Part, native: dict[str, object], keys: tuple[str, ...]) -> bool:
     """Whether a part is all that stands under the message's content, or under a result's."""
     if isinstance(part, ToolResult) and not part.is_hosted:
-        held = part.native
-        return isinstance(held, dict) and any(_is_whole(inner, held, keys) for inner in part.content)
-    return isinstance(part, Opaque) and any(key in native and native[key] is part.native for key in keys)
+        return any(_is_whole(inner, part.extra, keys) for inner in part.content)
+    return isinstance(part, Opaque) and part.stands_under(native, keys)
 
 
 def _readable(part: Part, native: dict[str, object], keys: tuple[str, ...]) -> Part:
-    if isinstance(part, ToolResult) and isinstance(part.native, dict):
-        held = part.native
+    if isinstance(part, ToolResult) and part.is_object:
+        held = part.extra
         content = tuple(_readable(inner, held, keys) for inner in part.content)
         bare = {k: v for k, v in held.items() if k not in keys}
         return part if content == part.content else replace(part, content=content, native=bare)
     if _is_whole(part, native, keys):
         return _words(part)
-    return Text(part.text) if isinstance(part, Text) and any(part.native is native.get(key) for key in keys) else part
-
-
-def _is(part: Part, whole: object) -> bool:
-    return part.native is whole
+    return Text(part.text) if isinstance(part, Text) and part.stands_under(native, keys) else part
 
 
 def _words(part: Part) -> Text:
-    return Text(part.text if isinstance(part, Text) else jsontext.dumps(part.native))
+    return Text(part.text if isinstance(part, Text) else part.as_json)
 
 
 RULE = Rule("MSG001", "unreadable-message", find, STRUCTURE)

@@ -36,9 +36,9 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         return
 
     def mend(part: Media, role: str) -> Mended | None:
-        if picture(part.native) is None:
+        if picture(part.extra) is None:
             return None
-        return Mended((Text(UNSEEN, told(part.native, UNSEEN)),), "the model takes no images", Effect.DROPS)
+        return Mended((Text(UNSEEN, told(part.extra, UNSEEN)),), "the model takes no images", Effect.DROPS)
 
     yield from each_image(window, context, mend)
 
