@@ -70,8 +70,8 @@ BROKEN: list[tuple[str, dict[str, Any]]] = [
 
 
 def test_a_proxy_does_the_same_with_chatmend_and_without_but_for_what_is_repaired(tmp_path: Path, sandbox: Any) -> None:
-    broken = sampled(BROKEN, BROKEN[::2])
-    every = [Request("valid", path, body) for path, body in sampled(VALID, [*VALID[1::4], BRIDGED, VALID[-1]])]
+    broken = sampled(BROKEN, BROKEN[::4])
+    every = [Request("valid", path, body) for path, body in sampled(VALID, [*VALID[1::8], BRIDGED, VALID[-1]])]
     every += [Request("broken", path, body) for path, body in broken]
     with ExitStack() as stack:
         without, with_us = pair(stack, tmp_path)
