@@ -33,7 +33,7 @@ def test_nothing_is_lost_moved_or_unexplained_whatever_is_broken(dialect: str, t
 def test_the_promises_hold_on_what_chance_has_torn(dialect: str, target: str) -> None:
     if target == "other":
         pytest.skip("it changes nothing and promises nothing")
-    for seed in range(examples(6, 200)):
+    for seed in range(examples(4, 200)):
         messages = torn(seed, dialect)
         found = list(broken_promises(messages, target, dialect, torn=True))
         assert not found, (seed, found)
@@ -100,7 +100,7 @@ def test_a_window_begins_where_the_model_speaks_again(dialect: str, target: str)
     ("dialect", "target"), [("openai_responses", "openai/gpt-5"), ("gemini_contents", "gemini/gemini-3")]
 )
 @given(data=st.data())
-@settings(max_examples=examples(25, 600), suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(20, 600), suppress_health_check=list(HealthCheck))
 def test_the_promises_hold_on_drawn_items_and_contents(dialect: str, target: str, data: st.DataObject) -> None:
     messages = data.draw(transcripts(dialect))
     assert not list(broken_promises(messages, target, dialect, judged=False))
@@ -110,7 +110,7 @@ def test_the_promises_hold_on_drawn_items_and_contents(dialect: str, target: str
     "target", ["openai/gpt-4o", "anthropic/claude-sonnet-4-5", "mistral/open-mistral-7b", "strict"]
 )
 @given(messages=transcripts("openai_chat"))
-@settings(max_examples=examples(25, 600), suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(20, 600), suppress_health_check=list(HealthCheck))
 def test_the_promises_hold_on_drawn_transcripts(target: str, messages: list[object]) -> None:
     assert not list(broken_promises(messages, target, "openai_chat", judged=False))
 
