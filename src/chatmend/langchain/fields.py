@@ -1,7 +1,6 @@
 """A LangChain message shown as a dict in the shape of OpenAI's chat messages, which is what rules look at.
 
-Nothing of the content is copied: blocks are the message's own. Two forms: ``fields`` for rules, with everything that
-they may ask for; ``sketch`` for the scan of clean windows, with what can show a symptom and no more.
+Nothing of the content is copied: blocks are the message's own.
 """
 
 from __future__ import annotations
