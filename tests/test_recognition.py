@@ -13,6 +13,7 @@ from chatmend import Effect
 from chatmend.cli import app
 from chatmend.dialects import DIALECTS, format_of_body, recognise
 from chatmend.dialects.formats import ENTRIES, KEYS, PARTS
+from chatmend.targets import known_providers
 from tests import corpus, harm
 
 if TYPE_CHECKING:
@@ -45,6 +46,13 @@ def test_no_accepted_request_is_harmed_when_nobody_says_its_format() -> None:
     for row in corpus.rows("requests_accepted"):
         for name, changes, _ in harm.repairs(row):
             assert [c.rule for c in changes if c.effect > Effect.RESHAPES] == [], (row["id"], name)
+
+
+@pytest.mark.parametrize("provider", sorted(known_providers()))
+def test_roles_and_texts_alone_are_a_chat(provider: str) -> None:
+    """A repair takes that for granted, and does not ask."""
+    for role in ("user", "assistant", "system", "tool", "function", "model", "odd"):
+        assert recognise([{"role": role, "content": "x"}], provider) is DIALECTS["openai_chat"]
 
 
 def test_the_table_of_formats_is_what_the_installed_sdks_say() -> None:

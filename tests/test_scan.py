@@ -13,8 +13,8 @@ from chatmend import engine, scan, sketch
 from chatmend.context import Context
 from chatmend.dialects import DIALECTS
 from chatmend.policy import Policy
-from chatmend.rules import RULES
-from chatmend.sketch import Sketch
+from chatmend.rules import RULES, Rule
+from chatmend.sketch import Sketch, Values
 from tests.broken import broken, torn
 from tests.every_rule import account, forget
 from tests.scale import examples, sampled
@@ -22,7 +22,6 @@ from tests.targets import ALL
 from tests.twins import unlike
 
 if TYPE_CHECKING:
-    from chatmend.rules import Rule
     from chatmend.targets import Target
 
 CLAUDE, GPT = "anthropic/claude-sonnet-4-5", "openai/gpt-4o"
@@ -139,6 +138,17 @@ def test_a_rule_that_does_not_say_what_it_judges_is_found_out(name: str, monkeyp
     for _ in range(3):
         assert name not in found(fine)
     assert name not in found(twin)
+
+
+def test_a_judge_of_all_parts_is_asked_of_words_too() -> None:
+    values = Values({"parts": [(None, lambda part: part.get("text") == "b")]})
+    one, other = ({"role": "user", "content": [{"type": "text", "text": text}]} for text in "ab")
+    assert Sketch(values).message(one) != Sketch(values).message(other)
+
+
+def test_a_rule_that_judges_a_column_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"long-text: no column 'text' of values; take one of .*texts"):
+        Rule("TEXT900", "long-text", lambda *_: (), {"text": lambda *_: None})
 
 
 @pytest.mark.parametrize("target", [CLAUDE, GPT, "mistral/open-mistral-7b"])

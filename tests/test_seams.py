@@ -42,7 +42,7 @@ ITEMS: list[Any] = [
 CONTENTS: list[Any] = [
     {"role": "user", "parts": [{"text": LONG}], "x_note": 1},
     {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {"password": "p"}}}]},
-    {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {"output": "18"}}}]},
+    {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {"output": LONG}}}]},
     {"role": "model", "parts": [{"text": "done"}]},
 ]
 FORMATS = {

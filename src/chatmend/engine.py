@@ -11,7 +11,7 @@ from chatmend.exchanges import cuts
 from chatmend.request import first_pass, last_pass
 from chatmend.rules import Request, cut_of, rules_for
 from chatmend.scan import Scan
-from chatmend.transcript import Role, Thinking, ToolCall, is_unchanged
+from chatmend.transcript import Role, ToolCall, is_signed, is_unchanged
 from chatmend.windows import Edit, Memory, Window
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from chatmend.context import Context
     from chatmend.rules import Rule
     from chatmend.sketch import Group
-    from chatmend.transcript import Message, Part
+    from chatmend.transcript import Message
 
 Messages = list[Any]
 _FIRST, _LAST = "<", ">"
@@ -58,18 +58,18 @@ class Run:
         scan = self.scan = Scan(self.context, self.rules, self.memory)
         start = 0
         out: Messages | None = None
-        scan.heed()
+        scan.refresh()
         words = scan.words(messages)
         places = _places(len(words))
         for word, place in zip(words, places, strict=True):
             stop = start + len(word)
             becomes: Messages | None = None
-            if (known := scan.passes(word, place)) is None:
+            if (known := scan.known_clean(word, place)) is None:
                 becomes = self._visit(scan, word, messages[start:stop], start, place)
-                scan.heed()
+                scan.refresh()
             elif known.has_trace:
-                self._pass(known.group, messages[start:stop])
-                scan.heed()
+                self._leave(known.group, messages[start:stop])
+                scan.refresh()
             if becomes is not None and out is None:
                 out = messages[:start]
             if out is not None:
@@ -77,7 +77,7 @@ class Run:
             start = stop
         self.out = out if out is not None else (messages if messages is not self.native else None)
 
-    def _pass(self, group: Group, natives: Messages) -> None:
+    def _leave(self, group: Group, natives: Messages) -> None:
         """Leave a window as it is, and note what later ones must know."""
         memory = self.memory
         self.laden = self.laden or group.is_laden
@@ -92,12 +92,12 @@ class Run:
     def _visit(self, scan: Scan, word: str, natives: Messages, start: int, place: str) -> Messages | None:
         """Look at a window, and run the rules that are due in it; what it becomes, if it changes."""
         group, last = scan.group(word, natives), _LAST in place
-        seen = scan.look(group, natives, last=last)
+        seen = scan.look(group, last=last)
         flags = (not start and not group.run, group.followed, group.heard, last)
         due = scan.due(seen, flags, lambda: self._window(natives, start, flags))
         if not due:
-            scan.hush(seen, place)
-            self._pass(group, natives)
+            scan.remember_clean(seen, place)
+            self._leave(group, natives)
             self.memory.call_ids.update(seen.calls)
             self.memory.item_ids.update(seen.entries)
             return None
@@ -106,7 +106,7 @@ class Run:
         fresh, self.fired, came = scan.fresh, False, _call_ids([said for said in window.messages if said.is_assistant])
         becomes = self._mend(window, span, due, group)
         if fresh is not None and not self.fired:
-            scan.settle(fresh, seen)
+            scan.learn_clean(fresh, seen)
         self.memory.call_ids.update(came)
         self.context.dialect.remember(natives if becomes is None else becomes, self.memory)
         return becomes
@@ -184,7 +184,7 @@ class Run:
 
     def _mark_invalidating(self, window: Window, before: int) -> None:
         """Mark the changes that signed thinking of this window stands behind; those of earlier windows at the end."""
-        signed = [at for at, message in enumerate(window.messages) if any(map(_is_signed, message.parts))]
+        signed = [at for at, message in enumerate(window.messages) if is_signed(message.parts)]
         if self.context.limits.thinking != "signed" or not signed:
             return
         self.signed = before
@@ -252,7 +252,3 @@ def _places(number: int) -> list[str]:
 def _call_ids(messages: list[Message]) -> list[str]:
     parts = (part for message in messages for part in message.parts)
     return [part.id for part in parts if isinstance(part, ToolCall) and isinstance(part.id, str)]
-
-
-def _is_signed(part: Part) -> bool:
-    return isinstance(part, Thinking) and bool(part.signature)

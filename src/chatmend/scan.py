@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from chatmend.jsontext import is_sound
 from chatmend.rules import LAST
 from chatmend.sketch import Group, Seen, Sketch, Unsketched, Values, pattern
-from chatmend.transcript import Media, Role, Text, Thinking
+from chatmend.transcript import Media, Role, Text, is_signed
 from chatmend.windows import Memory
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from chatmend.dialects import Dialect, Traits
     from chatmend.rules import Rule
     from chatmend.targets.limits import Limits
-    from chatmend.transcript import Message, Part
+    from chatmend.transcript import Message
     from chatmend.windows import Window
 
 _MOST = 4096
@@ -70,7 +70,7 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Quiet:
+class Clean:
     """What is known of windows in which nothing was due."""
 
     group: Group
@@ -109,7 +109,7 @@ class Learned:
         """Which rules are due, a bit for the place of each."""
         self.met: set[tuple[object, ...]] = set()
         """The windows that came at least once."""
-        self.quiet: dict[tuple[bool, ...], dict[object, Quiet]] = {}
+        self.clean: dict[tuple[bool, ...], dict[object, Clean]] = {}
         """For what the memory knows, the windows in which none is due, with and without their ids."""
         self.is_full = False
         """Whether nothing more is learnt."""
@@ -144,7 +144,7 @@ class Scan:
         self._ids, self._names = self._sketch.ids, self._sketch.names
         self._id_at = self._name_at = 0
         """How many of the ids and names stand in windows that were looked at."""
-        self._quiet: dict[object, Quiet] = {}
+        self._clean: dict[object, Clean] = {}
         self.fresh: tuple[object, ...] | None = None
         self.all = self._store.all
         """Every rule."""
@@ -234,7 +234,7 @@ class Scan:
         laden = any(rule.counts(message) for rule in LAST if rule.counts is not None)
         words = any(isinstance(part, Text | Media) for part in parts)
         noted, calls = memory != Memory(), bool(message.calls)
-        return Known(letter, role, role is Role.ASSISTANT, _is_signed(parts), laden, noted, reasons, words, calls)
+        return Known(letter, role, role is Role.ASSISTANT, is_signed(parts), laden, noted, reasons, words, calls)
 
     def group(self, word: str, natives: Sequence[Any]) -> Group:
         """What holds for the messages of a window."""
@@ -250,17 +250,17 @@ class Scan:
             store.is_full = store.is_full or len(store.groups) >= _MOST
         return group
 
-    def look(self, group: Group, natives: Sequence[Any], *, last: bool) -> Seen:
+    def look(self, group: Group, *, last: bool) -> Seen:
         """The next window."""
         ids, names = self._id_at, self._name_at
         self._id_at, self._name_at = ids + group.ids, names + group.names
-        return Seen(natives, group, self._ids[ids : self._id_at], self._names[names : self._name_at], last)
+        return Seen(group, self._ids[ids : self._id_at], self._names[names : self._name_at], last)
 
     def again(self, natives: list[Any], *, last: bool) -> Seen:
         """A window that a rule has changed."""
         ids, names = len(self._ids), len(self._names)
         group = self.group(self._spelled(natives), natives)
-        seen = Seen(natives, group, self._ids[ids:], self._names[names:], last)
+        seen = Seen(group, self._ids[ids:], self._names[names:], last)
         del self._ids[ids:], self._names[names:]
         return seen
 
@@ -285,7 +285,7 @@ class Scan:
             store.windows[key] = due
         return due
 
-    def settle(self, key: tuple[object, ...], seen: Seen) -> None:
+    def learn_clean(self, key: tuple[object, ...], seen: Seen) -> None:
         """Note that no rule said anything of a window."""
         self._store.windows[key] = self._store.always | self._watched(seen)
 
@@ -315,23 +315,23 @@ class Scan:
         memory = self._memory
         return memory.has_user, memory.has_turns, memory.has_reasoning, memory.elsewhere, not memory.server_calls
 
-    def heed(self) -> None:
+    def refresh(self) -> None:
         """Take note of what the memory knows now."""
-        self._quiet = self._store.quiet.setdefault(self._facts(), {})
+        self._clean = self._store.clean.setdefault(self._facts(), {})
 
-    def passes(self, word: str, place: str) -> Quiet | None:
+    def known_clean(self, word: str, place: str) -> Clean | None:
         """What is known of the next window where it is like one in which nothing was due; else None.
 
         ``place``: where it stands; nothing for one amid others.
         """
-        known = self._quiet.get(word + place)
+        known = self._clean.get(word + place)
         if known is None:
             return None
         group = known.group
         if group.ids or group.names > 1:
             id_end, name_end = self._id_at + group.ids, self._name_at + group.names
             ids, names = self._ids[self._id_at : id_end], self._names[self._name_at : name_end]
-            if self._form(word, place, ids, names if group.names > 1 else ()) not in self._quiet:
+            if self._form(word, place, ids, names if group.names > 1 else ()) not in self._clean:
                 return None
             for at in group.calls:
                 self._memory.call_ids.add(ids[at])
@@ -341,20 +341,20 @@ class Scan:
         self._name_at += group.names
         return known
 
-    def hush(self, seen: Seen, place: str) -> None:
+    def remember_clean(self, seen: Seen, place: str) -> None:
         """Note a window in which nothing was due."""
         memory, group, store = self._memory, seen.group, self._store
-        if not group.is_known or len(self._quiet) >= _MOST:
+        if not group.is_known or len(self._clean) >= _MOST:
             return
         has_trace = (group.has_user and not memory.has_user) or (group.has_turns and not memory.has_turns)
         has_trace = has_trace or (group.reasons and not memory.has_reasoning)
-        known = Quiet(group, has_trace=has_trace or group.is_remembered or group.is_signed or group.is_laden)
+        known = Clean(group, has_trace=has_trace or group.is_remembered or group.is_signed or group.is_laden)
         if group.ids or group.names > 1:
             if not (form := self._form(group.word, place, seen.ids, seen.names if group.names > 1 else ())):
                 return
-            self._quiet[form] = known
-        self._quiet[group.word + place] = known
-        store.is_full = store.is_full or len(self._quiet) >= _MOST
+            self._clean[form] = known
+        self._clean[group.word + place] = known
+        store.is_full = store.is_full or len(self._clean) >= _MOST
 
     def _form(self, word: str, place: str, ids: list[str], names: Sequence[str]) -> tuple[object, ...]:
         """A window with its ids and names, by the first place of each; nothing where one is known already."""
@@ -406,10 +406,6 @@ def _entries(message: Message, dialect: Dialect) -> list[str]:
     memory = Memory()
     dialect.remember([message.whole], memory)
     return sorted(memory.item_ids)
-
-
-def _is_signed(parts: Sequence[Part]) -> bool:
-    return any(isinstance(part, Thinking) and bool(part.signature) for part in parts)
 
 
 def _goes_on(run: list[Known]) -> bool:

@@ -11,10 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from chatmend.jsontext import is_sound, is_sound_value, is_too_deep
+from chatmend.jsontext import is_sound, is_sound_value, is_too_deep, strings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     Classes = dict[str, list[tuple[frozenset[str] | None, Callable[[Any], object]]]]
     """For a column the judges of its values, each with the keys of which a part has one that it is to judge."""
@@ -37,6 +37,8 @@ _COLUMNS = {
     "thought_signature": "proofs", "encrypted_content": "proofs",
 }  # fmt: skip
 """In which column a text stands, by its key; any other stands in ``texts``."""
+COLUMNS = frozenset({*_COLUMNS.values(), "texts", "parts"})
+"""The columns of values that rules may judge; ``parts`` are the message and the dicts in it, each as a whole."""
 _FREE = frozenset({"arguments", "input", "args", "json", "response", "parameters", "outputs"})
 """Keys that hold values of the caller's tools, whose structure never repeats and is judged by no rule."""
 _USUAL = frozenset({
@@ -87,7 +89,6 @@ class Group:
 class Seen:
     """What one look at a window has seen."""
 
-    natives: Sequence[Any]
     group: Group
     ids: list[str]
     """Of calls, results and entries, in order."""
@@ -144,7 +145,8 @@ class Plan:
             elif kind is dict and key not in _FREE:
                 self.dicts.append(key)
             elif kind is list or kind is dict:
-                self.free.append((key, together(classes.get(column, ()))))
+                judge = together(classes.get(column, ()))
+                self.free.append((key, judge if column != "texts" else each_text(judge)))
             elif kind not in _NUMBERS:
                 raise Unsketched
         self.parts = together([(None, judge) for keys, judge in classes.get("parts", ()) if not _apart(keys, shown)])
@@ -186,13 +188,23 @@ class Values:
 class Sketch:
     """The structures of messages; ``ids`` and ``names`` gather what stands in those that are walked."""
 
-    __slots__ = ("_known_ids", "_known_names", "_plans", "_texts", "_values", "ids", "names", "takes_words")
+    __slots__ = (
+        "_known_ids",
+        "_known_names",
+        "_plans",
+        "_takes_parts",
+        "_texts",
+        "_values",
+        "ids",
+        "names",
+        "takes_words",
+    )
 
     def __init__(self, values: Values) -> None:
         """``values``: what was learnt of them, by threads and transcripts alike."""
         self._values, self._plans, self._texts = values, values.plans, values.texts
         self._known_ids, self._known_names = values.ids, values.names
-        self.takes_words = values.takes_words
+        self.takes_words, self._takes_parts = values.takes_words, values.takes_words and values.takes_forms
         self.ids: list[str] = []
         self.names: list[str] = []
 
@@ -250,7 +262,7 @@ class Sketch:
 
     def is_object(self, value: Any) -> bool:  # noqa: ANN401
         """Whether it is an object of arguments, or what a tool gave back, like most."""
-        return value.__class__ is dict and not _free(value, self._values.arguments)
+        return value.__class__ is dict and self.takes_words and not _free(value, self._values.arguments)
 
     def _walk(self, value: dict[Any, Any], shape: list[object], depth: int) -> None:
         plan = self._plans.get((*value, *map(type, value.values()))) or self._plan(value, depth)
@@ -293,7 +305,7 @@ class Sketch:
         for item in items:
             kind = item.__class__
             if kind is dict:
-                if len(item) == 2 and item.get("type") == "text" and self.takes_words:  # noqa: PLR2004
+                if len(item) == 2 and item.get("type") == "text" and self._takes_parts:  # noqa: PLR2004
                     text = item.get("text")
                     if text.__class__ is str and text and text.isascii() and not text.isspace():
                         push(_WORDS)
@@ -344,6 +356,11 @@ def together(judges: Any) -> Callable[[Any], object] | None:  # noqa: ANN401 - p
         return said
 
     return judge_all
+
+
+def each_text(judge: Callable[[Any], object] | None) -> Callable[[Any], object] | None:
+    """A judge of texts for a nested value: it judges every text in it."""
+    return None if judge is None else lambda value: tuple([said for text in strings(value) if (said := judge(text))])
 
 
 def _apart(keys: frozenset[str] | None, shown: dict[Any, Any]) -> bool:

@@ -234,6 +234,11 @@ def is_blank(parts: tuple[Part, ...], *, whitespace: bool = True) -> bool:
     return all(isinstance(part, Text) and not (part.text.strip() if whitespace else part.text) for part in parts)
 
 
+def is_signed(parts: Iterable[Part]) -> bool:
+    """Whether there is thinking with a signature among the parts."""
+    return any(isinstance(part, Thinking) and bool(part.signature) for part in parts)
+
+
 def place_of(part: Part) -> str:
     """Where the dialect keeps a part: in the ``content``, or for some thinking under a key of the message."""
     return part.place if isinstance(part, Thinking) else "content"

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from chatmend.sketch import COLUMNS
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -20,7 +22,8 @@ if TYPE_CHECKING:
 
 
 Judge = Callable[[Any], object]
-"""Says the class of a value: two values of one class are the same to the rule."""
+"""Says the class of a value, which can be hashed: None or False for one like most; values of one class are alike to the
+rule."""
 Judges = Mapping[str, "Callable[[Limits, Traits], Judge | None]"]
 """For a column of values what makes its judge for a target; None: the target does not mind."""
 
@@ -59,6 +62,16 @@ class Rule:
     """Limits that no other rule asks for, with the types of their values: ``Limits.of`` gives them."""
     cuts: bool = False
     """Whether each turn of the window is a window of its own for the rules behind it."""
+
+    def __post_init__(self) -> None:
+        """Refuse a column that no sketch fills: the rule would never run.
+
+        Raises:
+            ValueError: ``judges`` names one.
+        """
+        if unknown := set(self.judges or ()) - COLUMNS:
+            text = f"{self.name}: no column {min(unknown)!r} of values; take one of {', '.join(sorted(COLUMNS))}"
+            raise ValueError(text)
 
     @property
     def manual(self) -> str:

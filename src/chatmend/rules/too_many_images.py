@@ -27,7 +27,7 @@ from chatmend.dialects.pictures import picture, told
 from chatmend.rules.image_repair import Mended, Walk
 from chatmend.rules.image_words import TOO_LARGE, TOO_MANY
 from chatmend.rules.rule import Request, RequestRule
-from chatmend.transcript import Text, Thinking
+from chatmend.transcript import Text, is_signed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -210,8 +210,7 @@ def _told(messages: list[Any], gone: dict[int, dict[int, str]], context: Context
 def _last_signed(messages: list[Any], context: Context) -> int:
     """The last message with a signed thinking block; -1 where there is none."""
     for at in range(len(messages) - 1, -1, -1):
-        parts = context.dialect.read(messages[at]).parts
-        if any(isinstance(part, Thinking) and part.signature for part in parts):
+        if is_signed(context.dialect.read(messages[at]).parts):
             return at
     return -1
 
