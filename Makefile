@@ -1,4 +1,5 @@
-# Every target works from a fresh clone: it makes .venv and installs what it needs, pinned by constraints.txt.
+# Every target works in a fresh clone: it creates .venv and installs its requirements, pinned by
+# constraints.txt.
 
 PYTHON ?= python3
 VENV := .venv
@@ -7,6 +8,7 @@ LOWER := .venv-lower
 DOCS := .venv-docs
 INSTALLED := build/venv
 COUNT ?= 20000
+DAYS ?= 120
 NIGHTLY ?= 1000
 SEEDS ?= 40
 KILLS ?= 100
@@ -16,13 +18,14 @@ TRANSCRIPTS ?= 2000
 MEGABYTES ?= 100
 SHARE ?= 0.2
 PY := $(VENV)/bin/python
-# Hundreds of tests start a Python process each: compiled once, our modules are read and not compiled anew.
+# Hundreds of tests start a Python process; bytecode files keep each from compiling chatmend again.
 unexport PYTHONDONTWRITEBYTECODE
-# One process for each core; a test file stays in one of them. No test may leave this machine.
+# One process per core; all tests of a file run in the same process. Tests may only connect to this
+# machine.
 PYTEST := $(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder --allow-hosts=127.0.0.1,::1 --allow-unix-socket
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check nightly twins mutants docs links docs-rules bench compare golden formats package harm field fuzz kill usage-report fidelity cassettes judge litellm-matrix litellm-identical litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain
+.PHONY: demo test check nightly twins mutants docs links docs-rules facts-age bench compare golden formats package harm field fuzz kill usage-report fidelity cassettes judge litellm-matrix litellm-identical litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py
@@ -41,7 +44,8 @@ check: $(VENV)/.dev
 	$(MAKE) test-langchain-standard
 	$(MAKE) litellm-lower
 
-# The same properties with many examples, drawn anew; every file by itself and in another order. Under 90 minutes.
+# The same properties with many new examples, in random order; each test file separately. Under 90
+# minutes.
 nightly: $(VENV)/.dev $(LANGCHAIN)/.ready
 	CHATMEND_NIGHTLY=1 $(PYTEST) --random-order-bucket=module tests
 	$(PY) -m tests.alone
@@ -55,25 +59,29 @@ nightly: $(VENV)/.dev $(LANGCHAIN)/.ready
 	$(LANGCHAIN)/bin/python -m tests.langchain.fuzz $(SEEDS)
 	$(PY) -m tests.fuzz $(NIGHTLY) --torn
 
-# Texts and keys of transcripts that are fine, replaced by others: each is repaired as by every rule. Some twenty minutes
-# for a fifth of them; SHARE=1 takes all.
+# Clean transcripts with replaced texts and keys: each must be repaired as in a run of all rules on
+# every window. A fifth of them takes about 20 minutes; SHARE=1 runs all.
 twins: $(VENV)/.dev
 	$(PY) -m tests.twins $(SHARE)
 
-# Which small changes to the source no test notices: 400 of them, always the same.
+# Mutation testing: 400 small changes to the source, the same in every run.
 mutants: $(VENV)/.mutants
 	$(PY) -m tests.mutants
 
-# The site, in docs/_build/html. A warning is an error.
+# Build the site in docs/_build/html. A warning is an error.
 docs: $(DOCS)/.ready
 	$(DOCS)/bin/python docs/generate.py --check
 	$(DOCS)/bin/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 
-# Asks every address that the pages name; needs the internet.
+# Check every link in the pages; needs the internet.
 links: $(DOCS)/.ready
 	$(DOCS)/bin/python -m sphinx -q -b linkcheck docs docs/_build/links
 
-# Writes docs/rules, docs/providers and docs/errors.md from the docstrings and tables.
+# List the facts of the tables that were last checked more than DAYS days ago.
+facts-age: $(VENV)/.dev
+	$(PY) docs/facts_age.py $(DAYS)
+
+# Write docs/rules, docs/providers and docs/errors.md from the docstrings and tables.
 docs-rules: $(VENV)/.dev
 	$(PY) docs/generate.py
 
@@ -87,16 +95,18 @@ bench: $(VENV)/.dev
 	$(PY) benchmarks/bench_sessions.py
 	$(PY) benchmarks/bench_cli.py
 
-# Others and ours on the same broken transcripts; COUNT=100 for a quick look. WRITE=--write puts the tables into the pages.
+# Other libraries and chatmend on the same broken transcripts. COUNT=100 is a quick run.
+# WRITE=--write writes the tables to README.md and docs/comparison.md.
 compare: $(VENV)/.dev
 	PYTHONHASHSEED=0 $(PY) -m benchmarks.compare $(if $(filter command line,$(origin COUNT)),$(COUNT),2000) $(WRITE)
 
-# Pins anew what each target is sent; say so in the changelog, under Repaired output.
+# Update the recorded repairs for each target. Mention it in the changelog, under Repaired output.
 golden: $(VENV)/.dev
 	$(PY) -m tests.golden.pinned
 
-# Wheel and sdist: built, checked, looked into; then all tests with the installed wheel. Its environment borrows what
-# stands in .venv by a path file, which does not follow the one that leads from there to src.
+# Build wheel and sdist, check their metadata and contents, then run all tests with the installed
+# wheel. Its environment uses the packages of .venv through a .pth file. Python does not process the
+# .pth files in .venv from there, so `import chatmend` finds the wheel and not src.
 package: $(VENV)/.dev
 	rm -rf dist build
 	$(PY) -m build --no-isolation --outdir dist .
@@ -108,14 +118,15 @@ package: $(VENV)/.dev
 	$(INSTALLED)/bin/python -c "import chatmend, sys; assert chatmend.__file__.startswith(sys.prefix), chatmend.__file__"
 	$(INSTALLED)/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
-# What each wire format defines, read from the installed SDKs' types: src/chatmend/dialects/formats.py.
+# Write src/chatmend/dialects/formats.py, the fields of each wire format, from the types of the
+# installed SDKs.
 formats: $(VENV)/.dev
 	$(PY) -m tests.formats
 
 harm: $(VENV)/.dev
 	$(PY) -m tests.harm
 
-# Failures that people reported in public threads: what is repaired, by provider and class of failure.
+# Failures from public threads: how many are repaired, by provider and class of failure.
 field: $(VENV)/.dev
 	$(PY) -m tests.field
 
@@ -127,23 +138,24 @@ fuzz: $(VENV)/.dev
 kill: $(VENV)/.dev
 	$(PY) -m tests.kill $(KILLS)
 
-# The long runs of the sessions: make sessions KILLS=1000 RESERVATIONS=10000 PROCESSES=64 TRANSCRIPTS=10000
+# Long runs of the session tests:
+# make sessions KILLS=1000 RESERVATIONS=10000 PROCESSES=64 TRANSCRIPTS=10000
 sessions: $(VENV)/.dev
 	CHATMEND_KILLS=$(KILLS) CHATMEND_RESERVATIONS=$(RESERVATIONS) CHATMEND_PROCESSES=$(PROCESSES) \
 	CHATMEND_SEEDS=$(TRANSCRIPTS) $(PY) -m pytest --durations=5 tests/sessions/test_processes.py tests/sessions/test_round_trip.py
 
-# A JSONL file of so many megabytes, repaired by one process and by two: make bench-jobs MEGABYTES=1000
+# Repair a large JSONL file with one process and with two: make bench-jobs MEGABYTES=1000
 bench-jobs: $(VENV)/.dev
 	$(PY) benchmarks/bench_jobs.py $(MEGABYTES)
 
 fidelity: $(VENV)/.dev
 	$(PY) -m tests.sandbox.fidelity
 
-# 200 clients for a minute, and a body of 40 MB.
+# Measure the sandbox with 200 clients for a minute, and with a body of 40 MB.
 bench-sandbox: $(VENV)/.dev
 	$(PY) benchmarks/bench_sandbox.py
 
-# LIVE=1 records against the real providers whose keys are in the environment.
+# LIVE=1 records the real providers whose API keys are in the environment.
 cassettes: $(VENV)/.dev
 	LIVE=$(LIVE) $(PY) -m tests.sandbox.record
 
@@ -151,23 +163,24 @@ judge: $(VENV)/.dev
 	LITELLM_LOCAL_MODEL_COST_MAP=True $(PY) -m tests.sandbox.judge
 	$(PY) -m tests.images.sandboxed
 
-# Exactness on recorded usage, beside LiteLLM, LangChain and genai-prices.
+# How exactly chatmend, LiteLLM, LangChain and genai-prices read recorded usage.
 usage-report: $(VENV)/.report
 	PYTHONPATH=. $(PY) benchmarks/usage_report.py
 
-# Every entry point of LiteLLM against the sandbox, a real proxy among them.
+# Every entry point of LiteLLM against the sandbox, including a real proxy.
 litellm-matrix: $(VENV)/.dev
 	PYTHONPATH=. $(PY) -m tests.litellm_adapter.matrix
 
-# Recorded requests through a real proxy with chatmend and one without: the same bytes both ways. COUNT=100 for a quick look.
+# Recorded requests through a proxy with chatmend and one without: requests and responses must have
+# the same bytes. COUNT=100 is a quick run.
 litellm-identical: $(VENV)/.dev
 	$(PY) -m tests.litellm_adapter.identical $(if $(filter command line,$(origin COUNT)),$(COUNT),1000)
 
-# The adapter's tests with the oldest LiteLLM that is supported.
+# The adapter's tests with the oldest supported LiteLLM.
 litellm-lower: $(LOWER)/.ready
 	PYTHONPATH=. $(LOWER)/bin/python -m pytest tests/litellm_adapter -p no:cacheprovider --ignore=tests/litellm_adapter/test_matrix.py --ignore=tests/litellm_adapter/test_proxy.py
 
-# LangChain's newest packages and its own standard suites pin what the other environment cannot have.
+# The newest LangChain packages and its standard test suites need versions that conflict with .venv.
 test-langchain: $(LANGCHAIN)/.ready
 	$(LANGCHAIN)/bin/python -m pytest tests/langchain docs/how-to/deepagents.md --ignore=tests/langchain/standard -p no:cacheprovider -o asyncio_mode=strict
 	$(LANGCHAIN)/bin/python -m tests.langchain.matrix
@@ -175,7 +188,7 @@ test-langchain: $(LANGCHAIN)/.ready
 test-langchain-standard: $(LANGCHAIN)/.ready
 	cd tests/langchain/standard && PYTHONPATH=../../.. ../../../$(LANGCHAIN)/bin/python -m pytest -c pytest.ini --rootdir=. test_standard.py
 
-# Broken transcripts through real partner classes: what the sandbox still refuses, with the seed.
+# Broken transcripts through real partner classes; prints the seeds that the sandbox still refuses.
 fuzz-langchain: $(LANGCHAIN)/.ready
 	$(LANGCHAIN)/bin/python -m tests.langchain.fuzz $(SEEDS)
 
@@ -209,7 +222,7 @@ $(DOCS)/.ready: pyproject.toml constraints-docs.txt
 $(PY):
 	$(PYTHON) -m venv $(VENV)
 
-# The small install: what the demo needs, and no test tools.
+# A small installation for the demo, without test tools.
 $(VENV)/.demo: pyproject.toml constraints.txt | $(PY)
 	$(INSTALL) -e ".[demo]"
 	touch $@

@@ -1,8 +1,8 @@
-"""Runs what README.md and the pages in docs show: Python, chatmend's commands, YAML, JSON and TOML.
+"""Runs the examples in README.md and the documentation: Python, commands, YAML, JSON and TOML.
 
-Each page runs in a folder of its own that holds the files of ``_files``, with the official SDKs pointed at a sandbox.
-The blocks of a page share their names. What a reader need not see stands in comments of the page, as
-``invisible-code-block: python``.
+Each page runs in a temporary folder with the files that ``_write_files`` creates. Environment
+variables direct the official SDKs to a sandbox. All code blocks of a page share one namespace. Code
+that readers need not see is in comments of the page (``invisible-code-block: python``).
 """
 
 from __future__ import annotations
@@ -43,33 +43,33 @@ BASES = {
     "MISTRAL_API_BASE": "mistral/v1",
 }
 KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "MISTRAL_API_KEY")
-FOUND, FINE = 1, 0
+EXIT_FOUND, EXIT_CLEAN = 1, 0
 
 go_offline()
 
 
 @cache
 def _sandbox() -> Sandbox:
-    from chatmend.sandbox import Sandbox  # noqa: PLC0415 - only pages need it
+    from chatmend.sandbox import Sandbox  # noqa: PLC0415 - only examples need it
 
     return Sandbox().start()
 
 
-def _begin(names: dict[str, Any]) -> None:
+def _set_up(names: dict[str, Any]) -> None:
     sandbox = _sandbox()
     sandbox.clear()
     names.update(sandbox=sandbox, _before=(Path.cwd(), dict(os.environ)))
     os.environ.update({name: sandbox.url(path) for name, path in BASES.items()})
     os.environ.update(dict.fromkeys(KEYS, "any"), NO_PROXY="127.0.0.1")
     folder = Path(tempfile.mkdtemp(prefix="chatmend-docs-"))
-    _files(folder)
+    _write_files(folder)
     os.chdir(folder)
 
 
-def _end(names: dict[str, Any]) -> None:
+def _tear_down(names: dict[str, Any]) -> None:
     folder = Path.cwd()
-    place, environment = names["_before"]
-    os.chdir(place)
+    working_directory, environment = names["_before"]
+    os.chdir(working_directory)
     os.environ.clear()
     os.environ.update(environment)
     shutil.rmtree(folder)
@@ -77,11 +77,13 @@ def _end(names: dict[str, Any]) -> None:
         litellm.callbacks = []
 
 
-def _files(folder: Path) -> None:
-    """What the pages speak of: stored conversations, a screenshot, recorded responses."""
-    from PIL import Image  # noqa: PLC0415 - only pages need it
+def _write_files(folder: Path) -> None:
+    """Create the files that the pages use: conversations, a screenshot, recorded responses."""
+    from PIL import Image  # noqa: PLC0415 - only examples need it
 
-    conversation = json.loads((ROOT / "examples/transcripts/anthropic.json").read_text("utf-8"))["messages"]
+    conversation = json.loads((ROOT / "examples/transcripts/anthropic.json").read_text("utf-8"))[
+        "messages"
+    ]
     (folder / "sessions").mkdir()
     for name in ("chat.json", "sessions/monday.json", "sessions/tuesday.json"):
         (folder / name).write_text(json.dumps(conversation, indent=2), "utf-8")
@@ -91,27 +93,33 @@ def _files(folder: Path) -> None:
     (folder / "responses.jsonl").write_text(json.dumps(answer) + "\n", "utf-8")
 
 
-def _console(example: Example) -> None:
-    """Run the commands of a page; those that begin something long, or fetch, are only looked at."""
+def _run_commands(example: Example) -> None:
+    """Run the `chatmend` commands of a page; check the names in `pip` and `make` commands."""
     for line in re.findall(r"^\$ (.*)$", str(example.parsed), re.MULTILINE):
         words = shlex.split(line, comments=True)
         if words[0] == "pip":
             _check_extras(words)
         elif words[0] == "make":
-            assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE), line
+            assert re.search(
+                rf"^{words[1]}:", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE
+            ), line
         elif words[0] == "chatmend" and words[1] != "sandbox":
             command = [sys.executable, "-m", "chatmend", *words[1:]]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own pages
-            assert done.returncode in (FINE, FOUND), (line, done.stderr)
+            done = subprocess.run(  # noqa: S603 - commands of our own pages
+                command, capture_output=True, text=True, check=False
+            )
+            assert done.returncode in (EXIT_CLEAN, EXIT_FOUND), (line, done.stderr)
 
 
 def _check_extras(words: list[str]) -> None:
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"][
+        "optional-dependencies"
+    ]
     for named in re.findall(r"chatmend\[([\w,]+)\]", " ".join(words)):
         assert set(named.split(",")) <= set(extras), words
 
 
-def _parses(read: Any) -> Any:  # noqa: ANN401 - any reader of text
+def _parse_with(read: Any) -> Any:  # noqa: ANN401 - a function of a string
     def evaluate(example: Example) -> None:
         read(str(example.parsed))
 
@@ -122,19 +130,19 @@ pytest_collect_file = Sybil(
     parsers=[
         PythonCodeBlockParser(),
         SkipParser(),
-        CodeBlockParser("console", _console),
-        CodeBlockParser("yaml", _parses(yaml.safe_load)),
-        CodeBlockParser("json", _parses(json.loads)),
-        CodeBlockParser("toml", _parses(tomllib.loads)),
+        CodeBlockParser("console", _run_commands),
+        CodeBlockParser("yaml", _parse_with(yaml.safe_load)),
+        CodeBlockParser("json", _parse_with(json.loads)),
+        CodeBlockParser("toml", _parse_with(tomllib.loads)),
     ],
     patterns=["README.md", "docs/*.md", "docs/how-to/*.md", "docs/explanation/*.md"],
-    setup=_begin,
-    teardown=_end,
+    setup=_set_up,
+    teardown=_tear_down,
 ).pytest()
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _closed() -> Any:  # noqa: ANN401 - a generator of nothing
+def _stop_sandbox() -> Any:  # noqa: ANN401 - a generator
     yield
     if _sandbox.cache_info().currsize:
         _sandbox().stop()

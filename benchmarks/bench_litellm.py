@@ -1,9 +1,10 @@
-"""What chatmend costs inside LiteLLM, in one run.
+"""Measures the overhead of chatmend inside LiteLLM.
 
     python benchmarks/bench_litellm.py
 
-CPU time inside our hooks ÷ CPU time of the whole process, while it sends a valid transcript to a sandbox in another
-process, whose time is not counted; in the SDK, and inside a running proxy.
+The overhead is the CPU time inside chatmend's hooks, divided by the CPU time of the whole process
+while it sends a valid transcript to a sandbox. The sandbox runs in another process, so its time is
+not counted. Measured with LiteLLM's SDK and inside a running proxy.
 """
 
 from __future__ import annotations
@@ -45,23 +46,23 @@ MODELS = {"openai/gpt-4o": "openai/v1", "anthropic/claude-sonnet-4-5": "anthropi
 
 @contextmanager
 def sandbox() -> Iterator[Any]:
-    """A sandbox in a process of its own, so that its CPU is not counted."""
+    """Run a sandbox in another process, so that its CPU time is not counted."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     command = [sys.executable, "-c", f"from chatmend.sandbox import serve; serve(port={port})"]
     root = f"http://127.0.0.1:{port}"
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=ROOT) as process:
         try:
-            while _fails(root):
+            while _is_unreachable(root):
                 if process.poll() is not None:
-                    raise RuntimeError("the sandbox ended")
+                    raise RuntimeError("the sandbox process exited before it accepted a request")
                 time.sleep(0.2)
             yield SimpleNamespace(url=lambda path: f"{root}/{path}")
         finally:
             process.terminate()
 
 
-def _fails(root: str) -> bool:
+def _is_unreachable(root: str) -> bool:
     try:
         httpx.get(root)
     except httpx.HTTPError:
@@ -70,28 +71,33 @@ def _fails(root: str) -> bool:
 
 
 async def send(model: str, base: str, messages: list[Any], times: int) -> None:
-    """Calls one after the other, and the log records of all of them."""
+    """Send calls one after the other and wait for their log records."""
     for _ in range(times):
-        await litellm.acompletion(model=model, api_key="any", api_base=base, messages=messages, max_retries=0)
+        await litellm.acompletion(
+            model=model, api_key="any", api_base=base, messages=messages, max_retries=0
+        )
     await asyncio.sleep(0.3)
 
 
-async def share(model: str, base: str, messages: list[Any], calls: int) -> tuple[float, float, float]:
-    """The best of several rounds: the hooks' share of the CPU, and both times per call.
+async def share(
+    model: str, base: str, messages: list[Any], calls: int
+) -> tuple[float, float, float]:
+    """Return the hooks' share of the CPU time, and both times per call, of the best round.
 
-    What the same watches show around hooks that do nothing is the watches' own time, and LiteLLM's: it is taken off.
+    The same measurement around hooks that do nothing gives the time of the meter and of LiteLLM;
+    it is subtracted.
     """
-    watches, _ = min(await rounds(CustomLogger(), model, base, messages, calls))
+    empty, _ = min(await rounds(CustomLogger(), model, base, messages, calls))
     found = await rounds(ChatMend(on_error="raise"), model, base, messages, calls)
-    return min(((ours - watches) / whole, ours - watches, whole) for ours, whole in found)
+    return min(((hooks - empty) / whole, hooks - empty, whole) for hooks, whole in found)
 
 
 async def rounds(
     callback: CustomLogger, model: str, base: str, messages: list[Any], calls: int
 ) -> list[tuple[float, float]]:
-    """CPU seconds a call inside the hooks of a callback, and in the whole process, in each of several rounds."""
+    """Return CPU seconds per call inside the hooks and in the whole process, for each round."""
     meter = Meter(callback)
-    litellm.logging_callback_manager._reset_all_callbacks()  # noqa: SLF001 - there is no public way
+    litellm.logging_callback_manager._reset_all_callbacks()  # noqa: SLF001 - no public function
     litellm.callbacks = [meter.callback]
     await send(model, base, messages, WARM)
     found = []
@@ -103,7 +109,7 @@ async def rounds(
 
 
 def best(run: Any, times: int = 20) -> float:  # noqa: ANN401 - any callable
-    """CPU seconds of the fastest of several runs."""
+    """Return the CPU seconds of the fastest of several runs."""
     took = []
     for _ in range(times):
         start = time.process_time()
@@ -112,68 +118,86 @@ def best(run: Any, times: int = 20) -> float:  # noqa: ANN401 - any callable
     return min(took)
 
 
-def hook_beside_dumps(model: str, base: str) -> tuple[float, float]:
-    """The hook on 1,000 messages, and ``json.dumps`` of them."""
+def time_hook_and_dumps(model: str, base: str) -> tuple[float, float]:
+    """Return the CPU seconds of the hook and of ``json.dumps`` on the same 1,000 messages."""
     messages = transcript(1_000)
     callback = ChatMend(on_error="raise")
-    names = {call["function"]["name"] for message in messages for call in message.get("tool_calls") or ()}
-    tools = [{"type": "function", "function": {"name": name, "parameters": {"type": "object"}}} for name in names]
+    names = {
+        call["function"]["name"] for message in messages for call in message.get("tool_calls") or ()
+    }
+    tools = [
+        {"type": "function", "function": {"name": name, "parameters": {"type": "object"}}}
+        for name in names
+    ]
     kwargs = {"model": model, "messages": messages, "tools": tools, "api_base": base}
     loop = asyncio.new_event_loop()
-    hook = best(lambda: loop.run_until_complete(callback.async_pre_call_deployment_hook(kwargs, "acompletion")))
+    hook = best(
+        lambda: loop.run_until_complete(
+            callback.async_pre_call_deployment_hook(kwargs, "acompletion")
+        )
+    )
     loop.close()
     return hook, best(functools.partial(json.dumps, messages))
 
 
-def proxied(place: Any) -> tuple[float, float, float]:  # noqa: ANN401 - a sandbox's address
-    """The same share inside a running proxy."""
+def share_in_proxy(server: Any) -> tuple[float, float, float]:  # noqa: ANN401 - see ``sandbox``
+    """Return what ``share`` returns, measured inside a running proxy."""
     paths = os.pathsep.join([str(ROOT / "benchmarks"), os.environ.get("PYTHONPATH", "")])
     os.environ["PYTHONPATH"] = paths
     settings = {"litellm_settings": {"callbacks": "metered.callback"}, "guardrails": []}
-    with tempfile.TemporaryDirectory() as folder, Proxy(place, Path(folder), **settings) as proxy:
+    with tempfile.TemporaryDirectory() as folder, Proxy(server, Path(folder), **settings) as proxy:
         body = {"model": "oai", "messages": valid(20)}
         found = []
         for _ in range(ROUNDS):
             before = _posted(proxy, body, WARM)
             after = _posted(proxy, body, CALLS)
-            ours, whole = after["hooks"] - before["hooks"], after["process"] - before["process"]
+            hooks, whole = after["hooks"] - before["hooks"], after["process"] - before["process"]
             calls = after["calls"] - before["calls"]
-            found.append((ours / whole, ours / calls, whole / calls))
+            found.append((hooks / whole, hooks / calls, whole / calls))
         return min(found)
 
 
 def _posted(proxy: Proxy, body: dict[str, Any], times: int) -> dict[str, Any]:
-    def told() -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(proxy.calls.read_text()) if proxy.calls.exists() else {"calls": 0}
+    def read_meter() -> dict[str, Any]:
+        found: dict[str, Any] = (
+            json.loads(proxy.calls.read_text()) if proxy.calls.exists() else {"calls": 0}
+        )
         return found
 
-    goal = told()["calls"] + times
+    goal = read_meter()["calls"] + times
     for _ in range(times):
         proxy.post("/v1/chat/completions", body).raise_for_status()
-    while told()["calls"] < goal:
+    while read_meter()["calls"] < goal:
         time.sleep(0.05)
-    return told()
+    return read_meter()
 
 
 def main() -> int:
-    """Print one table."""
-    with sandbox() as place:
+    """Print the table."""
+    with sandbox() as server:
         for model, path in MODELS.items():
-            found = asyncio.run(share(model, place.url(path), valid(20), CALLS))
-            show(f"acompletion, 20 valid messages, {model}", *found)
+            found = asyncio.run(share(model, server.url(path), valid(20), CALLS))
+            print_share(f"acompletion, 20 valid messages, {model}", *found)
         for model, path in MODELS.items():
-            found = asyncio.run(share(model, place.url(path), valid(1_000), 10))
-            show(f"acompletion, 1,000 valid messages, {model}", *found)
+            found = asyncio.run(share(model, server.url(path), valid(1_000), 10))
+            print_share(f"acompletion, 1,000 valid messages, {model}", *found)
         for model, path in MODELS.items():
-            hook, dumps = hook_beside_dumps(model, place.url(path))
-            print(f"{f'hook on 1,000 messages, {model}':60}{hook * 1e3:9.2f} ms  {hook / dumps:5.2f} x json.dumps")
-        show("proxy, 20 valid messages, openai/gpt-4o", *proxied(place))
+            hook, dumps = time_hook_and_dumps(model, server.url(path))
+            print(
+                f"{f'hook on 1,000 messages, {model}':60}{hook * 1e3:9.2f} ms"
+                f"  {hook / dumps:5.2f} x json.dumps"
+            )
+        print_share("proxy, 20 valid messages, openai/gpt-4o", *share_in_proxy(server))
     return 0
 
 
-def show(label: str, portion: float, ours: float, whole: float) -> None:
-    """One line."""
-    print(f"{label:60}{ours * 1e6:9.0f} us of {whole * 1e3:6.2f} ms CPU a call: {portion:6.2%}", flush=True)
+def print_share(label: str, portion: float, hooks: float, whole: float) -> None:
+    """Print one line."""
+    print(
+        f"{label:60}{hooks * 1e6:9.0f} us of {whole * 1e3:6.2f} ms CPU time per call: "
+        f"{portion:6.2%}",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

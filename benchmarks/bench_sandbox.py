@@ -1,8 +1,11 @@
-"""``python benchmarks/bench_sandbox.py [SECONDS]``: 200 clients at once, and what the server's memory does meanwhile.
+"""Measures the sandbox with 200 concurrent clients: requests per second and memory.
 
-Each client sends small chat requests over one connection and checks every answer. The server runs in a process of its
-own, so both share the cores of this machine; what it costs is also said in its own processor time, which a busy machine
-does not change. At the end a body of 40 MB is sent to a provider that takes no more than 32.
+    python benchmarks/bench_sandbox.py [SECONDS]
+
+Each client sends small chat requests over one connection and checks every answer. The server runs
+in another process on the same machine. Its CPU time per request is printed too, because it does not
+depend on the load of the machine. At the end a body of 40 MB is sent to a provider that accepts
+32 MB at most.
 """
 
 from __future__ import annotations
@@ -17,21 +20,27 @@ import time
 from pathlib import Path
 
 CLIENTS = 200
-_BODY = json.dumps({"model": "gpt-4o", "messages": [{"role": "user", "content": "hello there 0000000000"}]}).encode()
+_BODY = json.dumps(
+    {"model": "gpt-4o", "messages": [{"role": "user", "content": "hello there 0000000000"}]}
+).encode()
 _REQUEST = (
-    b"POST /openai/v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+    b"POST /openai/v1/chat/completions HTTP/1.1\r\n"
+    b"host: localhost\r\ncontent-type: application/json\r\n"
     b"authorization: Bearer k\r\ncontent-length: %d\r\n\r\n" % len(_BODY)
 ) + _BODY
-_SERVE = "from chatmend.sandbox import Sandbox; import time; Sandbox(port={}, bodies=False).start(); time.sleep(3600)"
-_WANTED = 500
-"""Requests a second, on two cores that do nothing else."""
+_SERVE = (
+    "from chatmend.sandbox import Sandbox; import time; "
+    "Sandbox(port={}, bodies=False).start(); time.sleep(3600)"
+)
+_MIN_RATE = 500
+"""Requests per second, on two otherwise idle cores."""
 
 
 async def _client(port: int, stop: float, counts: dict[str, int]) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     while time.monotonic() < stop:
         number = counts["right"] + counts["wrong"]
-        # another prompt each time: caches must not grow
+        # Every prompt differs: caches in the server must not grow without limit.
         writer.write(_REQUEST.replace(b"0000000000", b"%010d" % number))
         head, body = await _answer(reader)
         right = head.startswith(b"HTTP/1.1 200") and b"hello there" in body
@@ -50,38 +59,56 @@ def _memory(process: subprocess.Popen[bytes]) -> int:
     return int(text.split("VmRSS:")[1].split()[0]) // 1024
 
 
-def _seconds(process: subprocess.Popen[bytes]) -> float:
-    """Processor time of the server so far."""
-    fields = Path(f"/proc/{process.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+def _cpu_seconds(process: subprocess.Popen[bytes]) -> float:
+    """Return the CPU time of the server in seconds."""
+    fields = (
+        Path(f"/proc/{process.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    )
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 async def _run(seconds: float, process: subprocess.Popen[bytes], port: int) -> bool:
     counts = {"right": 0, "wrong": 0}
-    begun, spent_before, memory = time.monotonic(), _seconds(process), []
+    begun, spent_before, memory = time.monotonic(), _cpu_seconds(process), []
     clients = [asyncio.create_task(_client(port, begun + seconds, counts)) for _ in range(CLIENTS)]
     for _ in range(4):
         await asyncio.sleep(seconds / 4)
         memory.append(_memory(process))
-        print(f"  after {time.monotonic() - begun:4.0f} s: {memory[-1]} MB, {counts['right']} answers", flush=True)
+        print(
+            f"  after {time.monotonic() - begun:4.0f} s: {memory[-1]} MB, "
+            f"{counts['right']} correct answers",
+            flush=True,
+        )
     await asyncio.gather(*clients)
-    took, cost = time.monotonic() - begun, _seconds(process) - spent_before
+    took, cost = time.monotonic() - begun, _cpu_seconds(process) - spent_before
     rate, each = counts["right"] / took, cost / counts["right"]
-    print(f"{CLIENTS} clients, {took:.0f} s: {rate:.0f} requests a second, {counts['wrong']} wrong")
-    print(f"{each * 1000:.2f} ms of the server's processor time each: {1 / each:.0f} a second on a core of its own")
-    return not counts["wrong"] and rate >= _WANTED and memory[-1] < memory[1] + 10
+    print(
+        f"{CLIENTS} clients, {took:.0f} s: {rate:.0f} requests per second, "
+        f"{counts['wrong']} wrong answers"
+    )
+    print(
+        f"{each * 1000:.2f} ms CPU time of the server per request: "
+        f"{1 / each:.0f} requests per second on a dedicated core"
+    )
+    return not counts["wrong"] and rate >= _MIN_RATE and memory[-1] < memory[1] + 10
 
 
-async def _heavy(port: int) -> bool:
+async def _refuses_large_body(port: int) -> bool:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     message = {"role": "user", "content": "x" * 40_000_000}
-    body = json.dumps({"model": "claude-sonnet-4-6", "max_tokens": 9, "messages": [message]}).encode()
-    lines = ("POST /anthropic/v1/messages HTTP/1.1", "host: localhost", "content-type: application/json")
+    body = json.dumps(
+        {"model": "claude-sonnet-4-6", "max_tokens": 9, "messages": [message]}
+    ).encode()
+    lines = (
+        "POST /anthropic/v1/messages HTTP/1.1",
+        "host: localhost",
+        "content-type: application/json",
+    )
     writer.write("\r\n".join((*lines, f"content-length: {len(body)}", "", "")).encode() + body)
-    answer, told = await _answer(reader)
+    head, text = await _answer(reader)
     writer.close()
-    print(f"a body of 40 MB: {answer.splitlines()[0].decode()} {told.decode()[:110]}")
-    return answer.startswith(b"HTTP/1.1 413")
+    print(f"a body of 40 MB: {head.splitlines()[0].decode()} {text.decode()[:110]}")
+    return head.startswith(b"HTTP/1.1 413")
 
 
 def _free_port() -> int:
@@ -91,7 +118,10 @@ def _free_port() -> int:
 
 
 def main() -> int:
-    """Run it for a minute, or as long as the first argument says; exit status 1 where something falls short."""
+    """Run the benchmark; return 1 if an answer is wrong, it is too slow or its memory grows.
+
+    The first argument is the duration in seconds, 60 by default.
+    """
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 60.0
     port = _free_port()
     process = subprocess.Popen([sys.executable, "-c", _SERVE.format(port)])
@@ -103,8 +133,8 @@ def main() -> int:
                 break
             except OSError:
                 continue
-        fine = asyncio.run(_run(seconds, process, port))
-        return 0 if asyncio.run(_heavy(port)) and fine else 1
+        fast_enough = asyncio.run(_run(seconds, process, port))
+        return 0 if asyncio.run(_refuses_large_body(port)) and fast_enough else 1
     finally:
         process.terminate()
 

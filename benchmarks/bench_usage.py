@@ -1,6 +1,7 @@
-"""What one account costs: normalize_usage beside LiteLLM's Usage and genai-prices' extract_usage, in the same run.
+"""Compares ``normalize_usage`` with LiteLLM's ``Usage`` and genai-prices' ``extract_usage``.
 
-Processor time, the best of many rounds that take turns, so that a busy machine slows all of them alike.
+Measures CPU time, the best of many rounds. The functions alternate, so that load from other
+processes affects all of them.
 """
 
 import os
@@ -27,7 +28,9 @@ BODY = {
     "object": "chat.completion",
     "created": 1741570283,
     "model": "gpt-4o-mini",
-    "choices": [{"index": 0, "message": {"role": "assistant", "content": "hi"}, "finish_reason": "stop"}],
+    "choices": [
+        {"index": 0, "message": {"role": "assistant", "content": "hi"}, "finish_reason": "stop"}
+    ],
     "usage": USAGE,
     "service_tier": "default",
     "system_fingerprint": "fp_1",
@@ -36,7 +39,7 @@ ROUNDS, CALLS = 500, 100
 
 
 def main() -> int:
-    """Print the times and how often one of ours fits into one of theirs; fail below three."""
+    """Print the times and the ratios; return 1 if ``normalize_usage`` is not 3 times as fast."""
     import genai_prices
     import litellm
 
@@ -47,13 +50,16 @@ def main() -> int:
             "normalize_usage(usage)": lambda: normalize_usage(USAGE),
             "normalize_usage(body)": lambda: normalize_usage(BODY),
             "litellm.Usage(**usage)": lambda: litellm.Usage(**USAGE),
-            "extract_usage(body)": lambda: genai_prices.extract_usage(BODY, provider_id="openai", api_flavor="chat"),
+            "extract_usage(body)": lambda: genai_prices.extract_usage(
+                BODY, provider_id="openai", api_flavor="chat"
+            ),
         }
     )
     for name, took in best.items():
-        print(f"{name:26}{took:8.2f} µs")
+        print(f"{name:26}{took:8.2f} µs CPU time")
     ratios = {
-        "LiteLLM's Usage, from the usage": best["litellm.Usage(**usage)"] / best["normalize_usage(usage)"],
+        "LiteLLM's Usage, from the usage": best["litellm.Usage(**usage)"]
+        / best["normalize_usage(usage)"],
         "genai-prices, from the body": best["extract_usage(body)"] / best["normalize_usage(body)"],
     }
     for name, ratio in ratios.items():
@@ -62,7 +68,7 @@ def main() -> int:
 
 
 def measure(calls: dict[str, Callable[[], object]]) -> dict[str, float]:
-    """Microseconds a call, the best of all rounds."""
+    """Return the microseconds per call of each function, the best of all rounds."""
     best = dict.fromkeys(calls, float("inf"))
     for _ in range(ROUNDS):
         for name, call in calls.items():

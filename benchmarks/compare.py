@@ -1,12 +1,14 @@
-"""What is still refused, lost or moved after the repair of others and after ours, on the same broken transcripts.
+"""Compares chatmend's repair with other libraries on the same broken transcripts.
 
     python -m benchmarks.compare [COUNT] [--write]
 
-Every second transcript has one defect, each kind in turn; the others are as ``tests.broken`` draws them: none to five
-defects, or twenty. Whether a transcript is accepted say validators, SDK types, request transformations and recorded
-texts that are not ours (``tests.judges``). ``--write`` puts the tables into README.md and docs/comparison.md.
+For each library and provider it counts the repaired transcripts that are still refused, lost a
+text, or changed an earlier prefix. Every second transcript has one defect, each kind in turn;
+``tests.broken`` generates the others with none to five defects, or twenty. Third-party validators,
+SDK types, request transformations and recorded errors (``tests.judges``) decide whether a
+transcript is accepted. ``--write`` writes the tables to README.md and docs/comparison.md.
 
-Exit status 1 if ours was refused, lost a text in silence, or changed a prefix.
+Exit status 1 if chatmend's repair was refused, silently lost a text, or changed a prefix.
 """
 
 from __future__ import annotations
@@ -21,8 +23,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from benchmarks.peers import PACKAGES, PEERS, Peer
-from benchmarks.written import write
+from benchmarks.page_sections import replace_section
+from benchmarks.peers import PACKAGES, PEERS, Peer, unrepaired
 from tests.broken import broken, digest, expected_tokens
 from tests.broken.generate import all_mutations
 from tests.judges import judge
@@ -41,14 +43,22 @@ TARGETS = {
     "DeepSeek": "deepseek/deepseek-chat",
     "vLLM, strict template": "strict",
 }
-OURS = "chatmend `repair`"
-SAID = {"content", "tool_calls", "function_call"}
+NATIVE = {
+    "Anthropic, Messages": ("anthropic_messages", "anthropic/claude-sonnet-4-5"),
+    "OpenAI, Responses": ("openai_responses", "openai/gpt-5"),
+    "Gemini, generateContent": ("gemini_contents", "gemini/gemini-2.5-flash"),
+    "Bedrock, Converse": ("bedrock_converse", "bedrock/us.amazon.nova-pro-v1:0"),
+    "Ollama, /api/chat": ("ollama_chat", "ollama/llama3.1"),
+}
+"""The other wire formats, each with a target; no other library repairs them."""
+CHATMEND, UNREPAIRED = "chatmend `repair`", "unrepaired"
+CONTENT_KEYS = {"content", "tool_calls", "function_call"}
 CHUNK = 20
 
 
 @dataclass
 class Score:
-    """What became of the transcripts of one peer and one target; ``one`` counts those with one defect."""
+    """Counts for one library and one target; ``refused_one`` counts transcripts with one defect."""
 
     refused: int = 0
     refused_one: int = 0
@@ -58,7 +68,7 @@ class Score:
     examples: Counter[str] = field(default_factory=Counter)
 
     def __add__(self, other: Score) -> Score:
-        """Both together."""
+        """Return the sums."""
         return Score(
             self.refused + other.refused,
             self.refused_one + other.refused_one,
@@ -70,26 +80,26 @@ class Score:
 
 
 Scores = dict[tuple[str, str], Score]
-"""By peer and target."""
+"""The scores by library and target."""
 
 
-def transcript(number: int) -> list[Any]:
-    """A broken transcript by its number."""
-    names = all_mutations(DIALECT)
-    return broken(number, DIALECT, [names[number // 2 % len(names)]] if number % 2 == 0 else None)
+def transcript(number: int, dialect: str = DIALECT) -> list[Any]:
+    """Return the broken transcript of this number."""
+    names = all_mutations(dialect)
+    return broken(number, dialect, [names[number // 2 % len(names)]] if number % 2 == 0 else None)
 
 
 def scores_of(number: int) -> Scores:
-    """One transcript, repaired by every peer for every target, and what the judges think of it."""
+    """Repair one transcript with every library for every target and judge the results."""
     messages = transcript(number)
     single = number % 2 == 0
     verdicts: dict[tuple[str, Any], list[str]] = {}
     found: Scores = {}
     for peer, run in PEERS.items():
-        same: Score | None = None  # what others do does not depend on the target, except with ours
+        same: Score | None = None  # other libraries ignore the target
         done: Any = None
         for name, target in TARGETS.items():
-            if same is None or peer == OURS:
+            if same is None or peer == CHATMEND:
                 done, same = attempt(run, target, messages)
             if same.raised:
                 found[peer, name] = replace(same, refused_one=int(single))
@@ -97,51 +107,85 @@ def scores_of(number: int) -> Scores:
             key = (target, digest(done))
             if key not in verdicts:
                 verdicts[key] = judge(DIALECT, target, without_media(done))
-            said = verdicts[key]
-            one = Counter({said[0][:160]: 1} if said else {})
+            errors = verdicts[key]
+            examples = Counter({errors[0][:160]: 1} if errors else {})
             found[peer, name] = replace(
-                same, refused=int(bool(said)), refused_one=int(single and bool(said)), examples=one
+                same,
+                refused=int(bool(errors)),
+                refused_one=int(single and bool(errors)),
+                examples=examples,
             )
+    for name, (dialect, target) in NATIVE.items():
+        native = transcript(number, dialect)
+        for peer, run in ((UNREPAIRED, unrepaired), (CHATMEND, _native_repair(dialect))):
+            done, same = attempt(run, target, native, dialect)
+            errors = judge(dialect, target, without_media(done))
+            examples = Counter({errors[0][:160]: 1} if errors else {})
+            counts = {"refused": int(bool(errors)), "refused_one": int(single and bool(errors))}
+            found[peer, name] = replace(same, **counts, examples=examples)
     return found
 
 
-def attempt(run: Peer, target: str, messages: list[Any]) -> tuple[list[Any], Score]:
-    """What a peer would send, and what that lost and moved."""
+def _native_repair(dialect: str) -> Peer:
+    return lambda messages, target: chatmend.repair(messages, target, dialect=dialect).messages
+
+
+def attempt(
+    run: Peer, target: str, messages: list[Any], dialect: str = DIALECT
+) -> tuple[list[Any], Score]:
+    """Return what a library would send, and whether it lost a text or changed a prefix."""
     try:
         done = run(messages, target)
-    except Exception as error:  # noqa: BLE001 - that a peer raises is a result
-        return [], Score(refused=1, raised=1, examples=Counter({f"raises {type(error).__name__}": 1}))
-    reported = told_of(messages, target) if run is PEERS[OURS] else []
-    gone = lost(messages, done, reported)
-    return done, Score(lost=int(bool(gone)), moved=int(moves(run, target, messages, done)))
+    except Exception as error:  # noqa: BLE001 - an error of another library is a result
+        return [], Score(
+            refused=1, raised=1, examples=Counter({f"raises {type(error).__name__}": 1})
+        )
+    is_own = run is PEERS[CHATMEND] or (dialect != DIALECT and run is not unrepaired)
+    reported = reported_drops(messages, target, dialect) if is_own else []
+    missing = lost_tokens(messages, done, reported, dialect)
+    moved = changes_prefix(run, target, messages, done, dialect)
+    return done, Score(lost=int(bool(missing)), moved=int(moved))
 
 
-def told_of(messages: list[Any], target: str) -> list[Any]:
-    """What our report says was dropped: with the default policy, what a provider cannot be given in any form."""
-    changes = chatmend.repair(messages, target, dialect=DIALECT).changes
+def reported_drops(messages: list[Any], target: str, dialect: str) -> list[Any]:
+    """Return the content that chatmend's report lists as dropped.
+
+    The default policy drops only content that the provider cannot receive in any form.
+    """
+    changes = chatmend.repair(messages, target, dialect=dialect).changes
     return [list(change.before) for change in changes if change.effect is chatmend.Effect.DROPS]
 
 
-def lost(messages: list[Any], done: list[Any], reported: list[Any]) -> set[str]:
-    """The texts, arguments and results that are neither sent nor in a report."""
-    return expected_tokens(_said(messages)) - expected_tokens(done) - expected_tokens(reported)
+def lost_tokens(
+    messages: list[Any], done: list[Any], reported: list[Any], dialect: str
+) -> set[str]:
+    """Return the tokens of texts, arguments and results that are neither sent nor reported."""
+    content = _content(messages) if dialect == DIALECT else messages
+    return expected_tokens(content) - expected_tokens(done) - expected_tokens(reported)
 
 
-def _said(messages: list[Any]) -> list[Any]:
-    """What messages say, without keys that only some frameworks know: thinking, and names that somebody made up."""
+def _content(messages: list[Any]) -> list[Any]:
+    """Return the messages with content and calls only.
+
+    This removes thinking, and keys that only some frameworks use.
+    """
     return [
-        {key: value for key, value in message.items() if key in SAID} if isinstance(message, dict) else message
+        {key: value for key, value in message.items() if key in CONTENT_KEYS}
+        if isinstance(message, dict)
+        else message
         for message in messages
     ]
 
 
-def moves(run: Peer, target: str, messages: list[Any], done: list[Any]) -> bool:
-    """Whether what was sent at an earlier turn is not how the repaired transcript begins."""
+def changes_prefix(
+    run: Peer, target: str, messages: list[Any], done: list[Any], dialect: str
+) -> bool:
+    """Whether the request of an earlier turn is not a prefix of the repaired transcript."""
     whole = [_plain(message) for message in done]
-    for at in boundaries(messages, DIALECT):
+    for end in boundaries(messages, dialect):
         try:
-            sent = [_plain(message) for message in run(messages[:at], target)]
-        except Exception:  # noqa: BLE001, S112 - nothing was sent
+            sent = [_plain(message) for message in run(messages[:end], target)]
+        except Exception:  # noqa: BLE001, S112 - the library sends nothing
             continue
         if whole[: len(sent)] != sent:
             return True
@@ -153,7 +197,7 @@ def _plain(message: Any) -> Any:  # noqa: ANN401 - broken on purpose
 
 
 def chunk(numbers: range) -> Scores:
-    """Some transcripts."""
+    """Return the scores of some transcripts."""
     return reduce(_plus, map(scores_of, numbers), {})
 
 
@@ -161,8 +205,8 @@ def _plus(first: Scores, second: Scores) -> Scores:
     return {key: first.get(key, Score()) + one for key, one in second.items()}
 
 
-def measured(count: int) -> Scores:
-    """The scores of every peer for every target."""
+def all_scores(count: int) -> Scores:
+    """Return the scores of every library for every target."""
     parts = [range(first, min(first + CHUNK, count)) for first in range(0, count, CHUNK)]
     scores: Scores = {}
     with ProcessPoolExecutor(os.cpu_count()) as pool:
@@ -170,22 +214,30 @@ def measured(count: int) -> Scores:
             scores = _plus(scores, part)
             print(f"{number * 100 // len(parts)} %", file=sys.stderr, flush=True)
     by_target = [(peer, name) for name in TARGETS for peer in PEERS]
+    by_target += [(peer, name) for name in NATIVE for peer in (UNREPAIRED, CHATMEND)]
     return {key: scores[key] for key in by_target}
 
 
-def short(scores: Scores, count: int) -> str:
-    """One row a peer: what each provider refuses, and what was lost and moved for the one with most of it."""
+def summary_table(scores: Scores, count: int) -> str:
+    """Return a table with one row per library.
+
+    Lost texts and changed prefixes are those of the provider with the most of them.
+    """
     head = [f"of {count:,} refused by", *TARGETS, "texts lost", "prefix changed"]
     rows = []
     for peer in PEERS:
-        mine = [scores[peer, name] for name in TARGETS]
-        numbers = [*(one.refused for one in mine), max(one.lost for one in mine), max(one.moved for one in mine)]
+        of_peer = [scores[peer, name] for name in TARGETS]
+        numbers = [
+            *(one.refused for one in of_peer),
+            max(one.lost for one in of_peer),
+            max(one.moved for one in of_peer),
+        ]
         rows.append([peer, *(f"{number:,}" for number in numbers)])
     return _table(head, rows)
 
 
-def full(scores: Scores, count: int) -> str:
-    """One row a provider and peer."""
+def full_table(scores: Scores, count: int) -> str:
+    """Return a table with one row per provider and library."""
     head = [
         "provider",
         "repaired by",
@@ -196,36 +248,44 @@ def full(scores: Scores, count: int) -> str:
         "prefix changed",
     ]
     rows = [
-        [name, peer, *(f"{n:,}" for n in (one.refused, one.refused_one, one.raised, one.lost, one.moved))]
+        [
+            name,
+            peer,
+            *(f"{n:,}" for n in (one.refused, one.refused_one, one.raised, one.lost, one.moved)),
+        ]
         for (peer, name), one in scores.items()
     ]
     return _table(head, rows)
 
 
 def _table(head: list[str], rows: list[list[str]]) -> str:
-    lines = [head, ["---", *("--:" if row.replace(",", "").isdigit() else "---" for row in rows[0][1:])], *rows]
+    lines = [
+        head,
+        ["---", *("--:" if row.replace(",", "").isdigit() else "---" for row in rows[0][1:])],
+        *rows,
+    ]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def main() -> int:
-    """Print the tables; 1 if ours broke a promise."""
+    """Print the tables; return 1 if chatmend broke a promise."""
     numbers = [int(word) for word in sys.argv[1:] if word.isdigit()]
     count = numbers[0] if numbers else 2_000
-    scores = measured(count)
+    scores = all_scores(count)
     peers = ", ".join(f"{package} {version(package)}" for package in PACKAGES)
     tables = {
-        "compare": f"{short(scores, count)}\n\nWith {peers}.",
-        "compare-full": f"{full(scores, count)}\n\nWith {peers}.",
+        "compare": f"{summary_table(scores, count)}\n\nWith {peers}.",
+        "compare-full": f"{full_table(scores, count)}\n\nWith {peers}.",
     }
     print("\n\n".join(tables.values()))
     if "--write" in sys.argv[1:]:
-        write(ROOT / "README.md", "compare", tables["compare"])
-        write(ROOT / "docs" / "comparison.md", "compare-full", tables["compare-full"])
-    ours = [scores[OURS, name] for name in TARGETS]
-    for one in ours:
+        replace_section(ROOT / "README.md", "compare", tables["compare"])
+        replace_section(ROOT / "docs" / "comparison.md", "compare-full", tables["compare-full"])
+    own_scores = [scores[CHATMEND, name] for name in (*TARGETS, *NATIVE)]
+    for one in own_scores:
         for example, times in one.examples.most_common(3):
-            print(f"ours was refused {times} times: {example}", file=sys.stderr)
-    return 1 if any(one.refused or one.lost or one.moved for one in ours) else 0
+            print(f"chatmend's repair was refused {times} times: {example}", file=sys.stderr)
+    return 1 if any(one.refused or one.lost or one.moved for one in own_scores) else 0
 
 
 if __name__ == "__main__":

@@ -1,4 +1,7 @@
-"""``chatmend.litellm.ChatMend`` with a meter: the CPU time inside our hooks, beside that of the whole process."""
+"""Measures the CPU time inside the hooks of a LiteLLM callback.
+
+A LiteLLM proxy loads ``callback`` from this module; it also records the CPU time of the process.
+"""
 
 from __future__ import annotations
 
@@ -26,17 +29,21 @@ HOOKS = (
 
 
 class Meter:
-    """Adds up what the hooks of one callback take."""
+    """Adds up the CPU time of the hooks of one callback."""
 
     def __init__(self, callback: CustomLogger) -> None:
-        """Put a watch around every hook."""
+        """Wrap every hook in a timer."""
         self.seconds = 0.0
         self.callback = callback
         for name in HOOKS:
             hook = getattr(callback, name)
-            setattr(callback, name, (self._awaited if iscoroutinefunction(hook) else self._called)(hook))
+            setattr(
+                callback,
+                name,
+                (self._time_coroutine if iscoroutinefunction(hook) else self._time_function)(hook),
+            )
 
-    def _called(self, hook: Any) -> Any:  # noqa: ANN401 - any function
+    def _time_function(self, hook: Any) -> Any:  # noqa: ANN401 - any function
         def call(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
             start = time.thread_time()
             try:
@@ -46,7 +53,7 @@ class Meter:
 
         return call
 
-    def _awaited(self, hook: Any) -> Any:  # noqa: ANN401 - any coroutine function
+    def _time_coroutine(self, hook: Any) -> Any:  # noqa: ANN401 - any coroutine function
         async def call(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
             start = time.thread_time()
             try:
@@ -57,8 +64,8 @@ class Meter:
         return call
 
 
-def _told() -> ChatMend:
-    """For a proxy: it writes both times into a file after each call that was logged."""
+def _recording_callback() -> ChatMend:
+    """Return a callback that writes both times to a file after each logged call."""
     callback = ChatMend()
     meter = Meter(callback)
     log = callback.async_log_success_event
@@ -67,14 +74,14 @@ def _told() -> ChatMend:
     async def logged(*args: Any, **kwargs: Any) -> None:  # noqa: ANN401
         await log(*args, **kwargs)
         calls = sum(row.calls for row in callback.usage.snapshot())
-        told = {"hooks": meter.seconds, "process": time.process_time(), "calls": calls}
+        record = {"hooks": meter.seconds, "process": time.process_time(), "calls": calls}
         new = path.with_suffix(".new")
-        new.write_text(json.dumps(told))
+        new.write_text(json.dumps(record))
         new.rename(path)
 
-    setattr(callback, "async_log_success_event", logged)  # noqa: B010 - mypy knows it for a method
+    setattr(callback, "async_log_success_event", logged)  # noqa: B010 - for mypy
     return callback
 
 
 if "CHATMEND_TEST_CALLS" in os.environ:
-    callback = _told()
+    callback = _recording_callback()

@@ -1,7 +1,8 @@
-"""What others do with a broken transcript: each peer takes OpenAI's messages and gives those that it would send.
+"""Other libraries that repair transcripts, with one interface (``Peer``).
 
-A peer works on a copy. One that has messages of its own is given them by its own converter where it has one; only
-pydantic-ai has none for this direction, so `_as_pydantic` is ours.
+Each takes messages in OpenAI's format and returns the messages that it would send. It works on a
+copy. A library with its own message classes converts with its own function. pydantic-ai has none
+for this direction; ``_as_pydantic`` is written for this benchmark.
 """
 
 from __future__ import annotations
@@ -16,10 +17,14 @@ os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 
 import litellm
 import turnsafe
-from langchain_core.messages import convert_to_messages, convert_to_openai_messages, merge_message_runs
+from langchain_core.messages import (
+    convert_to_messages,
+    convert_to_openai_messages,
+    merge_message_runs,
+)
 from litellm.litellm_core_utils.prompt_templates.common_utils import get_completion_messages
 from litellm.litellm_core_utils.prompt_templates.factory import sanitize_messages_for_tool_calling
-from pydantic_ai import messages as said
+from pydantic_ai import messages as pydantic
 from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
@@ -31,27 +36,29 @@ if TYPE_CHECKING:
 
 Messages = list[Any]
 Peer: TypeAlias = "Callable[[Messages, str], Messages]"
-"""Takes messages and a target; only chatmend looks at the target."""
-logging.getLogger("LiteLLM").setLevel(logging.CRITICAL)  # one warning a repaired message
+"""Repairs messages for a target; only chatmend uses the target."""
+logging.getLogger("LiteLLM").setLevel(
+    logging.CRITICAL
+)  # it logs a warning for each repaired message
 
 
-def as_it_is(messages: Messages, _target: str) -> Messages:
-    """Send what is there."""
+def unrepaired(messages: Messages, _target: str) -> Messages:
+    """Return the messages unchanged."""
     return messages
 
 
 def litellm_sanitize(messages: Messages, _target: str) -> Messages:
-    """LiteLLM with ``modify_params=True``: what it does before it converts."""
+    """Repair with LiteLLM's ``modify_params=True``, which runs before its conversion."""
     litellm.modify_params = True
     try:
         done: Messages = sanitize_messages_for_tool_calling(copy.deepcopy(messages))
     finally:
-        litellm.modify_params = False  # the judges convert with LiteLLM, too
+        litellm.modify_params = False  # the judges call LiteLLM, too
     return done
 
 
 def litellm_alternating(messages: Messages, target: str) -> Messages:
-    """The same, and ``ensure_alternating_roles=True`` on top."""
+    """Repair with LiteLLM's ``modify_params=True`` and ``ensure_alternating_roles=True``."""
     done: Messages = get_completion_messages(
         messages=litellm_sanitize(messages, target),
         assistant_continue_message=None,
@@ -62,73 +69,79 @@ def litellm_alternating(messages: Messages, target: str) -> Messages:
 
 
 def langchain(messages: Messages, _target: str) -> Messages:
-    """langchain-core: ``merge_message_runs``."""
+    """Repair with langchain-core's ``merge_message_runs``."""
     merged = merge_message_runs(convert_to_messages(copy.deepcopy(messages)))
     done: Messages = convert_to_openai_messages(merged)
     return done
 
 
 def turnsafe_repair(messages: Messages, _target: str) -> Messages:
-    """turnsafe: ``repair``, which knows OpenAI's format."""
+    """Repair with turnsafe's ``repair``, which supports OpenAI's format."""
     done: Messages = turnsafe.repair(messages, provider="openai")
     return done
 
 
 def pydantic_ai(messages: Messages, _target: str) -> Messages:
-    """pydantic-ai: ``repair_messages``, which also runs before each of its requests."""
-    return _as_openai(said.repair_messages(_as_pydantic(messages)))
+    """Repair with pydantic-ai's ``repair_messages``, which it runs before each of its requests."""
+    return _as_openai(pydantic.repair_messages(_as_pydantic(messages)))
 
 
-def ours(messages: Messages, target: str) -> Messages:
-    """chatmend: ``repair``."""
+def chatmend_repair(messages: Messages, target: str) -> Messages:
+    """Repair with chatmend's ``repair``."""
     return chatmend.repair(messages, target, dialect="openai_chat").messages
 
 
 PEERS: dict[str, Peer] = {
-    "as it is": as_it_is,
+    "unrepaired": unrepaired,
     "LiteLLM `modify_params`": litellm_sanitize,
     "LiteLLM `modify_params`, `ensure_alternating_roles`": litellm_alternating,
     "langchain-core `merge_message_runs`": langchain,
     "turnsafe `repair`": turnsafe_repair,
     "pydantic-ai `repair_messages`": pydantic_ai,
-    "chatmend `repair`": ours,
+    "chatmend `repair`": chatmend_repair,
 }
 PACKAGES = ("litellm", "langchain-core", "turnsafe", "pydantic-ai-slim")
 
 
-def _as_pydantic(messages: Messages) -> list[said.ModelMessage]:
+def _as_pydantic(messages: Messages) -> list[pydantic.ModelMessage]:
     names: dict[str, str] = {}
     return [_message(message, names) for message in messages]
 
 
-def _message(message: Any, names: dict[str, str]) -> said.ModelMessage:  # noqa: ANN401 - broken on purpose
+def _message(message: Any, names: dict[str, str]) -> pydantic.ModelMessage:  # noqa: ANN401
     role, content = message["role"], message.get("content")
     if message.get("function_call") or (role != "assistant" and message.get("tool_calls")):
-        raise ValueError("no place for a call like this")
+        raise ValueError("pydantic-ai has no message for this kind of call")
     if role == "assistant":
-        return said.ModelResponse(parts=[*_spoken(content), *_calls(message.get("tool_calls"), names)])
+        return pydantic.ModelResponse(
+            parts=[*_text_parts(content), *_calls(message.get("tool_calls"), names)]
+        )
     if role == "tool":
         key = message["tool_call_id"]
-        part: Any = said.ToolReturnPart(tool_name=names.get(key, "unknown"), content=_text(content), tool_call_id=key)
+        part: Any = pydantic.ToolReturnPart(
+            tool_name=names.get(key, "unknown"), content=_text(content), tool_call_id=key
+        )
     elif role in {"system", "developer"}:
-        part = said.SystemPromptPart(content=_text(content))
+        part = pydantic.SystemPromptPart(content=_text(content))
     elif role == "user":
-        part = said.UserPromptPart(content=content if isinstance(content, str) else list(map(_part, content)))
+        part = pydantic.UserPromptPart(
+            content=content if isinstance(content, str) else list(map(_part, content))
+        )
     else:
-        raise ValueError(f"no message of role {role!r}")
-    return said.ModelRequest(parts=[part])
+        raise ValueError(f"pydantic-ai has no message for the role {role!r}")
+    return pydantic.ModelRequest(parts=[part])
 
 
-def _spoken(content: Any) -> list[said.TextPart]:  # noqa: ANN401
-    return [said.TextPart(content=_text(content))] if content else []
+def _text_parts(content: Any) -> list[pydantic.TextPart]:  # noqa: ANN401
+    return [pydantic.TextPart(content=_text(content))] if content else []
 
 
-def _calls(calls: Any, names: dict[str, str]) -> list[said.ToolCallPart]:  # noqa: ANN401
+def _calls(calls: Any, names: dict[str, str]) -> list[pydantic.ToolCallPart]:  # noqa: ANN401
     made = []
     for call in calls or ():
         function = call["function"]
         names[call["id"]] = function["name"]
-        made.append(said.ToolCallPart(function["name"], function["arguments"], call["id"]))
+        made.append(pydantic.ToolCallPart(function["name"], function["arguments"], call["id"]))
     return made
 
 
@@ -140,13 +153,15 @@ def _part(part: Any) -> Any:  # noqa: ANN401
     if part["type"] == "text":
         return part["text"]
     if part["type"] == "image_url":
-        return said.ImageUrl(url=part["image_url"]["url"])
-    raise ValueError(f"no part of type {part['type']!r}")
+        return pydantic.ImageUrl(url=part["image_url"]["url"])
+    raise ValueError(f"pydantic-ai has no part for the type {part['type']!r}")
 
 
 _MODEL = OpenAIChatModel("gpt-4o", provider=OpenAIProvider(api_key="any"))
 
 
-def _as_openai(history: list[said.ModelMessage]) -> Messages:
-    mapped: Any = asyncio.run(_MODEL._map_messages(history, ModelRequestParameters()))  # noqa: SLF001 - no public way
+def _as_openai(history: list[pydantic.ModelMessage]) -> Messages:
+    mapped: Any = asyncio.run(
+        _MODEL._map_messages(history, ModelRequestParameters())  # noqa: SLF001 - not public
+    )
     return list(mapped)

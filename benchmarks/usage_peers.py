@@ -1,7 +1,7 @@
-"""What LiteLLM, LangChain and genai-prices make of a recorded payload, by their own functions.
+"""Reads the usage of recorded payloads with functions of LiteLLM, LangChain and genai-prices.
 
-Each reader takes a row of the corpus and the usage that its stream ended in, and returns input, output, cache read,
-cache write and reasoning tokens; None where the library gives no result.
+Each reader takes a row of the corpus and its final usage. It returns input, output, cache read,
+cache write and reasoning tokens; None if the library gives no result.
 """
 
 import json
@@ -10,22 +10,25 @@ from typing import Any
 Counts = dict[str, int]
 _PROVIDERS = {"xai": "x-ai", "bedrock": "aws", "vertex": "google", "together": "together"}
 _FLAVORS = {"cohere": "tokens"}
-"""The rule to read by where it is not the api's name: what the model saw, not what was billed."""
+"""genai-prices' name of the format, where it is not the name of the API.
+
+For Cohere, ``tokens`` selects the tokens that the model processed, not the billed ones.
+"""
 
 
 def litellm(row: dict[str, Any], usage: dict[str, Any]) -> Counts | None:
-    """LiteLLM: the transformation of the provider's own module."""
+    """Read the usage with the transformation of LiteLLM's module for the provider."""
     family = row["expected"]["family"]
     read = _LITELLM[family](row, dict(usage))
-    given, written = read.prompt_tokens_details, read.completion_tokens_details
+    inputs, outputs = read.prompt_tokens_details, read.completion_tokens_details
     return {
         "input": read.prompt_tokens,
         "output": read.completion_tokens,
-        "cache_read": getattr(given, "cached_tokens", None) or 0,
-        "cache_write": getattr(given, "cache_creation_tokens", None)
+        "cache_read": getattr(inputs, "cached_tokens", None) or 0,
+        "cache_write": getattr(inputs, "cache_creation_tokens", None)
         or getattr(read, "cache_creation_input_tokens", 0)
         or 0,
-        "reasoning": getattr(written, "reasoning_tokens", None) or 0,
+        "reasoning": getattr(outputs, "reasoning_tokens", None) or 0,
     }
 
 
@@ -63,12 +66,12 @@ def _litellm_responses(_row: dict[str, Any], usage: dict[str, Any]) -> Any:
 
 
 def _litellm_cohere(_row: dict[str, Any], usage: dict[str, Any]) -> Any:
-    # the lines of CohereV2ChatConfig.transform_response, which wants a whole HTTP response
+    # Copied from CohereV2ChatConfig.transform_response, which requires an HTTP response.
     from litellm import Usage
 
     tokens = usage.get("tokens", {})
-    given, written = tokens.get("input_tokens", 0), tokens.get("output_tokens", 0)
-    return Usage(prompt_tokens=given, completion_tokens=written, total_tokens=given + written)
+    inputs, outputs = tokens.get("input_tokens", 0), tokens.get("output_tokens", 0)
+    return Usage(prompt_tokens=inputs, completion_tokens=outputs, total_tokens=inputs + outputs)
 
 
 _LITELLM = {
@@ -83,31 +86,40 @@ _LITELLM = {
 
 
 def langchain(row: dict[str, Any], usage: dict[str, Any]) -> Counts | None:
-    """LangChain: the function of the provider's package that builds ``usage_metadata``."""
+    """Read the usage with the function of the partner package that builds ``usage_metadata``."""
     family = row["expected"]["family"]
     if row["stream"] and family.startswith("anthropic"):
-        # its stream looks at message_delta only
-        usage = next((one["usage"] for one in reversed(row["raw_usage"]) if one["event"] == "message_delta"), usage)
+        # The package reads only message_delta in a stream.
+        usage = next(
+            (one["usage"] for one in reversed(row["raw_usage"]) if one["event"] == "message_delta"),
+            usage,
+        )
     read = _LANGCHAIN[family](row, dict(usage))
     if read is None:
         return None
-    given, written = read.get("input_token_details") or {}, read.get("output_token_details") or {}
-    lifetimes = (given.get("ephemeral_5m_input_tokens") or 0) + (given.get("ephemeral_1h_input_tokens") or 0)
+    inputs, outputs = read.get("input_token_details") or {}, read.get("output_token_details") or {}
+    lifetimes = (inputs.get("ephemeral_5m_input_tokens") or 0) + (
+        inputs.get("ephemeral_1h_input_tokens") or 0
+    )
     return {
         "input": read["input_tokens"],
         "output": read["output_tokens"],
-        "cache_read": given.get("cache_read") or 0,
-        "cache_write": (given.get("cache_creation") or 0) + lifetimes,
-        "reasoning": written.get("reasoning") or 0,
+        "cache_read": inputs.get("cache_read") or 0,
+        "cache_write": (inputs.get("cache_creation") or 0) + lifetimes,
+        "reasoning": outputs.get("reasoning") or 0,
     }
 
 
 def _langchain_chat(row: dict[str, Any], usage: dict[str, Any]) -> Any:
     from langchain_openai.chat_models.base import _create_usage_metadata
 
-    if row["provider"] == "mistral":  # the three totals, langchain_mistralai 1.1
-        names = {"input_tokens": "prompt_tokens", "output_tokens": "completion_tokens", "total_tokens": "total_tokens"}
-        return {ours: usage.get(theirs, 0) for ours, theirs in names.items()}
+    if row["provider"] == "mistral":  # langchain_mistralai 1.1 reads only these three
+        names = {
+            "input_tokens": "prompt_tokens",
+            "output_tokens": "completion_tokens",
+            "total_tokens": "total_tokens",
+        }
+        return {name: usage.get(key, 0) for name, key in names.items()}
     read: dict[str, Any] = dict(_create_usage_metadata(usage))
     if row["provider"] == "xai":  # langchain_xai 1.3 adds the reasoning
         read["output_tokens"] += (read.get("output_token_details") or {}).get("reasoning") or 0
@@ -139,7 +151,10 @@ def _langchain_gemini(_row: dict[str, Any], usage: dict[str, Any]) -> Any:
         "thoughtsTokenCount",
     )
     counts = {name: usage[name] for name in names if name in usage}
-    body = {"candidates": [{"content": {"parts": [{"text": "x"}], "role": "model"}}], "usageMetadata": counts}
+    body = {
+        "candidates": [{"content": {"parts": [{"text": "x"}], "role": "model"}}],
+        "usageMetadata": counts,
+    }
     result = _response_to_result(GenerateContentResponse.from_json(json.dumps(body)))
     return getattr(result.generations[0].message, "usage_metadata", None)
 
@@ -156,7 +171,9 @@ def _langchain_cohere(_row: dict[str, Any], usage: dict[str, Any]) -> Any:
     from langchain_cohere.chat_models import _get_usage_metadata_v2
 
     tokens = SimpleNamespace(**usage["tokens"]) if usage.get("tokens") else None
-    return _get_usage_metadata_v2(SimpleNamespace(usage=SimpleNamespace(tokens=tokens)))  # type: ignore[arg-type]
+    return _get_usage_metadata_v2(
+        SimpleNamespace(usage=SimpleNamespace(tokens=tokens))  # type: ignore[arg-type]
+    )
 
 
 _LANGCHAIN = {
@@ -171,7 +188,7 @@ _LANGCHAIN = {
 
 
 def genai_prices(row: dict[str, Any], usage: dict[str, Any]) -> Counts | None:
-    """genai-prices: ``extract_usage`` of a body with the usage where the provider writes it."""
+    """Read the usage with genai-prices' ``extract_usage`` from a body as the provider sends it."""
     from genai_prices import extract_usage
 
     provider = _PROVIDERS.get(row["provider"], row["provider"])
@@ -187,7 +204,11 @@ def genai_prices(row: dict[str, Any], usage: dict[str, Any]) -> Counts | None:
             read = extract_usage(body, provider_id=provider, api_flavor=flavor).usage
         except (LookupError, ValueError):
             continue
-        names = {"input": "input_tokens", "output": "output_tokens", "cache_read": "cache_read_tokens"}
+        names = {
+            "input": "input_tokens",
+            "output": "output_tokens",
+            "cache_read": "cache_read_tokens",
+        }
         names |= {"cache_write": "cache_write_tokens", "reasoning": "output_reasoning_tokens"}
         return {name: getattr(read, unit, None) or 0 for name, unit in names.items()}
     return None

@@ -1,7 +1,9 @@
-"""How often chatmend, LiteLLM, LangChain and genai-prices are right about recorded usage: `make usage-report`.
+"""Counts how often chatmend and other libraries read usage correctly (`make usage-report`).
 
-Every row of the corpus whose truth is known, in one run. A stream goes through `UsageStream`; the others, which have no
-stream of their own, get the usage that its events add up to. Exact means input and output, and all five counts.
+It reads every row of the corpus whose correct counts are known. chatmend reads streams with
+`UsageStream`. LiteLLM, LangChain and genai-prices have no equivalent: they get the usage merged
+from all events. The table counts results, results with exact input and output, and results with
+all five counts exact.
 """
 
 import sys
@@ -19,19 +21,19 @@ Reader = Callable[[dict[str, Any], dict[str, Any]], dict[str, int] | None]
 
 
 def chatmend(row: dict[str, Any], _usage: dict[str, Any]) -> dict[str, int]:
-    """Our own account."""
+    """Read the usage with chatmend."""
     if row["stream"]:
         stream = UsageStream(row["provider"], row["model"])
         for chunk in row["raw_usage"]:
             stream.feed(event(chunk))
-        account = stream.usage
+        usage = stream.usage
     else:
-        account = normalize_usage(usage_of(row), row["provider"], row["model"])
-    return {name: getattr(account, FIELDS[name]) or 0 for name in NAMES}
+        usage = normalize_usage(usage_of(row), row["provider"], row["model"])
+    return {name: getattr(usage, FIELDS[name]) or 0 for name in NAMES}
 
 
-def ended(row: dict[str, Any]) -> dict[str, Any]:
-    """The usage of a whole answer, or what the chunks of a stream add up to by overlay."""
+def final_usage(row: dict[str, Any]) -> dict[str, Any]:
+    """Return the usage of a response; for a stream, later chunks override earlier ones."""
     if not row["stream"]:
         return usage_of(row)
     merged: dict[str, Any] = {}
@@ -49,7 +51,7 @@ READERS: dict[str, Reader] = {
 
 
 def main() -> int:
-    """Print the table; fail where chatmend is not exact."""
+    """Print the table; return 1 if chatmend is not exact for every row."""
     if not ROWS:
         print(WHY)
         return 1
@@ -68,22 +70,24 @@ def main() -> int:
         cells = [score[family, name] for name in READERS]
         counts = "  ".join(f"{result:>8}{both:>7}{five:>9}" for _, result, both, five in cells)
         print(f"{family:32}{cells[0][0]:>6}  {counts}")
-    shares = "  ".join(f"{'':>8}{both / total:>7.1%}{five / total:>9.1%}" for total, _, both, five in cells)
+    shares = "  ".join(
+        f"{'':>8}{both / total:>7.1%}{five / total:>9.1%}" for total, _, both, five in cells
+    )
     print(f"{'':32}{'':>6}  {shares}")
-    report_silent()
+    report_rows_without_truth()
     return 0 if score["all", "chatmend"][3] == len(rows) else 1
 
 
 def attempt(reader: Reader, row: dict[str, Any]) -> dict[str, int] | None:
-    """What a library says, or None where it fails."""
+    """Return the counts that a library reads, or None if it raises."""
     try:
-        return reader(row, ended(row))
-    except Exception:  # noqa: BLE001 - a crash is no result
+        return reader(row, final_usage(row))
+    except Exception:  # noqa: BLE001 - an exception counts as no result
         return None
 
 
 def tally(cell: list[int], found: dict[str, int] | None, truth: dict[str, Any]) -> None:
-    """Count a row, a result, an exact input and output, and all five counts exact."""
+    """Count a row, a result, exact input and output, and five exact counts."""
     cell[0] += 1
     if found is not None:
         cell[1] += 1
@@ -91,18 +95,21 @@ def tally(cell: list[int], found: dict[str, int] | None, truth: dict[str, Any]) 
         cell[3] += all(found[name] == truth[name] for name in NAMES)
 
 
-def report_silent() -> None:
-    """The rows whose truth is not recorded: how many give an account, and which do not."""
+def report_rows_without_truth() -> None:
+    """Print in how many rows without known counts chatmend finds usage, and in which not."""
     others = [row for row in ROWS if not row["expected"]]
-    silent = [row["id"] for row in others if not account_of(row).sources]
-    told = len(others) - len(silent)
-    print(f"\nwithout a recorded truth: {len(others)} rows, {told} with an account; silent: {silent or '-'}")
-    unread = sorted({path.split(".")[-1] for row in ROWS for path in account_of(row).unread})
-    print(f"numbers that are listed as unread: {', '.join(unread)}")
+    empty = [row["id"] for row in others if not read_usage(row).sources]
+    found = len(others) - len(empty)
+    print(
+        f"\nrows without known counts: {len(others)}; usage found in {found}, "
+        f"not found in: {empty or '-'}"
+    )
+    unread = sorted({path.split(".")[-1] for row in ROWS for path in read_usage(row).unread})
+    print(f"numbers reported as unread: {', '.join(unread)}")
 
 
-def account_of(row: dict[str, Any]) -> Any:
-    """The account of any row."""
+def read_usage(row: dict[str, Any]) -> Any:
+    """Return chatmend's usage record of any row."""
     if not row["stream"]:
         return normalize_usage(usage_of(row), row["provider"], row["model"])
     stream = UsageStream(row["provider"], row["model"])

@@ -1,7 +1,9 @@
-"""A session that a provider refuses, without chatmend and with it: LiteLLM's proxy, LangChain, a fallback, a resume.
+"""Sends a broken conversation without chatmend and with it.
 
-No keys are needed and nothing leaves this machine: the provider is chatmend's sandbox, which answers with the status
-and the text of the real ones. The exit code is 1 if anything does not go as the headlines say. Ctrl-C stops it all.
+It shows a LiteLLM proxy, LangChain, a fallback and a resumed session. It needs no API keys and no
+internet: the provider is chatmend's sandbox, which returns the status and error text of the real
+providers. The exit code is 1 if a result differs from what the headlines announce. Ctrl-C stops all
+processes.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ import resume
 from chatmend.langchain import mend
 from chatmend.sandbox import Failure, Sandbox
 from chatmend.usage.summary import render
-from conversation import TOOLS, conversation, shrunk_by_hand
+from conversation import TOOLS, conversation, with_small_screenshot
 from proxy import Proxy
 
 OK = 200
@@ -35,16 +37,16 @@ CLAUDE = "anthropic/claude-sonnet-4-5"
 
 
 class Demo:
-    """The acts. Each says what it shows, shows it, and notes whether it went so."""
+    """The parts of the demo. Each prints a headline, sends requests and checks the results."""
 
     def __init__(self, sandbox: Sandbox, proxy: Proxy, folder: Path) -> None:
-        """Begin with an empty account."""
+        """Start with an empty usage ledger."""
         self.sandbox, self.proxy, self.folder = sandbox, proxy, folder
         self.ledger = chatmend.UsageLedger()
         self.wrong: list[str] = []
 
-    def acts(self) -> None:
-        """All of them, in order."""
+    def run(self) -> None:
+        """Run all parts in order."""
         self.report()
         self.refused()
         self.accepted()
@@ -54,113 +56,154 @@ class Demo:
         self.usage()
 
     def report(self) -> None:
-        """Say what is wrong with the conversation."""
+        """Print how chatmend repairs the conversation."""
         headline(
-            "The conversation", "A browser agent, a tall screenshot, a user who did not wait, an interrupted call."
+            "The conversation",
+            "A browser agent: a tall screenshot, a user message before a tool result, "
+            "an interrupted call.",
         )
         done = chatmend.repair(conversation(), CLAUDE)
-        print("What chatmend.repair would do for Anthropic:\n")
+        print("The changes of chatmend.repair for Anthropic:\n")
         print(textwrap.indent(done.report(), "  "))
 
     def refused(self) -> None:
-        """Send it without chatmend."""
+        """Send the conversation without chatmend."""
         headline(
             "Without chatmend",
-            "A LiteLLM proxy sends it to Anthropic; then again, with the screenshot shrunk by hand.",
+            "A LiteLLM proxy sends it to Anthropic, then again with a resized screenshot.",
         )
-        for messages in (conversation(), shrunk_by_hand()):
-            status, body, _ = self.proxy.ask("claude-as-before", messages, tools=TOOLS)
-            self.expect(status != OK, f"HTTP {status}  {said(body)}")
+        for messages in (conversation(), with_small_screenshot()):
+            status, body, _ = self.proxy.ask("claude-unrepaired", messages, tools=TOOLS)
+            self.expect(status != OK, f"HTTP {status}  {text_of(body)}")
 
     def accepted(self) -> None:
-        """Send it with chatmend in the proxy."""
+        """Send the conversation with chatmend in the proxy."""
         headline("With chatmend in the proxy", "callbacks: chatmend.litellm.callback")
         status, body, changes = self.proxy.ask("claude", conversation(), tools=TOOLS)
-        self.expect(status == OK, f"HTTP {status}  {said(body)}")
+        self.expect(status == OK, f"HTTP {status}  {text_of(body)}")
         self.expect(bool(changes), f"x-chatmend-changes: {changes}")
         self.count(body, "through the proxy", "claude-sonnet-4-5")
 
     def langchain(self) -> None:
-        """Send it with LangChain, to a provider that is strict in other ways."""
-        headline("In LangChain", "The same messages to Mistral, with ChatMistralAI as it is and with mend(model).")
+        """Send the conversation with LangChain to Mistral, which has other rules."""
+        headline(
+            "In LangChain",
+            "The same messages are sent to Mistral with ChatMistralAI, then with mend(model).",
+        )
         model = ChatMistralAI(
-            model_name="mistral-medium-latest", endpoint=self.sandbox.url("mistral/v1"), api_key="any", max_retries=0
+            model_name="mistral-medium-latest",
+            endpoint=self.sandbox.url("mistral/v1"),
+            api_key="any",
+            max_retries=0,
         )
         history: Any = convert_to_messages(conversation())
         try:
             model.invoke(history)
         except httpx.HTTPStatusError as error:
-            self.expect(True, f"as it is: HTTP {error.response.status_code}  {error.response.text}")  # noqa: FBT003
+            self.expect(
+                True,  # noqa: FBT003
+                f"model: HTTP {error.response.status_code}  {error.response.text}",
+            )
         else:
-            self.expect(False, "as it is: accepted, which is wrong")  # noqa: FBT003
+            self.expect(False, "model: accepted, but an error was expected")  # noqa: FBT003
         answer = mend(model).invoke(history)
         changes = answer.response_metadata["chatmend"]["changes"]
-        self.expect(bool(changes), f"mended: {answer.content!r}, after {len(changes)} changes")
+        self.expect(bool(changes), f"mend(model): {answer.content!r}, {len(changes)} changes")
         self.count(answer, "through LangChain")
 
     def fallback(self) -> None:
-        """Let Anthropic be overloaded."""
+        """Send the conversation while Anthropic is overloaded."""
         headline(
-            "A fallback", "Anthropic answers 529, LiteLLM goes on to Gemini, and the transcript is repaired for Gemini."
+            "A fallback",
+            "Anthropic answers 529, LiteLLM falls back to Gemini, and chatmend repairs for Gemini.",
         )
         self.sandbox.clear()
         self.sandbox.script([Failure(529)])
         status, body, changes = self.proxy.ask("claude", conversation(), tools=TOOLS)
         tried = [f"{verdict.provider} {verdict.status}" for verdict in self.sandbox.requests]
-        self.expect(status == OK, f"HTTP {status} from {body.get('model')}  {said(body)}")
-        self.expect(tried[0].endswith(" 529") and tried[-1].endswith(" 200"), f"asked: {', '.join(tried)}")
+        self.expect(status == OK, f"HTTP {status} from {body.get('model')}  {text_of(body)}")
+        self.expect(
+            tried[0].endswith(" 529") and tried[-1].endswith(" 200"),
+            f"requests: {', '.join(tried)}",
+        )
         self.expect(bool(changes), f"x-chatmend-changes: {changes}")
         self.count(body, "after a fallback")
 
     def resumed(self) -> None:
-        """Kill a process, and go on in another one."""
+        """Kill a process and resume its session in another one."""
         headline(
-            "A resumed session", "A process is killed between two turns; another goes on, with the provider's cache."
+            "A resumed session",
+            "A process is killed between two turns. Another resumes; the prompt cache still hits.",
         )
-        cached, sent = resume.tell(self.sandbox, self.folder, self.ledger)
-        self.expect(cached == sent, f"All {sent} tokens that had been sent came from the provider's cache.")
+        cached, sent = resume.run(self.sandbox, self.folder, self.ledger)
+        self.expect(
+            cached == sent, f"All {sent} tokens sent before were read from the provider's cache."
+        )
 
     def usage(self) -> None:
-        """Say what it all used."""
-        headline("What it used", "One account, whoever reports it and however (chatmend.normalize_usage).")
+        """Print the usage of all calls."""
+        headline(
+            "Usage",
+            "All providers in one format (chatmend.normalize_usage).",
+        )
         by = ("agent", "model")
         print(render(self.ledger.snapshot(by), by))
 
     def count(self, answer: object, agent: str, model: str | None = None) -> None:
-        """Add an answer's usage to the account; ``model`` where the answer names an alias."""
+        """Add the usage of an answer to the ledger.
+
+        Pass ``model`` if the answer names an alias instead of the model.
+        """
         usage = chatmend.normalize_usage(answer)
         self.ledger.add(usage, agent=agent, model=model or usage.model)
 
-    def expect(self, held: bool, line: str) -> None:  # noqa: FBT001 - a fact and its sentence
-        """Print a line; one that should not be is marked, and fails the demo."""
-        print(textwrap.fill(line, 116, initial_indent="  " if held else "! ", subsequent_indent="    "), flush=True)
+    def expect(self, held: bool, line: str) -> None:  # noqa: FBT001 - always positional
+        """Print a line. If ``held`` is false, mark it and let the demo fail."""
+        print(
+            textwrap.fill(
+                line, 116, initial_indent="  " if held else "! ", subsequent_indent="    "
+            ),
+            flush=True,
+        )
         if not held:
             self.wrong.append(line)
 
 
-def said(body: dict[str, Any]) -> str:
-    """The answer, or the error, of a body."""
+def text_of(body: dict[str, Any]) -> str:
+    """Return the answer or the error message of a response body."""
     if "error" in body:
         return str(body["error"]["message"]).splitlines()[0]  # LiteLLM adds a line about fallbacks
     return repr(body["choices"][0]["message"]["content"] or "(a tool call)")
 
 
 def headline(title: str, text: str) -> None:
-    """Print a title and the sentence under it."""
+    """Print a title and a sentence."""
     print(f"\n{'=' * 118}\n{title.upper()}\n{text}\n", flush=True)
 
 
 def main() -> int:
-    """Run the demo; 0 if everything went as promised."""
+    """Run the demo; return 0 if all checks passed."""
     started = time.monotonic()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the blocks below are left in order
-    with tempfile.TemporaryDirectory() as folder, Sandbox() as sandbox, Proxy(sandbox, Path(folder)) as proxy:
-        print(f"A LiteLLM proxy starts, which takes a while. Its configuration:\n\n{proxy.configuration}", flush=True)
+    # Exit through an exception, so that the context managers below clean up.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Sandbox() as sandbox,
+        Proxy(sandbox, Path(folder)) as proxy,
+    ):
+        print(
+            "A LiteLLM proxy starts; this takes up to 30 seconds. "
+            f"Its configuration:\n\n{proxy.configuration}",
+            flush=True,
+        )
         demo = Demo(sandbox, proxy, Path(folder))
         proxy.wait()
-        demo.acts()
-    print(f"\n{len(demo.wrong)} things were not as promised." if demo.wrong else "\nAll as promised.", end=" ")
-    print(f"{time.monotonic() - started:.0f} seconds.")
+        demo.run()
+    print(
+        f"\nChecks failed: {len(demo.wrong)}." if demo.wrong else "\nAll checks passed.",
+        end=" ",
+    )
+    print(f"The demo took {time.monotonic() - started:.0f} seconds.")
     return 1 if demo.wrong else 0
 
 
@@ -168,5 +211,7 @@ if __name__ == "__main__":
     try:
         sys.exit(main())
     except KeyboardInterrupt:
-        print("\nStopped; nothing is left behind.", file=sys.stderr)
+        print(
+            "\nStopped. The proxy has exited and the temporary files are deleted.", file=sys.stderr
+        )
         sys.exit(130)

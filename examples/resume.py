@@ -1,7 +1,7 @@
-"""A session is written, its process is killed, another one resumes it, and the provider's cache still knows it.
+"""Writes a session, kills its process and resumes it in another; the prompt cache still hits.
 
-Everything runs on this machine: the provider is chatmend's sandbox, which counts what it reads from its prompt cache as
-the real ones do. No keys needed.
+Everything runs on this machine: the provider is chatmend's sandbox, which reports the tokens read
+from its prompt cache as the real providers do. It needs no API keys.
 """
 
 from __future__ import annotations
@@ -20,50 +20,76 @@ from chatmend import Session, SessionStore, UsageLedger, normalize_usage
 from chatmend.sandbox import Sandbox
 
 TARGET = "openai/gpt-4o"
-FIRST = {"role": "system", "content": "You are a travel agent who answers briefly and to the point. " * 8}
-TOOL = {"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object", "properties": {}}}}
+FIRST = {
+    "role": "system",
+    "content": "You are a travel agent who answers briefly and to the point. " * 8,
+}
+TOOL = {
+    "type": "function",
+    "function": {"name": "get_weather", "parameters": {"type": "object", "properties": {}}},
+}
 
 
 def ask(session: Session, url: str, *messages: dict[str, Any]) -> str:
-    """Send the session with more messages behind it, and record what was sent and what came back."""
+    """Send the session with new messages; record the request and the answer."""
     done = session.extend(messages)
-    body = {"model": "gpt-4o", **session.beside, "messages": done.messages}
+    body = {"model": "gpt-4o", **session.request_parameters, "messages": done.messages}
     headers = {"content-type": "application/json", "authorization": "Bearer any"}
-    request = urllib.request.Request(url, json.dumps(body).encode(), headers)  # noqa: S310 - this machine
+    request = urllib.request.Request(url, json.dumps(body).encode(), headers)  # noqa: S310 - local
     with urllib.request.urlopen(request) as response:  # noqa: S310
         answer = json.load(response)
     reply = {"role": "assistant", "content": answer["choices"][0]["message"]["content"]}
     session.record(done.messages, reply=reply, usage=answer)
     usage = normalize_usage(answer)
-    return f"{usage.input_tokens:>4} input tokens, {usage.cache_read_tokens:>4} of them read from the cache"
+    return (
+        f"{usage.input_tokens:>4} input tokens, "
+        f"{usage.cache_read_tokens:>4} of them read from the cache"
+    )
 
 
 def first_process(root: str, url: str) -> None:
-    """Talk twice, and be killed."""
-    session = SessionStore(root).start("main", target=TARGET, dispatcher="demo", beside={"tools": [TOOL]})
-    print("  first call:  ", ask(session, url, FIRST, {"role": "user", "content": "Where is it warm in March?"}))
-    print("  second call: ", ask(session, url, {"role": "user", "content": "And in April? <!--/MSG-->"}), flush=True)
+    """Send two requests, then kill this process."""
+    session = SessionStore(root).start(
+        "main", target=TARGET, dispatcher="demo", request_parameters={"tools": [TOOL]}
+    )
+    print(
+        "  first call:  ",
+        ask(session, url, FIRST, {"role": "user", "content": "Where is it warm in March?"}),
+    )
+    print(
+        "  second call: ",
+        ask(session, url, {"role": "user", "content": "And in April? <!--/MSG-->"}),
+        flush=True,
+    )
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def tell(sandbox: Sandbox, folder: Path, ledger: UsageLedger) -> tuple[int, int]:
-    """Tell the story; the tokens that the resumed call read from the cache, and those that had been sent before."""
+def run(sandbox: Sandbox, folder: Path, ledger: UsageLedger) -> tuple[int, int]:
+    """Run the example.
+
+    Returns:
+        The tokens that the resumed call read from the cache, and the tokens of the last request
+        before it.
+    """
     root, url = str(folder), sandbox.url("openai/v1/chat/completions")
     sandbox.clear()
-    print("One process talks to a provider, and is killed:")
-    killed = subprocess.run([sys.executable, __file__, root, url], check=False)
-    print(f"  exit status   {killed.returncode} (SIGKILL)")
+    print("One process sends two requests and is killed:")
+    first = subprocess.run([sys.executable, __file__, root, url], check=False)
+    print(f"  exit status   {first.returncode} (SIGKILL)")
     session = SessionStore(root, ledger=ledger).latest()
     if session is None:
-        raise SystemExit("nothing was stored")
+        raise SystemExit("no session was stored: the first process failed")
     sent = sandbox.requests[-1].prompt
-    print(f"\nWhat it left in {session.path}:")
-    shown = (Path(root) / session.path).read_text(encoding="utf-8").splitlines()
-    print("\n".join(f"  | {line[:100]}" for line in shown if not line.startswith("usage:")))
-    print("\nAnother process resumes it:")
+    print(f"\nIts session file {session.path}:")
+    lines = (Path(root) / session.path).read_text(encoding="utf-8").splitlines()
+    print("\n".join(f"  | {line[:100]}" for line in lines if not line.startswith("usage:")))
+    print("\nAnother process resumes the session:")
     print("  third call:  ", ask(session, url, {"role": "user", "content": "And in May?"}))
     fork = session.fork("draft")
-    print(f"  fork's first: {ask(fork, url, {'role': 'user', 'content': 'Draft a letter.'})}  ({fork.path})")
+    print(
+        f"  fork's first: {ask(fork, url, {'role': 'user', 'content': 'Draft a letter.'})}"
+        f"  ({fork.path})"
+    )
     return sandbox.requests[2].cached, sent
 
 
@@ -71,5 +97,8 @@ if __name__ == "__main__":
     if len(sys.argv) > 1:
         first_process(*sys.argv[1:])
     else:
-        with Sandbox() as alone, tempfile.TemporaryDirectory() as place:
-            print("Read from the cache, and sent before:", *tell(alone, Path(place), UsageLedger()))
+        with Sandbox() as alone, tempfile.TemporaryDirectory() as root:
+            print(
+                "Tokens read from the cache, and sent before:",
+                *run(alone, Path(root), UsageLedger()),
+            )

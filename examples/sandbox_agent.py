@@ -1,6 +1,6 @@
-"""A small agent against the sandbox: what is refused, what is accepted, and what a rewrite does to the cache.
+"""Sends requests to the sandbox: one is refused, others are accepted, one misses the prompt cache.
 
-Needs ``pip install 'chatmend[sandbox]' openai``; no key, nothing leaves this machine.
+Install ``pip install 'chatmend[sandbox]' openai``. It needs no API key and no internet.
 """
 
 from __future__ import annotations
@@ -9,7 +9,11 @@ import openai
 
 from chatmend.sandbox import Sandbox
 
-CALL = {"id": "call_1", "type": "function", "function": {"name": "get_weather", "arguments": '{"city": "Paris"}'}}
+CALL = {
+    "id": "call_1",
+    "type": "function",
+    "function": {"name": "get_weather", "arguments": '{"city": "Paris"}'},
+}
 HISTORY = [
     {"role": "user", "content": "What is the weather in Paris?"},
     {"role": "assistant", "content": None, "tool_calls": [CALL]},
@@ -19,7 +23,7 @@ NEXT = {"role": "user", "content": "And tomorrow?"}
 
 
 def main() -> None:
-    """Send three histories."""
+    """Send four histories."""
     with Sandbox() as sandbox:
         client = openai.OpenAI(base_url=sandbox.url("openai/v1"), api_key="any", max_retries=0)
         try:
@@ -29,10 +33,14 @@ def main() -> None:
         first = client.chat.completions.create(model="gpt-4o", messages=HISTORY)
         print("accepted:", first.choices[0].message.content)
         longer = client.chat.completions.create(model="gpt-4o", messages=[*HISTORY, NEXT])
-        print("appended:  ", longer.usage.prompt_tokens_details.cached_tokens, "tokens from the cache")
+        print(
+            "appended:  ", longer.usage.prompt_tokens_details.cached_tokens, "tokens from the cache"
+        )
         rewritten = [{**HISTORY[0], "content": "Weather?"}, *HISTORY[1:], NEXT]
         other = client.chat.completions.create(model="gpt-4o", messages=rewritten)
-        print("rewritten: ", other.usage.prompt_tokens_details.cached_tokens, "tokens from the cache")
+        print(
+            "rewritten: ", other.usage.prompt_tokens_details.cached_tokens, "tokens from the cache"
+        )
         print("verdicts:  ", [verdict.rule or "accepted" for verdict in sandbox.requests])
 
 

@@ -1,4 +1,4 @@
-"""Writes ``images.ipynb`` and runs it from top to bottom, so that its outputs are real.
+"""Writes ``images.ipynb`` and runs it, so that it has real outputs.
 
 python notebooks/build_images.py
 """
@@ -11,16 +11,19 @@ from build_litellm import write
 
 CELLS = (
     """md
-# Images that fit, and can still be read
+# Images that providers accept and models can read
 
-One oversized screenshot ends a session: it is resent with every turn, and refused with every turn. Here are four images as people and tools put them
-into transcripts, a provider that refuses them (a sandbox on this machine: no keys, nothing leaves it), and what a repair makes of them: what they look
-like, how many bytes and tokens they take, and what can still be read.""",
+One refused image ends a session, because every turn sends it again. This notebook has four typical
+images from transcripts. It sends them to a provider, repairs them, and compares appearance, bytes,
+tokens and legibility. The provider is a sandbox on this machine: no API keys, no internet.""",
     """
 import base64, io, random
 from PIL import Image, ImageDraw, ImageFont
 
-WORDS = "settings window server answer question report market table weather number water people morning garden letter figure".split()
+WORDS = (
+    "settings window server answer question report market table weather "
+    "number water people morning garden letter figure"
+).split()
 
 
 def saved(image, form, **options):
@@ -30,34 +33,51 @@ def saved(image, form, **options):
 
 
 def screenshot(width, height, size=16):
-    lots, image, face = random.Random(7), Image.new("RGB", (width, height), "#f6f6f8"), ImageFont.load_default(size)
+    rng, image, face = (
+        random.Random(7),
+        Image.new("RGB", (width, height), "#f6f6f8"),
+        ImageFont.load_default(size),
+    )
     draw = ImageDraw.Draw(image)
     for left in range(20, width - 540, 580):
         draw.rectangle((left - 10, 20, left + 550, height - 20), fill="white", outline="#c8c8cd")
         for top in range(50, height - 60, 31):
             line = ""
             while draw.textlength(line, face) < 440:
-                line += lots.choice(WORDS) + " "
+                line += rng.choice(WORDS) + " "
             draw.text((left, top), line, "#1e1e22", face)
     return image
 
 
 def photo(width, height):
-    lots = random.Random(8)
-    soft = Image.frombytes("RGB", (8, 6), lots.randbytes(144)).resize((width, height), Image.Resampling.BICUBIC)
-    grain = Image.frombytes("L", (width // 2, height // 2), lots.randbytes(width * height // 4)).resize((width, height))
-    ImageDraw.Draw(soft).text((width // 5, height // 3), "this side up", "white", ImageFont.load_default(height // 8))
+    rng = random.Random(8)
+    soft = Image.frombytes("RGB", (8, 6), rng.randbytes(144)).resize(
+        (width, height), Image.Resampling.BICUBIC
+    )
+    grain = Image.frombytes(
+        "L", (width // 2, height // 2), rng.randbytes(width * height // 4)
+    ).resize((width, height))
+    ImageDraw.Draw(soft).text(
+        (width // 5, height // 3), "this side up", "white", ImageFont.load_default(height // 8)
+    )
     return Image.blend(soft, Image.merge("RGB", [grain] * 3), 0.12)
 
 
 exif = Image.Exif()
-exif[0x0112] = 6  # the camera lay on its side
+exif[0x0112] = 6  # the camera was rotated by 90 degrees
 title = Image.new("RGBA", (2400, 700), (0, 0, 0, 0))
-ImageDraw.Draw(title).text((120, 200), "white words on nothing", "white", ImageFont.load_default(180))
+ImageDraw.Draw(title).text(
+    (120, 200), "white words on nothing", "white", ImageFont.load_default(180)
+)
 screen = screenshot(3840, 2160)
 files = {
     "4K screenshot": (saved(screen, "PNG"), "image/png"),
-    "photo on its side": (saved(photo(4000, 3000).transpose(Image.Transpose.ROTATE_90), "JPEG", quality=92, exif=exif), "image/jpeg"),
+    "photo on its side": (
+        saved(
+            photo(4000, 3000).transpose(Image.Transpose.ROTATE_90), "JPEG", quality=92, exif=exif
+        ),
+        "image/jpeg",
+    ),
     "transparent title": (saved(title, "PNG"), "image/png"),
     "PNG called JPEG, cut off": (saved(screen.crop((0, 0, 900, 500)), "PNG")[:9000], "image/jpeg"),
 }""",
@@ -72,9 +92,17 @@ sandbox = Sandbox().start()
 TARGET = "anthropic/claude-sonnet-4-5"
 
 
-def said(data, kind):
+def messages_with(data, kind):
     source = {"type": "base64", "media_type": kind, "data": base64.b64encode(data).decode()}
-    return [{"role": "user", "content": [{"type": "text", "text": "What is this?"}, {"type": "image", "source": source}]}]
+    return [
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "What is this?"},
+                {"type": "image", "source": source},
+            ],
+        }
+    ]
 
 
 def post(messages):
@@ -83,17 +111,23 @@ def post(messages):
     return f"{answer.status_code} {answer.json().get('error', {}).get('message', 'accepted')[:110]}"
 
 
-session = [turn for data, kind in files.values() for turn in [*said(data, kind), {"role": "assistant", "content": "I see."}]][:-1]
+session = [
+    turn
+    for data, kind in files.values()
+    for turn in [*messages_with(data, kind), {"role": "assistant", "content": "I see."}]
+][:-1]
 for name, (data, kind) in files.items():
-    print(f"{name:26} {post(said(data, kind))}")
+    print(f"{name:26} {post(messages_with(data, kind))}")
 print(f"{'all in one session':26} {post(session)}")""",
     """md
-The first three are taken; what the model then sees is another matter: nobody turns the photo upright, and white words on nothing may become white words
-on white. The fourth is refused, and with it every later request of the session.
+The provider accepts the first three, but the model may not see them correctly: the photo is not
+rotated, and white text on a transparent background can become white on white. The fourth is
+refused, and so is every later request of the session.
 
 ## Repaired
 
-The report says what became of each. What cannot be saved becomes a text that says what it was; the rest of its message stays.""",
+The report lists the change to each image. An image that cannot be decoded is replaced with a text
+that describes it; the rest of its message is unchanged.""",
     """
 import chatmend
 
@@ -102,31 +136,34 @@ for change in done.changes:
     print(f"{change.code} {change.rule:18} {change.effect.name:8} {change.why}")
 print()
 print(post(done.messages))
-print("the next repair changes nothing:", chatmend.repair(done.messages, TARGET).messages is done.messages)""",
+print(
+    "a second repair returns the same list:",
+    chatmend.repair(done.messages, TARGET).messages is done.messages,
+)""",
     """md
-Before (as the model would see it, its orientation not honoured) and after:""",
+Before (as the model would see it, without the EXIF rotation) and after:""",
     """
-from IPython.display import Image as Shown, display
+from IPython.display import Image as JupyterImage, display
 
 
 def opened(data):
     return Image.open(io.BytesIO(data))
 
 
-def beside(*images, height=150):
+def side_by_side(*images, height=150):
     thumbs = []
     for image in images:
-        shown = image.convert("RGBA")
-        shown.thumbnail((height * 2, height))
-        ground = Image.new("RGBA", shown.size, "white")
-        ground.alpha_composite(shown)
+        thumb = image.convert("RGBA")
+        thumb.thumbnail((height * 2, height))
+        ground = Image.new("RGBA", thumb.size, "white")
+        ground.alpha_composite(thumb)
         thumbs.append(ground.convert("RGB"))
     sheet = Image.new("RGB", (sum(thumb.width + 10 for thumb in thumbs), height), "#888888")
     left = 0
     for thumb in thumbs:
         sheet.paste(thumb, (left, 0))
         left += thumb.width + 10
-    return Shown(saved(sheet, "JPEG", quality=80))
+    return JupyterImage(saved(sheet, "JPEG", quality=80))
 
 
 def after(message):
@@ -137,17 +174,25 @@ def after(message):
 for (name, (data, _)), message in zip(files.items(), done.messages[::2]):
     if becomes := after(message):
         print(name)
-        display(beside(opened(data), opened(becomes)))
+        display(side_by_side(opened(data), opened(becomes)))
     else:
         print(name, "->", message["content"][1]["text"])""",
     """md
 ## Bytes and tokens
 
-The same files for other targets. Each provider has its own limits, its own rule for scaling and its own price; `stays` is the very same bytes.""",
+The same files for other targets. Providers differ in limits, scaling and token counts. `unchanged`
+means the same bytes.""",
     """
 from chatmend.images import probe_image, tokens
 
-TARGETS = [TARGET, "anthropic/claude-opus-4-8", "openai/gpt-4o", "gemini/gemini-2.5-flash", "mistral/mistral-medium-latest", "ollama/llava"]
+TARGETS = [
+    TARGET,
+    "anthropic/claude-opus-4-8",
+    "openai/gpt-4o",
+    "gemini/gemini-2.5-flash",
+    "mistral/mistral-medium-latest",
+    "ollama/llava",
+]
 
 
 def size(data):
@@ -162,9 +207,21 @@ for name in list(files)[:3]:
         limits, becomes = chatmend.resolve(target).limits.images, chatmend.recompress(data, target)
         rows.append((name, target, len(data), len(becomes)))
         old, new = probe_image(data), probe_image(becomes)
-        costs = tokens(limits, old.shown), tokens(limits, new.shown)
-        cost = "" if costs[0] is None else f"{costs[0]} tokens" if costs[0] == costs[1] else f"{costs[0]} -> {costs[1]} tokens"
-        print(f"    {target:32}", f"{'stays':28}" if becomes is data else f"{f'{new.name}, {new.width} x {new.height}, {size(becomes)}':28}", cost)""",
+        costs = tokens(limits, old.display_size), tokens(limits, new.display_size)
+        cost = (
+            ""
+            if costs[0] is None
+            else f"{costs[0]} tokens"
+            if costs[0] == costs[1]
+            else f"{costs[0]} -> {costs[1]} tokens"
+        )
+        print(
+            f"    {target:32}",
+            f"{'unchanged':28}"
+            if becomes is data
+            else f"{f'{new.name}, {new.width} x {new.height}, {size(becomes)}':28}",
+            cost,
+        )""",
     """
 %matplotlib inline
 import matplotlib.pyplot as plt
@@ -179,21 +236,24 @@ for axis, name in zip(axes, list(files)[:3]):
     axis.set_xlabel("MB", fontsize=7)
 figure.tight_layout()""",
     """md
-## What can still be read
+## Legibility
 
-The 16 px text of the 4K screenshot: as it was, at the 2000 px that stay right however many images follow, at 1200 px (what several agents scale to), and as
-JPEG of quality 60. Resolution decides, not the codec.""",
+The 16 px text of the 4K screenshot in four versions: the original; 2000 px wide, which stays valid
+with any number of images; 1200 px wide, which several agents use; and JPEG of quality 60.
+Legibility depends on the resolution, not on the codec.""",
     """
 def cut(image, width=3840):
     scale = image.width / width
-    return image.crop(tuple(int(edge * scale) for edge in (10, 40, 300, 130))).resize((290, 90), Image.Resampling.BICUBIC)
+    return image.crop(tuple(int(edge * scale) for edge in (10, 40, 300, 130))).resize(
+        (290, 90), Image.Resampling.BICUBIC
+    )
 
 
 kept = opened(chatmend.recompress(files["4K screenshot"][0], TARGET))
 small = opened(saved(screen.resize((1200, 675), Image.Resampling.LANCZOS), "JPEG", quality=85))
 rough = opened(saved(screen.resize((2000, 1125), Image.Resampling.BICUBIC), "JPEG", quality=60))
 print("original | chatmend,", kept.size, "| 1200 px | JPEG of quality 60")
-display(beside(cut(screen), cut(kept), cut(small), cut(rough), height=90))""",
+display(side_by_side(cut(screen), cut(kept), cut(small), cut(rough), height=90))""",
     """
 import os, shutil, subprocess, tempfile
 from collections import Counter
@@ -204,25 +264,42 @@ def read(image):
     part = part.resize((part.width * 2, part.height * 2), Image.Resampling.BICUBIC)
     with tempfile.NamedTemporaryFile(suffix=".png") as file:
         part.save(file.name)
-        run = subprocess.run(["tesseract", file.name, "-", "--psm", "11"], capture_output=True, text=True, env=os.environ | {"OMP_THREAD_LIMIT": "1"})
+        run = subprocess.run(
+            ["tesseract", file.name, "-", "--psm", "11"],
+            capture_output=True,
+            text=True,
+            env=os.environ | {"OMP_THREAD_LIMIT": "1"},
+        )
     return Counter(word for word in run.stdout.lower().split() if word in WORDS)
 
 
 if shutil.which("tesseract"):
-    found = {"original": read(screen), "chatmend": read(kept), "1200 px": read(small), "quality 60": read(rough)}
+    found = {
+        "original": read(screen),
+        "chatmend": read(kept),
+        "1200 px": read(small),
+        "quality 60": read(rough),
+    }
     most = found["original"].total()
-    print("OCR, words found of those found in the original:", {name: f"{(words & found['original']).total() / most:.0%}" for name, words in found.items()})
+    print(
+        "OCR, words found of those found in the original:",
+        {
+            name: f"{(words & found['original']).total() / most:.0%}"
+            for name, words in found.items()
+        },
+    )
 else:
     print("OCR: tesseract is not installed")""",
     """md
 ## Coordinates
 
-For computer use, `images="native"` gives exactly the size that the model sees, and `image_notes=True` says by how much coordinates must be multiplied.""",
+For computer use, `images="native"` scales an image to exactly the size that the model sees.
+`image_notes=True` adds a note with the factor for coordinates.""",
     """
 policy = chatmend.Policy(images="native", image_notes=True)
-told = chatmend.repair(said(*files["4K screenshot"]), TARGET, policy=policy)
-print(probe_image(after(told.messages[0])).described)
-print(told.messages[0]["content"][2]["text"])
+native = chatmend.repair(messages_with(*files["4K screenshot"]), TARGET, policy=policy)
+print(probe_image(after(native.messages[0])).description)
+print(native.messages[0]["content"][2]["text"])
 sandbox.stop()""",
 )
 

@@ -61,7 +61,12 @@ def deep(count: int) -> Any:
 
 def thought(number: int, **keys: object) -> dict[str, Any]:
     """A block of thinking, signed."""
-    return {"type": "thinking", "thinking": f"Plan {number}.", "signature": "EqQBCkYIAhgCKkAx", **keys}
+    return {
+        "type": "thinking",
+        "thinking": f"Plan {number}.",
+        "signature": "EqQBCkYIAhgCKkAx",
+        **keys,
+    }
 
 
 def image() -> dict[str, Any]:
@@ -77,7 +82,10 @@ def from_seed(seed: int, *, joined: bool) -> Shape:
         if not joined:
             return messages
         said = [m for m in messages if isinstance(m, dict) and m.get("role") == "assistant"]
-        return [*said, *(m for m in messages if not (isinstance(m, dict) and m.get("role") == "assistant"))]
+        return [
+            *said,
+            *(m for m in messages if not (isinstance(m, dict) and m.get("role") == "assistant")),
+        ]
 
     return shape
 
@@ -94,11 +102,34 @@ def _turns(count: int) -> Messages:
 
 def _answered_midway(count: int) -> Messages:
     """Each call with an answer of the model's behind it, in one run."""
-    return [GO, *(m for one in ids(count) for m in (asks(one), SAID)), *map(result, ids(count)[::2]), user()]
+    return [
+        GO,
+        *(m for one in ids(count) for m in (asks(one), SAID)),
+        *map(result, ids(count)[::2]),
+        user(),
+    ]
 
 
-_GARBAGE = (None, 7, "f", {}, [], {"id": None}, {"function": []}, {"id": "a", "function": {"name": ""}})
-_ODD = (None, 7, "words", [], {}, {"role": 7}, {"role": []}, {"role": "narrator", "content": "then"})
+_GARBAGE = (
+    None,
+    7,
+    "f",
+    {},
+    [],
+    {"id": None},
+    {"function": []},
+    {"id": "a", "function": {"name": ""}},
+)
+_ODD = (
+    None,
+    7,
+    "words",
+    [],
+    {},
+    {"role": 7},
+    {"role": []},
+    {"role": "narrator", "content": "then"},
+)
 
 SHAPES: dict[str, Shape] = {
     "systems and users in turn": lambda n: [{"role": "system", "content": "Be brief."}, GO] * n,
@@ -190,7 +221,12 @@ def _use(entry: Any) -> Any:
         return entry
     function = entry["function"]
     arguments = {} if function.get("arguments") == "{}" else function.get("arguments")
-    return {"type": "tool_use", "id": entry.get("id"), "name": function.get("name"), "input": arguments}
+    return {
+        "type": "tool_use",
+        "id": entry.get("id"),
+        "name": function.get("name"),
+        "input": arguments,
+    }
 
 
 def _blocks(message: Any) -> Any:
@@ -199,16 +235,37 @@ def _blocks(message: Any) -> Any:
         return message
     content = message.get("content")
     if message.get("role") == "tool":
-        answer = {"type": "tool_result", "tool_use_id": message.get("tool_call_id"), "content": content}
+        answer = {
+            "type": "tool_result",
+            "tool_use_id": message.get("tool_call_id"),
+            "content": content,
+        }
         return {"role": "user", "content": [answer]}
-    words = [text(content)] if isinstance(content, str) and content else content if isinstance(content, list) else []
-    words = [{"type": "image", "source": {"type": "url", "url": PIXEL}} if part == image() else part for part in words]
+    words = (
+        [text(content)]
+        if isinstance(content, str) and content
+        else content
+        if isinstance(content, list)
+        else []
+    )
+    words = [
+        {"type": "image", "source": {"type": "url", "url": PIXEL}} if part == image() else part
+        for part in words
+    ]
     entries = message.get("tool_calls")
     uses = [_use(entry) for entry in entries] if isinstance(entries, list) else []
     thoughts = message.get("thinking_blocks") or []
-    rest = {k: v for k, v in message.items() if k not in ("role", "content", "tool_calls", "thinking_blocks")}
+    rest = {
+        k: v
+        for k, v in message.items()
+        if k not in ("role", "content", "tool_calls", "thinking_blocks")
+    }
     role = {"role": message["role"]} if "role" in message else {}
-    return {**role, "content": [*thoughts, *words, *uses] if thoughts or uses else words or content, **rest}
+    return {
+        **role,
+        "content": [*thoughts, *words, *uses] if thoughts or uses else words or content,
+        **rest,
+    }
 
 
 def _in_one(messages: Messages) -> Messages:
@@ -216,7 +273,9 @@ def _in_one(messages: Messages) -> Messages:
     out: Messages = []
     for message in messages:
         fits = (
-            isinstance(message, dict) and set(message) == {"role", "content"} and isinstance(message["content"], list)
+            isinstance(message, dict)
+            and set(message) == {"role", "content"}
+            and isinstance(message["content"], list)
         )
         if fits and out and isinstance(out[-1], dict) and out[-1].get("role") == message["role"]:
             last = out[-1].get("content")
@@ -244,7 +303,7 @@ TRANSLATED: dict[str, tuple[Callable[[Messages], Messages], ...]] = {
         lambda messages: gemini_contents(_joined(messages), Random(2)),
     ),
 }
-"""How chat messages are said in a dialect: in one way, or in several."""
+"""The forms in which a dialect writes chat messages."""
 
 
 def adversarial(shape: str, count: int, dialect: str, way: int = 0) -> Messages:

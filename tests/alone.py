@@ -28,7 +28,11 @@ def run(path: Path) -> tuple[Path, int, str]:
 
 def main(parts: list[str]) -> int:
     """Run the files; 1 if one of them fails alone."""
-    paths = [path for path in sorted((ROOT / "tests").rglob("test_*.py")) if ELSEWHERE not in path.parents]
+    paths = [
+        path
+        for path in sorted((ROOT / "tests").rglob("test_*.py"))
+        if ELSEWHERE not in path.parents
+    ]
     paths = [path for path in paths if not parts or any(part in str(path) for part in parts)]
     failed = 0
     with ThreadPoolExecutor(os.cpu_count()) as pool:

@@ -9,7 +9,9 @@ from typing import Any
 
 import chatmend.dialects
 
-ROOT = Path(os.environ.get("CHATMEND_CORPUS") or Path(__file__).resolve().parents[2] / "shared" / "corpus")
+ROOT = Path(
+    os.environ.get("CHATMEND_CORPUS") or Path(__file__).resolve().parents[2] / "shared" / "corpus"
+)
 DIALECTS = {
     "openai_chat": "openai_chat",
     "mistral_chat": "openai_chat",
@@ -17,7 +19,12 @@ DIALECTS = {
     "openai_responses": "openai_responses",
     "gemini": "gemini_contents",
 }
-_PROVIDERS = {"google": "gemini", "vertex": "vertex_ai", "together": "together_ai", "bedrock-mantle": "together_ai"}
+_PROVIDERS = {
+    "google": "gemini",
+    "vertex": "vertex_ai",
+    "together": "together_ai",
+    "bedrock-mantle": "bedrock_mantle",
+}
 
 
 CUT = ("r00605", "r01943")
@@ -53,17 +60,21 @@ def _whole(value: Any) -> Any:
 
 def spoken(name: str) -> list[dict[str, Any]]:
     """The rows in a format that has a dialect."""
-    return [row for row in rows(name) if row["format"] in DIALECTS and isinstance(messages_of(row), list)]
+    return [
+        row
+        for row in rows(name)
+        if row["format"] in DIALECTS and isinstance(messages_of(row), list)
+    ]
 
 
 def messages_of(row: dict[str, Any]) -> Any:
-    """What stands for the messages in the recorded body."""
+    """The messages of a recorded body."""
     body: dict[str, Any] = row["body"]
     return body.get(chatmend.dialects.DIALECTS[DIALECTS[row["format"]]].TRAITS.messages_key)
 
 
 def messages_in(body: dict[str, Any]) -> Any:
-    """What stands for the messages in a body of any format; None where nothing does."""
+    """The messages of a body in any wire format; None if it has none."""
     return next((body[key] for key in ("messages", "input", "contents") if key in body), None)
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 from chatmend import engine, rules, scan
+from chatmend.changes import Change
+from tests.broken.nested import digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,6 +19,8 @@ _EVERY = {
     rules.IMAGE_RULES: tuple(replace(rule, judges=None) for rule in rules.IMAGE_RULES),
     (): (),
 }
+
+_FIELDS = [field.name for field in fields(Change)]
 
 
 @contextmanager
@@ -29,9 +33,13 @@ def every_rule() -> Iterator[None]:
 
 def forget() -> None:
     """Nothing was learnt."""
-    scan._STORES.clear()
+    scan._CACHES.clear()
 
 
-def account(done: Any) -> tuple[Any, ...]:
-    """What a repair gave: all of it, to be compared."""
-    return done.messages, done.system, done.tools, done.changes
+def account(done: Any) -> str:
+    """Return a digest of everything that a repair returned, for comparisons at any depth."""
+    changes = [[getattr(change, name) for name in _FIELDS] for change in done.changes]
+    lists = [
+        [list(value) if isinstance(value, tuple) else value for value in row] for row in changes
+    ]
+    return digest([done.messages, done.system, done.tools, lists])

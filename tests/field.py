@@ -2,7 +2,7 @@
 
 python -m tests.field [-v] [ID...]
 
-The bodies go to ``repair_request`` as they were reported, without a wire format. A case is repaired when the cause that
+The reported bodies are passed to ``repair_request`` without a wire format. A case is repaired when the cause that
 the provider named is no longer in the body, every text that must be kept is sent or in a reported change, and no judge
 refuses the result. One that needs the provider's answer counts as not repaired unless the body alone repairs it. With
 ``-v`` the reasons and the changes are printed. Exit status 1 when fewer than 99 are repaired.
@@ -25,8 +25,10 @@ from tests.judges.bedrock_model import converse_faults
 if TYPE_CHECKING:
     from chatmend.repair import RepairedRequest
 
-WANTED = 105
-ABRIDGED = {"F071": "web_search_call without its action: the report names the item, and does not quote it"}
+WANTED = 131
+ABRIDGED = {
+    "F071": "web_search_call without its action: the report names the item, and does not quote it"
+}
 """Bodies that would be refused for what the reporter left out: only the cause is judged."""
 _SYSTEM = ("system", "instructions", "systemInstruction", "system_instruction")
 
@@ -62,7 +64,9 @@ def _sent(case: dict[str, Any], body: dict[str, Any]) -> Sent:
 
 
 def _lost(case: dict[str, Any], done: RepairedRequest) -> list[str]:
-    held = json.dumps([done.body, [change.before for change in done.changes]], ensure_ascii=False, default=str)
+    held = json.dumps(
+        [done.body, [change.before for change in done.changes]], ensure_ascii=False, default=str
+    )
     return [text for text in case["kept"] if text not in held]
 
 
@@ -72,7 +76,11 @@ def _refusals(case: dict[str, Any], body: dict[str, Any]) -> list[str]:
     system = next((body[key] for key in _SYSTEM if body.get(key)), None)
     if form == "bedrock_converse":
         return converse_faults(messages, system)
-    return [] if form == "ollama_chat" else judge(form, case["target"], messages, system, body.get("tools"))
+    return (
+        []
+        if form == "ollama_chat"
+        else judge(form, case["target"], messages, system, body.get("tools"))
+    )
 
 
 def _explain(case: dict[str, Any], found: list[str]) -> None:
@@ -85,13 +93,17 @@ def main() -> int:
     """The table."""
     wanted = [word for word in sys.argv[1:] if word != "-v"]
     if not cases():
-        print(f"skipped: no failures in {corpus.ROOT / 'field_cases.jsonl'}; $CHATMEND_CORPUS names the directory")
+        print(
+            f"skipped: no failures in {corpus.ROOT / 'field_cases.jsonl'}; $CHATMEND_CORPUS names the directory"
+        )
         return 0
     table: dict[tuple[str, str], list[tuple[dict[str, Any], bool]]] = defaultdict(list)
     for case in cases():
         if wanted and case["id"] not in wanted:
             continue
-        assert is_refused(case), f"{case['id']}: the predicate for {class_of(case)} accepts what the provider refused"
+        assert is_refused(case), (
+            f"{case['id']}: the predicate for {class_of(case)} accepts what the provider refused"
+        )
         found = faults(case)
         if "-v" in sys.argv:
             _explain(case, found)

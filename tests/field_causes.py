@@ -39,7 +39,7 @@ class Sent:
 
     @property
     def messages(self) -> list[dict[str, Json]]:
-        """The messages, contents or items as they are."""
+        """The messages, contents or items."""
         return objects(messages_of(self.form, self.body))
 
     def named(self, pattern: str) -> str:
@@ -70,7 +70,11 @@ def refused_call_ids(sent: Sent) -> bool:
     """Ids of at most 64 letters, digits, ``_`` and ``-`` on both sides; an item's own id begins with ``fc``."""
     ids = [call.id for turn in sent.turns for call in turn.calls]
     ids += [call_id for turn in sent.turns for kind, call_id in turn.pieces if kind == "result"]
-    own = [item["id"] for item in sent.messages if item.get("type") == "function_call" and item.get("id") is not None]
+    own = [
+        item["id"]
+        for item in sent.messages
+        if item.get("type") == "function_call" and item.get("id") is not None
+    ]
     return any(not re.fullmatch(r"[\w-]{1,64}", str(one), re.ASCII) for one in ids) or any(
         not re.fullmatch(r"fc[\w-]{0,62}", str(one), re.ASCII) for one in own
     )
@@ -83,7 +87,9 @@ def refused_names(sent: Sent) -> bool:
 
 def malformed_arguments(sent: Sent) -> bool:
     """OpenAI wants a text that spells an object, everyone else the object."""
-    return any(not _is_object(call.arguments, sent.form) for turn in sent.turns for call in turn.calls)
+    return any(
+        not _is_object(call.arguments, sent.form) for turn in sent.turns for call in turn.calls
+    )
 
 
 def _is_object(arguments: Json, form: str) -> bool:
@@ -96,7 +102,9 @@ def _is_object(arguments: Json, form: str) -> bool:
 
 
 def undeclared_tools(sent: Sent) -> bool:
-    return any(turn.calls or turn.role == "tool" for turn in sent.turns) and not sent.body.get("tools")
+    return any(turn.calls or turn.role == "tool" for turn in sent.turns) and not sent.body.get(
+        "tools"
+    )
 
 
 def unpaired_server_tool(sent: Sent) -> bool:
@@ -115,7 +123,9 @@ def unpaired_server_tool(sent: Sent) -> bool:
 
 
 def empty_result(sent: Sent) -> bool:
-    return any(not one["toolResult"].get("content") for one in walk(sent.messages) if "toolResult" in one)
+    return any(
+        not one["toolResult"].get("content") for one in walk(sent.messages) if "toolResult" in one
+    )
 
 
 def listed_json_result(sent: Sent) -> bool:
@@ -144,16 +154,21 @@ def miscounted_responses(sent: Sent) -> bool:
 
 def misplaced_call_turn(sent: Sent) -> bool:
     turns = sent.turns
-    return any(turn.calls and (at == 0 or turns[at - 1].role in MODEL) for at, turn in enumerate(turns))
+    return any(
+        turn.calls and (at == 0 or turns[at - 1].role in MODEL) for at, turn in enumerate(turns)
+    )
 
 
 def missing_thought_signature(sent: Sent) -> bool:
     """In the current turn, the first call of each content needs a signature."""
     begins = [
-        at for at, turn in enumerate(sent.turns) if turn.role == "user" and any("text" in part for part in turn.parts)
+        at
+        for at, turn in enumerate(sent.turns)
+        if turn.role == "user" and any("text" in part for part in turn.parts)
     ]
     firsts = [
-        next((part for part in turn.parts if "functionCall" in part), None) for turn in sent.turns[begins[-1] + 1 :]
+        next((part for part in turn.parts if "functionCall" in part), None)
+        for turn in sent.turns[begins[-1] + 1 :]
     ]
     return any(part is not None and not part.get("thoughtSignature") for part in firsts)
 
@@ -195,7 +210,7 @@ def no_user(sent: Sent) -> bool:
 
 
 def empty_text(sent: Sent) -> bool:
-    """A text that says nothing; a refusal is only read as a content."""
+    """An empty text; a refusal is read only as content."""
     for turn in sent.turns:
         texts = [part.get("text") for part in turn.parts if part.get("type") == "text"]
         if "" in texts or (turn.native.get("refusal") and turn.native["refusal"] not in texts):
@@ -212,7 +227,9 @@ def lone_surrogate(sent: Sent) -> bool:
 
 
 def listed_content(sent: Sent) -> bool:
-    return any(turn.role != "user" and isinstance(turn.native.get("content"), list) for turn in sent.turns)
+    return any(
+        turn.role != "user" and isinstance(turn.native.get("content"), list) for turn in sent.turns
+    )
 
 
 def refused_key(sent: Sent) -> bool:
@@ -265,7 +282,8 @@ def lonely_reasoning(sent: Sent) -> bool:
     """Reasoning that no item follows which the model wrote with it; one that was rebuilt has no id."""
     follows = [*sent.messages[1:], {}]
     return any(
-        item.get("type") == "reasoning" and not (after.get("id") and after.get("type") != "function_call_output")
+        item.get("type") == "reasoning"
+        and not (after.get("id") and after.get("type") != "function_call_output")
         for item, after in zip(sent.messages, follows, strict=True)
     )
 
@@ -286,7 +304,9 @@ def duplicate_item_ids(sent: Sent) -> bool:
 def item_not_stored(sent: Sent) -> bool:
     """An item is referred to by an id, and its content is not sent."""
     known = sent.named(r"Item with id '(\w+)'")
-    return any(item.get("id") == known and not item.get("encrypted_content") for item in sent.messages)
+    return any(
+        item.get("id") == known and not item.get("encrypted_content") for item in sent.messages
+    )
 
 
 # Cache markers.
@@ -295,7 +315,9 @@ def item_not_stored(sent: Sent) -> bool:
 def _markers(sent: Sent) -> list[dict[str, Json]]:
     """In the order in which they are processed: tools, system, messages, and that of the request."""
     held = [one for key in ("tools", "system", "messages") for one in walk(sent.body.get(key))]
-    return objects([one.get("cache_control") for one in [*held, sent.body] if one.get("cache_control")])
+    return objects(
+        [one.get("cache_control") for one in [*held, sent.body] if one.get("cache_control")]
+    )
 
 
 def marker_lives_longer_than_earlier(sent: Sent) -> bool:
@@ -312,8 +334,15 @@ def too_many_markers(sent: Sent) -> bool:
 
 def _media(sent: Sent, kind: str) -> list[bytes]:
     sources = [one for one in walk(sent.messages) if str(one.get("media_type")).startswith(kind)]
-    urls = [str(one["url"]) for one in walk(sent.messages) if str(one.get("url")).startswith(f"data:{kind}")]
-    return [base64.b64decode(data) for data in [str(s["data"]) for s in sources] + [u.partition(",")[2] for u in urls]]
+    urls = [
+        str(one["url"])
+        for one in walk(sent.messages)
+        if str(one.get("url")).startswith(f"data:{kind}")
+    ]
+    return [
+        base64.b64decode(data)
+        for data in [str(s["data"]) for s in sources] + [u.partition(",")[2] for u in urls]
+    ]
 
 
 def image_too_wide(sent: Sent) -> bool:
@@ -328,7 +357,10 @@ def image_too_heavy(sent: Sent) -> bool:
 
 
 def too_many_pages(sent: Sent) -> bool:
-    return sum(len(re.findall(rb"/Type\s*/Page\b", data)) for data in _media(sent, "application/pdf")) > 100
+    return (
+        sum(len(re.findall(rb"/Type\s*/Page\b", data)) for data in _media(sent, "application/pdf"))
+        > 100
+    )
 
 
 def no_pdf(sent: Sent) -> bool:

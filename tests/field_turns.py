@@ -1,6 +1,6 @@
-"""Reads a request body of any wire format as turns: who speaks, what is called, what is answered.
+"""Reads a request body of any wire format as turns: roles, calls and results.
 
-Written without chatmend's dialects, so that a mistake of theirs cannot hide itself in the verdict on a repair.
+Does not use chatmend's dialects, so that a mistake in them cannot hide in the verdict on a repair.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Turn:
     """Its blocks; a text is one block."""
     calls: list[Call] = field(default_factory=list)
     pieces: list[tuple[str, Json]] = field(default_factory=list)
-    """In order: ``("result", call id)``, or ``("other", None)`` for whatever else it holds, but calls."""
+    """In order: ``("result", call id)``, or ``("other", None)`` for any other content except calls."""
 
     def add(self, kind: str, call_id: Json = None) -> None:
         """Note a piece."""
@@ -95,7 +95,9 @@ def _gemini(content: dict[str, Json]) -> Turn:
     turn = Turn(str(content.get("role")), content, objects(content.get("parts")))
     for part in turn.parts:
         if isinstance(call := part.get("functionCall"), dict):
-            turn.calls.append(Call(call.get("id") or call.get("name"), call.get("name"), call.get("args")))
+            turn.calls.append(
+                Call(call.get("id") or call.get("name"), call.get("name"), call.get("args"))
+            )
         elif isinstance(result := part.get("functionResponse"), dict):
             turn.add("result", result.get("id") or result.get("name"))
         else:
@@ -106,9 +108,16 @@ def _gemini(content: dict[str, Json]) -> Turn:
 def _item(item: dict[str, Json]) -> Turn:
     kind = item.get("type", "message")
     if kind == "message":
-        return Turn(str(item.get("role")), item, blocks(item.get("content")), pieces=[("other", None)])
+        return Turn(
+            str(item.get("role")), item, blocks(item.get("content")), pieces=[("other", None)]
+        )
     if kind == "function_call":
-        return Turn("assistant", item, [], [Call(item.get("call_id"), item.get("name"), item.get("arguments"))])
+        return Turn(
+            "assistant",
+            item,
+            [],
+            [Call(item.get("call_id"), item.get("name"), item.get("arguments"))],
+        )
     if kind == "function_call_output":
         return Turn("tool", item, [], pieces=[("result", item.get("call_id"))])
     return Turn("assistant", item, [], pieces=[("other", None)])
@@ -129,7 +138,7 @@ MODEL = ("assistant", "model")
 def pairing(turns: list[Turn]) -> tuple[list[Json], list[Json]]:
     """The ids of calls that are not answered directly after them, and of results that answer no such call.
 
-    The calls of neighbouring messages are parallel calls; whatever else is said ends the answers.
+    The calls of neighbouring messages are parallel calls; any other content ends the results.
     """
     missing: list[Json] = []
     orphans: list[Json] = []

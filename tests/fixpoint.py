@@ -2,7 +2,7 @@
 
 python -m tests.fixpoint [COUNT] [TARGET-PART] [FIRST-SEED]
 
-The input is arbitrary JSON: transcripts torn by chance, and transcripts of another wire format than the one that is
+The input is arbitrary JSON: randomly damaged transcripts, and transcripts of another wire format than the one that is
 read. Half of them are read without a word about their format. Exit status 1 when a second pass changed anything.
 """
 
@@ -19,7 +19,7 @@ from typing import Any
 import chatmend
 from chatmend import Effect, Policy, TranscriptError
 from chatmend.dialects import DIALECTS, recognise
-from chatmend.policy import CHOICES, NAMES, named
+from chatmend.policy import CHOICES, NAMES, resolve_policy
 from tests.broken import torn
 from tests.pasteable import commands
 from tests.targets import ALL
@@ -37,7 +37,7 @@ def drawn(seed: int) -> tuple[list[Any], str | None, Policy]:
     written = rng.choice(list(DIALECTS))
     messages = torn(seed, written)
     spoken = rng.choice([None, None, None, written, written, rng.choice(list(DIALECTS))])
-    policy = named(POLICIES[seed % len(POLICIES)] or {}) or Policy()
+    policy = resolve_policy(POLICIES[seed % len(POLICIES)] or {}) or Policy()
     return messages, spoken, policy
 
 
@@ -52,9 +52,14 @@ def faults(messages: list[Any], target: str, dialect: str | None, policy: Policy
         found.append("replay")
     if dialect is None and not _is_same_format(messages, done.messages):
         return found  # what told the format is gone: nobody can know that it was another one
-    again = chatmend.repair(done.messages, target, dialect=dialect, policy=policy, system=done.system)
+    again = chatmend.repair(
+        done.messages, target, dialect=dialect, policy=policy, system=done.system
+    )
     if again.messages is not done.messages:
-        found.append("a second pass changes " + ", ".join(sorted({c.code for c in again.changes if c.applied})))
+        found.append(
+            "a second pass changes "
+            + ", ".join(sorted({c.code for c in again.changes if c.applied}))
+        )
     return found
 
 
@@ -69,7 +74,9 @@ def run(target: str, first: int, count: int) -> list[str]:
         messages, dialect, policy = drawn(seed)
         for fault in faults(messages, target, dialect, policy):
             set_to = {f.name: getattr(policy, f.name) for f in fields(policy)}
-            shown = {name: value for name, value in set_to.items() if value != getattr(Policy(), name)}
+            shown = {
+                name: value for name, value in set_to.items() if value != getattr(Policy(), name)
+            }
             text = f"{target} seed {seed} dialect {dialect} {shown}: {fault}"
             kinds.setdefault(fault, f"{text}\n{commands(messages, target, dialect)}")
     return list(kinds.values())
@@ -84,7 +91,9 @@ def main() -> int:
     wrong: Counter[str] = Counter()
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         chunks = [(target, at) for at in range(first, first + count, CHUNK) for target in targets]
-        jobs = [pool.submit(run, target, at, min(CHUNK, first + count - at)) for target, at in chunks]
+        jobs = [
+            pool.submit(run, target, at, min(CHUNK, first + count - at)) for target, at in chunks
+        ]
         for job in jobs:
             for text in job.result():
                 kind = text.partition("\n")[0].rpartition(": ")[2]

@@ -3,9 +3,9 @@
 python -m tests.fuzz [COUNT] [TARGET-PART] [FIRST-SEED] [--torn]
 
 Runs on every core. The second table has a row for each rule: how often it fired on each target, ``.`` where its limit
-does not apply. Exit status 1 when a promise was broken, or when, from 2,000 transcripts on, a rule fired on a target
-now and then but less than 200 times in 20,000. With ``--torn`` the transcripts are torn by chance, where by default
-they are broken as people break them; then there is no second table.
+does not apply. Exit status 1 if a promise was broken, or if, in a run of 2,000 transcripts or more, a rule fired on a
+target, but less than 200 times in 20,000. With ``--torn`` the transcripts are damaged at random; by default
+they have realistic defects. The second table is printed only without ``--torn``.
 """
 
 from __future__ import annotations
@@ -49,14 +49,20 @@ def run(
         messages = made(seed, dialect, tears)
         how = "torn" if tears else str(mutation_names(seed, dialect))
         try:
-            found = [] if target == UNJUDGED else list(broken_promises(messages, target, dialect, torn=tears))
+            found = (
+                []
+                if target == UNJUDGED
+                else list(broken_promises(messages, target, dialect, torn=tears))
+            )
             fired.update({change.rule for change in repaired(messages, target, dialect).changes})
         except Exception as error:  # noqa: BLE001 - counted, not hidden
             found = [f"0 exception: {type(error).__name__}: {error}"[:200]]
         for fault in found:
             faults[fault.split(":")[0]] += 1
             if fault[:70] not in examples:
-                examples[fault[:70]] = f"seed {seed} {how}: {fault[:600]}\n{commands(messages, target, dialect)}"
+                examples[fault[:70]] = (
+                    f"seed {seed} {how}: {fault[:600]}\n{commands(messages, target, dialect)}"
+                )
     return place, faults, fired, list(examples.values())
 
 
@@ -73,7 +79,10 @@ def main() -> int:
     started = time.monotonic()
     work = list(product(range(first, first + count, CHUNK), places))
     with ProcessPoolExecutor(os.cpu_count()) as pool:
-        jobs = [pool.submit(run, place, at, min(CHUNK, first + count - at), tears=tears) for at, place in work]
+        jobs = [
+            pool.submit(run, place, at, min(CHUNK, first + count - at), tears=tears)
+            for at, place in work
+        ]
         for done, job in enumerate(jobs, 1):
             place, wrong, rules, examples = job.result()
             faults[place] += wrong
@@ -81,12 +90,17 @@ def main() -> int:
             for example in examples:
                 print(*place, example, flush=True)
             if done % (20 * len(places)) == 0:
-                print(f"{done // len(places) * CHUNK:,} a target, {time.monotonic() - started:.0f} s", flush=True)
+                print(
+                    f"{done // len(places) * CHUNK:,} a target, {time.monotonic() - started:.0f} s",
+                    flush=True,
+                )
     for place in places:
         print(f"{' '.join(place):64} {count:6}  {dict(faults[place]) or 'all promises held'}")
     rare = [] if tears else _rules(fired, count)
     total: Counter[str] = sum(faults.values(), Counter())
-    print(f"{count:,} transcripts for each of {len(places)} targets; broken promises: {dict(total) or 0}")
+    print(
+        f"{count:,} transcripts for each of {len(places)} targets; broken promises: {dict(total) or 0}"
+    )
     return 1 if total or (rare and count >= 2_000) else 0
 
 
@@ -99,7 +113,11 @@ def _rules(fired: dict[Place, Counter[str]], count: int) -> list[str]:
     for name in dict.fromkeys(rule.name for rule in RULES):
         row = [fired[place][name] for place in fired]
         print(f"{name:26}" + "".join(f"{number or '.':>6}" for number in row))
-        low = [place for place, number in zip(fired, row, strict=True) if 0 < number * 20_000 < 200 * count]
+        low = [
+            place
+            for place, number in zip(fired, row, strict=True)
+            if 0 < number * 20_000 < 200 * count
+        ]
         rare += [f"{name} on {' '.join(place)}" for place in low]
     for pair in rare:
         print(f"fired less than 200 times in 20,000: {pair}")

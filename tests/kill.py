@@ -24,8 +24,14 @@ FILES = 60
 
 def texts() -> dict[str, str]:
     """Small conversations, some big ones, and one of many lines."""
-    small = {f"{number:03}.json": json.dumps(ORPHAN, indent=number % 3 or None) for number in range(FILES)}
-    big = {f"{number:03}-big.json": json.dumps([*SOUND * 5_000, *ORPHAN]) for number in range(0, FILES, 15)}
+    small = {
+        f"{number:03}.json": json.dumps(ORPHAN, indent=number % 3 or None)
+        for number in range(FILES)
+    }
+    big = {
+        f"{number:03}-big.json": json.dumps([*SOUND * 5_000, *ORPHAN])
+        for number in range(0, FILES, 15)
+    }
     return {**small, **big, "many.jsonl": "".join(f"{json.dumps(ORPHAN)}\n" for _ in range(4_000))}
 
 
@@ -44,12 +50,24 @@ def leftovers(folder: Path) -> list[str]:
 
 def repair(place: Path) -> list[str]:
     """The command."""
-    return [sys.executable, "-m", "chatmend", "repair", str(place), "--write", "--quiet", "--target", "openai/gpt-4o"]
+    return [
+        sys.executable,
+        "-m",
+        "chatmend",
+        "repair",
+        str(place),
+        "--write",
+        "--quiet",
+        "--target",
+        "openai/gpt-4o",
+    ]
 
 
 def torn(folder: Path, old: dict[str, str], new: dict[str, str], names: Iterable[str]) -> list[str]:
     """Files that are neither the old nor the new one."""
-    return [name for name in names if (folder / name).read_text("utf-8") not in (old[name], new[name])]
+    return [
+        name for name in names if (folder / name).read_text("utf-8") not in (old[name], new[name])
+    ]
 
 
 def main(count: int) -> int:
@@ -66,7 +84,9 @@ def main(count: int) -> int:
         while killed < count and runs < 5 * count:
             runs += 1
             lay_out(folder, old)
-            with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:  # noqa: S603
+            with subprocess.Popen(  # noqa: S603
+                command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            ) as process:
                 time.sleep(lots.uniform(whole * 0.2, whole * 0.95))
                 process.kill()
                 killed += process.wait() != 0
@@ -81,7 +101,9 @@ def main(count: int) -> int:
                 if found := leftovers(folder):
                     print(f"LEFT: {found}")
                     return 1
-    print(f"{killed} of {runs} runs were killed, {mixed} between files; every file was the old or the new one")
+    print(
+        f"{killed} of {runs} runs were killed, {mixed} between files; every file was the old or the new one"
+    )
     print(f"{left} left a temporary file behind, which the next run removed")
     return 0
 

@@ -2,12 +2,13 @@
 
     python -m tests.mutants [--record FILE] [--only FILE] [PART-OF-A-PATH...]
 
-cosmic-ray makes the mutants. A fixed sample of them is tried: the same ones as long as the source is the same. For each
-mutant the tests that execute the changed statement are run until one fails: first those that failed on other mutants,
-then the fastest. A mutant that no test notices survives: it is printed as a diff. Annotations, docstrings and the
-arguments of ``@dataclass`` are not mutated, because nothing depends on them at run time.
+cosmic-ray generates the mutants. A fixed sample of them is tested; it stays the same until the source changes. For each
+mutant, the tests that execute the changed statement run until one fails: first those that failed on other mutants, then
+the fastest. A mutant that no test detects survives and is printed as a diff. Annotations, docstrings and the arguments
+of ``@dataclass`` are not mutated, because nothing depends on them at run time.
 
-``--record`` writes the verdicts as JSON; ``--only`` tries the survivors of such a file and takes over the rest.
+``--record`` writes the verdicts as JSON every few minutes. ``--only`` reuses the verdicts of such a file and tests only
+its survivors and the mutants that are missing there, so an interrupted run can continue.
 """
 
 from __future__ import annotations
@@ -48,11 +49,11 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src"
 WORKERS = os.cpu_count() or 1
 PATIENCE = 5
-"""Seconds of CPU time that a test of a mutant may take beyond ten times what it takes on the unchanged source."""
+"""Seconds of CPU time a test may take on a mutant, beyond ten times its CPU time on the unchanged source."""
 IMPORTS = 60
 """Seconds of CPU time for importing and collecting."""
 LONGEST = 900
-"""Seconds after which a mutant is given up even if it waits without using the processor."""
+"""Seconds after which a mutant is stopped even if it waits without using CPU time."""
 MEMORY = 6 << 30
 """Bytes that a mutant may allocate."""
 SURVIVED, KILLED, TIMED_OUT = "survived", "killed", "timed out"
@@ -69,9 +70,10 @@ CORE = [
     "test_policies",
     "test_report",
     "test_resolve",
-    "test_record",
-    "test_renamed",
-    "test_plain",
+    "test_scan",
+    "test_server_tools",
+    "test_overtaken_calls",
+    "test_fixpoint",
     "test_undeclared_tools",
     "test_pending_calls",
     "test_parallel_calls",
@@ -80,15 +82,25 @@ CORE = [
     "test_promises",
 ]
 USAGE = [
-    f"usage/test_{name}" for name in ("accounts", "objects", "tables", "recordings", "streams", "sums", "anything")
+    f"usage/test_{name}"
+    for name in ("accounts", "objects", "tables", "recordings", "streams", "sums", "anything")
 ]
-IMAGES = [f"images/test_{name}" for name in ["probe", "stories", "recompress", "accepted", "prefix", "sizes"]]
-RULES = ["missing_tool_result", "late_tool_result", "invalid_call_id", "parallel_calls", "undeclared_tools"]
+IMAGES = [
+    f"images/test_{name}"
+    for name in ["probe", "stories", "recompress", "accepted", "prefix", "sizes"]
+]
+RULES = [
+    "missing_tool_result",
+    "late_tool_result",
+    "invalid_call_id",
+    "parallel_calls",
+    "undeclared_tools",
+]
 
 
 @dataclass(frozen=True)
 class Room:
-    """Source files that share their tests, and how many of their mutants are tried."""
+    """Source files that share their tests, and how many of their mutants are tested."""
 
     name: str
     files: list[str]
@@ -97,7 +109,7 @@ class Room:
 
 
 ROOMS = (
-    Room("engine", ["engine.py"], 50, CORE),
+    Room("engine", ["engine.py", "scan.py"], 50, CORE),
     Room("repair", ["repair.py"], 50, CORE),
     Room("rules", [f"rules/{name}.py" for name in RULES], 120, CORE),
     Room("dialects", ["dialects/openai_chat.py", "dialects/anthropic_messages.py"], 90, CORE),
@@ -112,7 +124,7 @@ class Mutant:
 
     room: Room
     path: str
-    """Below ``src``."""
+    """Relative to ``src``."""
     source: str
     statement: frozenset[int]
     """The lines of the statement that is changed."""
@@ -120,7 +132,7 @@ class Mutant:
 
     @property
     def key(self) -> str:
-        """The change itself, wherever in the file it is now; it decides which mutants are in the sample."""
+        """Hash of the change, independent of its line number; it decides which mutants are in the sample."""
         changed = [line for line in self.diff.splitlines()[2:] if line[:1] in "+-"]
         return hashlib.sha256("\n".join([self.path, *changed]).encode()).hexdigest()[:16]
 
@@ -130,7 +142,7 @@ class Mutant:
 
 
 def sample(room: Room) -> list[Mutant]:
-    """The mutants of a room that are tried."""
+    """Return the sample of mutants of a room."""
     paths = sorted(path for pattern in room.files for path in (SOURCE / "chatmend").glob(pattern))
     made = {mutant.key: mutant for path in paths for mutant in _mutants(room, path)}
     return [made[key] for key in sorted(made)][: room.sample]
@@ -142,7 +154,10 @@ def _mutants(room: Room, path: Path) -> Iterator[Mutant]:
     for name in plugins.operator_names():
         occurrence = 0
         operator = _operator(name)
-        while operator is not None and (changed := mutate_code(source, operator, occurrence)) is not None:
+        while (
+            operator is not None
+            and (changed := mutate_code(source, operator, occurrence)) is not None
+        ):
             occurrence += 1
             with contextlib.suppress(SyntaxError):
                 if _meaning(changed) != before:
@@ -156,12 +171,14 @@ def _mutants(room: Room, path: Path) -> Iterator[Mutant]:
 
 
 def _diff(where: str, source: str, changed: str) -> str:
-    lines = difflib.unified_diff(source.splitlines(), changed.splitlines(), where, where, lineterm="", n=1)
+    lines = difflib.unified_diff(
+        source.splitlines(), changed.splitlines(), where, where, lineterm="", n=1
+    )
     return "\n".join(lines)
 
 
 def _operator(name: str) -> Any:
-    """An operator of cosmic-ray, or None for one that needs arguments."""
+    """Return an operator of cosmic-ray, or None if it needs arguments."""
     try:
         return plugins.get_operator(name)()
     except TypeError:
@@ -169,7 +186,7 @@ def _operator(name: str) -> Any:
 
 
 def _meaning(source: str) -> str:
-    """The code without what has no meaning at run time: annotations, docstrings, arguments of ``@dataclass``."""
+    """Return the code without annotations, docstrings and arguments of ``@dataclass``, which have no effect at run time."""
     tree = ast.parse(source)
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -194,7 +211,7 @@ def _meaning(source: str) -> str:
 
 
 def _statements(source: str) -> dict[int, range]:
-    """For each line the lines of the innermost statement, of a compound one those of its head."""
+    """Map each line to the lines of its innermost statement; for a compound statement, to those of its header."""
     found: dict[int, range] = {}
     nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.stmt)]
     for node in sorted(nodes, key=lambda node: (node.lineno, -(node.end_lineno or 0))):
@@ -206,8 +223,10 @@ def _statements(source: str) -> dict[int, range]:
 
 
 def _changed_lines(source: str, changed: str) -> set[int]:
-    """The numbers of the lines of ``source`` that differ."""
-    matcher = difflib.SequenceMatcher(None, source.splitlines(), changed.splitlines(), autojunk=False)
+    """Return the line numbers of ``source`` that differ."""
+    matcher = difflib.SequenceMatcher(
+        None, source.splitlines(), changed.splitlines(), autojunk=False
+    )
     return {
         line + 1
         for tag, start, stop, _, _ in matcher.get_opcodes()
@@ -218,22 +237,26 @@ def _changed_lines(source: str, changed: str) -> set[int]:
 
 @dataclass
 class Recording:
-    """What the tests of a room do on the unchanged source."""
+    """Durations and executed lines of a room's tests on the unchanged source."""
 
     seconds: dict[str, float] = field(default_factory=dict)
-    """By test, in seconds."""
+    """CPU time by test."""
     executed: dict[str, dict[int, set[str]]] = field(default_factory=dict)
-    """The tests by file and line. The empty name stands for what is executed when a module is imported."""
+    """The tests by file and line. The empty name means that the line is executed when the module is imported."""
 
     def tests_of(self, mutant: Mutant) -> dict[str, float]:
-        """The tests that execute the changed statement, with their seconds."""
+        """Return the tests that execute the changed statement, with their CPU times."""
         by_line = self.executed.get(mutant.path, {})
         names = set().union(*(by_line.get(line, set()) for line in mutant.statement))
-        return self.seconds if "" in names else {name: self.seconds[name] for name in names if name in self.seconds}
+        return (
+            self.seconds
+            if "" in names
+            else {name: self.seconds[name] for name in names if name in self.seconds}
+        )
 
 
 class _Recorder:
-    """Notes for each test how long it takes, and tells coverage its name."""
+    """Records the CPU time of each test, and passes its name to coverage."""
 
     def __init__(self, measuring: coverage.Coverage) -> None:
         self._measuring = measuring
@@ -250,7 +273,7 @@ class _Recorder:
 
 
 class _Selected:
-    """Runs the given tests in the given order, and notes the one that fails."""
+    """Runs the given tests in the given order, and writes the failed one to a file."""
 
     def __init__(self, names: list[str], seconds: dict[str, float], note: Path) -> None:
         self._places = {name: place for place, name in enumerate(names)}
@@ -262,7 +285,7 @@ class _Selected:
         items[:] = sorted(kept, key=lambda item: self._places[item.nodeid])
 
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        # The signal ends the process: the mutant loops forever.
+        # The signal ends the process if the mutant loops forever.
         signal.setitimer(signal.ITIMER_PROF, PATIENCE + 10 * self._seconds[item.nodeid])
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -271,7 +294,7 @@ class _Selected:
 
 
 class _Mutated(importlib.machinery.SourceFileLoader):
-    """Loads a module from other source than its file's."""
+    """Loads a module from mutated source instead of its file."""
 
     source = ""
 
@@ -298,13 +321,23 @@ class _Finder:
 
 def _pytest(files: Iterable[str], plugin: object) -> int:
     present = [path for path in files if (ROOT / path).exists()]
-    # Plain assertions: to rewrite them, pytest would load chatmend by itself and pass by the mutated module.
-    options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--assert=plain", "--tb=no", "--no-header"]
+    # Plain assertions: to rewrite them, pytest would load chatmend itself and bypass the mutated module.
+    options = [
+        "-x",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+        "--assert=plain",
+        "--tb=no",
+        "--no-header",
+    ]
     return int(pytest.main([*options, *present], plugins=[plugin]))
 
 
 def _record(room: Room, folder: Path) -> int:
-    """Run the tests of a room on the unchanged source, in this process. 0 if all passed."""
+    """Run the tests of a room on the unchanged source, in this process. Return 0 if all passed."""
     measuring = coverage.Coverage(data_file=None, source=[str(SOURCE / "chatmend")], branch=False)
     recorder = _Recorder(measuring)
     measuring.start()
@@ -322,23 +355,28 @@ def _record(room: Room, folder: Path) -> int:
 
 def _recording(room: Room, folder: Path) -> Recording:
     seconds, executed = json.loads((folder / room.tests[0].replace("/", "-")).read_text())
-    by_line = {file: {int(line): set(tests) for line, tests in lines.items()} for file, lines in executed.items()}
+    by_line = {
+        file: {int(line): set(tests) for line, tests in lines.items()}
+        for file, lines in executed.items()
+    }
     return Recording(seconds, by_line)
 
 
 def _try(mutant: Mutant, names: list[str], seconds: dict[str, float], note: Path) -> int:
-    """Run the tests on a mutant, in this process. 0 if all passed."""
+    """Run the tests on a mutant, in this process. Return 0 if all passed."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     signal.setitimer(signal.ITIMER_PROF, IMPORTS)
     signal.alarm(LONGEST)
     sys.meta_path.insert(0, _Finder(mutant))  # type: ignore[arg-type]
-    status = _pytest(dict.fromkeys(name.partition("::")[0] for name in names), _Selected(names, seconds, note))
+    status = _pytest(
+        dict.fromkeys(name.partition("::")[0] for name in names), _Selected(names, seconds, note)
+    )
     loader = getattr(sys.modules.get(mutant.module), "__loader__", None)
     return status if status or isinstance(loader, _Mutated) else NOT_LOADED
 
 
 def _forked(work: Callable[[], int]) -> int:
-    """Start ``work`` in a process of its own, without output; its process id."""
+    """Start ``work`` in a separate process without output. Return its process id."""
     if pid := os.fork():
         return pid
     silence = os.open(os.devnull, os.O_WRONLY)
@@ -352,34 +390,39 @@ def _forked(work: Callable[[], int]) -> int:
 
 
 def _finished(jobs: dict[int, Any]) -> tuple[Any, int]:
-    """Wait for one of the processes: what it was started for, and its exit status, negative for a signal."""
+    """Wait for one of the processes. Return its job and its exit status, which is negative for a signal."""
     pid, status = os.wait()
     return jobs.pop(pid), os.waitstatus_to_exitcode(status)
 
 
 def record(folder: Path) -> dict[str, Recording]:
-    """Run all tests on the unchanged source, with the tests that execute each line."""
+    """Run all tests on the unchanged source. Return their durations and the tests that execute each line."""
     jobs: dict[int, Room] = {}
     for room in {room.tests[0]: room for room in ROOMS}.values():
         jobs[_forked(lambda room=room: _record(room, folder))] = room  # type: ignore[misc]
     while jobs:
         room, status = _finished(jobs)
         if status:
-            raise SystemExit(f"the tests of {room.name} do not pass on the unchanged source: pytest exit {status}")
+            raise SystemExit(
+                f"the tests of {room.name} do not pass on the unchanged source: pytest exit {status}"
+            )
     return {room.name: _recording(room, folder) for room in ROOMS}
 
 
 class Court:
-    """Tries mutants, several at a time."""
+    """Tests mutants in parallel processes."""
 
-    def __init__(self, recordings: dict[str, Recording], folder: Path) -> None:
+    def __init__(
+        self, recordings: dict[str, Recording], folder: Path, save: Callable[[dict[str, str]], None]
+    ) -> None:
         self._recordings = recordings
+        self._save = save
         self._folder = folder
         self._kills: Counter[str] = Counter()
         self._jobs: dict[int, Mutant] = {}
         self._began = time.monotonic()
         self.verdicts: dict[str, str] = {}
-        """By the key of the mutant."""
+        """Verdicts by the mutant's key."""
 
     def judge(self, mutants: list[Mutant]) -> None:
         """Run the tests on each of the mutants."""
@@ -407,26 +450,35 @@ class Court:
         if note.exists():
             self._kills[note.read_text()] += 1
         if len(self.verdicts) % 20 == 0:
-            print(f"{len(self.verdicts)} of {total} mutants, {time.monotonic() - self._began:.0f} s", flush=True)
+            self._save(self.verdicts)
+            print(
+                f"{len(self.verdicts)} of {total} mutants, {time.monotonic() - self._began:.0f} s",
+                flush=True,
+            )
 
 
 def report(mutants: list[Mutant], found: dict[str, str]) -> None:
-    """Print the survivors, and a table by room."""
+    """Print the survivors, and a table with a row per room."""
     for mutant in mutants:
         if found[mutant.key] == SURVIVED:
             print(f"\nsurvived {mutant.key}\n{mutant.diff}")
     print(f"\n{'':16}{'mutants':>8}{'killed':>8}{'timed out':>11}{'survived':>10}{'score':>8}")
     for name in [*dict.fromkeys(mutant.room.name for mutant in mutants), "all"]:
-        counts = Counter(found[mutant.key] for mutant in mutants if name in (mutant.room.name, "all"))
+        counts = Counter(
+            found[mutant.key] for mutant in mutants if name in (mutant.room.name, "all")
+        )
         score = 100 * (1 - counts[SURVIVED] / counts.total())
         row = f"{counts.total():8}{counts[KILLED]:8}{counts[TIMED_OUT]:11}{counts[SURVIVED]:10}"
         print(f"{name:16}{row}{score:7.1f}%")
 
 
 def warm_up() -> None:
-    """Import what every process would import again, and nothing of chatmend."""
+    """Import the modules that every process needs, except chatmend."""
     hello = [{"role": "user", "content": "Hello"}]
-    for dialect, target in (("openai_chat", "openai/gpt-4o"), ("anthropic_messages", "anthropic/claude-sonnet-4-5")):
+    for dialect, target in (
+        ("openai_chat", "openai/gpt-4o"),
+        ("anthropic_messages", "anthropic/claude-sonnet-4-5"),
+    ):
         judge(dialect, target, hello)
     loaded = [name for name in sys.modules if name.partition(".")[0] == "chatmend"]
     if loaded:
@@ -434,11 +486,18 @@ def warm_up() -> None:
 
 
 def main() -> int:
-    """Try the sample. 0, whatever survives: the score is for people to read."""
+    """Test the sample. Return 0 even if mutants survive: the score is only informative."""
     words = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     words.add_argument("parts", nargs="*", help="only files whose path contains one of these")
-    words.add_argument("--record", type=Path, metavar="FILE", help="write the verdicts to this file, as JSON")
-    words.add_argument("--only", type=Path, metavar="FILE", help="try only the survivors of this file")
+    words.add_argument(
+        "--record", type=Path, metavar="FILE", help="write the verdicts to this file, as JSON"
+    )
+    words.add_argument(
+        "--only",
+        type=Path,
+        metavar="FILE",
+        help="take over the verdicts of this file, except survivors",
+    )
     given = words.parse_args()
     if IS_NIGHTLY:
         raise SystemExit("CHATMEND_NIGHTLY is set: mutants are tried with the quick tests")
@@ -446,16 +505,25 @@ def main() -> int:
     warm_up()
     with get_context("fork").Pool(WORKERS) as pool:
         mutants = [mutant for made in pool.map(sample, ROOMS, chunksize=1) for mutant in made]
-    mutants = [mutant for mutant in mutants if not given.parts or any(part in mutant.path for part in given.parts)]
+    mutants = [
+        mutant
+        for mutant in mutants
+        if not given.parts or any(part in mutant.path for part in given.parts)
+    ]
     known = json.loads(given.only.read_text()) if given.only else {}
     found = {key: verdict for key, verdict in known.items() if verdict != SURVIVED}
+
+    def save(verdicts: dict[str, str]) -> None:
+        if given.record:
+            known_now = found | verdicts
+            sampled = {m.key: known_now[m.key] for m in mutants if m.key in known_now}
+            given.record.write_text(json.dumps(sampled, indent=1) + "\n")
+
     with tempfile.TemporaryDirectory() as folder:
-        court = Court(record(Path(folder)), Path(folder))
+        court = Court(record(Path(folder)), Path(folder), save)
         court.judge([mutant for mutant in mutants if mutant.key not in found])
-    found |= court.verdicts
-    report(mutants, found)
-    if given.record:
-        given.record.write_text(json.dumps({mutant.key: found[mutant.key] for mutant in mutants}, indent=1) + "\n")
+    save(court.verdicts)
+    report(mutants, found | court.verdicts)
     return 0
 
 

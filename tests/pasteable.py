@@ -44,14 +44,19 @@ def commands(messages: list[Any], target: str, dialect: object = None) -> str:
     except (TypeError, ValueError, RecursionError) as error:
         return f"# not JSON ({error}); in Python:\n{_python(messages, target, dialect)}"
     if isinstance(dialect, str) and dialect in DIALECTS and _read_as(conversation) != dialect:
-        return f"# the command line would read it as {_read_as(conversation)}; in Python:\n" + _python(
-            messages, target, dialect
+        return (
+            f"# the command line would read it as {_read_as(conversation)}; in Python:\n"
+            + _python(messages, target, dialect)
         )
     if len(text) > LONGEST:
-        with tempfile.NamedTemporaryFile("w", prefix="chatmend-failing-", suffix=".json", delete=False) as file:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="chatmend-failing-", suffix=".json", delete=False
+        ) as file:
             file.write(text)
         return f"chatmend repair {file.name} --target '{target}'"
-    return f"cat > failing.json <<'EOF'\n{text}\nEOF\nchatmend repair failing.json --target '{target}'"
+    return (
+        f"cat > failing.json <<'EOF'\n{text}\nEOF\nchatmend repair failing.json --target '{target}'"
+    )
 
 
 def _conversation(messages: list[Any], dialect: object) -> list[Any] | dict[str, Any]:
@@ -65,7 +70,11 @@ def _conversation(messages: list[Any], dialect: object) -> list[Any] | dict[str,
 
 def _read_as(conversation: list[Any] | dict[str, Any]) -> str:
     try:
-        told = format_of(conversation) if isinstance(conversation, list) else format_of_body(conversation)
+        told = (
+            format_of(conversation)
+            if isinstance(conversation, list)
+            else format_of_body(conversation)
+        )
     except chatmend.TranscriptError:
         return "another layout"
     return told if isinstance(told, str) else "no known format"

@@ -1,4 +1,4 @@
-"""The promises of a repair, each as a function that says what is broken; used by the properties and by the fuzzer."""
+"""Checks of the promises of a repair, used by the property tests and the fuzzer."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 def repaired(messages: list[Any], target: str, dialect: str, **choices: Any) -> Repaired:
-    """The repair of a transcript in a dialect."""
+    """Repair a transcript in a dialect."""
     return chatmend.repair(messages, target, dialect=dialect, **choices)
 
 
 def unmarked(value: Any) -> Any:
-    """A message without cache markers, which promise 3 sets aside."""
+    """Return a message without cache markers, which promise 3 ignores."""
     try:
         return _unmarked(value)
     except RecursionError:
@@ -38,10 +38,10 @@ def _unmarked(value: Any) -> Any:
 
 
 def without_media(messages: list[Any]) -> list[Any]:
-    """Messages with a word in the place of each image or file: these are carried, and judged by another room.
+    """Replace each image or file with a text: they are passed through, and other tests check them.
 
-    So is a block of a type that nobody knows in what the model wrote: a provider takes back what it has sent, and its
-    types are newer than ours.
+    Blocks of unknown types in assistant messages are replaced too: a provider accepts what it sent itself, and its types
+    may be newer than those known here.
     """
     return [_without_media(message) for message in messages]
 
@@ -58,6 +58,15 @@ def _without_media(message: Any) -> Any:
 
 
 def _word(part: Any, carried: Container[str]) -> Any:
+    if isinstance(part, dict) and len(part) == 1:
+        (key,) = part
+        if key in ("image", "video", "audio"):
+            return {"text": "(media)"}
+        if key == "document" and isinstance(part[key], dict):
+            kept = {"format": "txt", "source": {"text": "(media)"}}
+            return {key: {**part[key], **kept}}
+        if key == "toolResult" and isinstance(part[key], dict):
+            return {key: _without_media(part[key])}
     kind = part.get("type") if isinstance(part, dict) else None
     if isinstance(kind, str) and kind in carried:
         own = kind in ("input_image", "input_file", "input_audio")
@@ -70,11 +79,18 @@ def _gemini_word(part: Any) -> Any:
         kept = {key: value for key, value in part["functionResponse"].items() if key != "parts"}
         return {**part, "functionResponse": kept}
     media = ("inlineData", "inline_data", "fileData", "file_data")
-    return {"text": "(media)"} if isinstance(part, dict) and any(key in part for key in media) else part
+    return (
+        {"text": "(media)"}
+        if isinstance(part, dict) and any(key in part for key in media)
+        else part
+    )
 
 
 def boundaries(messages: list[Any], dialect: str) -> list[int]:
-    """Where a prefix was certainly sent: an assistant message follows something else, behind a user or a result."""
+    """Return the indexes at which the messages before were certainly sent as a request.
+
+    There an assistant message follows a message that is not the assistant's, and a user message or a result comes before.
+    """
     read = [DIALECTS[dialect].read(message) for message in messages]
     spoken, places = False, []
     for at, message in enumerate(read):
@@ -84,7 +100,7 @@ def boundaries(messages: list[Any], dialect: str) -> list[int]:
     return places
 
 
-def broken_promises(  # noqa: PLR0913 - what differs is named
+def broken_promises(  # noqa: PLR0913 - options are keywords
     messages: list[Any],
     target: str,
     dialect: str,
@@ -93,10 +109,10 @@ def broken_promises(  # noqa: PLR0913 - what differs is named
     torn: bool = False,
     policy: chatmend.Policy | None = None,
 ) -> Iterator[str]:
-    """Every promise that the repair of one transcript breaks, with what shows it.
+    """Yield every promise that the repair of one transcript breaks, with evidence.
 
-    In a transcript that is ``torn`` a text may stand where none belongs, as a role, say: it is in the report then. A
-    type of block that nobody knows may be newer than the judge.
+    In a ``torn`` transcript, a text may be in an invalid position, for example as a role; the report then contains it.
+    Blocks of unknown types may be newer than the judge.
     """
     before = digest(messages)
     done = repaired(messages, target, dialect, policy=policy)
@@ -109,14 +125,18 @@ def broken_promises(  # noqa: PLR0913 - what differs is named
         yield f"6 idempotent: {again.report()[:300]}"
     if lost := _lost(messages, done, Effect.RESHAPES if torn else Effect.DROPS):
         yield f"4 lost: {sorted(lost)[:5]}"
-    yield from _moved_prefixes(messages, done, lambda held: repaired(held, target, dialect, policy=policy), dialect)
-    refused = judge(dialect, target, without_media(done.messages), system=done.system) if judged else []
+    yield from _moved_prefixes(
+        messages, done, lambda held: repaired(held, target, dialect, policy=policy), dialect
+    )
+    refused = (
+        judge(dialect, target, without_media(done.messages), system=done.system) if judged else []
+    )
     for why in [why for why in refused if not (torn and "no block of a known type" in why)][:1]:
         yield f"1 refused: {why[:300]}"
 
 
 def _lost(messages: list[Any], done: Repaired, told: Effect) -> set[str]:
-    """What is neither sent nor in a reported change of this effect, or a worse one."""
+    """Return the content that is neither sent nor in a reported change of this effect or a worse one."""
     sent = expected_tokens([done.messages, done.system])
     dropped = expected_tokens([list(c.before) for c in done.changes if c.effect >= told])
     return expected_tokens(messages) - sent - dropped
@@ -125,10 +145,13 @@ def _lost(messages: list[Any], done: Repaired, told: Effect) -> set[str]:
 def _moved_prefixes(
     messages: list[Any], done: Repaired, repair: Callable[[list[Any]], Repaired], dialect: str
 ) -> Iterator[str]:
-    """At every boundary: what is repaired from the start, and what a session repairs that sends back what it sent."""
+    """Check at every boundary that the messages sent so far stay an unchanged prefix.
+
+    Both ways are checked: repairing the original messages again, and a session that continues from its repaired messages.
+    """
     if any(change.rule == "too-many-images" for change in done.changes):
-        return  # beyond a hard count the oldest go, which is the one exception
-    came, kept = 0, list[Any]()  # what the session has seen, and what it holds of that
+        return  # above the limit of images the oldest are dropped, which is the only exception
+    came, kept = 0, list[Any]()  # how many messages the session has seen, and their repaired form
     for at in [*boundaries(messages, dialect), len(messages)]:
         sent = done.messages if at == len(messages) else repair(messages[:at]).messages
         if not _begins(done.messages, sent):
@@ -143,6 +166,8 @@ def _moved_prefixes(
 
 
 def _begins(whole: list[Any], prefix: list[Any]) -> bool:
-    """Whether a list begins with the messages of another, cache markers aside."""
+    """Return whether a list begins with the messages of another, ignoring cache markers."""
     pairs = zip(whole, prefix, strict=False)
-    return len(whole) >= len(prefix) and all(one is other or unmarked(one) == unmarked(other) for one, other in pairs)
+    return len(whole) >= len(prefix) and all(
+        one is other or unmarked(one) == unmarked(other) for one, other in pairs
+    )

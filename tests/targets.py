@@ -1,4 +1,4 @@
-"""The targets that the promises are tested for: each provider, each family with limits of its own."""
+"""The targets for which the promises are tested: each provider, and each model family with separate limits."""
 
 OPENAI_CHAT = (
     "openai/gpt-4o",
@@ -60,9 +60,24 @@ GEMINI_CONTENTS = (
     "vertex_ai/gemini-2.5-pro",
     "other",
 )
+BEDROCK_CONVERSE = (
+    "bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0",
+    "bedrock/us.amazon.nova-pro-v1:0",
+    "bedrock/meta.llama3-3-70b-instruct-v1:0",
+    "bedrock/qwen.qwen3-32b-v1:0",
+    "other",
+)
+OLLAMA_CHAT = (
+    "ollama/llama3.1",
+    "ollama_chat/qwen3.5",
+    "ollama/mistral",
+    "other",
+)
 ALL = [
     *(("openai_chat", target) for target in OPENAI_CHAT),
     *(("anthropic_messages", target) for target in ANTHROPIC_MESSAGES),
     *(("openai_responses", target) for target in OPENAI_RESPONSES),
     *(("gemini_contents", target) for target in GEMINI_CONTENTS),
+    *(("bedrock_converse", target) for target in BEDROCK_CONVERSE),
+    *(("ollama_chat", target) for target in OLLAMA_CHAT),
 ]

@@ -1,4 +1,4 @@
-"""The command line: what is sound comes out as it was, what is broken is named without a word of its content."""
+"""The command line: clean files are written unchanged, and defects are reported without quoting content."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from typer.testing import Result
 
 SOUND = [{"role": "user", "content": "Where is order 1042?"}]
-ORPHAN = [*SOUND, {"role": "tool", "tool_call_id": "call_gone", "content": "Secret 123 [bold]completed"}]
+ORPHAN = [
+    *SOUND,
+    {"role": "tool", "tool_call_id": "call_gone", "content": "Secret 123 [bold]completed"},
+]
 
 
 def run(*words: object) -> Result:
@@ -39,7 +42,7 @@ def lines(path: Path, *values: object) -> Path:
 def test_a_sound_file_is_found_sound(tmp_path: Path) -> None:
     done = run("check", stored(tmp_path / "chat.json", SOUND), "--target", "openai/gpt-4o")
     assert done.exit_code == 0
-    assert "nothing found in 1 conversation" in done.stdout
+    assert "no findings in 1 conversation" in done.stdout
 
 
 def test_a_sound_file_is_written_byte_for_byte(tmp_path: Path) -> None:
@@ -50,7 +53,9 @@ def test_a_sound_file_is_written_byte_for_byte(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "chat.json").read_bytes() == file.read_bytes()
 
 
-def test_the_sound_and_empty_lines_of_a_jsonl_file_are_written_byte_for_byte(tmp_path: Path) -> None:
+def test_the_sound_and_empty_lines_of_a_jsonl_file_are_written_byte_for_byte(
+    tmp_path: Path,
+) -> None:
     file = tmp_path / "many.jsonl"
     sound = b'[{"role":  "user", "content": "a"}]\r\n\n'
     file.write_bytes(sound + json.dumps(ORPHAN).encode() + b"\r\n" + sound)
@@ -78,7 +83,10 @@ def test_requests_of_the_responses_api_and_of_gemini_are_read_and_repaired(tmp_p
     output = {"type": "function_call_output", "call_id": "c1", "output": "done"}
     items = stored(tmp_path / "items.json", {"model": "gpt-4.1", "input": [question, item]})
     asked = {"role": "user", "parts": [{"text": "How warm is it?"}]}
-    contents = stored(tmp_path / "contents.json", {"contents": [asked, {"role": "critic", "parts": [{"text": "No."}]}]})
+    contents = stored(
+        tmp_path / "contents.json",
+        {"contents": [asked, {"role": "critic", "parts": [{"text": "No."}]}]},
+    )
     assert "TOOL007" in run("check", items, "--target", "openai/gpt-4.1").stdout
     assert "ROLE001" in run("check", contents, "--target", "gemini/gemini-2.5-flash").stdout
     run("repair", items, "--target", "openai/gpt-4.1", "--write")
@@ -87,7 +95,9 @@ def test_requests_of_the_responses_api_and_of_gemini_are_read_and_repaired(tmp_p
 
 
 def test_a_finding_in_jsonl_names_its_line(tmp_path: Path) -> None:
-    done = run("check", lines(tmp_path / "many.jsonl", SOUND, ORPHAN, SOUND), "--target", "openai/gpt-4o")
+    done = run(
+        "check", lines(tmp_path / "many.jsonl", SOUND, ORPHAN, SOUND), "--target", "openai/gpt-4o"
+    )
     assert f"{tmp_path / 'many.jsonl'}: line 2\n  messages[1]: TOOL005" in done.stdout
     assert "1 finding in 1 of 3 conversations" in done.stdout
 
@@ -109,7 +119,14 @@ def test_check_changes_no_file(tmp_path: Path) -> None:
 
 def test_the_other_keys_of_a_request_body_are_kept(tmp_path: Path) -> None:
     body = {"model": "gpt-4o", "messages": ORPHAN, "metadata": {"städte": ["Köln"]}}
-    done = run("repair", stored(tmp_path / "body.json", body), "--target", "openai/gpt-4o", "--out", tmp_path / "out")
+    done = run(
+        "repair",
+        stored(tmp_path / "body.json", body),
+        "--target",
+        "openai/gpt-4o",
+        "--out",
+        tmp_path / "out",
+    )
     assert done.exit_code == 0
     text = (tmp_path / "out" / "body.json").read_text(encoding="utf-8")
     written = json.loads(text)
@@ -127,8 +144,17 @@ def test_one_file_without_out_goes_to_standard_output_alone(tmp_path: Path) -> N
 
 def test_what_was_repaired_is_found_sound(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    run("repair", stored(tmp_path / "chat.json", ORPHAN), "--target", "mistral/mistral-large-latest", "--out", out)
-    assert run("check", out / "chat.json", "--target", "mistral/mistral-large-latest").exit_code == 0
+    run(
+        "repair",
+        stored(tmp_path / "chat.json", ORPHAN),
+        "--target",
+        "mistral/mistral-large-latest",
+        "--out",
+        out,
+    )
+    assert (
+        run("check", out / "chat.json", "--target", "mistral/mistral-large-latest").exit_code == 0
+    )
 
 
 def test_several_files_without_out_are_told_the_next_step(tmp_path: Path) -> None:
@@ -151,16 +177,25 @@ def test_two_files_of_one_name_do_not_overwrite_each_other(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("raw", "place"),
     [
-        (b'[{"role": "user",\n "content": }]', "line 2, column 13: could not be read: Expecting value"),
+        (
+            b'[{"role": "user",\n "content": }]',
+            "line 2, column 13: could not be read: Expecting value",
+        ),
         (b'[\n"\xc3\xa9\xff"]', "line 2, column 3: could not be read: not UTF-8"),
-        (b'{"role": "user"}', "line 1, column 1: could not be read: neither a list of messages nor an object"),
-        (b"[" * 100_000, "line 1, column 1: could not be read: nested too deep"),
+        (
+            b'{"role": "user"}',
+            "line 1, column 1: could not be read: neither a list of messages nor an object",
+        ),
+        (b"[" * 100_000, "line 1, column 1: could not be read: nested too deeply"),
         (b"[1" + b"0" * 5000 + b"]", "line 1, column 1: could not be read: Exceeds the limit"),
         (
             b"[]\n[]\n",
-            "line 2, column 1: could not be read: Extra data; a file with one conversation per line is named",
+            "line 2, column 1: could not be read: Extra data; if the file has one conversation per line, name it",
         ),
-        (b'[{"messages": []}]', "line 1, column 1: could not be read: a list of conversations; write one per line"),
+        (
+            b'[{"messages": []}]',
+            "line 1, column 1: could not be read: a list of conversations; store one per line",
+        ),
     ],
 )
 def test_a_file_that_cannot_be_read_is_named_with_its_place_and_the_others_go_on(
@@ -175,13 +210,21 @@ def test_a_file_that_cannot_be_read_is_named_with_its_place_and_the_others_go_on
 
 
 def test_a_file_that_is_not_there_is_named_and_the_others_go_on(tmp_path: Path) -> None:
-    done = run("check", tmp_path / "none.json", stored(tmp_path / "chat.json", ORPHAN), "--target", "openai/gpt-4o")
+    done = run(
+        "check",
+        tmp_path / "none.json",
+        stored(tmp_path / "chat.json", ORPHAN),
+        "--target",
+        "openai/gpt-4o",
+    )
     assert done.exit_code == 2
     assert f"{tmp_path / 'none.json'}: could not be read: No such file" in done.stderr
     assert "TOOL005" in done.stdout
 
 
-def test_a_jsonl_file_with_an_unreadable_line_is_judged_to_its_end_and_not_written(tmp_path: Path) -> None:
+def test_a_jsonl_file_with_an_unreadable_line_is_judged_to_its_end_and_not_written(
+    tmp_path: Path,
+) -> None:
     file = tmp_path / "many.jsonl"
     file.write_text(f"{json.dumps(SOUND)}\n[oops\n{json.dumps(ORPHAN)}\n", encoding="utf-8")
     done = run("repair", file, "--target", "openai/gpt-4o", "--out", tmp_path / "out")
@@ -232,7 +275,10 @@ def test_every_help_text_shows_an_example() -> None:
 def test_explain_prints_the_manual_for_a_code_and_for_a_name() -> None:
     by_code, by_name = run("explain", "tool005"), run("explain", "orphan-tool-result")
     assert by_code.stdout == by_name.stdout
-    assert "TOOL005 orphan-tool-result\n\nA tool result whose call is nowhere before it.\n" in by_code.stdout
+    assert (
+        "TOOL005 orphan-tool-result\n\nA tool result that belongs to no earlier call.\n"
+        in by_code.stdout
+    )
 
 
 def test_explain_of_an_unknown_code_names_the_nearest() -> None:
@@ -243,7 +289,10 @@ def test_explain_of_an_unknown_code_names_the_nearest() -> None:
 
 def test_rules_lists_what_the_last_pass_finds_too() -> None:
     listed = run("rules").stdout
-    assert "TOOL005   orphan-tool-result         A tool result whose call is nowhere before it." in listed
+    assert (
+        "TOOL005   orphan-tool-result         A tool result that belongs to no earlier call."
+        in listed
+    )
     assert "TOOL014   undeclared-tools" in listed
 
 

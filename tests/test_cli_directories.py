@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from typer.testing import CliRunner
 
-from chatmend.cli import app, conversation, crew, sources, walk
-from chatmend.cli.conversation import Order
-from chatmend.cli.sources import Source, discover
+from chatmend.cli import app, conversation, processing, sources, workers
+from chatmend.cli.conversation import RunSettings
+from chatmend.cli.sources import InputFile, discover
 from chatmend.targets import resolve
 
 if TYPE_CHECKING:
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from typer.testing import Result
 
 SOUND = [{"role": "user", "content": "Where is order 1042?"}]
-ORPHAN = [*SOUND, {"role": "tool", "tool_call_id": "call_gone", "content": "Secret [bold]123\x1b[31m"}]
+ORPHAN = [
+    *SOUND,
+    {"role": "tool", "tool_call_id": "call_gone", "content": "Secret [bold]123\x1b[31m"},
+]
 
 
 def run(*words: object) -> Result:
@@ -37,7 +40,7 @@ def test_a_directory_without_findings_is_found_sound(tmp_path: Path) -> None:
     stored(tmp_path / "deep" / "er" / "b.jsonl", SOUND, SOUND)
     done = run("check", tmp_path)
     assert done.exit_code == 0
-    assert done.stdout == "nothing found in 3 conversations\n"
+    assert done.stdout == "no findings in 3 conversations\n"
 
 
 def test_hidden_files_other_files_and_links_in_a_directory_are_passed_over(tmp_path: Path) -> None:
@@ -50,7 +53,7 @@ def test_hidden_files_other_files_and_links_in_a_directory_are_passed_over(tmp_p
     done = run("check", tmp_path)
     assert done.exit_code == 0
     assert done.stdout == (
-        "nothing found in 1 conversation; 1 text without a conversation passed over; 1 symbolic link not followed\n"
+        "no findings in 1 conversation; 1 text without a conversation skipped; 1 symbolic link not followed\n"
     )
 
 
@@ -60,20 +63,31 @@ def test_what_holds_no_conversation_is_a_fault_when_it_is_named(tmp_path: Path) 
     assert "neither a list of messages nor an object with one under 'messages'" in done.stderr
 
 
-def test_a_directory_is_repaired_although_one_file_is_broken_and_one_is_read_only(tmp_path: Path) -> None:
+def test_a_directory_is_repaired_although_one_file_is_broken_and_one_is_read_only(
+    tmp_path: Path,
+) -> None:
     for number in range(20):
         stored(tmp_path / f"{number % 3}" / f"{number}.json", ORPHAN if number % 2 else SOUND)
-    (tmp_path / "0" / "broken.json").write_text('[{"role": "user",\n "content": }]', encoding="utf-8")
+    (tmp_path / "0" / "broken.json").write_text(
+        '[{"role": "user",\n "content": }]', encoding="utf-8"
+    )
     locked = stored(tmp_path / "1" / "locked.json", ORPHAN)
     locked.chmod(0o444)
     done = run("repair", tmp_path, "--write")
     assert done.exit_code == 2
-    assert f"{tmp_path}/0/broken.json: line 2, column 13: could not be read: Expecting value" in done.stderr
-    assert f"{locked}: it is read-only; not written" in done.stderr
-    assert "11 findings in 11 of 21 conversations; 10 files written; 2 faults, see above" in done.stdout
+    assert (
+        f"{tmp_path}/0/broken.json: line 2, column 13: could not be read: Expecting value"
+        in done.stderr
+    )
+    assert f"{locked}: not written: the file is read-only" in done.stderr
+    assert (
+        "11 findings in 11 of 21 conversations; 10 files written; 2 errors, see above"
+        in done.stdout
+    )
     left = run("check", tmp_path, "--quiet")
     assert (
-        left.stdout == "\n     1  TOOL005 orphan-tool-result\n1 finding in 1 of 21 conversations; 1 fault, see above\n"
+        left.stdout
+        == "\n     1  TOOL005 orphan-tool-result\n1 finding in 1 of 21 conversations; 1 error, see above\n"
     )
 
 
@@ -85,7 +99,10 @@ def test_out_keeps_the_tree_and_what_is_sound_goes_along(tmp_path: Path) -> None
     assert done.exit_code == 0
     assert "2 files written" in done.stdout
     assert (tmp_path / "out" / "x" / "a.json").read_bytes() == sound.read_bytes()
-    assert "user" in (tmp_path / "out" / "y" / "a.json").read_text(encoding="utf-8").partition("Where")[2]
+    assert (
+        "user"
+        in (tmp_path / "out" / "y" / "a.json").read_text(encoding="utf-8").partition("Where")[2]
+    )
     assert json.loads(broken.read_text(encoding="utf-8")) == ORPHAN
     assert not (tmp_path / "out" / "package.json").exists()
 
@@ -109,12 +126,14 @@ def test_a_directory_without_write_out_or_diff_is_told_the_next_step(tmp_path: P
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (["--write", "--diff"], "take one of --write, --out and --diff"),
-        (["--write", "--out", "x"], "take one of --write, --out and --diff"),
-        (["--backup"], "--backup goes with --write"),
+        (["--write", "--diff"], "--write, --out and --diff exclude each other; choose one"),
+        (["--write", "--out", "x"], "--write, --out and --diff exclude each other; choose one"),
+        (["--backup"], "--backup requires --write"),
     ],
 )
-def test_options_that_contradict_each_other_are_named(tmp_path: Path, words: list[str], text: str) -> None:
+def test_options_that_contradict_each_other_are_named(
+    tmp_path: Path, words: list[str], text: str
+) -> None:
     done = run("repair", stored(tmp_path / "a.json", ORPHAN), *words)
     assert (done.exit_code, done.stderr) == (2, f"{text}\n")
 
@@ -133,7 +152,9 @@ def test_diff_shows_the_messages_that_change_and_writes_nothing(tmp_path: Path) 
     assert file.read_bytes() == before
 
 
-def test_control_sequences_and_markup_of_the_content_reach_the_terminal_as_plain_text(tmp_path: Path) -> None:
+def test_control_sequences_and_markup_of_the_content_reach_the_terminal_as_plain_text(
+    tmp_path: Path,
+) -> None:
     told = run("repair", stored(tmp_path / "a.json", ORPHAN), "--diff").stdout
     assert "[bold]123" in told, "markup is shown, not obeyed"
     assert "\x1b" not in told
@@ -149,7 +170,7 @@ def test_an_unknown_provider_is_said_to_be_one(tmp_path: Path) -> None:
     unknown = CliRunner().invoke(app, ["check", str(file), "--target", "acme/large"])
     assert unknown.exit_code == 1
     assert "TOOL005" in unknown.stdout
-    assert "no table for 'acme'. Read as a server of which only the API is known." in unknown.stderr
+    assert "no table for 'acme'. Using the limits of an unknown server" in unknown.stderr
     other = CliRunner().invoke(app, ["check", str(file), "--target", "other"])
     assert (other.exit_code, other.stderr) == (0, "")
 
@@ -161,7 +182,9 @@ def test_an_unknown_provider_is_said_to_be_one(tmp_path: Path) -> None:
 def test_a_misspelt_provider_ends_every_command_with_the_right_name(
     tmp_path: Path, words: list[str], name: str, meant: str
 ) -> None:
-    done = CliRunner().invoke(app, [*words, str(stored(tmp_path / "a.json", ORPHAN)), "--target", name])
+    done = CliRunner().invoke(
+        app, [*words, str(stored(tmp_path / "a.json", ORPHAN)), "--target", name]
+    )
     assert done.exit_code == 2
     assert f"did you mean {meant!r}?" in done.stderr
 
@@ -174,8 +197,8 @@ def test_faults_that_scrolled_away_are_named_again_at_the_end(tmp_path: Path) ->
     assert done.exit_code == 2
     told = done.stderr.splitlines()
     assert told[12:22] == told[:10]
-    assert told[22:] == ["and 2 other faults, see above"]
-    assert "1 finding in 1 of 1 conversation; 12 faults, see above" in done.stdout
+    assert told[22:] == ["and 2 more errors, see above"]
+    assert "1 finding in 1 of 1 conversation; 12 errors, see above" in done.stdout
 
 
 def test_a_big_file_is_read_by_several_processes_with_the_same_result(
@@ -184,24 +207,26 @@ def test_a_big_file_is_read_by_several_processes_with_the_same_result(
     values = [ORPHAN if number % 7 == 0 else SOUND for number in range(30_000)]
     values[12_345] = "oops"
     file = stored(tmp_path / "big.jsonl", *values)
-    order = Order(resolve("openai/gpt-4o"), repairs=True, jobs=2)
-    source = Source(file, file, found=False, size=file.stat().st_size)
+    settings = RunSettings(resolve("openai/gpt-4o"), wants_repair=True, jobs=2)
+    source = InputFile(file, file, found=False, size=file.stat().st_size)
 
     def seen() -> list[Any]:
-        with file.open("rb") as lines, crew.crew([source], order) as pool:
-            assert (pool is not None) == (crew.MUCH == 1)
-            return list(walk.walk(source, lines, order, pool))
+        with file.open("rb") as lines, workers.worker_pool([source], settings) as pool:
+            assert (pool is not None) == (workers.MIN_PARALLEL_BYTES == 1)
+            return list(processing.process_file(source, lines, settings, pool))
 
-    monkeypatch.setattr(sources, "_BLOCK", 1 << 16)
+    monkeypatch.setattr(sources, "_BLOCK_BYTES", 1 << 16)
     alone = seen()
     assert len(alone) > 20
-    monkeypatch.setattr(crew, "MUCH", 1)
+    monkeypatch.setattr(workers, "MIN_PARALLEL_BYTES", 1)
     assert seen() == alone
-    assert sum(len(one.visits) for _, one in alone) == 4286
-    assert sum(len(one.faults) for _, one in alone) == 1
+    assert sum(len(one.outcomes) for _, one in alone) == 4286
+    assert sum(len(one.errors) for _, one in alone) == 1
 
 
-def test_a_directory_that_cannot_be_opened_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_directory_that_cannot_be_opened_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     faults: list[str] = []
 
     def refuse(path: object) -> object:
@@ -225,7 +250,10 @@ def test_a_fault_of_our_own_is_named_without_content_and_the_others_go_on(
     file = stored(tmp_path / "many.jsonl", ORPHAN, SOUND, ORPHAN)
     done = run("check", file)
     assert done.exit_code == 2
-    assert f"{file}: line 2, column 1: chatmend failed on it (ZeroDivisionError); please report it" in done.stderr
+    assert (
+        f"{file}: line 2, column 1: internal error of chatmend (ZeroDivisionError); please report it"
+        in done.stderr
+    )
     assert "1042" not in done.output
     assert "2 findings in 2 of 2 conversations" in done.stdout
 
@@ -243,7 +271,9 @@ def test_a_file_that_is_named_twice_is_one(tmp_path: Path) -> None:
     assert "1 finding in 1 of 2 conversations" in done.stdout
 
 
-@pytest.mark.parametrize("words", [["check", ""], ["repair", "", "--write"], ["repair", "a.json", "--out", ""]])
+@pytest.mark.parametrize(
+    "words", [["check", ""], ["repair", "", "--write"], ["repair", "a.json", "--out", ""]]
+)
 def test_an_empty_name_is_not_taken_for_this_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
 ) -> None:
@@ -251,31 +281,42 @@ def test_an_empty_name_is_not_taken_for_this_directory(
     before = stored(tmp_path / "a.json", ORPHAN).read_bytes()
     done = run(*words)
     assert done.exit_code == 2
-    assert "an empty name; '.' is this directory" in done.stderr
+    assert "the name is empty; use '.' for the current directory" in done.stderr
     assert (tmp_path / "a.json").read_bytes() == before
 
 
 @pytest.mark.parametrize(
     ("target", "told"),
     [
-        ("", "For example --target anthropic/claude-sonnet-4-5 ('chatmend rules --targets' lists the providers)"),
-        ("/claude-sonnet-4-5", "no provider stands before the '/' of '/claude-sonnet-4-5'"),
+        (
+            "",
+            "for example --target anthropic/claude-sonnet-4-5 ('chatmend targets' lists the providers)",
+        ),
+        ("/claude-sonnet-4-5", "the provider is missing before '/' in '/claude-sonnet-4-5'"),
         ("x" * 100_000, "no table for 'xxxxxxxx"),
         ("xanthropic/" + "x" * 100_000, "no table for 'xanthropic'; did you mean 'anthropic'?"),
         ("x" * 100_000 + "/model", "no table for 'xxxxxxxx"),
     ],
 )
-def test_a_target_that_means_nothing_is_told_in_short(tmp_path: Path, target: str, told: str) -> None:
+def test_a_target_that_means_nothing_is_told_in_short(
+    tmp_path: Path, target: str, told: str
+) -> None:
     file = stored(tmp_path / "a.json", SOUND)
     done = CliRunner().invoke(app, ["check", str(file), "--target", target])
     assert told in done.stderr
     assert len(done.stderr) < 400
     missing = CliRunner().invoke(app, ["check", str(file)])
-    assert (missing.exit_code, missing.stderr.startswith("where will it be sent? For example --target")) == (2, True)
+    assert (
+        missing.exit_code,
+        missing.stderr.startswith("--target is missing, for example --target"),
+    ) == (2, True)
 
 
 def test_a_place_that_cannot_be_meant_is_told_with_the_next_step(tmp_path: Path) -> None:
     file = stored(tmp_path / "a.json", SOUND)
-    assert "--out names a directory, and" in run("repair", file, "--out", file).stderr
-    assert "standard input is not read; put it into a file and name that" in run("check", "-").stderr
+    assert "--out requires a directory, but" in run("repair", file, "--out", file).stderr
+    assert (
+        "standard input is not supported; write it to a file and pass the file"
+        in run("check", "-").stderr
+    )
     assert run("check", "-").exit_code == 2

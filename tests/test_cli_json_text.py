@@ -9,14 +9,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from chatmend.cli.json_text import spliced
+from chatmend.cli.json_text import splice
 
 NEW = {"role": "user", "content": "é", "more": {"a": [1, 2]}}
 
 texts = st.text('aé"\\\n\U0001f600{}[],: ', max_size=6)
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | texts
 values = st.recursive(
-    scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3), max_leaves=8
+    scalars,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=8,
 )
 messages = st.dictionaries(st.sampled_from(["role", "content", "name", "id"]), values, min_size=1)
 styles = st.fixed_dictionaries(
@@ -29,12 +31,20 @@ styles = st.fixed_dictionaries(
 
 
 @pytest.mark.parametrize(
-    "text", ["[]", " [\n]\n", "{}", '{"messages":[]}', '[ {"a" :1.10} , 1e2 ]', '\ufeff[{"a": "\\u00e9"}]\r\n']
+    "text",
+    [
+        "[]",
+        " [\n]\n",
+        "{}",
+        '{"messages":[]}',
+        '[ {"a" :1.10} , 1e2 ]',
+        '\ufeff[{"a": "\\u00e9"}]\r\n',
+    ],
 )
 def test_a_text_in_which_nothing_changes_stays_as_it_is(text: str) -> None:
     old = json.loads(text.lstrip("\ufeff"))
-    assert spliced(text, old, old) == text
-    assert spliced(text, old, type(old)(old)) == text
+    assert splice(text, old, old) == text
+    assert splice(text, old, type(old)(old)) == text
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -47,21 +57,27 @@ def test_the_new_text_says_the_new_list_and_keeps_the_text_of_what_stayed(
     new = data.draw(st.permutations(read))[: data.draw(st.integers(0, 5))]
     for at in data.draw(st.lists(st.integers(0, len(new)), max_size=2)):
         new.insert(at, data.draw(messages))
-    assert json.loads(spliced(text, read, new)) == new
+    assert json.loads(splice(text, read, new)) == new
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(body=st.dictionaries(texts, values, max_size=3), old=st.lists(messages, max_size=3), style=styles)
-def test_the_new_text_says_the_new_body(body: dict[str, Any], old: list[Any], style: dict[str, Any]) -> None:
+@given(
+    body=st.dictionaries(texts, values, max_size=3),
+    old=st.lists(messages, max_size=3),
+    style=styles,
+)
+def test_the_new_text_says_the_new_body(
+    body: dict[str, Any], old: list[Any], style: dict[str, Any]
+) -> None:
     read = json.loads(text := json.dumps({**body, "messages": old}, **style))
     new = {**read, "messages": [NEW, *read["messages"]], "tools": [NEW], "system": "{"}
-    assert json.loads(spliced(text, read, new)) == new
+    assert json.loads(splice(text, read, new)) == new
 
 
 def test_spaces_digits_and_escapes_of_what_stayed_are_kept() -> None:
     text = '[ {"role":"user", "cost" : 1.10,"text":"caf\\u00e9 \\/"} ,\t{"role":"tool"} ]\n'
     old = json.loads(text)
-    assert spliced(text, old, [old[0], NEW]) == (
+    assert splice(text, old, [old[0], NEW]) == (
         '[ {"role":"user", "cost" : 1.10,"text":"caf\\u00e9 \\/"} ,\t'
         '{"role":"user", "content":"\\u00e9", "more":{"a":[1, 2]}} ]\n'
     )
@@ -71,7 +87,7 @@ def test_line_ends_indentation_and_the_mark_at_the_front_are_kept() -> None:
     text = '\ufeff{\r\n\t"messages": [\r\n\t\t{\r\n\t\t\t"role": "user"\r\n\t\t}\r\n\t],\r\n\t"n": 1.50\r\n}\r\n'
     old = json.loads(text.lstrip("\ufeff"))
     new = {**old, "messages": [*old["messages"], {"role": "a"}], "tools": []}
-    assert spliced(text, old, new) == (
+    assert splice(text, old, new) == (
         '\ufeff{\r\n\t"messages": [\r\n\t\t{\r\n\t\t\t"role": "user"\r\n\t\t},\r\n\t\t{'
         '\r\n\t\t\t"role": "a"\r\n\t\t}\r\n\t],\r\n\t"n": 1.50,\r\n\t"tools": []\r\n}\r\n'
     )
@@ -79,13 +95,16 @@ def test_line_ends_indentation_and_the_mark_at_the_front_are_kept() -> None:
 
 def test_letters_stay_letters_where_the_text_has_letters() -> None:
     text = '[{"content": "Köln"}]'
-    assert spliced(text, json.loads(text), [NEW]).startswith('[{"role": "user", "content": "é"')
+    assert splice(text, json.loads(text), [NEW]).startswith('[{"role": "user", "content": "é"')
 
 
 def test_half_a_character_is_written_as_an_escape() -> None:
-    assert spliced('[{"a": "é"}]', [{"a": "é"}], [{"a": "half \ud83d"}]) == '[{"a": "half \\ud83d"}]'
+    assert splice('[{"a": "é"}]', [{"a": "é"}], [{"a": "half \ud83d"}]) == '[{"a": "half \\ud83d"}]'
 
 
 def test_of_a_key_that_stands_twice_the_one_that_counts_is_changed() -> None:
     text = '{"messages": [1], "messages": [{"a": 2}]}'
-    assert spliced(text, json.loads(text), {"messages": [{"b": 3}]}) == '{"messages": [1], "messages": [{"b": 3}]}'
+    assert (
+        splice(text, json.loads(text), {"messages": [{"b": 3}]})
+        == '{"messages": [1], "messages": [{"b": 3}]}'
+    )

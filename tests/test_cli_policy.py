@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import chatmend
 from chatmend import Policy, SessionStore
-from chatmend.cli import app, crew
+from chatmend.cli import app, workers
 from chatmend.policy import NAMES
 from tests.images.pictures import samples
 
@@ -22,9 +22,20 @@ if TYPE_CHECKING:
     from typer.testing import Result
 
 CLAUDE = "anthropic/claude-sonnet-4-5"
-ORPHAN = [{"role": "user", "content": "go"}, {"role": "tool", "tool_call_id": "gone", "content": "42"}]
-TWICE = [{"role": "user", "content": "a"}, {"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]
-OTHER = [{"role": "user", "content": "a"}, {"role": "user", "content": "c"}, {"role": "assistant", "content": "b"}]
+ORPHAN = [
+    {"role": "user", "content": "go"},
+    {"role": "tool", "tool_call_id": "gone", "content": "42"},
+]
+TWICE = [
+    {"role": "user", "content": "a"},
+    {"role": "user", "content": "a"},
+    {"role": "assistant", "content": "b"},
+]
+OTHER = [
+    {"role": "user", "content": "a"},
+    {"role": "user", "content": "c"},
+    {"role": "assistant", "content": "b"},
+]
 COMMANDS = ("check", "repair", "image", "explain")
 
 
@@ -55,7 +66,17 @@ def stored(path: Path, *values: object) -> Path:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_named_policy_repairs_a_file_as_it_repairs_in_python(tmp_path: Path, name: str) -> None:
     file = stored(tmp_path / "chat.json", {"messages": messy()})
-    command = [sys.executable, "-m", "chatmend", "repair", str(file), "--target", CLAUDE, "--policy", name]
+    command = [
+        sys.executable,
+        "-m",
+        "chatmend",
+        "repair",
+        str(file),
+        "--target",
+        CLAUDE,
+        "--policy",
+        name,
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
     wanted = chatmend.repair(messy(), CLAUDE, policy=name)
     assert wanted.messages != chatmend.repair(messy(), CLAUDE).messages
@@ -67,10 +88,22 @@ def test_a_named_policy_repairs_a_file_as_it_repairs_in_python(tmp_path: Path, n
 def test_fields_are_set_on_top_of_the_named_policy(tmp_path: Path) -> None:
     file = stored(tmp_path / "chat.json", {"messages": messy()})
     done = run(
-        "repair", file, "-t", CLAUDE, "--policy", "offline", "--set", "orphans=drop", "--set", "duplicates=results"
+        "repair",
+        file,
+        "-t",
+        CLAUDE,
+        "--policy",
+        "offline",
+        "--set",
+        "orphans=drop",
+        "--set",
+        "duplicates=results",
     )
     policy = Policy(late_results="move", orphans="drop")
-    assert json.loads(done.stdout)["messages"] == chatmend.repair(messy(), CLAUDE, policy=policy).messages
+    assert (
+        json.loads(done.stdout)["messages"]
+        == chatmend.repair(messy(), CLAUDE, policy=policy).messages
+    )
 
 
 def test_what_the_policy_does_not_permit_is_left_and_the_status_says_so(tmp_path: Path) -> None:
@@ -78,7 +111,7 @@ def test_what_the_policy_does_not_permit_is_left_and_the_status_says_so(tmp_path
     done = run("repair", file, "-t", CLAUDE, "--write", "--set", "allow=reshapes")
     assert done.exit_code == 1
     assert "TOOL005 orphan-tool-result (degrades)" in done.stdout
-    assert "left as it is: the policy permits no such change" in done.stdout
+    assert "left unchanged: the policy does not allow this change" in done.stdout
     assert json.loads(file.read_text()) == ORPHAN
 
 
@@ -92,7 +125,7 @@ def test_what_the_policy_does_not_permit_is_left_and_the_status_says_so(tmp_path
         (["--set", "orphans="], ["orphans=''", "'note'", "'drop'"]),
         (["--set", "allow=all"], ["allow='all'", "reshapes", "adds", "degrades", "drops"]),
         (["--set", "image_notes=maybe"], ["image_notes='maybe'", "False", "True"]),
-        (["--set", "orphans"], ["'orphans' sets no field", "FIELD=VALUE", "late_results"]),
+        (["--set", "orphans"], ["'orphans' is not FIELD=VALUE", "FIELD=VALUE", "late_results"]),
         (["--policy", "offline", "--set", "rules=none"], ["rules='none'", "'hygiene'"]),
     ],
 )
@@ -115,9 +148,11 @@ def test_help_names_the_policies_and_the_fields(command: str) -> None:
     assert "allow=reshapes|adds|degrades|drops" in told
 
 
-def test_chats_that_differ_only_in_words_are_judged_apart_where_the_policy_compares_words(tmp_path: Path) -> None:
+def test_chats_that_differ_only_in_words_are_judged_apart_where_the_policy_compares_words(
+    tmp_path: Path,
+) -> None:
     file = stored(tmp_path / "many.jsonl", OTHER, TWICE, OTHER)
-    assert "nothing found in 3 conversations" in run("check", file, "-t", "openai/gpt-4o").stdout
+    assert "no findings in 3 conversations" in run("check", file, "-t", "openai/gpt-4o").stdout
     done = run("check", file, "-t", "openai/gpt-4o", "--policy", "offline")
     assert done.exit_code == 1
     assert f"{file}: line 2\n" in done.stdout
@@ -125,8 +160,10 @@ def test_chats_that_differ_only_in_words_are_judged_apart_where_the_policy_compa
 
 
 @pytest.mark.parametrize("shape", ["one big file", "many small files"])
-def test_every_process_judges_by_the_policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shape: str) -> None:
-    monkeypatch.setattr(crew, "MUCH", 1)
+def test_every_process_judges_by_the_policy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shape: str
+) -> None:
+    monkeypatch.setattr(workers, "MIN_PARALLEL_BYTES", 1)
     where = tmp_path / "chats"
     where.mkdir()
     if shape == "one big file":
@@ -134,7 +171,10 @@ def test_every_process_judges_by_the_policy(tmp_path: Path, monkeypatch: pytest.
     for number in range(0 if shape == "one big file" else 20):
         stored(where / f"{number:02}.json", TWICE)
         stored(where / f"{number:02} other.json", OTHER)
-    told = [run("check", where, "-t", "openai/gpt-4o", "--set", "duplicates=messages", "-j", jobs) for jobs in (1, 2)]
+    told = [
+        run("check", where, "-t", "openai/gpt-4o", "--set", "duplicates=messages", "-j", jobs)
+        for jobs in (1, 2)
+    ]
     assert told[0].stdout == told[1].stdout
     assert "20 findings in 20 of 40 conversations" in told[1].stdout
 
@@ -151,16 +191,18 @@ def test_a_session_is_judged_by_the_policy(tmp_path: Path) -> None:
 
 def test_explain_shows_what_the_policy_leaves_in_a_file(tmp_path: Path) -> None:
     file = stored(tmp_path / "chat.json", ORPHAN)
-    assert "would turn the tool message" in run("explain", "TOOL005", "-f", file, "-t", CLAUDE).stdout
+    assert (
+        "would turn the tool message" in run("explain", "TOOL005", "-f", file, "-t", CLAUDE).stdout
+    )
     told = run("explain", "TOOL005", "-f", file, "-t", CLAUDE, "--set", "allow=adds").stdout
-    assert "left as it is: the policy permits no such change" in told
+    assert "left unchanged: the policy does not allow this change" in told
 
 
 @pytest.mark.parametrize("words", [["--policy", "offline"], ["--set", "orphans=drop"]])
 def test_a_policy_without_a_file_to_judge_is_an_error(words: list[str]) -> None:
     done = run("explain", "TOOL005", *words)
     assert (done.exit_code, done.stdout) == (2, "")
-    assert "--policy and --set go with --file" in done.stderr
+    assert "--policy and --set require --file" in done.stderr
 
 
 def test_images_are_repaired_as_far_as_the_policy_permits(tmp_path: Path) -> None:
@@ -168,15 +210,23 @@ def test_images_are_repaired_as_far_as_the_policy_permits(tmp_path: Path) -> Non
     photo.write_bytes(samples()["photo as png"].data)
     said = {
         words: run("image", photo, "-t", CLAUDE, "--out", tmp_path / "out", *words)
-        for words in ((), ("--set", "images=off"), ("--set", "allow=adds"), ("--policy", "offline", "--native"))
+        for words in (
+            (),
+            ("--set", "images=off"),
+            ("--set", "allow=adds"),
+            ("--policy", "offline", "--native"),
+        )
     }
     for words in ((), ("--policy", "offline", "--native")):
         assert said[words].exit_code == 0
         assert "; becomes WebP" in said[words].stdout
     assert said[()].stdout != said["--policy", "offline", "--native"].stdout
-    assert "; stays as it is" in said["--set", "images=off"].stdout
+    assert "; unchanged" in said["--set", "images=off"].stdout
     assert said["--set", "images=off"].exit_code == 0
-    assert "is left as it is: the policy permits no such change" in said["--set", "allow=adds"].stdout
+    assert (
+        "left unchanged: the policy does not allow this change"
+        in said["--set", "allow=adds"].stdout
+    )
     assert said["--set", "allow=adds"].exit_code == 1
     assert (tmp_path / "out" / "photo.png").read_bytes() == photo.read_bytes()
     native = run("image", photo, "-t", CLAUDE, "--set", "images=native").stdout

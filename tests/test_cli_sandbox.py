@@ -1,4 +1,4 @@
-"""``chatmend sandbox``: serves until it is ended, tells how to reach it, and says what is wrong when it cannot."""
+"""``chatmend sandbox``: serves until it is stopped, prints how to reach it, and names the error if it cannot start."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ QUESTION = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Where i
 def test_it_answers_refuses_logs_and_leaves_a_report(tmp_path: Path) -> None:
     report = tmp_path / "report.json"
     command = [sys.executable, "-m", "chatmend", "sandbox", "--port", "0", "--report", str(report)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process, ended(process):  # noqa: S603 - our own
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process, ended(process):  # noqa: S603 - our own command line
         assert process.stdout is not None
         lines = iter(process.stdout.readline, "")
         root = re.search(r"http://127\.0\.0\.1:\d+", next(lines))
@@ -41,7 +41,9 @@ def test_it_answers_refuses_logs_and_leaves_a_report(tmp_path: Path) -> None:
         assert "refused" in next(lines)
         process.send_signal(signal.SIGINT)
     assert process.returncode == 0
-    assert json.loads(report.read_text())["counts"] == {"openai": {"accepted": 1, "openai-chat-messages-empty": 1}}
+    assert json.loads(report.read_text())["counts"] == {
+        "openai": {"accepted": 1, "openai-chat-messages-empty": 1}
+    }
 
 
 def test_a_port_that_is_taken_is_named_with_the_next_step() -> None:

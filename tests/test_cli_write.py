@@ -1,4 +1,4 @@
-"""``chatmend repair``: a file is the old one or the new one, whole, and keeps all that a repair does not change."""
+"""``chatmend repair``: a file is always the complete old or new one, and keeps everything that a repair does not change."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 from chatmend.cli import app, leftovers
 from chatmend.cli import rewrite as rewriting
+from tests.scale import examples
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -79,13 +80,15 @@ def test_an_older_backup_is_not_overwritten_and_the_file_stays(tmp_path: Path) -
     (tmp_path / "chat.json.bak").write_text("precious", encoding="utf-8")
     done = run("repair", file, "--write", "--backup")
     assert done.exit_code == 2
-    assert "chat.json.bak exists already; move it away; not written" in done.stderr
+    assert "not written: the backup chat.json.bak exists already; move it away" in done.stderr
     assert (tmp_path / "chat.json.bak").read_text(encoding="utf-8") == "precious"
     assert json.loads(file.read_text(encoding="utf-8")) == ORPHAN
     assert len(list(tmp_path.iterdir())) == 2
 
 
-def test_a_backup_is_copied_where_there_are_no_hard_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_backup_is_copied_where_there_are_no_hard_links(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(1, "no hard links here")
 
@@ -104,7 +107,7 @@ def test_a_symbolic_link_is_not_followed(tmp_path: Path) -> None:
     link.symlink_to(file)
     named, found = run("repair", link, "--write"), run("repair", tmp_path / "in", "--write")
     assert named.exit_code == 2
-    assert f"{link}: a symbolic link is not followed; not written" in named.stderr
+    assert f"{link}: not written: symbolic links are not followed" in named.stderr
     assert found.exit_code == 0
     assert "1 symbolic link not followed" in found.stdout
     assert link.is_symlink()
@@ -126,7 +129,7 @@ def test_a_read_only_file_is_named_and_left_also_for_root(tmp_path: Path) -> Non
     file.chmod(0o444)
     done = run("repair", file, "--write")
     assert done.exit_code == 2
-    assert f"{file}: it is read-only; not written" in done.stderr
+    assert f"{file}: not written: the file is read-only" in done.stderr
     assert json.loads(file.read_text(encoding="utf-8")) == ORPHAN
     assert list(tmp_path.iterdir()) == [file]
 
@@ -145,12 +148,18 @@ def test_a_read_only_file_that_needs_no_change_is_no_fault(tmp_path: Path) -> No
         b'\n\n{"zebra":1.10,\t"messages":[{"role":"user","content":"caf\\u00e9"},{"role":"tool"}],"alpha":2}\n',
     ],
 )
-def test_the_mark_line_ends_escapes_spaces_and_key_order_are_kept(tmp_path: Path, raw: bytes) -> None:
+def test_the_mark_line_ends_escapes_spaces_and_key_order_are_kept(
+    tmp_path: Path, raw: bytes
+) -> None:
     file = tmp_path / "chat.json"
     file.write_bytes(raw)
     assert run("repair", file, "--write").exit_code == 0
     written = file.read_bytes()
-    front, back = raw.split(b'{"role": "tool"}') if b'{"role": "tool"}' in raw else raw.split(b'{"role":"tool"}')
+    front, back = (
+        raw.split(b'{"role": "tool"}')
+        if b'{"role": "tool"}' in raw
+        else raw.split(b'{"role":"tool"}')
+    )
     assert written.startswith(front)
     assert written.endswith(back)
     assert written != raw
@@ -163,7 +172,7 @@ def test_a_file_that_another_program_changes_in_the_meantime_is_left(
     monkeypatch.setattr(rewriting.os, "fsync", lambda _: stored(file, [*ORPHAN, *SOUND]))
     done = run("repair", file, "--write")
     assert done.exit_code == 2
-    assert "it was changed by another program in the meantime; not written" in done.stderr
+    assert "not written: another program changed the file" in done.stderr
     assert json.loads(file.read_text(encoding="utf-8")) == [*ORPHAN, *SOUND]
     assert list(tmp_path.iterdir()) == [file]
 
@@ -199,16 +208,30 @@ def test_a_system_prompt_for_which_a_list_has_no_place_is_not_lost(tmp_path: Pat
     messages: list[dict[str, Any]] = [
         {"role": "system", "content": "Be brief."},
         {"role": "user", "content": [{"type": "text", "text": "go"}]},
-        {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "f", "input": {}}]},
+        {
+            "role": "assistant",
+            "content": [{"type": "tool_use", "id": "a", "name": "f", "input": {}}],
+        },
         {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": "x"}]},
     ]
-    bare, whole = stored(tmp_path / "bare.json", messages), stored(tmp_path / "whole.json", {"messages": messages})
-    done = CliRunner().invoke(app, ["repair", str(bare), str(whole), "--write", "--target", "anthropic"])
+    bare, whole = (
+        stored(tmp_path / "bare.json", messages),
+        stored(tmp_path / "whole.json", {"messages": messages}),
+    )
+    done = CliRunner().invoke(
+        app, ["repair", str(bare), str(whole), "--write", "--target", "anthropic"]
+    )
     assert "Be brief." in bare.read_text(encoding="utf-8")
     assert "Be brief." in whole.read_text(encoding="utf-8")
-    assert f"{bare}: line 1, column 1: cannot be repaired: the system prompt must stand beside" in done.stderr
+    assert (
+        f"{bare}: line 1, column 1: cannot be repaired: this target requires the system prompt"
+        in done.stderr
+    )
     assert json.loads(bare.read_text(encoding="utf-8")) == messages
-    assert json.loads(whole.read_text(encoding="utf-8")) == {"messages": messages[1:], "system": "Be brief."}
+    assert json.loads(whole.read_text(encoding="utf-8")) == {
+        "messages": messages[1:],
+        "system": "Be brief.",
+    }
     told = CliRunner().invoke(app, ["check", str(bare), "--target", "anthropic"])
     assert (told.exit_code, "SYS001 misplaced-system" in told.stdout) == (1, True)
     shown = CliRunner().invoke(app, ["repair", str(bare), "--diff", "--target", "anthropic"])
@@ -218,15 +241,21 @@ def test_a_system_prompt_for_which_a_list_has_no_place_is_not_lost(tmp_path: Pat
 def test_what_only_the_slower_parser_reads_is_read_and_every_digit_is_kept(tmp_path: Path) -> None:
     file = tmp_path / "a.json"
     odd = '{"role": "user", "content": "a\\ud800", "n": 123456789012345678901234567890, "x": NaN}'
-    file.write_text(f'[{odd}, {{"role": "tool", "tool_call_id": "gone", "content": "b"}}]', encoding="utf-8")
+    file.write_text(
+        f'[{odd}, {{"role": "tool", "tool_call_id": "gone", "content": "b"}}]', encoding="utf-8"
+    )
     found = CliRunner().invoke(app, ["check", str(file), "--target", "openai/gpt-4o"])
-    assert (found.exit_code, "TEXT001" in found.stdout, "TOOL005" in found.stdout) == (1, True, True)
+    assert (found.exit_code, "TEXT001" in found.stdout, "TOOL005" in found.stdout) == (
+        1,
+        True,
+        True,
+    )
     CliRunner().invoke(app, ["repair", str(file), "--write", "--target", "openai/gpt-4o"])
     assert '"n": 123456789012345678901234567890, "x": NaN' in file.read_text(encoding="utf-8")
 
 
 class Killer:
-    """Counts the lines of the command line as they are run, and ends the process at one of them."""
+    """Counts the executed lines of ``chatmend.cli``, and kills the process at one of them."""
 
     def __init__(self, at: int | None = None) -> None:
         self.at = at
@@ -242,7 +271,7 @@ class Killer:
 
 
 def killed_at(step: int, words: list[str]) -> bool:
-    """Run the command in a child that is killed after so many lines; whether it was still running."""
+    """Run the command in a child that is killed after ``step`` lines. Return whether it was still running."""
     child = os.fork()
     if child == 0:
         sys.settrace(Killer(step))
@@ -253,7 +282,7 @@ def killed_at(step: int, words: list[str]) -> bool:
 
 
 def steps_of(words: list[str]) -> int:
-    """How many lines the command runs."""
+    """Return how many lines the command executes."""
     killer, before = Killer(), sys.gettrace()
     sys.settrace(killer)
     try:
@@ -287,25 +316,29 @@ def test_a_kill_at_any_step_leaves_each_file_old_or_new_and_whole(tmp_path: Path
     steps = steps_of(words)
     new, seen, lots = texts(), set[tuple[bool, ...]](), random.Random(4)
     assert all(new[name] != old[name] for name in old)
-    for _ in range(50):
+    for _ in range(examples(50, 200)):
         lay_out()
         assert killed_at(lots.randrange(1, steps), words)
         now = texts()
         assert all(now[name] in (old[name], new[name]) for name in old)
         seen.add(tuple(now[name] == new[name] for name in old))
-    assert len(seen) == 4, "the kills came before, between and after the three files"
+    assert len(seen) == 4, "expected kills before, between and after the three files"
 
 
 def left_behind(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir() if path.name.startswith(".chatmend-"))
 
 
-needs_locks = pytest.mark.skipif(not leftovers.LOCKS, reason="this system has no file locks that tell a leftover")
+needs_locks = pytest.mark.skipif(
+    not leftovers.HAS_LOCKS, reason="this system has no file locks to recognise leftovers"
+)
 
 
 @needs_locks
 @pytest.mark.parametrize("named", ["file", "directory"])
-def test_what_a_killed_run_left_is_removed_by_the_next_one_and_nothing_else_is(tmp_path: Path, named: str) -> None:
+def test_what_a_killed_run_left_is_removed_by_the_next_one_and_nothing_else_is(
+    tmp_path: Path, named: str
+) -> None:
     file = stored(tmp_path / "chat.json", SOUND)
     others = [".chatmend-abcdefgh.tmp.bak", ".chatmend-ABC.tmp", ".chatmend-notes.md", ".env"]
     for name in (".chatmend-abcdefgh.tmp", *others):
@@ -313,8 +346,12 @@ def test_what_a_killed_run_left_is_removed_by_the_next_one_and_nothing_else_is(t
     (tmp_path / ".chatmend-linklink.tmp").symlink_to(file)
     done = run("repair", file if named == "file" else tmp_path, "--write")
     assert done.exit_code == 0
-    assert done.stdout.endswith("0 files written; 1 temporary file of a run that was killed removed\n")
-    assert {path.name for path in tmp_path.iterdir()} == {"chat.json", ".chatmend-linklink.tmp", *others}
+    assert done.stdout.endswith("0 files written; 1 temporary file of a killed run removed\n")
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "chat.json",
+        ".chatmend-linklink.tmp",
+        *others,
+    }
 
 
 @needs_locks
@@ -332,11 +369,13 @@ def test_the_temporary_file_of_a_run_that_lives_stays(tmp_path: Path) -> None:
 
 
 @needs_locks
-def test_leftovers_where_repaired_files_are_put_are_removed_and_checking_removes_none(tmp_path: Path) -> None:
+def test_leftovers_where_repaired_files_are_put_are_removed_and_checking_removes_none(
+    tmp_path: Path,
+) -> None:
     stored(tmp_path / "in" / "chat.json", SOUND)
     for folder in ("in", "out"):
         stored(tmp_path / folder / ".chatmend-abcdefgh.tmp", ORPHAN)
-    assert "nothing found in 1 conversation\n" in run("check", tmp_path / "in").stdout
+    assert "no findings in 1 conversation\n" in run("check", tmp_path / "in").stdout
     run("repair", tmp_path / "in", "--out", tmp_path / "out")
     assert left_behind(tmp_path / "out") == []
     assert left_behind(tmp_path / "in") == [".chatmend-abcdefgh.tmp"]
@@ -353,7 +392,7 @@ def test_a_temporary_file_that_was_taken_for_a_leftover_is_made_again(
         new = make(**options)
         made.append(new.name)
         if len(made) == 1:
-            assert leftovers.clear([tmp_path]) == 1
+            assert leftovers.remove_leftovers([tmp_path]) == 1
         return new
 
     monkeypatch.setattr(tempfile, "NamedTemporaryFile", make_and_lose_the_first)

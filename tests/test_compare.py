@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 import pytest
-from benchmarks.compare import DIALECT, OURS, TARGETS, Score, full, lost, moves, scores_of, short, transcript
+from benchmarks.compare import (
+    CHATMEND,
+    DIALECT,
+    TARGETS,
+    Score,
+    changes_prefix,
+    full_table,
+    lost_tokens,
+    scores_of,
+    summary_table,
+    transcript,
+)
 from benchmarks.peers import PEERS
 
 from tests.judges import judge
 
-CALL = {"id": "abcdefghi", "type": "function", "function": {"name": "f", "arguments": '{"a": "tok00001x"}'}}
+CALL = {
+    "id": "abcdefghi",
+    "type": "function",
+    "function": {"name": "f", "arguments": '{"a": "tok00001x"}'},
+}
 SAID = {"role": "user", "content": "go tok00002x"}
 CALLED = {"role": "assistant", "content": None, "tool_calls": [CALL]}
 CAME = {"role": "tool", "tool_call_id": "abcdefghi", "content": "tok00003x"}
@@ -21,30 +36,33 @@ def test_what_is_valid_stays_valid_and_whole_with_everybody(peer: str) -> None:
     run, target = PEERS[peer], TARGETS["OpenAI"]
     done = run(VALID, target)
     assert judge(DIALECT, target, done) == []
-    assert lost(VALID, done, []) == set()
-    assert not moves(run, target, VALID, done)
+    assert lost_tokens(VALID, done, []) == set()
+    assert not changes_prefix(run, target, VALID, done)
 
 
 def test_a_text_that_is_not_sent_is_lost_unless_a_report_has_it() -> None:
-    assert lost(VALID, VALID[:-2], []) == {"tok00004x"}
-    assert lost(VALID, VALID[:-2], VALID[-2:]) == set()
+    assert lost_tokens(VALID, VALID[:-2], []) == {"tok00004x"}
+    assert lost_tokens(VALID, VALID[:-2], VALID[-2:]) == set()
 
 
 def test_a_result_that_arrives_late_moves_the_prefix_of_those_that_wait_for_it() -> None:
     late = [SAID, CALLED, SAID, {"role": "assistant", "content": "wait"}, CAME]
-    moved = {peer: moves(run, "openai/gpt-4o", late, run(late, "openai/gpt-4o")) for peer, run in PEERS.items()}
+    moved = {
+        peer: changes_prefix(run, "openai/gpt-4o", late, run(late, "openai/gpt-4o"))
+        for peer, run in PEERS.items()
+    }
     assert moved["turnsafe `repair`"]
-    assert not moved[OURS]
+    assert not moved[CHATMEND]
 
 
 def test_ours_is_accepted_everywhere_and_the_tables_have_a_row_for_everybody() -> None:
     scores = {key: Score() for key in scores_of(0)}
     for number in range(6):
         scores = {key: scores[key] + one for key, one in scores_of(number).items()}
-    assert all(scores[OURS, name] == Score() for name in TARGETS)
-    assert sum(scores["as it is", name].refused for name in TARGETS) > 0
-    assert all(f"| {peer} |" in short(scores, 6) for peer in PEERS)
-    assert full(scores, 6).count("\n") == len(TARGETS) * len(PEERS) + 1
+    assert all(scores[CHATMEND, name] == Score() for name in TARGETS)
+    assert sum(scores["unrepaired", name].refused for name in TARGETS) > 0
+    assert all(f"| {peer} |" in summary_table(scores, 6) for peer in PEERS)
+    assert full_table(scores, 6).count("\n") == len(TARGETS) * len(PEERS) + 1
 
 
 def test_every_second_transcript_has_one_defect() -> None:

@@ -1,4 +1,4 @@
-"""Gemini contents: what must stay as it is first, then what is mended, and how."""
+"""Gemini contents: first those that must stay unchanged, then each repair."""
 
 from __future__ import annotations
 
@@ -12,12 +12,19 @@ from chatmend.placeholders import NO_RESULT, NOTE, SYSTEM_NOTE
 from tests.corpus import PIXEL
 from tests.judges import judge
 
-FLASH, PRO3, VERTEX = "gemini/gemini-2.5-flash", "gemini/gemini-3-pro-preview", "vertex_ai/gemini-2.5-pro"
+FLASH, PRO3, VERTEX = (
+    "gemini/gemini-2.5-flash",
+    "gemini/gemini-3-pro-preview",
+    "vertex_ai/gemini-2.5-pro",
+)
 SIGNED = "c2lnbmVkIGJ5IGdlbWluaQ=="
 
 
 def user(*parts: Any) -> dict[str, Any]:
-    return {"role": "user", "parts": [{"text": part} if isinstance(part, str) else part for part in parts]}
+    return {
+        "role": "user",
+        "parts": [{"text": part} if isinstance(part, str) else part for part in parts],
+    }
 
 
 def model(*parts: Any) -> dict[str, Any]:
@@ -25,7 +32,10 @@ def model(*parts: Any) -> dict[str, Any]:
 
 
 def call(name: str = "weather", **more: Any) -> dict[str, Any]:
-    return {"functionCall": {"name": name, "args": {"city": "Oslo"}, **more}, "thoughtSignature": SIGNED}
+    return {
+        "functionCall": {"name": name, "args": {"city": "Oslo"}, **more},
+        "thoughtSignature": SIGNED,
+    }
 
 
 def answer(text: str, name: str = "weather", **more: Any) -> dict[str, Any]:
@@ -33,16 +43,18 @@ def answer(text: str, name: str = "weather", **more: Any) -> dict[str, Any]:
 
 
 def repaired(contents: list[Any], target: str = FLASH, **choices: Any) -> list[Any]:
-    """What is sent, accepted by code that is not ours, and the same again when repaired again."""
+    """Return the repaired contents, after checking that an independent judge accepts them and a second repair changes nothing."""
     done = chatmend.repair(contents, target, dialect="gemini_contents", **choices)
     assert judge("gemini_contents", target, done.messages, system=done.system) == []
     assert chatmend.replay(contents, done.changes) == done.messages
-    again = chatmend.repair(done.messages, target, dialect="gemini_contents", system=done.system, **choices)
+    again = chatmend.repair(
+        done.messages, target, dialect="gemini_contents", system=done.system, **choices
+    )
     assert again.messages is done.messages
     return done.messages
 
 
-@pytest.mark.parametrize("target", [FLASH, PRO3, VERTEX, "other"])
+@pytest.mark.parametrize("target", [FLASH, VERTEX, "other"])
 def test_a_whole_conversation_comes_back_as_the_very_same_list(target: str) -> None:
     thought = {"thought": True, "text": "I ask.", "thoughtSignature": SIGNED}
     contents = [
@@ -55,6 +67,27 @@ def test_a_whole_conversation_comes_back_as_the_very_same_list(target: str) -> N
     ]
     done = chatmend.repair(contents, target)
     assert (done.messages is contents, done.changes) == (True, ()), done.report()
+
+
+def test_from_gemini_3_on_the_results_of_a_turn_are_in_one_content_alone() -> None:
+    called = model(
+        {**call(), "thoughtSignature": SIGNED}, {"functionCall": {"name": "now", "args": {}}}
+    )
+    sound = [user("q"), called, user(answer("21"), answer("noon", "now")), user("and quick!")]
+    assert chatmend.repair(sound, PRO3).messages is sound
+    split = [user("q"), called, user(answer("21")), user(answer("noon", "now"), "and quick!")]
+    assert chatmend.repair(split, PRO3).messages == sound
+    assert chatmend.repair(split, FLASH).messages is split
+    together = [*sound[:2], user(answer("21"), answer("noon", "now")), user("and quick!")]
+    assert chatmend.repair(split, VERTEX).messages[:3] != split[:3]
+    assert chatmend.repair(together, VERTEX).messages is together
+
+
+def test_a_trailing_turn_of_the_model_is_followed_by_the_user() -> None:
+    ends = [user("q"), model("I think")]
+    assert chatmend.repair(ends, "gemini/gemini-2.5-pro").messages[:2] == ends
+    assert chatmend.repair(ends, "gemini/gemini-2.5-pro").messages[2]["role"] == "user"
+    assert chatmend.repair(ends, FLASH).messages is ends
 
 
 @pytest.mark.parametrize(
@@ -72,7 +105,9 @@ def test_a_whole_conversation_comes_back_as_the_very_same_list(target: str) -> N
         [user("q"), model({"thought": True, "thoughtSignature": SIGNED}, ""), user("")],
         [
             user("q"),
-            model({"thoughtSignature": "CvgCAb4-9vup_w", "functionCall": {"name": "f", "args": {}}}),
+            model(
+                {"thoughtSignature": "CvgCAb4-9vup_w", "functionCall": {"name": "f", "args": {}}}
+            ),
             user(answer("1", "f")),
         ],
     ],
@@ -84,7 +119,16 @@ def test_what_google_was_seen_to_accept_is_not_touched(contents: list[Any]) -> N
 def test_every_content_is_written_as_the_very_object_that_was_read() -> None:
     dialect = DIALECTS["gemini_contents"]
     contents = [
-        user("a", {}, 3, None, {"functionCall": 1}, {"text": "b", "bogus": [1]}, answer("x"), {"executableCode": {}}),
+        user(
+            "a",
+            {},
+            3,
+            None,
+            {"functionCall": 1},
+            {"text": "b", "bogus": [1]},
+            answer("x"),
+            {"executableCode": {}},
+        ),
         {"role": "model"},
         {"role": 7, "parts": "x"},
         {"parts": [[]]},
@@ -96,44 +140,72 @@ def test_every_content_is_written_as_the_very_object_that_was_read() -> None:
 
 def test_the_dialect_is_recognised_by_its_parts() -> None:
     assert recognise([user("a")]).NAME == "gemini_contents"
-    assert recognise([{"role": "user", "content": [{"type": "text", "text": "x"}]}]).NAME == "openai_chat"
+    assert (
+        recognise([{"role": "user", "content": [{"type": "text", "text": "x"}]}]).NAME
+        == "openai_chat"
+    )
 
 
 def test_a_clean_body_comes_back_as_the_very_same_dict() -> None:
-    body = {"contents": [user("hi")], "systemInstruction": {"parts": [{"text": "s"}]}, "generationConfig": {}}
+    body = {
+        "contents": [user("hi")],
+        "systemInstruction": {"parts": [{"text": "s"}]},
+        "generationConfig": {},
+    }
     assert chatmend.repair_request(body, FLASH).body is body
 
 
 @pytest.mark.parametrize("key", ["systemInstruction", "system_instruction"])
 def test_a_system_content_at_the_front_joins_the_system_instruction(key: str) -> None:
     own = {"role": "user", "parts": [{"text": "Be kind."}]}
-    body = {"contents": [{"role": "system", "parts": [{"text": "Be brief."}]}, user("hi")], key: own}
+    body = {
+        "contents": [{"role": "system", "parts": [{"text": "Be brief."}]}, user("hi")],
+        key: own,
+    }
     sent = chatmend.repair_request(body, FLASH).body
-    assert sent == {"contents": [user("hi")], key: {**own, "parts": [{"text": "Be kind."}, {"text": "Be brief."}]}}
+    assert sent == {
+        "contents": [user("hi")],
+        key: {**own, "parts": [{"text": "Be kind."}, {"text": "Be brief."}]},
+    }
     assert own["parts"] == [{"text": "Be kind."}]
 
 
 def test_a_system_content_in_mid_conversation_is_told_in_place() -> None:
-    sent = repaired([user("a"), model("b"), {"role": "system", "parts": [{"text": "new rule"}]}, user("c")])
+    sent = repaired(
+        [user("a"), model("b"), {"role": "system", "parts": [{"text": "new rule"}]}, user("c")]
+    )
     assert sent[2] == user(f"{SYSTEM_NOTE}new rule")
 
 
 def test_a_model_without_system_instructions_gets_them_told() -> None:
-    done = chatmend.repair([{"role": "system", "parts": [{"text": "s"}]}, user("hi")], "gemini/gemma-3-27b-it")
+    done = chatmend.repair(
+        [{"role": "system", "parts": [{"text": "s"}]}, user("hi")], "gemini/gemma-3-27b-it"
+    )
     assert (done.system, done.messages) == (None, [user(f"{SYSTEM_NOTE}s"), user("hi")])
 
 
 def test_a_call_without_a_response_gets_one_of_its_name() -> None:
     sent = repaired([user("q"), model(call(), call("now")), user("go on")])
-    assert [part["functionResponse"] for content in sent[2:4] for part in content["parts"]] == [
+    assert [part["functionResponse"] for part in sent[2]["parts"]] == [
         {"name": "weather", "response": {"output": NO_RESULT}},
         {"name": "now", "response": {"output": NO_RESULT}},
     ]
 
 
 def test_a_missing_response_takes_its_place_among_those_that_are_there() -> None:
-    sent = repaired([user("q"), model(call(), call("now"), call()), user(answer("noon", "now"), answer("21"), "so?")])
-    said = [part["functionResponse"] for content in sent[2:] for part in content["parts"] if "text" not in part]
+    sent = repaired(
+        [
+            user("q"),
+            model(call(), call("now"), call()),
+            user(answer("noon", "now"), answer("21"), "so?"),
+        ]
+    )
+    said = [
+        part["functionResponse"]
+        for content in sent[2:]
+        for part in content["parts"]
+        if "text" not in part
+    ]
     assert [(held["name"], held["response"]["output"]) for held in said] == [
         ("weather", "21"),
         ("now", "noon"),
@@ -142,9 +214,15 @@ def test_a_missing_response_takes_its_place_among_those_that_are_there() -> None
 
 
 def test_responses_with_ids_are_matched_by_them() -> None:
-    contents = [user("q"), model(call(id="a"), call(id="b")), user(answer("of b", id="b"), answer("of a", id="a"))]
+    contents = [
+        user("q"),
+        model(call(id="a"), call(id="b")),
+        user(answer("of b", id="b"), answer("of a", id="a")),
+    ]
     sent = repaired(contents)
-    assert [content["parts"] for content in sent[2:]] == [[answer("of a", id="a")], [answer("of b", id="b")]]
+    assert [content["parts"] for content in sent[2:]] == [
+        [answer("of a", id="a"), answer("of b", id="b")],
+    ]
 
 
 def test_a_response_without_a_call_is_told() -> None:
@@ -172,7 +250,11 @@ def test_a_signature_that_cannot_be_one_is_left_out() -> None:
 def test_gemini_3_gets_the_documented_value_on_the_first_call_of_a_step() -> None:
     bare = {"functionCall": {"name": "weather", "args": {}}}
     sent = repaired([user("q"), model(bare, bare), model(bare), user(*[answer("1")] * 3)], PRO3)
-    assert ["thoughtSignature" in part for content in sent[1:3] for part in content["parts"]] == [True, False, False]
+    assert ["thoughtSignature" in part for content in sent[1:3] for part in content["parts"]] == [
+        True,
+        False,
+        False,
+    ]
 
 
 def test_words_from_chat_and_anthropic_become_contents() -> None:
@@ -181,25 +263,37 @@ def test_words_from_chat_and_anthropic_become_contents() -> None:
     thought = {"type": "thinking", "thinking": "t", "signature": "EqQB"}
     contents = [
         {"role": "user", "content": [{"type": "text", "text": "q"}, image]},
-        {"role": "assistant", "content": None, "tool_calls": [{"id": "c", "type": "function", "function": function}]},
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": "c", "type": "function", "function": function}],
+        },
         {"role": "tool", "tool_call_id": "c", "content": "21"},
         {"role": "assistant", "content": [thought, {"type": "text", "text": "a"}]},
         user("thanks"),
     ]
     sent = repaired(contents)
     assert sent[0] == user("q", {"inlineData": {"mimeType": "image/png", "data": PIXEL}})
-    assert sent[1]["parts"][0]["functionCall"] == {"name": "weather", "args": {"city": "Oslo"}, "id": "c"}
+    assert sent[1]["parts"][0]["functionCall"] == {
+        "name": "weather",
+        "args": {"city": "Oslo"},
+        "id": "c",
+    }
     assert sent[2] == user(answer("21", id="c"))
     assert sent[3] == model("a")
 
 
 def test_keys_that_google_refuses_are_left_out_and_reported() -> None:
-    done = chatmend.repair([{**user({"text": "a", "cache_control": {"type": "ephemeral"}}), "name": "Ann"}], FLASH)
+    done = chatmend.repair(
+        [{**user({"text": "a", "cache_control": {"type": "ephemeral"}}), "name": "Ann"}], FLASH
+    )
     assert done.messages == [user("Ann: a")]
     assert {change.code for change in done.changes} == {"KEY001"}
 
 
-@pytest.mark.parametrize("name", ["strict_alternation", "provider_hygiene", "drop_instead_of_note", "offline"])
+@pytest.mark.parametrize(
+    "name", ["strict_alternation", "provider_hygiene", "drop_instead_of_note", "offline"]
+)
 def test_every_named_policy_is_accepted(name: str) -> None:
     policy = getattr(chatmend.Policy, name)()
     contents = [
@@ -218,7 +312,11 @@ def test_every_named_policy_is_accepted(name: str) -> None:
 
 def test_a_typed_part_with_a_signature_that_is_none_is_mended_at_once() -> None:
     odd = {"role": "model", "parts": [{"type": "text", "text": "Hi.", "thoughtSignature": 5}]}
-    said = [{"role": "user", "parts": [{"text": "go"}]}, odd, {"role": "user", "parts": [{"text": "on"}]}]
+    said = [
+        {"role": "user", "parts": [{"text": "go"}]},
+        odd,
+        {"role": "user", "parts": [{"text": "on"}]},
+    ]
     sent = chatmend.repair(said, FLASH).messages
     assert sent[1] == {"role": "model", "parts": [{"text": "Hi."}]}
     assert chatmend.repair(sent, FLASH).messages is sent
@@ -226,6 +324,44 @@ def test_a_typed_part_with_a_signature_that_is_none_is_mended_at_once() -> None:
 
 def test_a_thought_that_is_spelled_otherwise_stays_a_thought() -> None:
     said = {"role": "model", "parts": [{"text": "hm", "thought": "true"}, {"text": "hi"}]}
-    messages = [{"role": "user", "parts": [{"text": "go"}]}, said, {"role": "user", "parts": [{"text": "on"}]}]
+    messages = [
+        {"role": "user", "parts": [{"text": "go"}]},
+        said,
+        {"role": "user", "parts": [{"text": "on"}]},
+    ]
     done = chatmend.repair(messages, "gemini/gemini-2.5-flash")
     assert done.messages[1]["parts"] == [{"text": "hm", "thought": True}, {"text": "hi"}]
+
+
+IMAGE_PART = {
+    "inlineData": {
+        "mimeType": "image/png",
+        "data": "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+    }
+}
+
+
+@pytest.mark.parametrize("target", ["gemini/gemini-2.5-flash", "gemini/gemini-3-pro-preview"])
+@pytest.mark.parametrize(
+    ("received", "behind"),
+    [
+        ([[answer("ok", "g"), answer("ok", "f")]], []),
+        ([[answer("ok", "f"), {"text": "hey"}, answer("ok", "g")]], [[{"text": "hey"}]]),
+        ([[answer("ok", "f"), IMAGE_PART, answer("ok", "g")]], [[IMAGE_PART]]),
+        ([[answer("ok", "f")], [{"text": "hey"}], [answer("ok", "g")]], [[{"text": "hey"}]]),
+        ([[answer("ok", "g")]], []),
+        ([[{"text": "hey"}]], [[{"text": "hey"}]]),
+    ],
+)
+def test_responses_to_parallel_calls_are_in_one_content_in_the_order_of_the_calls(
+    target: str, received: list[list[Any]], behind: list[list[Any]]
+) -> None:
+    signed = {"thoughtSignature": "c2lnbmVkIGJ5IGdlbWluaSBhbmQgbG9uZyBlbm91Z2g="}
+    calls = [{"functionCall": {"name": name, "args": {}}} for name in ("f", "g")]
+    said = {"role": "model", "parts": [{**calls[0], **signed}, calls[1]]}
+    contents = [user({"text": "go"}), said, *(user(*parts) for parts in received)]
+    done = chatmend.repair(contents, target, dialect="gemini_contents").messages
+    responses = [part["functionResponse"]["name"] for part in done[2]["parts"]]
+    assert responses == ["f", "g"]
+    assert [content["parts"] for content in done[3:]] == behind
+    assert chatmend.repair(done, target, dialect="gemini_contents").messages is done

@@ -1,4 +1,4 @@
-"""`make demo` does what its headlines say, and leaves nothing behind when it is stopped."""
+"""`make demo` does what its headings announce, and leaves no process or file when it is stopped."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ WORDS = [sys.executable, "examples/demo.py"]
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """Where the demo puts its files; by this its processes are known, too."""
+    """Return the environment of the demo. Its TMPDIR holds the demo's files and identifies its processes."""
     return {**os.environ, "TMPDIR": str(folder)}
 
 
 def running(folder: Path) -> list[str]:
-    """The processes that were started with ``environment(folder)``."""
+    """Return the processes that were started with ``environment(folder)``."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
             if str(folder).encode() in (process / "environ").read_bytes():
                 found.append((process / "cmdline").read_text())
-        except OSError:  # another user's, or it ended meanwhile
+        except OSError:  # another user's process, or it has ended
             continue
     return found
 
@@ -40,19 +40,21 @@ def test_the_demo_goes_as_it_says(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     assert "exceed max allowed size: 8000" in done.stdout
     assert "were found without" in done.stdout
-    assert "asked: anthropic 529, gemini 200" in done.stdout
-    assert "tokens that had been sent came from the provider's cache." in done.stdout
+    assert "requests: anthropic 529, gemini 200" in done.stdout
+    assert "tokens sent before were read from the provider's cache." in done.stdout
     assert list(tmp_path.iterdir()) == []
 
 
 def _heard() -> None:
-    """What a shell starts in the background ignores Ctrl-C, and so do its children: here it is heard again."""
+    """Restore the handling of Ctrl-C, which background processes of a shell and their children ignore."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="processes are found in /proc")
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
-def test_a_demo_that_is_stopped_leaves_no_process_and_no_file(sign: signal.Signals, tmp_path: Path) -> None:
+def test_a_demo_that_is_stopped_leaves_no_process_and_no_file(
+    sign: signal.Signals, tmp_path: Path
+) -> None:
     place: dict[str, Any] = {"cwd": ROOT, "env": environment(tmp_path), "preexec_fn": _heard}
     with subprocess.Popen(WORDS, stdout=subprocess.PIPE, text=True, **place) as demo:  # noqa: S603
         assert demo.stdout is not None

@@ -1,4 +1,4 @@
-"""The pages say what the code does: examples are run, generated pages are fresh, CONTRIBUTING.md works."""
+"""The documentation matches the code: examples run, generated pages are current, CONTRIBUTING.md works."""
 
 from __future__ import annotations
 
@@ -18,23 +18,34 @@ from chatmend.targets import resolve
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = [(manual, example) for manual in manuals().values() for example in manual.examples]
 FOUND_BY_ANOTHER = {"TOOL008": "TOOL006"}
-"""Results in another order than their calls are put in order by the rule that moves results, which runs first."""
+"""The rule that moves results runs first and also restores their order."""
 TOLD_IN_WORDS = {"IMG008"}
-"""An image that is too heavy has megabytes."""
-BLOCK = re.compile(r"^(?:<!-- (file|line): (.+?) -->\n)?```(?:toml|python|diff)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+"""Rules without an example: an image that is too heavy has megabytes."""
+BLOCK = re.compile(
+    r"^(?:<!-- (file|line): (.+?) -->\n)?```(?:toml|python|diff)\n(.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
 
 
-@pytest.mark.parametrize(("manual", "example"), EXAMPLES, ids=[f"{m.name}-{e.target}" for m, e in EXAMPLES])
+@pytest.mark.parametrize(
+    ("manual", "example"), EXAMPLES, ids=[f"{m.name}-{e.target}" for m, e in EXAMPLES]
+)
 def test_the_example_of_a_manual_is_what_a_repair_does(manual: Manual, example: Example) -> None:
     after, codes = example.run()
     assert after == example.after
     assert FOUND_BY_ANOTHER.get(manual.code, manual.code) in codes
 
 
-@pytest.mark.parametrize("example", [e for _, e in EXAMPLES], ids=[f"{m.name}-{e.target}" for m, e in EXAMPLES])
+@pytest.mark.parametrize(
+    "example", [e for _, e in EXAMPLES], ids=[f"{m.name}-{e.target}" for m, e in EXAMPLES]
+)
 def test_what_an_example_shows_afterwards_is_found_sound(example: Example) -> None:
-    again = Example(example.target, example.policy, example.after, example.after, example.shown)
-    found = example.run()[1] if example.before == example.after else []  # what is only told is told again
+    again = Example(
+        example.target, example.policy, example.after, example.after, example.json_texts
+    )
+    found = (
+        example.run()[1] if example.before == example.after else []
+    )  # a finding without a repair is reported again
     assert again.run() == (example.after, found)
 
 
@@ -45,7 +56,7 @@ def test_a_manual_says_what_why_and_how_and_shows_it(manual: Manual) -> None:
     assert re.search(r"^Repair:\s+\S", manual.text, re.MULTILINE)
     assert manual.examples or manual.code in TOLD_IN_WORDS
     if manual.code not in TOLD_IN_WORDS:
-        assert manual.text.count("Before") == len(manual.examples), "an example that is not read"
+        assert manual.text.count("Before") == len(manual.examples), "an example was not parsed"
 
 
 def test_every_rule_has_a_manual_of_its_own() -> None:
@@ -59,7 +70,7 @@ def test_every_known_refusal_leads_to_pages_and_targets_that_exist() -> None:
         assert refusal.pages, refusal.says
         assert set(refusal.pages) <= {*manuals(), *topics()}, refusal.says
         assert all(resolve(name).provider != "other" for name in refusal.by), refusal.says
-        assert refusal.says == refusal.says.lower(), "it is searched in text in lower case"
+        assert refusal.says == refusal.says.lower(), "it is searched in lower-case text"
 
 
 def test_the_generated_pages_are_fresh() -> None:
@@ -81,14 +92,16 @@ def test_what_contributing_says_works(tmp_path: Path) -> None:
         else:
             words = [sys.executable, "-c", text]
             environment = {"PYTHONPATH": str(tmp_path / "src")}
-            done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)  # noqa: S603
+            done = subprocess.run(  # noqa: S603
+                words, env=environment, capture_output=True, text=True, check=False
+            )
             assert (done.stderr, done.returncode) == ("", 0)
             ran += 1
-    assert ran == 2, "a provider and a rule"
+    assert ran == 2, "expected the examples of a provider and of a rule"
 
 
 def insert(path: Path, before: str, line: str) -> None:
-    """Put a line in front of the one that begins with ``before``."""
+    """Insert a line before the one that begins with ``before``."""
     lines = path.read_text("utf-8").splitlines(keepends=True)
     at = next(i for i, text in enumerate(lines) if text.strip().startswith(before))
     path.write_text("".join([*lines[:at], line, *lines[at:]]), "utf-8")

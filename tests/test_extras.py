@@ -1,4 +1,4 @@
-"""An extra that is missing is named, with the command that installs it."""
+"""The error for a missing extra names it and the command that installs it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ import pytest
         ("uvicorn", "chatmend.sandbox", "sandbox"),
     ],
 )
-def test_a_missing_extra_is_told_with_the_command_that_installs_it(framework: str, module: str, extra: str) -> None:
+def test_a_missing_extra_is_told_with_the_command_that_installs_it(
+    framework: str, module: str, extra: str
+) -> None:
     code = f"import sys; sys.modules[{framework!r}] = None; from {module} import *"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)  # noqa: S603
     assert done.stderr.endswith(f"pip install 'chatmend[{extra}]'\n")

@@ -18,13 +18,17 @@ def test_an_exception_from_elsewhere_is_its_type_alone() -> None:
     assert reason_of(ValueError(TEXT)) == "ValueError"
 
 
-def test_an_exception_inside_chatmend_has_its_position_and_not_its_text(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_exception_inside_chatmend_has_its_position_and_not_its_text(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def fails(*_: Any) -> None:
         raise KeyError(TEXT)
 
     monkeypatch.setattr("chatmend.engine.rules_for", fails)
     with pytest.raises(KeyError) as caught:
-        chatmend.repair([{"role": "tool", "tool_call_id": "gone", "content": TEXT}], "openai/gpt-4o")
+        chatmend.repair(
+            [{"role": "tool", "tool_call_id": "gone", "content": TEXT}], "openai/gpt-4o"
+        )
     assert re.fullmatch(r"KeyError in engine\.py, line \d+", reason_of(caught.value))
 
 

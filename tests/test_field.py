@@ -18,7 +18,9 @@ F213 F214 F219 F220 F222 F225 F227 F228 F229 F230 F233 F234 F235
 REPAIRED = _REPAIRED.split()
 """What ``make field`` counts as repaired; add what is repaired anew."""
 
-at_hand = pytest.mark.skipif(not CASES, reason="corpus/field_cases.jsonl is not at hand; see tests/corpus.py")
+at_hand = pytest.mark.skipif(
+    not CASES, reason="corpus/field_cases.jsonl is not at hand; see tests/corpus.py"
+)
 
 
 @at_hand
@@ -45,7 +47,10 @@ def _pairing(*said: dict[str, object]) -> tuple[list[object], list[object]]:
 
 
 def _use(*ids: str) -> dict[str, object]:
-    return {"role": "assistant", "content": [{"type": "tool_use", "id": one, "name": "n", "input": {}} for one in ids]}
+    return {
+        "role": "assistant",
+        "content": [{"type": "tool_use", "id": one, "name": "n", "input": {}} for one in ids],
+    }
 
 
 def _result(*ids: str) -> dict[str, object]:
@@ -57,7 +62,10 @@ def test_a_call_is_answered_only_directly_after_it() -> None:
     assert _pairing(_use("1", "2"), _result("2"), _result("1"), user) == ([], [])
     assert _pairing(_use("1"), _use("2"), _result("1", "2")) == ([], [])
     assert _pairing(_use("1", "2"), _result("2"), user, _result("1")) == (["1"], ["1"])
-    assert _pairing(_use("1"), {"role": "assistant", "content": "x"}, _result("1")) == (["1"], ["1"])
+    assert _pairing(_use("1"), {"role": "assistant", "content": "x"}, _result("1")) == (
+        ["1"],
+        ["1"],
+    )
     assert _pairing(user, _result("9")) == ([], ["9"])
     assert _pairing(_use("1"), _result("1", "1")) == ([], ["1"])
     assert _pairing(_use("1"), _result("1"), _use("1"), user) == (["1"], [])

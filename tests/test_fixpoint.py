@@ -1,4 +1,4 @@
-"""A second pass changes nothing, whatever came in, for every policy, dialect and target."""
+"""A second repair changes nothing, for any input, policy, dialect and target."""
 
 from __future__ import annotations
 
@@ -33,24 +33,73 @@ def test_a_second_pass_changes_nothing(target: str) -> None:
     ("messages", "target", "dialect", "policy"),
     [
         ([{"parts": [SIGNED]}], "gemini/gemini-2.5-pro", "gemini_contents", Policy()),
-        ([{"parts": [SIGNED]}, {"role": "model", "parts": [{}]}], "vertex_ai/gemini-2.5-pro", None, Policy()),
+        (
+            [{"parts": [SIGNED]}, {"role": "model", "parts": [{}]}],
+            "vertex_ai/gemini-2.5-pro",
+            None,
+            Policy(),
+        ),
         ([{"parts": [SIGNED]}], CLAUDE, "gemini_contents", Policy()),
-        ([USER, {"role": "assistant", "tool_calls": [None]}, USER], GPT, None, Policy(allow=Effect.ADDS)),
-        ([USER, {"role": "assistant", "content": "x", "tool_calls": [None]}], CLAUDE, None, Policy(allow=Effect.ADDS)),
+        (
+            [USER, {"role": "assistant", "tool_calls": [None]}, USER],
+            GPT,
+            None,
+            Policy(allow=Effect.ADDS),
+        ),
+        (
+            [USER, {"role": "assistant", "content": "x", "tool_calls": [None]}],
+            CLAUDE,
+            None,
+            Policy(allow=Effect.ADDS),
+        ),
         ([USER, {"role": "assistant"}, USER], GPT, None, Policy.offline()),
-        ([USER, {"role": "assistant", "content": None}, USER, {"role": "assistant"}], CLAUDE, None, Policy.offline()),
-        ([{"role": "assistant", "content": [IMAGE]}, USER], KIMI, "openai_responses", Policy(allow=Effect.RESHAPES)),
-        ([USER, {"role": "assistant", "content": [IMAGE]}], GPT, "openai_responses", Policy(allow=Effect.RESHAPES)),
+        (
+            [USER, {"role": "assistant", "content": None}, USER, {"role": "assistant"}],
+            CLAUDE,
+            None,
+            Policy.offline(),
+        ),
+        (
+            [{"role": "assistant", "content": [IMAGE]}, USER],
+            KIMI,
+            "openai_responses",
+            Policy(allow=Effect.RESHAPES),
+        ),
+        (
+            [
+                USER,
+                {
+                    "role": "assistant",
+                    "content": [
+                        {"type": "image", "source": {"type": "url", "url": "https://a.example/b"}},
+                        {"type": "tool_use", "id": "abcdefgh1", "name": "f", "input": {}},
+                    ],
+                },
+            ],
+            "strict",
+            "anthropic_messages",
+            Policy(),
+        ),
+        (
+            [USER, {"role": "assistant", "content": [IMAGE]}],
+            GPT,
+            "openai_responses",
+            Policy(allow=Effect.RESHAPES),
+        ),
     ],
 )
-def test_nor_where_it_did_before(messages: list[Any], target: str, dialect: str | None, policy: Policy) -> None:
+def test_nor_where_it_did_before(
+    messages: list[Any], target: str, dialect: str | None, policy: Policy
+) -> None:
     assert fixpoint.faults(messages, target, dialect, policy) == []
 
 
 def test_an_image_is_not_copied_by_a_policy_that_only_reshapes() -> None:
     items = [USER, {"role": "assistant", "content": [IMAGE, {"type": "output_text", "text": "x"}]}]
     for _ in range(3):
-        items = chatmend.repair(items, KIMI, dialect="openai_responses", policy=Policy(allow=Effect.RESHAPES)).messages
+        items = chatmend.repair(
+            items, KIMI, dialect="openai_responses", policy=Policy(allow=Effect.RESHAPES)
+        ).messages
     assert str(items).count("base64") == 1
 
 
@@ -62,7 +111,10 @@ def test_a_part_of_gemini_that_nothing_is_left_of_is_an_empty_text() -> None:
 def test_images_in_contents_stay_images_for_a_claude_behind_gemini() -> None:
     image = {"inlineData": {"mimeType": "image/png", "data": DATA}}
     contents = [{"role": "user", "parts": [{"text": "look"}, image]}]
-    assert chatmend.repair(contents, "vertex_ai/claude-sonnet-4-5", dialect="gemini_contents").messages is contents
+    assert (
+        chatmend.repair(contents, "vertex_ai/claude-sonnet-4-5", dialect="gemini_contents").messages
+        is contents
+    )
 
 
 def test_calls_that_a_target_takes_one_by_one_are_parted_once() -> None:
@@ -71,14 +123,28 @@ def test_calls_that_a_target_takes_one_by_one_are_parted_once() -> None:
     messages = [USER, {"role": "assistant", "content": None, "tool_calls": calls}, *results]
     target = "hosted_vllm/meta-llama/Llama-3.1-8B-Instruct"
     done = chatmend.repair(messages, target, policy=Policy(allow=Effect.RESHAPES))
-    assert [message["role"] for message in done.messages[1:]] == ["assistant", "tool", "assistant", "tool"]
+    assert [message["role"] for message in done.messages[1:]] == [
+        "assistant",
+        "tool",
+        "assistant",
+        "tool",
+    ]
     assert chatmend.replay(messages, done.changes) == done.messages
-    assert chatmend.repair(done.messages, target, policy=Policy(allow=Effect.RESHAPES)).messages is done.messages
+    assert (
+        chatmend.repair(done.messages, target, policy=Policy(allow=Effect.RESHAPES)).messages
+        is done.messages
+    )
 
 
 def test_the_changes_of_a_later_pass_are_counted_in_the_transcript_as_it_came() -> None:
     repeated = [USER, {"role": "assistant", "content": [{"type": "text", "text": "b"}]}]
-    messages = [USER, {"role": "assistant", "content": "b"}, USER, {"role": "human", "content": "a"}, *repeated]
+    messages = [
+        USER,
+        {"role": "assistant", "content": "b"},
+        USER,
+        {"role": "human", "content": "a"},
+        *repeated,
+    ]
     done = chatmend.repair(messages, "strict", policy=Policy.offline())
     assert chatmend.replay(messages, done.changes) == done.messages
     assert all(change.index is None or 0 <= change.index < len(messages) for change in done.changes)

@@ -1,4 +1,4 @@
-"""Responses items: what must stay as it is first, then what is mended, and how."""
+"""Responses items: first those that must stay unchanged, then each repair."""
 
 from __future__ import annotations
 
@@ -18,7 +18,12 @@ from tests.promises import without_media
 GPT, PLAIN = "openai/gpt-5", "openai/gpt-4o"
 ASK: dict[str, Any] = {"role": "user", "content": "What is it like in Oslo?"}
 LATER: dict[str, Any] = {"role": "user", "content": "And in Bergen?"}
-THOUGHT: dict[str, Any] = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAAAB"}
+THOUGHT: dict[str, Any] = {
+    "type": "reasoning",
+    "id": "rs_1",
+    "summary": [],
+    "encrypted_content": "gAAAAB",
+}
 CALL: dict[str, Any] = {
     "type": "function_call",
     "id": "fc_1",
@@ -27,7 +32,11 @@ CALL: dict[str, Any] = {
     "arguments": '{"city": "Oslo"}',
     "status": "completed",
 }
-OUTPUT: dict[str, Any] = {"type": "function_call_output", "call_id": "call_1", "output": "21 degrees"}
+OUTPUT: dict[str, Any] = {
+    "type": "function_call_output",
+    "call_id": "call_1",
+    "output": "21 degrees",
+}
 SAID: dict[str, Any] = {
     "type": "message",
     "id": "msg_1",
@@ -36,7 +45,12 @@ SAID: dict[str, Any] = {
     "content": [{"type": "output_text", "text": "It is 21 degrees.", "annotations": []}],
 }
 OF_THE_PROVIDER: list[dict[str, Any]] = [
-    {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search", "query": "Oslo"}},
+    {
+        "type": "web_search_call",
+        "id": "ws_1",
+        "status": "completed",
+        "action": {"type": "search", "query": "Oslo"},
+    },
     {"type": "shell_call", "call_id": "sh_1", "action": {"commands": ["ls"]}},
     {
         "type": "shell_call_output",
@@ -47,11 +61,14 @@ OF_THE_PROVIDER: list[dict[str, Any]] = [
 
 
 def repaired(items: list[Any], target: str = GPT, **choices: Any) -> list[Any]:
-    """What is sent, accepted by code that is not ours, and the same again when repaired again."""
+    """Return the repaired items, after checking that an independent judge accepts them and a second repair changes nothing."""
     done = chatmend.repair(items, target, dialect="openai_responses", **choices)
     assert judge("openai_responses", target, without_media(done.messages)) == []
     assert chatmend.replay(items, done.changes) == done.messages
-    assert chatmend.repair(done.messages, target, dialect="openai_responses", **choices).messages is done.messages
+    assert (
+        chatmend.repair(done.messages, target, dialect="openai_responses", **choices).messages
+        is done.messages
+    )
     return done.messages
 
 
@@ -71,9 +88,19 @@ def test_items_of_the_provider_s_own_tools_are_carried() -> None:
 
 def test_every_item_is_written_as_the_very_object_that_was_read() -> None:
     dialect = DIALECTS["openai_responses"]
-    odd = [7, None, "x", {}, {"type": 3}, {"type": "hologram"}, {"role": "tool", "tool_call_id": "a", "content": "b"}]
+    odd = [
+        7,
+        None,
+        "x",
+        {},
+        {"type": 3},
+        {"type": "hologram"},
+        {"role": "tool", "tool_call_id": "a", "content": "b"},
+    ]
     items: list[Any] = [ASK, THOUGHT, CALL, OUTPUT, SAID, *OF_THE_PROVIDER, *odd]
-    assert [dialect.write(dialect.read(item)) is item for item in items if isinstance(item, dict)] == [True] * 12
+    assert [
+        dialect.write(dialect.read(item)) is item for item in items if isinstance(item, dict)
+    ] == [True] * 12
 
 
 def test_the_dialect_is_recognised_by_its_items() -> None:
@@ -88,7 +115,12 @@ def test_an_input_that_is_a_text_is_left_alone() -> None:
 
 
 def test_a_clean_body_comes_back_as_the_very_same_dict() -> None:
-    body = {"model": "gpt-5", "instructions": "Be brief.", "input": [ASK, THOUGHT, CALL, OUTPUT], "store": False}
+    body = {
+        "model": "gpt-5",
+        "instructions": "Be brief.",
+        "input": [ASK, THOUGHT, CALL, OUTPUT],
+        "store": False,
+    }
     assert chatmend.repair_request(body, GPT).body is body
 
 
@@ -124,7 +156,11 @@ def test_an_output_of_an_earlier_window_is_told_where_it_stands() -> None:
 
 def test_a_custom_call_is_answered_by_an_output_of_its_own_type() -> None:
     custom = {"type": "custom_tool_call", "call_id": "call_9", "name": "sql", "input": "SELECT 1"}
-    assert repaired([ASK, custom])[-1] == {"type": "custom_tool_call_output", "call_id": "call_9", "output": NO_RESULT}
+    assert repaired([ASK, custom])[-1] == {
+        "type": "custom_tool_call_output",
+        "call_id": "call_9",
+        "output": NO_RESULT,
+    }
     wrong = {"type": "function_call_output", "call_id": "call_9", "output": "1"}
     assert repaired([ASK, custom, wrong])[-1] == {**wrong, "type": "custom_tool_call_output"}
 
@@ -139,7 +175,9 @@ def test_a_call_that_only_the_provider_can_answer_is_told_when_nobody_did() -> N
 def test_reasoning_that_nothing_follows_is_left_out_and_reported() -> None:
     done = chatmend.repair([ASK, THOUGHT, ASK, THOUGHT | {"id": "rs_2"}, SAID], GPT)
     assert done.messages == [ASK, ASK, THOUGHT | {"id": "rs_2"}, SAID]
-    assert [(c.code, c.effect.name, c.before) for c in done.changes] == [("THINK006", "DROPS", (THOUGHT,))]
+    assert [(c.code, c.effect.name, c.before) for c in done.changes] == [
+        ("THINK006", "DROPS", (THOUGHT,))
+    ]
 
 
 def test_a_transcript_of_reasoning_alone_is_never_sent_empty() -> None:
@@ -177,7 +215,12 @@ def test_chat_messages_become_items() -> None:
     ]
     sent = repaired(chat, PLAIN)
     assert sent[1] == {"role": "assistant", "content": "Let me look."}
-    assert sent[2] == {"type": "function_call", "call_id": "call_7", "name": "weather", "arguments": "{}"}
+    assert sent[2] == {
+        "type": "function_call",
+        "call_id": "call_7",
+        "name": "weather",
+        "arguments": "{}",
+    }
     assert sent[3] == {"type": "function_call_output", "call_id": "call_7", "output": "fog"}
 
 
@@ -209,15 +252,25 @@ def test_an_output_that_is_an_object_becomes_its_json() -> None:
 @pytest.mark.parametrize(("told", "output"), [
     ("sunny", "sunny"), ([{"type": "text", "text": "sunny"}], [{"type": "input_text", "text": "sunny"}]), (None, ""),
 ])  # fmt: skip
-def test_an_output_under_the_key_of_a_chat_message_stands_where_outputs_do(told: object, output: object) -> None:
-    came = {"type": "function_call_output", "call_id": "call_1", **({} if told is None else {"content": told})}
+def test_an_output_under_the_key_of_a_chat_message_stands_where_outputs_do(
+    told: object, output: object
+) -> None:
+    came = {
+        "type": "function_call_output",
+        "call_id": "call_1",
+        **({} if told is None else {"content": told}),
+    }
     sent = repaired([ASK, THOUGHT, CALL, came])
     assert sent == [ASK, THOUGHT, CALL, {**OUTPUT, "output": output}]
 
 
-@pytest.mark.parametrize("told", [[{"type": "image_url", "image_url": {"url": "https://x/y.png"}}], {"a": "b"}, 5])
+@pytest.mark.parametrize(
+    "told", [[{"type": "image_url", "image_url": {"url": "https://x/y.png"}}], {"a": "b"}, 5]
+)
 def test_an_output_that_is_no_text_is_told_as_its_json(told: object) -> None:
-    sent = repaired([ASK, THOUGHT, CALL, {"type": "function_call_output", "call_id": "call_1", "content": told}])
+    sent = repaired(
+        [ASK, THOUGHT, CALL, {"type": "function_call_output", "call_id": "call_1", "content": told}]
+    )
     assert sent[3] == {**OUTPUT, "output": json.dumps(told)}
 
 
@@ -226,10 +279,14 @@ def test_an_output_that_is_no_text_is_told_as_its_json(told: object) -> None:
     ([{"text": "the plan"}], [{"type": "summary_text", "text": "the plan"}], "RESHAPES"),
     ([{"type": "summary_text", "text": {"deep": "plan"}}], [], "DROPS"),
 ])  # fmt: skip
-def test_reasoning_is_told_in_its_own_parts(summary: list[Any], settled: list[Any], effect: str) -> None:
+def test_reasoning_is_told_in_its_own_parts(
+    summary: list[Any], settled: list[Any], effect: str
+) -> None:
     items = [ASK, {**THOUGHT, "summary": summary}, SAID, LATER]
     assert repaired(items)[1] == {**THOUGHT, "summary": settled}
-    assert [change.effect.name for change in chatmend.check(items, GPT, dialect="openai_responses")] == [effect]
+    assert [
+        change.effect.name for change in chatmend.check(items, GPT, dialect="openai_responses")
+    ] == [effect]
 
 
 def test_reasoning_content_that_is_no_text_goes_with_its_key() -> None:
@@ -240,11 +297,24 @@ def test_reasoning_content_that_is_no_text_goes_with_its_key() -> None:
 
 def test_deepseek_wants_no_words_between_a_call_and_its_output() -> None:
     plain = {"role": "assistant", "content": "Looking."}
-    assert repaired([ASK, CALL, plain, OUTPUT, ASK], "deepseek/deepseek-chat") == [ASK, CALL, OUTPUT, plain, ASK]
+    assert repaired([ASK, CALL, plain, OUTPUT, ASK], "deepseek/deepseek-chat") == [
+        ASK,
+        CALL,
+        OUTPUT,
+        plain,
+        ASK,
+    ]
 
 
 def test_deepseek_wants_no_reasoning_between_calls() -> None:
-    items = [ASK, CALL, THOUGHT, {**CALL, "call_id": "b", "id": "fc_2"}, OUTPUT, {**OUTPUT, "call_id": "b"}]
+    items = [
+        ASK,
+        CALL,
+        THOUGHT,
+        {**CALL, "call_id": "b", "id": "fc_2"},
+        OUTPUT,
+        {**OUTPUT, "call_id": "b"},
+    ]
     sent = repaired(items, "deepseek/deepseek-chat")
     assert [item.get("type") for item in sent[1:]] == [
         "reasoning",
@@ -256,14 +326,27 @@ def test_deepseek_wants_no_reasoning_between_calls() -> None:
 @pytest.mark.parametrize("name", ["strict_alternation", "drop_instead_of_note", "offline"])
 def test_no_named_policy_merges_items(name: str) -> None:
     policy = getattr(chatmend.Policy, name)()
-    items = [{"role": "system", "content": "s"}, ASK, LATER, THOUGHT, CALL, SAID, OUTPUT, OUTPUT, ASK]
+    items = [
+        {"role": "system", "content": "s"},
+        ASK,
+        LATER,
+        THOUGHT,
+        SAID,
+        CALL,
+        OUTPUT,
+        OUTPUT,
+        ASK,
+    ]
     sent = repaired(items, policy=policy)
     assert [item for item in items if not any(item is kept for kept in sent)] in ([], [OUTPUT])
 
 
 def test_limits_depend_on_the_dialect_too() -> None:
-    place = chatmend.resolve(GPT)
-    assert (place.limits.max_call_id_length, place.limits_in("openai_responses").max_call_id_length) == (40, 64)
+    place = chatmend.resolve("openai/gpt-4o")
+    assert (
+        place.limits.max_call_id_length,
+        place.limits_in("openai_responses").max_call_id_length,
+    ) == (40, 64)
     assert place.limits_in("openai_chat") is place.limits
 
 
@@ -271,14 +354,22 @@ def test_a_first_question_with_a_picture_is_recognised_and_left_alone() -> None:
     image = {"type": "input_image", "image_url": f"data:image/png;base64,{PIXEL}"}
     asked = [{"role": "user", "content": [{"type": "input_text", "text": "What is it?"}, image]}]
     assert chatmend.repair(asked, PLAIN).messages is asked
-    assert chatmend.repair([*asked, {"role": "assistant", "content": "A dot."}, *asked], PLAIN).messages[0] is asked[0]
+    assert (
+        chatmend.repair(
+            [*asked, {"role": "assistant", "content": "A dot."}, *asked], PLAIN
+        ).messages[0]
+        is asked[0]
+    )
 
 
 def test_a_chat_with_a_part_of_the_responses_api_stays_a_chat() -> None:
     url = f"data:image/png;base64,{PIXEL}"
     chat = [{"role": "user", "content": [{"type": "input_image", "image_url": url}]}]
     call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
-    assert recognise([*chat, {"role": "assistant", "content": None, "tool_calls": [call]}]) is DIALECTS["openai_chat"]
+    assert (
+        recognise([*chat, {"role": "assistant", "content": None, "tool_calls": [call]}])
+        is DIALECTS["openai_chat"]
+    )
     sent = chatmend.repair_request({"model": "m", "messages": chat}, PLAIN).body["messages"]
     assert sent == [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": url}}]}]
 
@@ -290,15 +381,22 @@ def test_who_speaks_a_dialect_without_a_table_of_it_copies_its_maker() -> None:
     assert chatmend.resolve("azure/gpt-4o").limits_in("openai_responses") == maker
     other = chatmend.resolve("other")
     assert other.limits_in("openai_responses") == chatmend.Limits(images=other.limits.images)
-    gemini, vertex = (chatmend.resolve(name) for name in ("gemini/gemini-2.5-pro", "vertex_ai/gemini-2.5-pro"))
+    gemini, vertex = (
+        chatmend.resolve(name) for name in ("gemini/gemini-2.5-pro", "vertex_ai/gemini-2.5-pro")
+    )
     theirs = gemini.limits_in("gemini_contents")
-    assert vertex.limits_in("gemini_contents") == replace(theirs, images=vertex.limits.images)
+    assert vertex.limits_in("gemini_contents") == replace(
+        theirs, images=vertex.limits.images, results_together=True
+    )
 
 
 def test_results_that_the_models_own_message_holds_stand_behind_its_calls() -> None:
     result = {"type": "tool_result", "tool_use_id": "a", "content": "21 degrees"}
     called = {"type": "tool_use", "id": "a", "name": "weather", "input": {}}
-    said = [{"type": "message", "role": "user", "content": "go"}, {"role": "assistant", "content": [result, called]}]
+    said = [
+        {"type": "message", "role": "user", "content": "go"},
+        {"role": "assistant", "content": [result, called]},
+    ]
     sent = chatmend.repair(said, GPT, dialect="openai_responses").messages
     assert sent[1:] == [
         {"type": "function_call", "call_id": "a", "name": "weather", "arguments": "{}"},
@@ -308,7 +406,84 @@ def test_results_that_the_models_own_message_holds_stand_behind_its_calls() -> N
 
 
 def test_a_call_in_a_result_of_2023_is_in_the_report() -> None:
-    odd = {"role": "function", "function_call": {"name": "look", "arguments": '{"at": "notes.txt"}'}}
-    done = chatmend.repair([{"role": "user", "content": "go"}, odd], GPT, dialect="openai_responses")
-    assert "notes.txt" in str([done.messages, [c.before for c in done.changes if c.effect is chatmend.Effect.DROPS]])
+    odd = {
+        "role": "function",
+        "function_call": {"name": "look", "arguments": '{"at": "notes.txt"}'},
+    }
+    done = chatmend.repair(
+        [{"role": "user", "content": "go"}, odd], GPT, dialect="openai_responses"
+    )
+    assert "notes.txt" in str(
+        [done.messages, [c.before for c in done.changes if c.effect is chatmend.Effect.DROPS]]
+    )
     assert chatmend.repair(done.messages, GPT, dialect="openai_responses").messages is done.messages
+
+
+REFERENCE: dict[str, Any] = {"type": "item_reference", "id": "rs_1"}
+BY_ID: dict[str, Any] = {"type": "reasoning", "id": "rs_1", "summary": []}
+REBUILT: dict[str, Any] = {"role": "assistant", "content": SAID["content"]}
+
+
+def body(*items: Any, **more: Any) -> dict[str, Any]:
+    return {"model": "gpt-5", "input": list(items), **more}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        body(ASK, THOUGHT, SAID, LATER, store=False),
+        body(ASK, BY_ID, SAID, LATER, store=True),
+        body(ASK, BY_ID, SAID, LATER),
+        body(ASK, REFERENCE, LATER),
+        body(ASK, THOUGHT, REBUILT, LATER, store=False),
+        body(ASK, {**THOUGHT, "encrypted_content": None}, CALL, OUTPUT, LATER),
+    ],
+)
+def test_items_that_the_provider_can_read_or_look_up_stay_the_same_object(given: Any) -> None:
+    assert chatmend.repair_request(given, GPT).body is given
+
+
+@pytest.mark.parametrize("item", [REFERENCE, BY_ID, {**BY_ID, "encrypted_content": None}])
+def test_without_storage_what_must_be_looked_up_goes(item: Any) -> None:
+    given = body(ASK, item, SAID, LATER, store=False)
+    done = chatmend.repair_request(given, GPT)
+    without_ids = {key: value for key, value in SAID.items() if key not in ("id", "status")}
+    assert done.body["input"] == [ASK, without_ids, LATER]
+    assert chatmend.repair_request(done.body, GPT).body is done.body
+
+
+def test_a_lost_summary_is_reported_as_dropped() -> None:
+    told = {**BY_ID, "summary": [{"type": "summary_text", "text": "I think."}]}
+    changes = chatmend.repair_request(body(ASK, told, SAID, LATER, store=False), GPT).changes
+    assert ("ITEM002", chatmend.Effect.DROPS) in [(one.code, one.effect) for one in changes]
+
+
+def test_reasoning_known_by_its_id_goes_if_its_answer_has_lost_its_own() -> None:
+    done = chatmend.repair_request(body(ASK, BY_ID, REBUILT, LATER), GPT)
+    assert done.body["input"] == [ASK, REBUILT, LATER]
+
+
+def test_a_text_after_a_call_loses_the_id_by_which_it_would_need_reasoning() -> None:
+    done = chatmend.repair_request(body(ASK, THOUGHT, CALL, SAID, OUTPUT, LATER), GPT)
+    texts = [item for item in done.body["input"] if item.get("type") == "message"]
+    assert all("id" not in text for text in texts)
+    assert CALL in done.body["input"]
+
+
+def test_the_screenshot_of_a_computer_call_and_the_name_of_an_output_stay() -> None:
+    url = f"data:image/png;base64,{PIXEL}"
+    screenshot = {"type": "computer_screenshot", "image_url": url}
+    computer = {
+        "type": "computer_call",
+        "id": "cu_1",
+        "call_id": "call_c",
+        "pending_safety_checks": [],
+        "status": "completed",
+        "action": {"type": "screenshot"},
+    }
+    output = {"type": "computer_call_output", "call_id": "call_c", "output": screenshot}
+    given = body(ASK, computer, output, LATER)
+    assert chatmend.repair_request(given, PLAIN).body is given
+    named = {**OUTPUT, "name": "weather", "namespace": "n"}
+    given = body(ASK, {**CALL, "namespace": "n"}, named, LATER)
+    assert chatmend.repair_request(given, PLAIN).body is given

@@ -10,11 +10,21 @@ import pytest
 import chatmend
 from chatmend import Effect, Policy
 from chatmend.errors import PolicyError, TargetError
-from chatmend.options import POLICY_FIELDS, mode_of, on_error_of, patterns_of, policy_with, target_of
-from chatmend.policy import NAMES, named
+from chatmend.options import (
+    POLICY_FIELDS,
+    mode_of,
+    on_error_of,
+    patterns_of,
+    policy_with,
+    target_of,
+)
+from chatmend.policy import NAMES, resolve_policy
 
 CLAUDE = "anthropic/claude-sonnet-4-5"
-ORPHAN = [{"role": "user", "content": "go"}, {"role": "tool", "tool_call_id": "gone", "content": "42"}]
+ORPHAN = [
+    {"role": "user", "content": "go"},
+    {"role": "tool", "tool_call_id": "gone", "content": "42"},
+]
 
 
 def callback(**options: Any) -> Any:
@@ -58,7 +68,9 @@ WITH_TARGET = [model, middleware, transformer, node]
 
 
 @pytest.mark.parametrize("make", ADAPTERS)
-@pytest.mark.parametrize("policy", [None, Policy.offline(), *NAMES, {"orphans": "drop", "allow": "adds"}])
+@pytest.mark.parametrize(
+    "policy", [None, Policy.offline(), *NAMES, {"orphans": "drop", "allow": "adds"}]
+)
 def test_a_policy_may_be_an_object_a_name_or_fields(make: Any, policy: Any) -> None:
     make(policy=policy)
 
@@ -68,7 +80,7 @@ def test_a_policy_may_be_an_object_a_name_or_fields(make: Any, policy: Any) -> N
     "policy", ["strict", 7, ["offline"], {"orphan": "drop"}, {"orphans": "burn"}, {"allow": "all"}]
 )
 def test_a_policy_that_does_not_exist_is_refused_at_construction(make: Any, policy: Any) -> None:
-    with pytest.raises(PolicyError, match=r"strict_alternation|choose one of|there are turns"):
+    with pytest.raises(PolicyError, match=r"strict_alternation|choose one of|the fields are turns"):
         make(policy=policy)
 
 
@@ -76,7 +88,7 @@ def test_a_policy_that_does_not_exist_is_refused_at_construction(make: Any, poli
 def test_on_error_has_the_same_values_everywhere(make: Any) -> None:
     make(on_error="pass")
     make(on_error="raise")
-    with pytest.raises(PolicyError, match="on_error='send' does not exist; choose 'pass' or 'raise'"):
+    with pytest.raises(PolicyError, match="on_error='send' is invalid; choose 'pass' or 'raise'"):
         make(on_error="send")
 
 
@@ -84,7 +96,7 @@ def test_on_error_has_the_same_values_everywhere(make: Any) -> None:
 def test_mode_has_the_same_values_everywhere(make: Any) -> None:
     make(mode="repair")
     make(mode="report")
-    with pytest.raises(PolicyError, match="mode='dry_run' does not exist; choose 'repair' or 'report'"):
+    with pytest.raises(PolicyError, match="mode='dry_run' is invalid; choose 'repair' or 'report'"):
         make(mode="dry_run")
 
 
@@ -118,32 +130,40 @@ def test_other_patterns_are_refused_with_the_name_of_the_option(value: Any) -> N
 
 def test_a_text_denies_what_it_names_and_nothing_else() -> None:
     one = callback(deny="internal-*", allow="internal-*,openai/*")
-    assert one.concerns({}, "openai/gpt-4o")
-    assert not one.concerns({}, "internal-a")
-    assert not one.concerns({}, "anthropic/claude-sonnet-4-5")
+    assert one.is_in_scope({}, "openai/gpt-4o")
+    assert not one.is_in_scope({}, "internal-a")
+    assert not one.is_in_scope({}, "anthropic/claude-sonnet-4-5")
 
 
 def test_the_core_takes_the_name_of_a_policy_too() -> None:
     by_name = chatmend.repair(ORPHAN, CLAUDE, policy="drop_instead_of_note")
-    assert by_name.messages == chatmend.repair(ORPHAN, CLAUDE, policy=Policy.drop_instead_of_note()).messages
+    assert (
+        by_name.messages
+        == chatmend.repair(ORPHAN, CLAUDE, policy=Policy.drop_instead_of_note()).messages
+    )
     assert chatmend.check(ORPHAN, CLAUDE, policy="drop_instead_of_note") == chatmend.check(
         ORPHAN, CLAUDE, policy=Policy.drop_instead_of_note()
     )
     body = {"model": "m", "messages": ORPHAN}
-    assert chatmend.repair_request(body, CLAUDE, policy="drop_instead_of_note").body["messages"] == by_name.messages
-    with pytest.raises(PolicyError, match=r"policy: .ofline. is no policy; pass a chatmend\.Policy, one of"):
+    assert (
+        chatmend.repair_request(body, CLAUDE, policy="drop_instead_of_note").body["messages"]
+        == by_name.messages
+    )
+    with pytest.raises(
+        PolicyError, match=r"policy: .ofline. is not a policy; pass a chatmend\.Policy, one of"
+    ):
         chatmend.repair(ORPHAN, CLAUDE, policy="ofline")
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_name_is_that_of_a_policy(name: str) -> None:
-    assert named(name) == getattr(Policy, name)()
-    assert named(name) != Policy()
+    assert resolve_policy(name) == getattr(Policy, name)()
+    assert resolve_policy(name) != Policy()
 
 
 def test_an_effect_may_be_named_in_either_case_or_given() -> None:
     for allow in ("adds", "ADDS", Effect.ADDS):
-        assert named({"allow": allow}) == Policy(allow=Effect.ADDS)
+        assert resolve_policy({"allow": allow}) == Policy(allow=Effect.ADDS)
 
 
 def test_values_are_returned_as_they_are() -> None:
@@ -158,14 +178,18 @@ def test_values_are_returned_as_they_are() -> None:
 def test_texts_set_fields_on_top_of_a_policy() -> None:
     assert policy_with(None, []) is None
     assert policy_with("offline", []) == Policy.offline()
-    assert policy_with(None, ["image_notes=TRUE", "allow=Adds"]) == Policy(image_notes=True, allow=Effect.ADDS)
+    assert policy_with(None, ["image_notes=TRUE", "allow=Adds"]) == Policy(
+        image_notes=True, allow=Effect.ADDS
+    )
     assert policy_with(Policy.offline(), ["duplicates=results"]) == Policy(late_results="move")
     assert policy_with(None, ["turns=insert", "turns=merge"]) == Policy()
 
 
 @pytest.mark.parametrize("field", [field.name for field in fields(Policy)])
 def test_every_field_can_be_set_by_a_text(field: str) -> None:
-    made = {getattr(policy_with(None, [f"{field}={value}"]), field) for value in POLICY_FIELDS[field]}
+    made = {
+        getattr(policy_with(None, [f"{field}={value}"]), field) for value in POLICY_FIELDS[field]
+    }
     assert len(made) == len(POLICY_FIELDS[field]) >= 2
 
 

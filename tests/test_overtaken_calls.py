@@ -1,6 +1,6 @@
-"""A call that the model answered past: its result stands between the call and that answer, on every target.
+"""When the model answers before a call has its result, the result is placed between the call and that answer.
 
-Only an assistant message without calls shows that the model went on.
+This holds on every target. Only an assistant message without calls shows that the model went on.
 """
 
 from __future__ import annotations
@@ -23,15 +23,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 Messages = list[Any]
-TARGETS = [(dialect, target) for dialect, target in ALL if target not in ("other", "hosted_vllm/google/gemma-2-9b-it")]
-"""Without those that know no tools, or of which nothing is known."""
+TARGETS = [
+    (dialect, target)
+    for dialect, target in ALL
+    if target not in ("other", "hosted_vllm/google/gemma-2-9b-it")
+]
+"""All targets except one without tools and the unknown target."""
 ANSWER, GO, MORE = "It is 18 degrees.", "How warm is it?", "And tomorrow?"
 PROOF = "EqQBCkYIAhgCKkAxEqQBCkYIAhgCKkAx"
 SEAL = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="
 
 
 class Chat:
-    """How chat messages say it."""
+    """Builds OpenAI chat messages."""
 
     @staticmethod
     def user(words: str) -> Messages:
@@ -39,17 +43,24 @@ class Chat:
 
     @staticmethod
     def calls(*ids: str, thought: bool = False) -> Messages:
-        calls = [{"id": one, "type": "function", "function": {"name": f"f{one}", "arguments": "{}"}} for one in ids]
+        calls = [
+            {"id": one, "type": "function", "function": {"name": f"f{one}", "arguments": "{}"}}
+            for one in ids
+        ]
         said = {"role": "assistant", "content": None, "tool_calls": calls}
         if thought:
-            said["thinking_blocks"] = [{"type": "thinking", "thinking": "I look it up.", "signature": PROOF}]
+            said["thinking_blocks"] = [
+                {"type": "thinking", "thinking": "I look it up.", "signature": PROOF}
+            ]
         return [said]
 
     @staticmethod
     def answer(words: str = ANSWER, *, thought: bool = False) -> Messages:
         said: dict[str, Any] = {"role": "assistant", "content": words}
         if thought:
-            said["thinking_blocks"] = [{"type": "thinking", "thinking": "I know it.", "signature": PROOF}]
+            said["thinking_blocks"] = [
+                {"type": "thinking", "thinking": "I know it.", "signature": PROOF}
+            ]
         return [said]
 
     @staticmethod
@@ -58,7 +69,7 @@ class Chat:
 
 
 class Blocks:
-    """How Anthropic's messages say it."""
+    """Builds Anthropic messages."""
 
     @staticmethod
     def user(words: str) -> Messages:
@@ -66,22 +77,33 @@ class Blocks:
 
     @staticmethod
     def calls(*ids: str, thought: bool = False) -> Messages:
-        thinks = [{"type": "thinking", "thinking": "I look it up.", "signature": PROOF}] if thought else []
+        thinks = (
+            [{"type": "thinking", "thinking": "I look it up.", "signature": PROOF}]
+            if thought
+            else []
+        )
         uses = [{"type": "tool_use", "id": one, "name": f"f{one}", "input": {}} for one in ids]
         return [{"role": "assistant", "content": [*thinks, *uses]}]
 
     @staticmethod
     def answer(words: str = ANSWER, *, thought: bool = False) -> Messages:
-        thinks = [{"type": "thinking", "thinking": "I know it.", "signature": PROOF}] if thought else []
+        thinks = (
+            [{"type": "thinking", "thinking": "I know it.", "signature": PROOF}] if thought else []
+        )
         return [{"role": "assistant", "content": [*thinks, {"type": "text", "text": words}]}]
 
     @staticmethod
     def result(call_id: str, words: str) -> Messages:
-        return [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": call_id, "content": words}]}]
+        return [
+            {
+                "role": "user",
+                "content": [{"type": "tool_result", "tool_use_id": call_id, "content": words}],
+            }
+        ]
 
 
 class Items:
-    """How Responses items say it."""
+    """Builds Responses items."""
 
     @staticmethod
     def user(words: str) -> Messages:
@@ -90,7 +112,10 @@ class Items:
     @staticmethod
     def calls(*ids: str, thought: bool = False) -> Messages:
         thinks = [{"type": "reasoning", "id": f"rs_{ids[0]}", "summary": []}] if thought else []
-        calls = [{"type": "function_call", "call_id": one, "name": f"f{one}", "arguments": "{}"} for one in ids]
+        calls = [
+            {"type": "function_call", "call_id": one, "name": f"f{one}", "arguments": "{}"}
+            for one in ids
+        ]
         return [*thinks, *calls]
 
     @staticmethod
@@ -104,7 +129,7 @@ class Items:
 
 
 class Contents:
-    """How Gemini's contents say it."""
+    """Builds Gemini contents."""
 
     @staticmethod
     def user(words: str) -> Messages:
@@ -113,7 +138,10 @@ class Contents:
     @staticmethod
     def calls(*ids: str, thought: bool = False) -> Messages:
         thinks = [{"text": "I look it up.", "thought": True}] if thought else []
-        calls = [{"functionCall": {"id": one, "name": f"f{one}", "args": {}}, "thoughtSignature": SEAL} for one in ids]
+        calls = [
+            {"functionCall": {"id": one, "name": f"f{one}", "args": {}}, "thoughtSignature": SEAL}
+            for one in ids
+        ]
         return [{"role": "model", "parts": [*thinks, *calls]}]
 
     @staticmethod
@@ -127,8 +155,50 @@ class Contents:
         return [{"role": "user", "parts": [{"functionResponse": response}]}]
 
 
+class Converse:
+    """Builds messages of Bedrock's Converse API."""
+
+    @staticmethod
+    def user(words: str) -> Messages:
+        return [{"role": "user", "content": [{"text": words}]}]
+
+    @staticmethod
+    def calls(*ids: str, thought: bool = False) -> Messages:
+        text = {"text": "I look it up.", "signature": SEAL}
+        thinks = [{"reasoningContent": {"reasoningText": text}}] if thought else []
+        calls = [{"toolUse": {"toolUseId": one, "name": f"f{one}", "input": {}}} for one in ids]
+        return [{"role": "assistant", "content": [*thinks, *calls]}]
+
+    @staticmethod
+    def answer(words: str = ANSWER, *, thought: bool = False) -> Messages:
+        text = {"text": "I know it.", "signature": SEAL}
+        thinks = [{"reasoningContent": {"reasoningText": text}}] if thought else []
+        return [{"role": "assistant", "content": [*thinks, {"text": words}]}]
+
+    @staticmethod
+    def result(call_id: str, words: str) -> Messages:
+        held = {"toolUseId": call_id, "content": [{"text": words}]}
+        return [{"role": "user", "content": [{"toolResult": held}]}]
+
+
+class Ollama(Chat):
+    """How Ollama's ``/api/chat`` says it."""
+
+    @staticmethod
+    def calls(*ids: str, thought: bool = False) -> Messages:
+        calls = [{"id": one, "function": {"name": f"f{one}", "arguments": {}}} for one in ids]
+        thinks = {"thinking": "I look it up."} if thought else {}
+        return [{"role": "assistant", "content": "", "tool_calls": calls, **thinks}]
+
+    @staticmethod
+    def answer(words: str = ANSWER, *, thought: bool = False) -> Messages:
+        thinks = {"thinking": "I know it."} if thought else {}
+        return [{"role": "assistant", "content": words, **thinks}]
+
+
 SAYS: dict[str, Any] = {
     "openai_chat": Chat, "anthropic_messages": Blocks, "openai_responses": Items, "gemini_contents": Contents,
+    "bedrock_converse": Converse, "ollama_chat": Ollama,
 }  # fmt: skip
 A, B = "abcdefgh1", "abcdefgh2"
 
@@ -177,11 +247,11 @@ SHAPES: dict[str, tuple[Callable[[Any], Messages], list[str]]] = {
         ["call", NO_RESULT, ANSWER, "Rather 19."],
     ),
 }  # fmt: skip
-"""What the model said and got, and how its words, calls and results follow each other when they are sent."""
+"""The messages of each case, and the expected order of texts, calls and results after the repair."""
 
 
 def order(dialect: str, messages: Messages) -> list[str]:
-    """Calls, results and texts as they follow each other; the results of one turn may come in any order."""
+    """Return calls, results and texts in their order; consecutive results are sorted, because their order is free."""
     found: list[str] = []
     for message in map(DIALECTS[dialect].read, messages):
         for part in message.parts:
@@ -190,18 +260,24 @@ def order(dialect: str, messages: Messages) -> list[str]:
             elif isinstance(part, ToolResult):
                 found.append("".join(texts(part.content)))
             elif isinstance(part, Text):
-                found += [words for words in part.text.split("\n\n") if words not in ("", GO, MORE, "[continued]")]
+                found += [
+                    words
+                    for words in part.text.split("\n\n")
+                    if words not in ("", GO, MORE, "[continued]")
+                ]
     return settled(found)
 
 
 def settled(found: list[str]) -> list[str]:
-    """The same with results that follow each other sorted."""
+    """Sort consecutive results."""
     groups = groupby(found, key=lambda words: words in RESULTS)
-    return [words for is_result, group in groups for words in (sorted(group) if is_result else group)]
+    return [
+        words for is_result, group in groups for words in (sorted(group) if is_result else group)
+    ]
 
 
 def expected_on(target: str, expected: list[str]) -> list[str]:
-    """The order on a target: one that takes one call a message gets each call with its result."""
+    """Return the order on a target: one that allows a single call per message gets each call with its result."""
     if "Llama-3.1" in target and expected[:2] == ["call", "call"]:
         return ["call", expected[2], "call", expected[3], *expected[4:]]
     return settled(expected)
@@ -233,7 +309,9 @@ def test_the_result_stands_between_the_call_and_the_answer(
 )
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize(("dialect", "target"), sampled(TARGETS, TARGETS[::6]))
-def test_the_promises_hold_for_every_policy(dialect: str, target: str, shape: str, policy: Policy) -> None:
+def test_the_promises_hold_for_every_policy(
+    dialect: str, target: str, shape: str, policy: Policy
+) -> None:
     say = SAYS[dialect]
     messages = [*say.user(GO), *SHAPES[shape][0](say), *say.user(MORE), *say.answer("Cold.")]
     assert not list(broken_promises(messages, target, dialect, policy=policy, judged=False))
@@ -241,9 +319,16 @@ def test_the_promises_hold_for_every_policy(dialect: str, target: str, shape: st
 
 @pytest.mark.parametrize("target", ["openai/gpt-4o", "anthropic/claude-sonnet-4-5", "strict"])
 def test_parallel_calls_in_several_messages_stay_one_turn(target: str) -> None:
-    """Nothing shows that the model went on: not a message with another call, nor one without words."""
+    """Neither a message with another call nor an empty message shows that the model went on."""
     silent = {"role": "assistant", "content": ""}
-    messages = [*Chat.user(GO), *Chat.calls(A), silent, *Chat.calls(B), *Chat.result(A, "18"), *Chat.result(B, "19")]
+    messages = [
+        *Chat.user(GO),
+        *Chat.calls(A),
+        silent,
+        *Chat.calls(B),
+        *Chat.result(A, "18"),
+        *Chat.result(B, "19"),
+    ]
     done = chatmend.repair(messages, target)
     assert order("openai_chat", done.messages) == ["call", "call", "18", "19"]
     assert {change.code for change in done.changes}.isdisjoint({"TOOL006", "TOOL007"})
@@ -270,14 +355,26 @@ def test_the_changes_name_the_call_and_what_was_moved() -> None:
 def test_a_window_that_loses_its_last_result_gets_a_turn_of_the_user_in_the_same_change() -> None:
     late = [*Chat.user(GO), *Chat.calls(A), *Chat.answer(), *Chat.result(A, "18")]
     done = chatmend.repair(late, "openai/gpt-4o")
-    assert done.messages == [late[0], late[1], late[3], late[2], {"role": "user", "content": "[continued]"}]
-    assert [(change.code, change.effect) for change in done.changes] == [("TOOL006", chatmend.Effect.ADDS)]
+    assert done.messages == [
+        late[0],
+        late[1],
+        late[3],
+        late[2],
+        {"role": "user", "content": "[continued]"},
+    ]
+    assert [(change.code, change.effect) for change in done.changes] == [
+        ("TOOL006", chatmend.Effect.ADDS)
+    ]
 
 
 def test_where_nothing_may_be_added_what_needs_no_addition_is_repaired() -> None:
     mild = Policy(allow=chatmend.Effect.RESHAPES)
     late = [*Chat.user(GO), *Chat.calls(A), *Chat.answer(), *Chat.result(A, "18"), *Chat.user(MORE)]
-    assert order("openai_chat", chatmend.repair(late, "openai/gpt-4o", policy=mild).messages) == ["call", "18", ANSWER]
+    assert order("openai_chat", chatmend.repair(late, "openai/gpt-4o", policy=mild).messages) == [
+        "call",
+        "18",
+        ANSWER,
+    ]
     never = [*Chat.user(GO), *Chat.calls(A), *Chat.answer(), *Chat.user(MORE)]
     done = chatmend.repair(never, "openai/gpt-4o", policy=mild)
     assert ("TOOL007", False) in [(change.code, change.applied) for change in done.changes]

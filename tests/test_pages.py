@@ -1,23 +1,27 @@
-"""Links of the pages lead somewhere, and README says what is so."""
+"""Links and ``make`` targets in the pages exist, README has its tables, and the age of facts is listed."""
 
 from __future__ import annotations
 
 import re
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
+from docs import facts_age
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
 PAGES = [page for page in PAGES if "_build" not in page.parts and "notebooks" not in page.parts]
 LINK = re.compile(r"\]\((?!https?://|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)")
-HOME = re.compile(r"https://(?:github\.com/chatmend/chatmend/blob|raw\.githubusercontent\.com/chatmend/chatmend)/main/")
-"""What README's links begin with: it is shown on PyPI, too, where nothing stands beside it."""
+HOME = re.compile(
+    r"https://(?:github\.com/chatmend/chatmend/blob|raw\.githubusercontent\.com/chatmend/chatmend)/main/"
+)
+"""The start of README's links, which are absolute because PyPI shows README without the other files."""
 FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 
 def anchors(page: Path) -> set[str]:
-    """The places of a page that a link may name, as GitHub and MyST make them."""
+    """Return the anchors of a page, as GitHub and MyST generate them from headings."""
     heads = re.findall(r"^#+ (.+)$", FENCED.sub("", page.read_text("utf-8")), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", head.lower()).strip().replace(" ", "-") for head in heads}
 
@@ -31,7 +35,7 @@ def test_every_link_within_the_pages_leads_somewhere(page: Path) -> None:
 
 
 def _up(page: Path) -> str:
-    """The way from a page to the folder of the repository."""
+    """Return the relative path from a page to the root of the repository."""
     return "../" * (len(page.relative_to(ROOT).parts) - 1)
 
 
@@ -50,4 +54,17 @@ def test_the_tables_that_runs_write_are_there() -> None:
     readme = (ROOT / "README.md").read_text("utf-8")
     for name in ("compare", "speed"):
         table = readme.split(f"<!-- {name} -->")[1].split(f"<!-- /{name} -->")[0]
-        assert table.count("\n|") > 5, f"run 'make {'bench' if name == 'speed' else name} WRITE=--write'"
+        assert table.count("\n|") > 5, (
+            f"run 'make {'bench' if name == 'speed' else name} WRITE=--write'"
+        )
+
+
+def test_the_age_of_every_fact_is_listed() -> None:
+    checked = sorted(day for day, _, _ in facts_age.facts())
+    assert facts_age.older_than(0, checked[0]) == []
+    (first, *_), everything = (
+        facts_age.older_than(120, checked[0] + timedelta(days=121)),
+        facts_age.older_than(120, date(2100, 1, 1)),
+    )
+    assert first.startswith(" 121 days")
+    assert len(everything) == len(checked)

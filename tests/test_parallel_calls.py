@@ -40,7 +40,9 @@ def result(call_id: str, content: str = "done") -> dict[str, Any]:
 def called(messages: list[Any]) -> list[list[str]]:
     """The ids of the calls by message, and of the results, in order."""
     return [
-        [one["id"] for one in message["tool_calls"]] if "tool_calls" in message else [message["tool_call_id"]]
+        [one["id"] for one in message["tool_calls"]]
+        if "tool_calls" in message
+        else [message["tool_call_id"]]
         for message in messages
         if "tool_calls" in message or "tool_call_id" in message
     ]
@@ -50,27 +52,46 @@ def called(messages: list[Any]) -> list[list[str]]:
     ("messages", "target"),
     [
         pytest.param([USER, asks(call("a")), result("a")], LLAMA, id="one call"),
-        pytest.param([USER, asks(call("a")), result("a"), asks(call("b")), result("b")], LLAMA, id="one after another"),
-        pytest.param([USER, {"role": "assistant", "content": "no call"}, USER], LLAMA, id="no call"),
-        pytest.param([USER, asks(call("a"), call("b")), result("a"), result("b")], GPT, id="a target that takes two"),
+        pytest.param(
+            [USER, asks(call("a")), result("a"), asks(call("b")), result("b")],
+            LLAMA,
+            id="one after another",
+        ),
+        pytest.param(
+            [USER, {"role": "assistant", "content": "no call"}, USER], LLAMA, id="no call"
+        ),
+        pytest.param(
+            [USER, asks(call("a"), call("b")), result("a"), result("b")],
+            GPT,
+            id="a target that takes two",
+        ),
         pytest.param(
             [USER, asks(call("a", '{"at": 1}'), call("b", '{"at": 2}')), result("a"), result("b")],
             FLASH,
             id="other arguments",
         ),
         pytest.param(
-            [USER, asks(call("a"), call("b", name="see")), result("a"), result("b")], FLASH, id="another name"
+            [USER, asks(call("a"), call("b", name="see")), result("a"), result("b")],
+            FLASH,
+            id="another name",
         ),
     ],
 )
-def test_calls_that_the_target_takes_stay_together(messages: list[Any], target: str | Target) -> None:
+def test_calls_that_the_target_takes_stay_together(
+    messages: list[Any], target: str | Target
+) -> None:
     done = chatmend.repair(messages, target, dialect="openai_chat")
     assert done.messages is messages
     assert done.changes == ()
 
 
 def test_each_call_gets_a_message_of_its_own_with_its_result_behind() -> None:
-    messages = [USER, asks(call("a"), call("b"), content="I look."), result("b", "two"), result("a", "one")]
+    messages = [
+        USER,
+        asks(call("a"), call("b"), content="I look."),
+        result("b", "two"),
+        result("a", "one"),
+    ]
     done = chatmend.repair(messages, LLAMA)
     assert done.messages == [
         USER,
@@ -85,7 +106,9 @@ def test_each_call_gets_a_message_of_its_own_with_its_result_behind() -> None:
 
 def test_what_the_user_types_among_the_results_comes_behind_them() -> None:
     typed = {"role": "user", "content": "hurry"}
-    done = chatmend.repair([USER, asks(call("a"), call("b")), result("a"), typed, result("b"), USER], LLAMA)
+    done = chatmend.repair(
+        [USER, asks(call("a"), call("b")), result("a"), typed, result("b"), USER], LLAMA
+    )
     assert called(done.messages) == [["a"], ["a"], ["b"], ["b"]]
     assert done.messages[5:] == [typed, USER]
 
@@ -100,7 +123,11 @@ def test_a_message_with_one_call_keeps_its_place_before_one_with_two() -> None:
 
 
 def test_equal_calls_are_sent_one_after_the_other() -> None:
-    equal = [call("a", '{"at": 1, "of": 2}'), call("b", '{"of": 2, "at": 1}'), call("c", '{"at": 9}')]
+    equal = [
+        call("a", '{"at": 1, "of": 2}'),
+        call("b", '{"of": 2, "at": 1}'),
+        call("c", '{"at": 9}'),
+    ]
     messages = [USER, asks(*equal), result("a", "one"), result("b", "two"), result("c", "three")]
     done = chatmend.repair(messages, FLASH)
     assert called(done.messages) == [["a"], ["a"], ["b", "c"], ["b"], ["c"]]
@@ -114,9 +141,16 @@ def test_calls_without_a_result_yet_are_separated_with_placeholders() -> None:
     assert judge("openai_chat", LLAMA, done.messages) == []
 
 
-@pytest.mark.parametrize("arguments", ['{"at": ', '[{"deep": [1, {"x": null}]}]', "12", '{"at": 1e999}', "[" * 9_000])
+@pytest.mark.parametrize(
+    "arguments", ['{"at": ', '[{"deep": [1, {"x": null}]}]', "12", '{"at": 1e999}', "[" * 9_000]
+)
 def test_arguments_of_any_kind_can_be_compared(arguments: str) -> None:
-    messages = [USER, asks(call("a", arguments), call("b", arguments)), result("a", "one"), result("b", "two")]
+    messages = [
+        USER,
+        asks(call("a", arguments), call("b", arguments)),
+        result("a", "one"),
+        result("b", "two"),
+    ]
     done = chatmend.repair(messages, FLASH)
     assert called(done.messages) == [["a"], ["a"], ["b"], ["b"]]
     assert chatmend.repair(done.messages, FLASH).messages is done.messages
@@ -124,7 +158,14 @@ def test_arguments_of_any_kind_can_be_compared(arguments: str) -> None:
 
 @pytest.mark.parametrize("target", [LLAMA, FLASH], ids=["one call", "no equal calls"])
 def test_a_prefix_stays_a_prefix_when_calls_are_separated(target: str | Target) -> None:
-    messages = [USER, asks(call("a"), call("b")), result("a"), result("b"), {"role": "assistant", "content": "x"}, USER]
+    messages = [
+        USER,
+        asks(call("a"), call("b")),
+        result("a"),
+        result("b"),
+        {"role": "assistant", "content": "x"},
+        USER,
+    ]
     done = chatmend.repair(messages, target)
     before = chatmend.repair(messages[:4], target)
     assert done.messages[: len(before.messages)] == before.messages
@@ -132,8 +173,12 @@ def test_a_prefix_stays_a_prefix_when_calls_are_separated(target: str | Target) 
 
 
 def test_results_in_one_message_follow_each_its_call_and_none_is_sent_twice() -> None:
-    calls = [{"type": "tool_use", "id": f"c{at}", "name": "look", "input": {"at": at}} for at in range(3)]
-    results = [{"type": "tool_result", "tool_use_id": f"c{at}", "content": f"r{at}"} for at in range(3)]
+    calls = [
+        {"type": "tool_use", "id": f"c{at}", "name": "look", "input": {"at": at}} for at in range(3)
+    ]
+    results = [
+        {"type": "tool_result", "tool_use_id": f"c{at}", "content": f"r{at}"} for at in range(3)
+    ]
     said = {"type": "text", "text": "And then?"}
     messages = [
         {"role": "user", "content": "go"},
@@ -145,5 +190,8 @@ def test_results_in_one_message_follow_each_its_call_and_none_is_sent_twice() ->
     assert [message["content"] for message in done.messages[1:]] == [
         [calls[0]], [results[0]], [calls[1]], [results[1]], [calls[2]], [results[2], said],
     ]  # fmt: skip
-    assert chatmend.repair(done.messages, target, dialect="anthropic_messages").messages is done.messages
+    assert (
+        chatmend.repair(done.messages, target, dialect="anthropic_messages").messages
+        is done.messages
+    )
     assert chatmend.replay(messages, done.changes) == done.messages

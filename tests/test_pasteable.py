@@ -16,7 +16,10 @@ from tests.broken import broken
 from tests.pasteable import LONGEST, commands, from_traceback
 
 CLAUDE, GPT, GEMINI = "anthropic/claude-sonnet-4-5", "openai/gpt-5", "gemini/gemini-2.5-flash"
-ORPHAN = [{"role": "user", "content": "it's \ud83d"}, {"role": "tool", "tool_call_id": "gone", "content": "42"}]
+ORPHAN = [
+    {"role": "user", "content": "it's \ud83d"},
+    {"role": "tool", "tool_call_id": "gone", "content": "42"},
+]
 PATH = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
 
 
@@ -83,13 +86,18 @@ def test_what_the_command_line_cannot_read_is_a_line_of_python() -> None:
     messages: list[Any] = [{"role": "user", "content": b"bytes"}]
     text = commands(messages, CLAUDE, "openai_chat")
     expected = f"chatmend.repair({messages!r}, {CLAUDE!r}, dialect='openai_chat')"
-    assert text.splitlines() == ["# not JSON (Object of type bytes is not JSON serializable); in Python:", expected]
+    assert text.splitlines() == [
+        "# not JSON (Object of type bytes is not JSON serializable); in Python:",
+        expected,
+    ]
 
 
 def test_a_transcript_that_would_be_read_as_another_wire_format_is_a_line_of_python() -> None:
     block = {"type": "tool_result", "tool_use_id": "a", "content": "x"}
     text = commands([{"role": "user", "content": [block]}], CLAUDE, "openai_chat")
-    assert text.startswith("# the command line would read it as anthropic_messages; in Python:\nchatmend.repair([")
+    assert text.startswith(
+        "# the command line would read it as anthropic_messages; in Python:\nchatmend.repair(["
+    )
 
 
 def test_a_transcript_that_holds_itself_is_no_exception() -> None:

@@ -15,7 +15,10 @@ USER, SAID = {"role": "user", "content": "go"}, {"role": "assistant", "content":
 
 
 def asks(*ids: str) -> dict[str, Any]:
-    calls = [{"id": one, "type": "function", "function": {"name": "look", "arguments": "{}"}} for one in ids]
+    calls = [
+        {"id": one, "type": "function", "function": {"name": "look", "arguments": "{}"}}
+        for one in ids
+    ]
     return {"role": "assistant", "content": None, "tool_calls": calls}
 
 
@@ -38,7 +41,9 @@ def answered(messages: list[Any]) -> list[str]:
     ],
     ids=["one", "two", "after an exchange", "in a later window"],
 )
-def test_calls_at_the_very_end_stay_as_they_are_where_the_target_takes_them(messages: list[Any]) -> None:
+def test_calls_at_the_very_end_stay_as_they_are_where_the_target_takes_them(
+    messages: list[Any],
+) -> None:
     done = chatmend.repair(messages, GPT)
     assert done.messages is messages
     assert done.changes == ()
@@ -56,16 +61,26 @@ def test_calls_at_the_very_end_stay_as_they_are_where_the_target_takes_them(mess
         ([USER, asks("a"), USER, asks("b")], ["a"]),
         ([USER, asks("a", "b"), result("b"), USER], ["a", "b"]),
     ],
-    ids=["before a user", "one of two", "in an earlier window", "before a pending one", "the first of two"],
+    ids=[
+        "before a user",
+        "one of two",
+        "in an earlier window",
+        "before a pending one",
+        "the first of two",
+    ],
 )
 @pytest.mark.parametrize("target", [GPT, CLAUDE])
-def test_any_other_call_gets_a_placeholder_next_to_it(messages: list[Any], ids: list[str], target: str) -> None:
+def test_any_other_call_gets_a_placeholder_next_to_it(
+    messages: list[Any], ids: list[str], target: str
+) -> None:
     done = chatmend.repair(messages, target)
     sent = done.messages
     assert set(ids) <= set(answered(sent))
     assert "TOOL007" in [change.code for change in done.changes]
     asked = next(at for at, message in enumerate(sent) if message.get("tool_calls"))
-    assert [message["role"] for message in sent[asked + 1 : asked + 1 + len(ids)]] == ["tool"] * len(ids)
+    assert [message["role"] for message in sent[asked + 1 : asked + 1 + len(ids)]] == [
+        "tool"
+    ] * len(ids)
     assert judge("openai_chat", target, sent) == []
 
 
@@ -78,7 +93,10 @@ def test_the_change_names_the_message_that_the_placeholder_follows() -> None:
 
 def test_a_placeholder_goes_before_what_a_user_says_next_to_results() -> None:
     use = [{"type": "tool_use", "id": one, "name": "look", "input": {}} for one in ("a", "b")]
-    said = [{"type": "tool_result", "tool_use_id": "a", "content": "done"}, {"type": "text", "text": "hurry"}]
+    said = [
+        {"type": "tool_result", "tool_use_id": "a", "content": "done"},
+        {"type": "text", "text": "hurry"},
+    ]
     messages = [USER, {"role": "assistant", "content": use}, {"role": "user", "content": said}]
     done = chatmend.repair(messages, CLAUDE, dialect="anthropic_messages")
     kinds = [block["type"] for message in done.messages[2:] for block in message["content"]]

@@ -19,7 +19,10 @@ def messy() -> list[Any]:
     return [
         {"role": "assistant", "content": None, "tool_calls": [call]},
         {"role": "user", "content": "one"},
-        {"role": "user", "content": [{"type": "text", "text": "two"}, {"type": "text", "text": "   "}]},
+        {
+            "role": "user",
+            "content": [{"type": "text", "text": "two"}, {"type": "text", "text": "   "}],
+        },
     ]
 
 
@@ -28,7 +31,8 @@ def kept_to(target: str) -> list[Any]:
 
 
 @pytest.mark.parametrize(
-    "target", ["openai", "openai/gpt-4o", "codex/gpt-5-codex", "other", "xai/grok-4", "groq/llama-3"]
+    "target",
+    ["openai", "openai/gpt-4o", "codex/gpt-5-codex", "other", "xai/grok-4", "groq/llama-3"],
 )
 def test_hygiene_leaves_openai_and_all_others_alone(target: str) -> None:
     messages = messy()
@@ -36,7 +40,9 @@ def test_hygiene_leaves_openai_and_all_others_alone(target: str) -> None:
 
 
 @pytest.mark.parametrize("target", ["google", "gemini/gemini-2.5-pro"])
-def test_hygiene_for_google_opens_with_a_user_pairs_takes_turns_and_spells_ids_without_signs(target: str) -> None:
+def test_hygiene_for_google_opens_with_a_user_pairs_takes_turns_and_spells_ids_without_signs(
+    target: str,
+) -> None:
     opened, asked, result, said = kept_to(target)
     assert opened == {"role": "user", "content": "[continued]"}
     (call,) = asked["tool_calls"]
@@ -46,11 +52,16 @@ def test_hygiene_for_google_opens_with_a_user_pairs_takes_turns_and_spells_ids_w
     assert [part["text"] for part in said["content"]] == ["one", "two", "   "]
 
 
-@pytest.mark.parametrize("target", ["anthropic", "anthropic/claude-sonnet-4-5", "minimax/MiniMax-M2"])
+@pytest.mark.parametrize(
+    "target", ["anthropic", "anthropic/claude-sonnet-4-5", "minimax/MiniMax-M2"]
+)
 def test_hygiene_for_anthropic_and_minimax_pairs_and_merges_users(target: str) -> None:
     asked, result, said = kept_to(target)
     assert asked == messy()[0]
-    assert (result["tool_call_id"], result["content"]) == (UNDERSCORED, "No result was recorded for this tool call.")
+    assert (result["tool_call_id"], result["content"]) == (
+        UNDERSCORED,
+        "No result was recorded for this tool call.",
+    )
     assert [part["text"] for part in said["content"]] == ["one", "two", "   "]
 
 
@@ -60,6 +71,48 @@ def test_hygiene_for_mistral_gives_nine_character_ids_and_nothing_else() -> None
     assert len(call["id"]) == 9
     assert call["id"].isalnum()
     assert rest == messy()[1:]
+
+
+@pytest.mark.parametrize(
+    "target", ["openrouter/mistralai/mistral-large", "nebius/mistralai/Mistral-7B", "vllm/devstral"]
+)
+def test_hygiene_tells_mistral_by_the_model_behind_every_host(target: str) -> None:
+    asked, *rest = kept_to(target)
+    (call,) = asked["tool_calls"]
+    assert len(call["id"]) == 9
+    assert rest == messy()[1:]
+
+
+def test_hygiene_for_openai_removes_reasoning_that_lost_its_answer_and_nothing_else() -> None:
+    reasoning = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "E"}
+    said = {
+        "type": "message",
+        "role": "assistant",
+        "content": [{"type": "output_text", "text": "a"}],
+    }
+    items = [{"role": "user", "content": "q"}, reasoning, {"role": "user", "content": "r"}]
+    sent = chatmend.repair(
+        items, "openai/gpt-5", policy=HYGIENE, dialect="openai_responses"
+    ).messages
+    assert sent == [items[0], items[2]]
+    whole = [items[0], reasoning, {**said, "id": "msg_1"}, items[2]]
+    done = chatmend.repair(whole, "openai/gpt-5", policy=HYGIENE, dialect="openai_responses")
+    assert done.messages is whole
+
+
+def test_hygiene_drops_unsigned_thinking_of_claude_behind_antigravity() -> None:
+    thought = {"type": "thinking", "thinking": "Plan.", "thoughtSignature": "EqQBCkYIAhgCKkAx"}
+    bare = {"type": "thinking", "thinking": "Hm."}
+    text = {"type": "text", "text": "Done."}
+    messages = [
+        {"role": "user", "content": [{"type": "text", "text": "go"}]},
+        {"role": "assistant", "content": [thought, bare, text]},
+        {"role": "user", "content": [{"type": "text", "text": "on"}]},
+    ]
+    target = "google-antigravity/claude-sonnet-4-5"
+    sent = chatmend.repair(messages, target, policy=HYGIENE, dialect="anthropic_messages").messages
+    signed = {"type": "thinking", "thinking": "Plan.", "signature": "EqQBCkYIAhgCKkAx"}
+    assert sent[1]["content"] == [signed, text]
 
 
 def test_hygiene_for_gemini_behind_openrouter_takes_out_signatures_that_cannot_be_ones() -> None:
@@ -82,8 +135,14 @@ def test_a_signature_that_google_spelled_is_kept_under_anthropics_key(key: str) 
         {"role": "assistant", "content": [thought, {"type": "text", "text": "Done."}]},
         {"role": "user", "content": [{"type": "text", "text": "on"}]},
     ]
-    sent = chatmend.repair(messages, "google-antigravity/claude-sonnet-4-5", dialect="anthropic_messages").messages
-    assert sent[1]["content"][0] == {"type": "thinking", "thinking": "Plan.", "signature": "EqQBCkYIAhgCKkAx"}
+    sent = chatmend.repair(
+        messages, "google-antigravity/claude-sonnet-4-5", dialect="anthropic_messages"
+    ).messages
+    assert sent[1]["content"][0] == {
+        "type": "thinking",
+        "thinking": "Plan.",
+        "signature": "EqQBCkYIAhgCKkAx",
+    }
     assert sent[1]["content"][1] is messages[1]["content"][1]
 
 
@@ -99,4 +158,7 @@ def test_a_change_in_front_of_signed_thinking_says_so_from_any_distance() -> Non
         {"role": "user", "content": "more"},
     ]
     done = chatmend.repair(messages, "anthropic/claude-sonnet-4-5")
-    assert [(change.index, change.invalidates_thinking) for change in done.changes] == [(0, True), (5, False)]
+    assert [(change.index, change.invalidates_thinking) for change in done.changes] == [
+        (0, True),
+        (5, False),
+    ]

@@ -32,7 +32,10 @@ GROWING = {chatmend.Limits}
 
 def public() -> dict[str, dict[str, Any]]:
     """For each module its names, and of each what a caller relies on."""
-    return {name: {key: _shape(getattr(import_module(name), key)) for key in _names(name)} for name in MODULES}
+    return {
+        name: {key: _shape(getattr(import_module(name), key)) for key in _names(name)}
+        for name in MODULES
+    }
 
 
 def _names(module: str) -> list[str]:
@@ -43,12 +46,20 @@ def _shape(value: Any) -> Any:
     if inspect.isclass(value) and issubclass(value, enum.Enum):
         return [member.name for member in value]
     if inspect.isclass(value) and value.__module__.startswith("chatmend"):
-        fields = [field.name for field in dataclasses.fields(value)] if dataclasses.is_dataclass(value) else []
+        fields = (
+            [field.name for field in dataclasses.fields(value)]
+            if dataclasses.is_dataclass(value)
+            else []
+        )
         ours = [kin for kin in reversed(value.__mro__) if kin.__module__.startswith("chatmend")]
         held = {key: member for kin in ours for key, member in vars(kin).items()}
-        own = {key: _called(member) for key, member in sorted(held.items()) if _is_public(key, member)}
+        own = {
+            key: _called(member) for key, member in sorted(held.items()) if _is_public(key, member)
+        }
         if fields:
-            own["__init__"] = "..." if value in GROWING else ", ".join(name for name in fields if name[0] != "_")
+            own["__init__"] = (
+                "..." if value in GROWING else ", ".join(name for name in fields if name[0] != "_")
+            )
         return own
     return _called(value)
 
@@ -56,7 +67,9 @@ def _shape(value: Any) -> Any:
 def _is_public(key: str, member: Any) -> bool:
     if key == "__init__":
         return True
-    return key[0] != "_" and (callable(member) or isinstance(member, (property, classmethod, staticmethod)))
+    return key[0] != "_" and (
+        callable(member) or isinstance(member, (property, classmethod, staticmethod))
+    )
 
 
 def _called(member: Any) -> Any:
@@ -69,7 +82,9 @@ def _called(member: Any) -> Any:
 
 
 def _parameter(one: inspect.Parameter) -> str:
-    stars = {one.VAR_POSITIONAL: "*", one.VAR_KEYWORD: "**", one.KEYWORD_ONLY: "keyword "}.get(one.kind, "")
+    stars = {one.VAR_POSITIONAL: "*", one.VAR_KEYWORD: "**", one.KEYWORD_ONLY: "keyword "}.get(
+        one.kind, ""
+    )
     return f"{stars}{one.name}{'' if one.default is one.empty else '='}"
 
 

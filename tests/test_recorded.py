@@ -16,4 +16,6 @@ BATCH = 200
 def test_what_was_sent_stays_as_it_was_sent(first: int) -> None:
     for row in ROWS[first : first + BATCH]:
         dialect, messages = corpus.DIALECTS[row["format"]], corpus.messages_of(row)
-        assert not list(broken_promises(messages, corpus.target_of(row), dialect, judged=False)), row["id"]
+        assert not list(broken_promises(messages, corpus.target_of(row), dialect, judged=False)), (
+            row["id"]
+        )

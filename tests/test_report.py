@@ -29,7 +29,7 @@ def test_a_sound_transcript_has_nothing_to_tell() -> None:
 def test_a_change_is_told_with_its_place_code_effect_reason_and_deed() -> None:
     done = chatmend.repair([*SOUND, ORPHAN], "openai/gpt-4o")
     assert done.report() == (
-        "1 change: 1 degrades\n"
+        "1 change (1 degraded)\n"
         "messages[1]: TOOL005 orphan-tool-result (degrades): its call is not in the transcript; "
         "turns the tool message into a user message"
     )
@@ -37,14 +37,14 @@ def test_a_change_is_told_with_its_place_code_effect_reason_and_deed() -> None:
 
 def test_what_check_finds_is_told_as_what_would_be_done() -> None:
     told = report(chatmend.check([*SOUND, ORPHAN], "openai/gpt-4o"))
-    assert told.startswith("1 finding: 1 degrades\n")
+    assert told.startswith("1 finding (1 degraded)\n")
     assert told.endswith("would turn the tool message into a user message")
 
 
 def test_what_the_policy_does_not_permit_is_told_as_left() -> None:
     done = chatmend.repair([*SOUND, ORPHAN], "openai/gpt-4o", policy=Policy(allow=Effect.RESHAPES))
-    assert done.report().startswith("1 left as it is\n")
-    assert done.report().endswith("left as it is: the policy permits no such change")
+    assert done.report().startswith("1 defect left unchanged\n")
+    assert done.report().endswith("left unchanged: the policy does not allow this change")
     assert json.loads(done.to_json())["changes"][0]["left"] is True
 
 
@@ -62,7 +62,12 @@ def test_what_the_policy_does_not_permit_is_told_as_left() -> None:
             "adds a tool message",
         ),
         (
-            [*SOUND, {"role": "assistant", "tool_calls": [CALL]}, *SOUND, {**ORPHAN, "tool_call_id": "call_a"}],
+            [
+                *SOUND,
+                {"role": "assistant", "tool_calls": [CALL]},
+                *SOUND,
+                {**ORPHAN, "tool_call_id": "call_a"},
+            ],
             "openai/gpt-4o",
             "reorders the user message and the tool message",
         ),
@@ -71,10 +76,16 @@ def test_what_the_policy_does_not_permit_is_told_as_left() -> None:
             "openai/gpt-4o",
             "rewrites content, name and other keys of the user message",
         ),
-        ([{"role": "Secret", "content": "a"}], "openai/gpt-4o", "turns the message into a user message"),
+        (
+            [{"role": "Secret", "content": "a"}],
+            "openai/gpt-4o",
+            "turns the message into a user message",
+        ),
     ],
 )
-def test_a_deed_is_told_without_a_word_of_content(messages: list[Any], target: str, deed: str) -> None:
+def test_a_deed_is_told_without_a_word_of_content(
+    messages: list[Any], target: str, deed: str
+) -> None:
     assert deed in chatmend.repair(messages, target).report()
     assert "Secret" not in chatmend.repair(messages, target).report()
 
@@ -109,7 +120,9 @@ class Tags(HTMLParser):
 
 def test_content_is_escaped_in_html_and_control_characters_are_spelled_out() -> None:
     hostile = {"role": HOSTILE, "tool_call_id": HOSTILE, "content": HOSTILE, HOSTILE: HOSTILE}
-    html = chatmend.repair([*SOUND, hostile, {**ORPHAN, "content": HOSTILE}], "openai/gpt-4o")._repr_html_()
+    html = chatmend.repair(
+        [*SOUND, hostile, {**ORPHAN, "content": HOSTILE}], "openai/gpt-4o"
+    )._repr_html_()
     tags = Tags()
     tags.feed(html)
     assert tags.open == []
@@ -142,8 +155,8 @@ def test_each_line_that_only_one_side_has_is_signed_and_what_differs_in_it_is_ma
 
 def test_the_colours_that_are_seen_are_explained() -> None:
     html = chatmend.repair([*SOUND, ORPHAN], "openai/gpt-4o")._repr_html_()
-    assert "content that carries less" in html
-    assert "content that is gone" not in html
+    assert "content in a weaker form" in html
+    assert "content discarded" not in html
 
 
 def test_a_huge_message_makes_no_huge_table() -> None:
@@ -186,7 +199,9 @@ def nested(depth: int) -> Any:
     return value
 
 
-@pytest.mark.parametrize("content", [float("nan"), float("inf"), "half \ud83d", {1, 2}, b"bytes", nested(10_000)])
+@pytest.mark.parametrize(
+    "content", [float("nan"), float("inf"), "half \ud83d", {1, 2}, b"bytes", nested(10_000)]
+)
 def test_what_json_cannot_say_is_told_all_the_same(content: Any) -> None:
     done = chatmend.repair([{"role": "user", "content": content}], "openai/gpt-4o")
     told = done.to_json()

@@ -1,4 +1,4 @@
-"""Every rule is needed, is named in the table alone, and what is learnt of windows is what all rules say."""
+"""Every rule is needed and named only in the table, and cached answers for windows equal those of all rules."""
 
 from __future__ import annotations
 
@@ -37,6 +37,11 @@ NEEDED = {
     "foreign-thinking": ("anthropic_messages", CLAUDE, "thinking-unsigned"),
     "unknown-role": ("openai_chat", OPENAI, "role-model"),
     "legacy-function": ("openai_chat", CLAUDE, "legacy-function-call"),
+    "invalid-document": (
+        "bedrock_converse",
+        "bedrock/us.amazon.nova-pro-v1:0",
+        "own:document-with-a-file-name",
+    ),
     "unknown-part": ("openai_chat", OPENAI, "part-a-number"),
     "malformed-tool-call": ("openai_chat", OPENAI, "call-in-user"),
     "unsupported-tools": ("openai_chat", GEMMA, "result-after-next-assistant"),
@@ -53,7 +58,7 @@ NEEDED = {
     "invalid-tool-name": ("openai_chat", OPENAI, "tool-name-illegal"),
     "invalid-tool-arguments": ("openai_chat", OPENAI, "arguments-none"),
     "invalid-cache-marker": ("openai_chat", CLAUDE, "cache-marker-on-thinking"),
-    "refused-key": ("openai_chat", "groq/llama-3.3-70b-versatile", "result-after-next-assistant"),
+    "refused-key": ("gemini_contents", "gemini/gemini-2.5-flash", "orphan-result"),
     "null-content": ("openai_chat", OPENAI, "user-content-none"),
     "listed-content": ("openai_chat", "groq/llama-3.3-70b-versatile", "tool-content-empty-list"),
     "misplaced-system": ("openai_chat", STRICT, "several-systems"),
@@ -67,19 +72,22 @@ NEEDED = {
     "invalid-item-id": ("openai_responses", GPT, "own:item-id-of-another-type"),
     "unnamed-result": ("gemini_contents", "gemini/gemini-2.5-flash", "own:response-not-an-object"),
 }
-"""For a rule a transcript, by mutation, that breaks a promise as soon as the rule is taken away."""
+"""For each rule, the mutation of a transcript whose repair breaks a promise without the rule."""
 TOLD_ELSEWHERE = {
     "split-server-tool",
+    "scattered-results",
     "invalid-thought-signature",
     "misspelt-signature",
     "missing-reasoning",
+    "misnamed-reasoning",
     "emptied-window",
+    "unstored-item",
 }
-"""What no judge of others knows: stories and cases assert on what these rules write."""
+"""Rules for defects that no independent judge knows: stories and cases check their output."""
 
 
 def test_each_rule_has_its_proof() -> None:
-    """Those about images have tests/images."""
+    """The rules about images are tested in tests/images."""
     assert set(NEEDED) | TOLD_ELSEWHERE == {rule.name for rule in RULES if rule not in IMAGE_RULES}
 
 
@@ -105,7 +113,9 @@ def test_a_dropped_result_does_not_join_two_answers_that_were_sent_apart() -> No
     assert done.messages[2] == {"role": "user", "content": "[continued]"}
     assert (
         done.messages[:3]
-        == chatmend.repair(messages[:3], STRICT, policy=chatmend.Policy.drop_instead_of_note()).messages[:3]
+        == chatmend.repair(
+            messages[:3], STRICT, policy=chatmend.Policy.drop_instead_of_note()
+        ).messages[:3]
     )
 
 
@@ -116,13 +126,15 @@ def test_a_call_without_the_reasoning_that_the_model_wants_back_gets_a_blank_one
         {"role": "assistant", "content": None, "tool_calls": [call]},
         {"role": "tool", "tool_call_id": "call_1", "content": "done"},
     ]
-    sent = chatmend.repair(messages, "moonshot/kimi-k2-thinking", thinking={"type": "enabled"}).messages
+    sent = chatmend.repair(
+        messages, "moonshot/kimi-k2-thinking", thinking={"type": "enabled"}
+    ).messages
     assert sent[1]["reasoning_content"] == " "
     assert sent[1]["tool_calls"] == [call]
 
 
 def same_as_with_every_rule(said: list[tuple[list[Any], str]], dialect: str) -> None:
-    """Three times: met, learnt, known."""
+    """Compare three repairs: the first of a structure, one that fills the cache, and one from the cache."""
     for messages, target in said:
         with every_rule():
             everything = account(chatmend.repair(messages, target, dialect=dialect))
@@ -132,7 +144,9 @@ def same_as_with_every_rule(said: list[tuple[list[Any], str]], dialect: str) -> 
 
 @pytest.mark.parametrize(("dialect", "target"), ALL)
 def test_what_is_learnt_to_be_clean_no_rule_would_change(dialect: str, target: str) -> None:
-    same_as_with_every_rule([(broken(seed, dialect), target) for seed in range(examples(3, 200))], dialect)
+    same_as_with_every_rule(
+        [(broken(seed, dialect), target) for seed in range(examples(3, 200))], dialect
+    )
 
 
 @pytest.mark.skipif(not corpus.ROOT.exists(), reason="the recorded requests are not at hand")
@@ -140,13 +154,20 @@ def test_what_is_learnt_to_be_clean_no_rule_would_change(dialect: str, target: s
 @pytest.mark.parametrize("name", ["requests_accepted", "requests_rejected"])
 def test_in_recorded_requests_too(name: str, dialect: str) -> None:
     rows = [row for row in corpus.spoken(name) if corpus.DIALECTS[row["format"]] == dialect]
-    same_as_with_every_rule([(corpus.messages_of(row), corpus.target_of(row)) for row in rows], dialect)
+    same_as_with_every_rule(
+        [(corpus.messages_of(row), corpus.target_of(row)) for row in rows], dialect
+    )
 
 
 USER: dict[str, Any] = {"role": "user", "content": "hi"}
 CALL = {"id": "call_1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
 CLAUDE, XAI, FLASH = "anthropic/claude-sonnet-4-5", "xai/grok-4", "gemini/gemini-2.5-flash"
-CHAT, BLOCKS, ITEMS, CONTENTS = "openai_chat", "anthropic_messages", "openai_responses", "gemini_contents"
+CHAT, BLOCKS, ITEMS, CONTENTS = (
+    "openai_chat",
+    "anthropic_messages",
+    "openai_responses",
+    "gemini_contents",
+)
 
 
 def said(**keys: Any) -> dict[str, Any]:
@@ -154,11 +175,14 @@ def said(**keys: Any) -> dict[str, Any]:
 
 
 def model(*parts: Any) -> list[Any]:
-    return [{"role": role, "parts": parts} for role, parts in (("user", [{"text": "x"}]), ("model", list(parts)))]
+    return [
+        {"role": role, "parts": parts}
+        for role, parts in (("user", [{"text": "x"}]), ("model", list(parts)))
+    ]
 
 
 class Listed(list[Any]):
-    """A list of a class of its own, as YAML readers give them."""
+    """A subclass of list, as YAML readers return."""
 
 
 ODD: list[tuple[str, str, list[Any], str]] = [
@@ -180,11 +204,13 @@ ODD: list[tuple[str, str, list[Any], str]] = [
     (CONTENTS, FLASH, [{"role": "user", "parts": {"thoughtSignature": "CpcBAcu98PCQCpcBAcu98PCQ"}}],
      "unreadable-message"),
 ]  # fmt: skip
-"""What a look at the native messages may miss: classes, types and places that nobody expects."""
+"""Cases that the fast path may miss: unexpected classes, types and positions."""
 
 
 @pytest.mark.parametrize(("dialect", "target", "messages", "rule"), ODD)
-def test_what_nobody_expects_is_seen_too(dialect: str, target: str, messages: list[Any], rule: str) -> None:
+def test_what_nobody_expects_is_seen_too(
+    dialect: str, target: str, messages: list[Any], rule: str
+) -> None:
     done = chatmend.repair(messages, target, dialect=dialect)
     assert rule in [change.rule for change in done.changes]
     assert chatmend.repair(done.messages, target, dialect=dialect).messages is done.messages
@@ -199,17 +225,21 @@ def test_no_thinking_makes_nothing_invalid() -> None:
     empty = {"role": "user", "content": ""}
     messages = [empty, said(content="yes"), empty, said(content="hi", thinking_blocks=[])]
     changes = chatmend.repair(messages, CLAUDE, dialect=CHAT).changes
-    assert [(change.rule, change.invalidates_thinking) for change in changes] == [("empty-text", False)] * 2
+    assert [(change.rule, change.invalidates_thinking) for change in changes] == [
+        ("empty-text", False)
+    ] * 2
 
 
 def test_a_part_without_a_type_is_unknown_to_gateways_hygiene_too() -> None:
     messages = [USER, said(content=[{"type": "", "text": "x"}]), USER]
-    done = chatmend.check(messages, "mistral/mistral-medium-latest", policy=chatmend.Policy.provider_hygiene())
+    done = chatmend.check(
+        messages, "mistral/mistral-medium-latest", policy=chatmend.Policy.provider_hygiene()
+    )
     assert [change.rule for change in done] == ["unknown-part"]
 
 
 def words(path: Path) -> Iterator[str]:
-    """Every name and string of a module that is not its manual or another docstring."""
+    """Yield every name and string of a module except docstrings."""
     tree = ast.parse(path.read_text("utf-8"))
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -223,7 +253,9 @@ def docstrings(path: Path) -> set[str]:
     return {
         node.value.value
         for node in ast.walk(tree)
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        if isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
     }
 
 
@@ -238,7 +270,9 @@ def test_a_rule_asks_limits_and_never_who_the_provider_is(path: Path) -> None:
 @pytest.mark.parametrize("path", sorted(ROOM.glob("*.py")), ids=lambda path: path.stem)
 def test_a_rule_sees_what_was_read_and_never_the_native_object(path: Path) -> None:
     nodes = ast.walk(ast.parse(path.read_text("utf-8")))
-    assert [node.lineno for node in nodes if isinstance(node, ast.Attribute) and node.attr == "native"] == []
+    assert [
+        node.lineno for node in nodes if isinstance(node, ast.Attribute) and node.attr == "native"
+    ] == []
 
 
 def test_every_code_and_name_is_used_once() -> None:
@@ -250,23 +284,37 @@ MARKED = {"type": "text", "text": "a", "cache_control": "ephemeral"}
 
 
 def test_a_cache_marker_that_is_no_object_goes_wherever_the_format_is_anthropics() -> None:
-    for target, marker in product(("minimax/MiniMax-M2", "deepseek/deepseek-chat", CLAUDE), ("x", {"type": "forever"})):
+    for target, marker in product(
+        ("minimax/MiniMax-M2", "deepseek/deepseek-chat", CLAUDE), ("x", {"type": "forever"})
+    ):
         messages = [{"role": "user", "content": [{**MARKED, "cache_control": marker}]}]
         done = chatmend.repair(messages, target, dialect="anthropic_messages")
-        assert done.messages == [{"role": "user", "content": [{"type": "text", "text": "a"}]}], target
+        assert done.messages == [{"role": "user", "content": [{"type": "text", "text": "a"}]}], (
+            target
+        )
 
 
 def test_what_is_known_of_markers_at_anthropic_is_not_asked_of_others() -> None:
     other = {**MARKED, "cache_control": {"type": "ephemeral", "ttl": "2h"}}
     messages = [{"role": "user", "content": [other]}]
-    assert chatmend.repair(messages, "minimax/MiniMax-M2", dialect="anthropic_messages").messages is messages
+    assert (
+        chatmend.repair(messages, "minimax/MiniMax-M2", dialect="anthropic_messages").messages
+        is messages
+    )
 
 
 def test_thinking_goes_where_gpt_oss_would_get_it_beside_content_and_calls() -> None:
     call = {"id": "call_1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
-    said = {"role": "assistant", "content": "I look.", "tool_calls": [call], "thinking": "Look first."}
+    said = {
+        "role": "assistant",
+        "content": "I look.",
+        "tool_calls": [call],
+        "thinking": "Look first.",
+    }
     result = {"role": "tool", "tool_call_id": "call_1", "content": "done"}
-    done = chatmend.repair([{"role": "user", "content": "go"}, said, result], "hosted_vllm/openai/gpt-oss-120b")
+    done = chatmend.repair(
+        [{"role": "user", "content": "go"}, said, result], "hosted_vllm/openai/gpt-oss-120b"
+    )
     assert done.messages[1] == {key: value for key, value in said.items() if key != "thinking"}
     assert [change.effect for change in done.changes] == [chatmend.Effect.DROPS]
     for taken in ({**said, "content": None}, {**said, "thinking": None}):
@@ -283,6 +331,10 @@ def test_an_entry_of_responses_with_no_more_of_a_message_than_its_type_becomes_a
 
 def test_reasoning_that_xai_cannot_read_back_goes() -> None:
     said = [{"role": "user", "content": "go"}, {"role": "assistant", "content": "I went."}]
-    thought = {"type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": "Hm."}]}
+    thought = {
+        "type": "reasoning",
+        "summary": [],
+        "content": [{"type": "reasoning_text", "text": "Hm."}],
+    }
     done = chatmend.repair([said[0], thought, said[1]], "xai/grok-4", dialect="openai_responses")
     assert done.messages == said

@@ -10,7 +10,7 @@ import chatmend
 from tests.tables import Conversions, faults
 
 SOURCE = Path(chatmend.__file__).parent
-GOOD = """provider = "acme"
+GOOD = """host = "acme"
 names = ["acme"]
 
 [limits]
@@ -19,7 +19,11 @@ alternation = {{ value = {}, source = "documented: Acme chat", checked = 2026-11
 """
 
 
-@pytest.mark.parametrize("path", sorted((SOURCE / "targets").glob("*.toml")), ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path",
+    sorted((SOURCE / "targets").glob("*/*.toml")),
+    ids=lambda path: f"{path.parent.name}/{path.name}",
+)
 def test_a_table_of_a_target_is_valid(path: Path) -> None:
     assert faults(path) == []
 
@@ -28,7 +32,9 @@ def test_the_table_of_litellms_conversion_is_valid() -> None:
     assert faults(SOURCE / "litellm" / "conversion.toml", Conversions) == []
 
 
-def found(folder: Path, alternation: str = "true", key: str = "first_user", value: str = "true") -> list[str]:
+def found(
+    folder: Path, alternation: str = "true", key: str = "first_user", value: str = "true"
+) -> list[str]:
     path = folder / "acme.toml"
     path.write_text(GOOD.format(alternation, key, value), encoding="utf-8")
     return faults(path)
@@ -53,8 +59,16 @@ def test_a_value_of_the_right_type_is_no_fault(tmp_path: Path, key: str, value: 
 @pytest.mark.parametrize(
     ("key", "value", "fault"),
     [
-        ("first_user", '"no"', "acme.toml: limits.first_user.value: Input should be a valid boolean, not 'no'"),
-        ("first_user", "1", "acme.toml: limits.first_user.value: Input should be a valid boolean, not 1"),
+        (
+            "first_user",
+            '"no"',
+            "acme.toml: limits.first_user.value: Input should be a valid boolean, not 'no'",
+        ),
+        (
+            "first_user",
+            "1",
+            "acme.toml: limits.first_user.value: Input should be a valid boolean, not 1",
+        ),
         ("roles", '"user"', "limits.roles.value"),
         (
             "roles",
@@ -88,7 +102,9 @@ def test_a_truthy_text_is_no_boolean(tmp_path: Path) -> None:
 
 def test_a_fact_needs_a_source_and_a_date(tmp_path: Path) -> None:
     path = tmp_path / "acme.toml"
-    path.write_text('provider = "acme"\nnames = ["acme"]\n[limits]\nalternation = { value = true }\n', "utf-8")
+    path.write_text(
+        'host = "acme"\nnames = ["acme"]\n[limits]\nalternation = { value = true }\n', "utf-8"
+    )
     assert [one.rpartition(", not ")[0] for one in faults(path)] == [
         "acme.toml: limits.alternation.source: Field required",
         "acme.toml: limits.alternation.checked: Field required",
@@ -97,5 +113,5 @@ def test_a_fact_needs_a_source_and_a_date(tmp_path: Path) -> None:
 
 def test_a_file_that_is_not_toml_is_named(tmp_path: Path) -> None:
     path = tmp_path / "acme.toml"
-    path.write_text("provider = acme", "utf-8")
-    assert faults(path)[0].startswith("acme.toml: not TOML: Invalid value (at line 1, column 12)")
+    path.write_text("host = acme", "utf-8")
+    assert faults(path)[0].startswith("acme.toml: not TOML: Invalid value (at line 1, column 8)")

@@ -11,7 +11,11 @@ import chatmend
 from chatmend import Effect, Policy
 from tests.judges import judge
 
-CLAUDE, NOVA, GPT = "anthropic/claude-sonnet-4-5", "bedrock/us.amazon.nova-pro-v1:0", "openai/gpt-4o"
+CLAUDE, NOVA, GPT = (
+    "anthropic/claude-sonnet-4-5",
+    "bedrock/us.amazon.nova-pro-v1:0",
+    "openai/gpt-4o",
+)
 SCHEMA = {"type": "object", "properties": {}}
 USER = {"role": "user", "content": "go"}
 
@@ -57,11 +61,18 @@ def function(name: str) -> dict[str, Any]:
         pytest.param(chat("look"), CLAUDE, None, id="not known"),
         pytest.param(chat("look"), GPT, [], id="a target that does not ask"),
         pytest.param(chat(), CLAUDE, [], id="no calls, texts only"),
-        pytest.param([{"role": "user", "content": [{"type": "text", "text": "go"}]}], CLAUDE, [], id="no calls, parts"),
+        pytest.param(
+            [{"role": "user", "content": [{"type": "text", "text": "go"}]}],
+            CLAUDE,
+            [],
+            id="no calls, parts",
+        ),
         pytest.param(chat("look"), CLAUDE, (function("look"),), id="a tuple"),
     ],
 )
-def test_nothing_is_declared_where_nothing_is_missing(messages: list[Any], target: str, tools: Any) -> None:
+def test_nothing_is_declared_where_nothing_is_missing(
+    messages: list[Any], target: str, tools: Any
+) -> None:
     done = chatmend.repair(messages, target, tools=tools)
     assert done.messages is messages
     assert done.tools is tools
@@ -69,7 +80,9 @@ def test_nothing_is_declared_where_nothing_is_missing(messages: list[Any], targe
 
 
 @pytest.mark.parametrize("target", [CLAUDE, NOVA])
-def test_each_tool_of_the_history_is_declared_once_in_the_order_of_its_first_call(target: str) -> None:
+def test_each_tool_of_the_history_is_declared_once_in_the_order_of_its_first_call(
+    target: str,
+) -> None:
     tools: list[Any] = []
     done = chatmend.repair(chat("look", "ask", "look"), target, tools=tools)
     assert done.tools == [function("look"), function("ask")]
@@ -83,7 +96,11 @@ def test_blocks_are_declared_with_an_input_schema_and_accepted() -> None:
 
 
 def test_a_call_of_2023_counts_as_a_call() -> None:
-    called = {"role": "assistant", "content": "I look.", "function_call": {"name": "look", "arguments": "{}"}}
+    called = {
+        "role": "assistant",
+        "content": "I look.",
+        "function_call": {"name": "look", "arguments": "{}"},
+    }
     answer = {"role": "function", "name": "look", "content": "done"}
     done = chatmend.repair([USER, called, answer], CLAUDE, tools=[])
     assert done.tools == [function("look")]
@@ -100,10 +117,15 @@ def test_the_change_names_the_place_and_can_be_replayed() -> None:
     messages = chat("look")
     done = chatmend.repair(messages, CLAUDE, tools=[])
     (change,) = done.changes
-    assert (change.code, change.rule, change.where, change.index) == ("TOOL014", "undeclared-tools", "tools", None)
+    assert (change.code, change.rule, change.where, change.index) == (
+        "TOOL014",
+        "undeclared-tools",
+        "tools",
+        None,
+    )
     assert (change.effect, change.applied) == (Effect.ADDS, True)
     assert (change.before, change.after) == (([],), ([function("look")],))
-    assert change.why == "the history holds tool calls, so tools must be declared"
+    assert change.why == "the history contains tool calls, so the request must declare tools"
     assert done.messages is messages
     assert chatmend.replay(messages, done.changes) == messages
 
@@ -120,6 +142,11 @@ def test_where_nothing_may_be_added_it_is_only_reported() -> None:
     done = chatmend.repair(chat("look"), CLAUDE, tools=tools, policy=Policy(allow=Effect.RESHAPES))
     assert done.tools is tools
     assert [(change.code, change.applied) for change in done.changes] == [("TOOL014", False)]
+
+
+def test_a_policy_that_allows_additions_declares_them() -> None:
+    done = chatmend.repair(chat("look"), CLAUDE, tools=[], policy=Policy(allow=Effect.ADDS))
+    assert done.tools == [{"type": "function", "function": {"name": "look", "parameters": SCHEMA}}]
 
 
 def test_a_request_body_without_tools_gets_them() -> None:

@@ -1,9 +1,9 @@
-"""Twins: a transcript that every rule is content with, one text or key of it replaced by another.
+"""Twins: clean transcripts in which one text or key is replaced by another.
 
-A twin mostly has the structure of what it came from. A rule that judges values and does not say which is then asked of
-the structure alone, once, and what is wrong in the twin goes unnoticed.
+A twin usually has the same structure as its original. A rule that judges values without declaring which ones runs only
+once per structure, so it misses the defect in the twin.
 
-    python -m tests.twins [SHARE]        # some of them, for every target: make twins
+    python -m tests.twins [SHARE]        # tests a share of the twins for every target; also: make twins
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ TEXTS: tuple[Any, ...] = (
     "", " ", "\n", "x ", "\ud800", "[continued]", "No result was recorded for this tool call.", "{", "[1, 2]", "é" * 3,
     "a b/c.d", "x" * 70, "rs_1", "call_1", "https://example.org/x.png", "data:image/png;base64,AAAA", None, 7, [], {},
 )  # fmt: skip
-"""What stands in the place of a text."""
+"""Replacements for a text."""
 KEYS = ("", "cache_control", "x_1", "\ud800", "name", "_own", "text")
-"""What stands in the place of a key."""
+"""Replacements for a key."""
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], bool]]:
-    """Where texts and keys stand in a value: the way there, and whether it is a key."""
+    """Yield the path of each text and key in a value, and whether it is a key."""
     if isinstance(value, dict):
         for key, held in value.items():
             yield (*path, key), True
@@ -44,7 +44,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, 
 
 
 def twin(messages: list[Any], path: tuple[Any, ...], becomes: Any, *, is_key: bool) -> list[Any]:
-    """The transcript with something else in one place."""
+    """Return a copy of the transcript with the text or key at ``path`` replaced."""
     out = copy.deepcopy(messages)
     holder: Any = out
     for step in path[:-1]:
@@ -59,7 +59,7 @@ def twin(messages: list[Any], path: tuple[Any, ...], becomes: Any, *, is_key: bo
 
 
 def twins(messages: list[Any], rng: Random, share: float = 1.0) -> Iterator[list[Any]]:
-    """Twins of a transcript, or a share of them."""
+    """Yield the twins of a transcript, or a random share of them."""
     for path, is_key in places(messages):
         for becomes in KEYS if is_key else TEXTS:
             if rng.random() < share:
@@ -67,18 +67,20 @@ def twins(messages: list[Any], rng: Random, share: float = 1.0) -> Iterator[list
 
 
 def originals(dialect: str, target: str) -> Iterator[list[Any]]:
-    """Short transcripts that are fine for a target, of many structures: what repairs have made."""
+    """Yield short clean transcripts of many structures, made by repairing broken ones."""
     for seed in range(40):
         messages = chatmend.repair(broken(seed, dialect)[:9], target, dialect=dialect).messages
         yield chatmend.repair(messages, target, dialect=dialect).messages
 
 
-def unlike(dialect: str, target: str, share: float, seed: int = 0) -> Iterator[tuple[list[Any], list[str], list[str]]]:
-    """Twins that are repaired in another way than by every rule: with the rules that changed them, and should have."""
+def unlike(
+    dialect: str, target: str, share: float, seed: int = 0
+) -> Iterator[tuple[list[Any], list[str], list[str]]]:
+    """Yield twins whose repair differs from the repair by every rule, with the rules that changed them and those expected."""
     rng = Random(seed)
     for messages in originals(dialect, target):
         forget()
-        for _ in range(3):  # met, learnt, known
+        for _ in range(3):  # new structure, then learnt, then from the cache
             chatmend.repair(messages, target, dialect=dialect)
         for changed in twins(messages, rng, share):
             done = [chatmend.repair(changed, target, dialect=dialect) for _ in range(2)]
@@ -91,11 +93,14 @@ def unlike(dialect: str, target: str, share: float, seed: int = 0) -> Iterator[t
 
 
 def main() -> int:
-    """Twins for every target: a fifth of them, or the share that is named."""
+    """Test a fifth of the twins for every target, or the share given on the command line."""
     found, share = 0, float(sys.argv[1]) if len(sys.argv) > 1 else 0.2
     for dialect, target in ALL:
         wrong = list(unlike(dialect, target, share))
-        print(f"{dialect:20} {target:44} {len(wrong)} twins repaired in another way than by every rule", flush=True)
+        print(
+            f"{dialect:20} {target:44} {len(wrong)} twins repaired in another way than by every rule",
+            flush=True,
+        )
         for changed, did, should in wrong[:3]:
             print(f"    {did} instead of {should}: {changed}")
         found += len(wrong)

@@ -1,4 +1,7 @@
-"""chatmend repairs LLM chat transcripts so that strict providers accept them, and says what it changed."""
+"""chatmend repairs LLM chat transcripts so that strict providers accept them.
+
+It reports every change.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -18,11 +21,19 @@ from chatmend.errors import (
     TranscriptError,
 )
 from chatmend.policy import Policy
-from chatmend.repair import Repaired, RepairedRequest, check, is_synthetic, repair, repair_request, replay
+from chatmend.repair import (
+    Repaired,
+    RepairedRequest,
+    check,
+    is_synthetic,
+    repair,
+    repair_request,
+    replay,
+)
 from chatmend.targets import Limits, Target, resolve
 
 if TYPE_CHECKING:
-    from chatmend.images.once import recompress
+    from chatmend.images.single import recompress
     from chatmend.sessions import Session, SessionStore
     from chatmend.usage import Usage, UsageLedger, UsageStream, normalize_usage
 
@@ -60,9 +71,9 @@ __all__ = [
     "resolve",
 ]
 
-# Loaded when first asked for: `import chatmend` stays fast.
+# Imported on first access, so that `import chatmend` stays fast.
 _LATER = {
-    "recompress": "chatmend.images.once",
+    "recompress": "chatmend.images.single",
     **dict.fromkeys(("Session", "SessionStore"), "chatmend.sessions"),
     **dict.fromkeys(("Usage", "UsageLedger", "UsageStream", "normalize_usage"), "chatmend.usage"),
 }

@@ -1,10 +1,10 @@
-"""``python -m chatmend``, and the installed ``chatmend``: the command line, or what to install for it."""
+"""Entry point of ``python -m chatmend`` and of the ``chatmend`` command."""
 
 import sys
 
 
 def main() -> None:
-    """Run the command line; without its extra, say what to install and leave with status 2."""
+    """Run the command line; without its extra, print what to install and exit with status 2."""
     try:
         from chatmend.cli import main as run  # noqa: PLC0415 - the extra may be missing
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""What a repair did: the one kind of edit that a rule proposes, and the record of it that the caller gets."""
+"""Fixes, which rules propose, and changes, which record the applied fixes for the caller."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ if TYPE_CHECKING:
 
 
 class Effect(IntEnum):
-    """What a change does to the content, mildest first, so that effects compare."""
+    """What a change does to the content; ordered from the mildest, so effects can be compared."""
 
     RESHAPES = 1
-    """The same content in another shape."""
+    """The same content in another form."""
     ADDS = 2
-    """Content that nobody said."""
+    """New content that was not in the transcript."""
     DEGRADES = 3
-    """The content is there, but carries less."""
+    """The content is still there, but has lost information."""
     DROPS = 4
-    """Content is gone."""
+    """Content is discarded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """Replace ``window[start:stop]`` by ``becomes``. An empty span is an insertion."""
+    """A proposal to replace ``window[start:stop]`` by ``becomes``; an empty span inserts."""
 
     start: int
     stop: int
@@ -33,25 +33,29 @@ class Fix:
     why: str
     effect: Effect = Effect.RESHAPES
     finding: bool = False
-    """Something that is reported and not changed: ``becomes`` is what is there."""
+    """True if the problem is only reported: ``becomes`` holds the unchanged messages."""
     hoists: tuple[str, ...] = ()
-    """Texts that leave the messages for the top-level ``system``."""
+    """Texts that move from the messages to the top-level ``system``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One edit of the transcript as it was made: enough to explain it, and to make it again.
+    """One edit of the transcript, with enough data to explain it and to apply it again.
 
-    The edit replaces ``before`` by ``after`` at ``at``, counted inside the input window ``window`` as the earlier
-    changes of the same window left it (``window`` is ``None`` for the last pass, which sees the whole request).
-    ``where`` is ``"messages"``, ``"system"`` or ``"tools"``.
+    The edit replaces ``before`` by ``after`` at position ``at`` in the input window ``window``,
+    after the earlier changes of the same window. ``window`` is ``None`` for rules that run on the
+    whole request. ``where`` is ``"messages"``, ``"system"``, ``"tools"`` or
+    ``"cache_control"``.
     """
 
     code: str
     rule: str
     effect: Effect
     index: int | None
-    """The first message concerned, counted in the transcript as it came in; ``None`` beside the messages."""
+    """The index of the first affected message in the original transcript.
+
+    ``None`` if the change is not in the messages.
+    """
     why: str
     before: tuple[Native, ...]
     after: tuple[Native, ...]
@@ -59,9 +63,15 @@ class Change:
     at: int = 0
     where: str = "messages"
     applied: bool = True
-    """False for a finding: something that was seen and left as it was."""
+    """False if the problem was only reported and the transcript is unchanged."""
     invalidates_thinking: bool = False
-    """Signed thinking stands behind the change, in its own window or a later one: a provider that binds thinking to its
-    prefix refuses it, unless it was signed after the same change had been sent."""
+    """Whether signed thinking follows the change, in the same window or a later one.
+
+    A provider that binds thinking to the messages before it refuses such thinking, unless it was
+    signed after the same change had been sent.
+    """
     finding: bool = False
-    """No policy would change it: there is nothing better to send, or nobody can know."""
+    """True if no policy would apply the change.
+
+    Either there is nothing better to send, or chatmend cannot know what would be better.
+    """

@@ -1,4 +1,4 @@
-"""What holds for a whole request, and every rule may ask for."""
+"""The context of a repair, which every rule can access."""
 
 from __future__ import annotations
 
@@ -17,15 +17,18 @@ _DEFAULT = Policy()
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What holds for the whole request: the limits, as its target, the caller and what stands beside make them."""
+    """What applies to a whole request.
+
+    ``limits`` are those of the target, adjusted by the policy and the request parameters.
+    """
 
     limits: Limits
     dialect: Dialect
     policy: Policy = _DEFAULT
     recompressor: Recompressor | None = None
-    """What recompresses images; None: the one that the process shares."""
+    """Recompresses images; ``None`` selects the recompressor that the process shares."""
 
     @property
     def traits(self) -> Traits:
-        """How the dialect arranges what every dialect has."""
+        """The traits of the dialect."""
         return self.dialect.TRAITS

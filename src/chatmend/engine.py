@@ -1,4 +1,4 @@
-"""The engine: it cuts windows, lets the rules propose, applies what they propose, and keeps what it applied."""
+"""Runs the rules on each window of a transcript, applies the fixes and records the changes."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Change
-from chatmend.exchanges import cuts
-from chatmend.request import first_pass, last_pass
-from chatmend.rules import Request, cut_of, rules_for
+from chatmend.exchanges import cut_positions
+from chatmend.request_rules import run_first_rules, run_last_rules
+from chatmend.rules import Request, rules_for, turn_rules_start
 from chatmend.scan import Scan
 from chatmend.transcript import Role, ToolCall, is_signed, is_unchanged
 from chatmend.windows import Edit, Memory, Window
@@ -23,52 +23,54 @@ if TYPE_CHECKING:
 
 Messages = list[Any]
 _FIRST, _LAST = "<", ">"
-"""Where a window stands in the transcript."""
+"""Mark the first and the last window of a transcript; a single window has both marks."""
 
 
 @dataclass(slots=True)
 class Run:
-    """One repair on its way through the windows."""
+    """The state of one repair."""
 
     native: Messages
     context: Context
     out: Messages | None = None
+    """The repaired messages; None if none has changed."""
     changes: list[Change] = field(default_factory=list)
     hoisted: list[str] = field(default_factory=list)
+    """Texts that move from the messages to the top-level system prompt."""
     signed: int = 0
-    """How many of the changes stand in a window before one with signed thinking."""
-    laden: bool = False
+    """How many of the changes are before a window with signed thinking."""
+    has_counted_content: bool = False
     """Whether there may be an image or a cache marker."""
     memory: Memory = field(default_factory=Memory)
     scan: Scan | None = None
     rules: tuple[Rule, ...] = ()
-    fired: bool = False
-    """Whether a rule had something to say of the window."""
+    has_fixes: bool = False
+    """Whether a rule has proposed a fix for the current window."""
     cut: int = 0
-    """The place in the rules of the first that sees each turn of a window by itself."""
+    """The position of the first rule that runs on each turn of a window separately."""
 
     def start(self) -> None:
-        """Visit each window once; one in which no rule is due costs a sketch."""
+        """Process each window once; clean windows cost only their sketch."""
         self.rules = rules_for(self.context.limits, self.native)
         if not self.rules:
             return
-        self.cut = cut_of(self.rules)
-        request, self.changes = first_pass(Request(self.native), self.context)
+        self.cut = turn_rules_start(self.rules)
+        request, self.changes = run_first_rules(Request(self.native), self.context)
         messages = request.messages
         scan = self.scan = Scan(self.context, self.rules, self.memory)
         start = 0
         out: Messages | None = None
         scan.refresh()
         words = scan.words(messages)
-        places = _places(len(words))
-        for word, place in zip(words, places, strict=True):
+        positions = _window_positions(len(words))
+        for word, position in zip(words, positions, strict=True):
             stop = start + len(word)
             becomes: Messages | None = None
-            if (known := scan.known_clean(word, place)) is None:
-                becomes = self._visit(scan, word, messages[start:stop], start, place)
+            if (known := scan.find_clean(word, position)) is None:
+                becomes = self._process(scan, word, messages[start:stop], start, position)
                 scan.refresh()
-            elif known.has_trace:
-                self._leave(known.group, messages[start:stop])
+            elif known.updates_run:
+                self._pass(known.group, messages[start:stop])
                 scan.refresh()
             if becomes is not None and out is None:
                 out = messages[:start]
@@ -77,103 +79,136 @@ class Run:
             start = stop
         self.out = out if out is not None else (messages if messages is not self.native else None)
 
-    def _leave(self, group: Group, natives: Messages) -> None:
-        """Leave a window as it is, and note what later ones must know."""
+    def _pass(self, group: Group, natives: Messages) -> None:
+        """Update the memory after an unchanged window."""
         memory = self.memory
-        self.laden = self.laden or group.is_laden
+        self.has_counted_content = self.has_counted_content or group.has_counted_content
         if group.is_signed and self.context.limits.thinking == "signed":
             self.signed = len(self.changes)
         memory.has_user = memory.has_user or group.has_user
         memory.has_turns = memory.has_turns or group.has_turns
-        memory.has_reasoning = memory.has_reasoning or group.reasons
-        if group.is_remembered:
+        memory.has_reasoning = memory.has_reasoning or group.has_reasoning
+        if group.updates_memory:
             self.context.dialect.remember(natives, memory)
 
-    def _visit(self, scan: Scan, word: str, natives: Messages, start: int, place: str) -> Messages | None:
-        """Look at a window, and run the rules that are due in it; what it becomes, if it changes."""
-        group, last = scan.group(word, natives), _LAST in place
-        seen = scan.look(group, last=last)
-        flags = (not start and not group.run, group.followed, group.heard, last)
-        due = scan.due(seen, flags, lambda: self._window(natives, start, flags))
+    def _process(
+        self, scan: Scan, word: str, natives: Messages, start: int, position: str
+    ) -> Messages | None:
+        """Run the due rules on a window; return its new messages, None if it is unchanged."""
+        group, last = scan.group(word, natives), _LAST in position
+        sketch = scan.next_window(group, last=last)
+        flags = (not start and not group.run_length, group.has_other_roles, group.has_input, last)
+        due = scan.due(sketch, flags, lambda: self._read_window(natives, start, flags))
         if not due:
-            scan.remember_clean(seen, place)
-            self._leave(group, natives)
-            self.memory.call_ids.update(seen.calls)
-            self.memory.item_ids.update(seen.entries)
+            scan.remember_clean(sketch, position)
+            self._pass(group, natives)
+            self.memory.call_ids.update(sketch.call_ids)
+            self.memory.item_ids.update(sketch.item_ids)
             return None
-        self.laden = self.laden or group.is_laden
-        window, span = self._window(natives, start, flags), (start, start + len(natives))
-        fresh, self.fired, came = scan.fresh, False, _call_ids([said for said in window.messages if said.is_assistant])
-        becomes = self._mend(window, span, due, group)
-        if fresh is not None and not self.fired:
-            scan.learn_clean(fresh, seen)
-        self.memory.call_ids.update(came)
+        self.has_counted_content = self.has_counted_content or group.has_counted_content
+        window, span = self._read_window(natives, start, flags), (start, start + len(natives))
+        new_key, self.has_fixes = scan.new_key, False
+        scan.keep_messages(natives, sketch)
+        original_ids = (
+            sketch.call_ids
+            if group.is_known
+            else _call_ids([message for message in window.messages if message.is_assistant])
+        )
+        becomes = self._repair(window, span, due, group)
+        if new_key is not None and not self.has_fixes:
+            scan.record_clean(new_key, sketch)
+        self.memory.call_ids.update(original_ids)
         self.context.dialect.remember(natives if becomes is None else becomes, self.memory)
         return becomes
 
-    def _window(self, natives: Messages, start: int, flags: tuple[bool, ...]) -> Window:
-        opening, followed, heard, last = flags
-        said = list(map(self.context.dialect.read, natives))
-        return Window(said, list(range(start, start + len(said))), opening, followed, heard, last)
+    def _read_window(self, natives: Messages, start: int, flags: tuple[bool, ...]) -> Window:
+        is_opening, has_other_roles, has_input, last = flags
+        messages = list(map(self.context.dialect.read, natives))
+        return Window(
+            messages,
+            list(range(start, start + len(messages))),
+            is_opening,
+            has_other_roles,
+            has_input,
+            last,
+        )
 
-    def _mend(self, window: Window, span: tuple[int, int], due: int, group: Group) -> Messages | None:
+    def _repair(
+        self, window: Window, span: tuple[int, int], due: int, group: Group
+    ) -> Messages | None:
         before = len(self.changes)
-        changed = self._run(window, span, due, goes_on=group.goes_on or not group.is_known)
+        changed = self._run_due(window, span, due, group)
         self._remember(window)
         if group.is_signed:
             self._mark_invalidating(window, before)
-        return [message.whole for message in window.messages] if changed else None
+        return [message.list_item for message in window.messages] if changed else None
 
-    def _run(self, window: Window, span: tuple[int, int], due: int, *, goes_on: bool) -> bool:
-        """Run the rules that are due; whether one changed the window. As it came, it is one turn unless it goes on."""
-        changed, due = self._run_rules(window, span, due, (0, self.cut))
-        starts = cuts(window, self.context) if self.cut and (changed or goes_on) else [0]
+    def _run_due(
+        self, window: Window, span: tuple[int, int], due: int, group: Group | None
+    ) -> bool:
+        """Run the due rules; return whether one changed the window."""
+        changed, due, group = self._run_rules(window, span, due, (0, self.cut), group)
+        is_one_turn = group is not None and group.is_known and not group.may_span_turns
+        starts = [0] if is_one_turn or not self.cut else cut_positions(window, self.context)
         if len(starts) == 1:
-            return self._run_rules(window, span, due, (self.cut, len(self.rules)))[0] or changed
+            return (
+                self._run_rules(window, span, due, (self.cut, len(self.rules)), group)[0] or changed
+            )
         return self._run_turns(window, span, starts) or changed
 
     def _run_turns(self, window: Window, span: tuple[int, int], starts: list[int]) -> bool:
-        """Run the rules behind the cut on each turn of a window; whether one changed anything."""
+        """Run the rules after the cut on each turn; return whether one changed anything."""
         changed = False
         messages: list[Message] = []
         origins: list[int | None] = []
         for start, stop in pairwise([*starts, len(window.messages)]):
-            turn = window.part(start, stop)
+            turn = window.subwindow(start, stop)
             turn.offset = len(messages)
-            changed = self._run_rules(turn, span, self._due(turn, 0), (self.cut, len(self.rules)))[0] or changed
+            due, group = self._due(turn, 0)
+            changed = (
+                self._run_rules(turn, span, due, (self.cut, len(self.rules)), group)[0] or changed
+            )
             self._remember(turn)
-            self.context.dialect.remember([message.whole for message in turn.messages], self.memory)
+            self.context.dialect.remember(
+                [message.list_item for message in turn.messages], self.memory
+            )
             messages += turn.messages
             origins += turn.origins
-        window.become(messages, origins)
+        window.set_messages(messages, origins)
         return changed
 
-    def _run_rules(self, window: Window, span: tuple[int, int], due: int, places: tuple[int, int]) -> tuple[bool, int]:
-        """Run the rules between two places that are due.
+    def _run_rules(
+        self,
+        window: Window,
+        span: tuple[int, int],
+        due: int,
+        positions: tuple[int, int],
+        group: Group | None,
+    ) -> tuple[bool, int, Group | None]:
+        """Run the due rules between two positions.
 
-        Returns whether one of them changed the window, and which are due in it then.
+        ``group`` is the group of the window, if it is known. Returns whether a rule changed the
+        window, the rules that are due after that, and its group.
         """
-        changed, (place, end) = False, places
-        while place < end:
-            if not due >> place & 1:
-                place += 1
-                continue
-            rule = self.rules[place]
+        changed, (start, end) = False, positions
+        while remaining := due >> start & (1 << end - start) - 1:
+            position = start + (remaining & -remaining).bit_length() - 1
+            rule, start = self.rules[position], position + 1
             if fixes := list(rule.find(window, self.memory, self.context)):
-                self.fired = True
+                self.has_fixes = True
                 if self._apply(rule, fixes, window, span):
-                    changed, due = True, self._due(window, due)
-            place += 1
-        return changed, due
+                    changed, (due, group) = True, self._due(window, due)
+        return changed, due, group
 
-    def _due(self, window: Window, before: int) -> int:
-        """Which rules are due in a window that has changed; all, where all were."""
-        assert self.scan is not None  # noqa: S101 - a window was looked at
+    def _due(self, window: Window, before: int) -> tuple[int, Group | None]:
+        """Return the rules due in a changed window, and its group; if all were due, all stay."""
+        assert self.scan is not None  # noqa: S101 - set before the first window
         if before == self.scan.all:
-            return before
-        natives = [message.whole for message in window.messages]
-        flags = (window.opening, window.followed, window.heard, window.last)
-        return self.scan.due(self.scan.again(natives, last=window.last), flags, lambda: window)
+            return before, None
+        natives = [message.list_item for message in window.messages]
+        flags = (window.is_opening, window.has_other_roles, window.has_input, window.is_last)
+        sketch = self.scan.rescan(natives, last=window.is_last)
+        return self.scan.due(sketch, flags, lambda: window), sketch.group
 
     def _remember(self, window: Window) -> None:
         memory = self.memory
@@ -183,7 +218,10 @@ class Run:
         memory.call_ids.update(_call_ids(window.messages))
 
     def _mark_invalidating(self, window: Window, before: int) -> None:
-        """Mark the changes that signed thinking of this window stands behind; those of earlier windows at the end."""
+        """Mark the changes of this window that are followed by its signed thinking.
+
+        Changes of earlier windows are marked by ``finish``.
+        """
         signed = [at for at, message in enumerate(window.messages) if is_signed(message.parts)]
         if self.context.limits.thinking != "signed" or not signed:
             return
@@ -193,14 +231,17 @@ class Run:
                 self.changes[number] = replace(change, invalidates_thinking=True)
 
     def _apply(self, rule: Rule, fixes: list[Fix], window: Window, span: tuple[int, int]) -> bool:
-        """Make the changes that a rule proposes, or note them where the caller does not allow them; whether one was."""
+        """Apply the fixes of a rule, or only record those that the policy does not allow.
+
+        Returns whether one was applied.
+        """
         edit, made = Edit(window), False
         for fix in fixes:
-            replaced, at, index = edit.reach(fix)
-            before = tuple([message.whole for message in replaced])
+            replaced, at, index = edit.advance_to(fix)
+            before = tuple([message.list_item for message in replaced])
             allowed = fix.effect <= self.context.policy.allow and not fix.finding
-            becomes = self._written(fix.becomes, replaced) if allowed else replaced
-            after = tuple([message.whole for message in becomes])
+            becomes = self._write(fix.becomes, replaced) if allowed else replaced
+            after = tuple([message.list_item for message in becomes])
             if allowed and is_unchanged(after, before):
                 continue
             at += window.offset
@@ -218,35 +259,50 @@ class Run:
             edit.finish()
         return made
 
-    def _written(self, becomes: tuple[Message, ...], replaced: list[Message]) -> list[Message]:
-        """Messages bound to what they are sent as; those that stay are the same."""
-        stay = set(map(id, replaced))
-        return [m if id(m) in stay else self._bound(m) for m in becomes]
+    def _write(self, becomes: tuple[Message, ...], replaced: list[Message]) -> list[Message]:
+        """Write the new messages in the dialect; messages that stay are the same objects."""
+        kept = set(map(id, replaced))
+        return [m if id(m) in kept else self._write_and_read(m) for m in becomes]
 
-    def _bound(self, said: Message) -> Message:
-        """A message as it reads when it is written; what the assistant said stays the assistant's in this window."""
-        bound = self.context.dialect.read(self.context.dialect.write(said))
-        return bound if bound.is_assistant or not said.is_assistant else replace(bound, role=said.role)
+    def _write_and_read(self, message: Message) -> Message:
+        """Return a message as it reads once written; an assistant's keeps its role here."""
+        written = self.context.dialect.read(self.context.dialect.write(message))
+        return (
+            written
+            if written.is_assistant or not message.is_assistant
+            else replace(written, role=message.role)
+        )
 
-    def finish(self, system: object, tools: object) -> tuple[Request, tuple[Change, ...]]:
-        """Add the last pass: the messages with what stands beside them, and the whole account."""
+    def finish(self, request: Request) -> tuple[Request, tuple[Change, ...]]:
+        """Run the rules on the whole request; return the request and all changes.
+
+        The messages of ``request`` are replaced by the repaired ones.
+        """
         messages = self.native if self.out is None else self.out
-        behind = [replace(change, invalidates_thinking=change.applied) for change in self.changes[: self.signed]]
-        changes = [*behind, *self.changes[self.signed :]]
-        request = Request(messages, system, tools)
+        before_signed = [
+            replace(change, invalidates_thinking=change.applied)
+            for change in self.changes[: self.signed]
+        ]
+        changes = [*before_signed, *self.changes[self.signed :]]
+        request = replace(request, messages=messages)
         if self.rules:
-            request, more = last_pass(request, self.hoisted, self.context, laden=self.laden)
+            request, more = run_last_rules(
+                request,
+                self.hoisted,
+                self.context,
+                has_counted_content=self.has_counted_content,
+            )
             changes += more
         return request, tuple(changes)
 
 
-def _places(number: int) -> list[str]:
-    """Where windows stand: the first, the last, and those amid others."""
-    places = [""] * number
-    if places:
-        places[0] = _FIRST
-        places[-1] += _LAST
-    return places
+def _window_positions(number: int) -> list[str]:
+    """Return the position marks of windows: of the first, the last, and those between."""
+    positions = [""] * number
+    if positions:
+        positions[0] = _FIRST
+        positions[-1] += _LAST
+    return positions
 
 
 def _call_ids(messages: list[Message]) -> list[str]:

@@ -1,81 +1,86 @@
-"""What chatmend raises. A broken transcript is never an exception: it is what the library is for.
+"""The exceptions of chatmend. A broken transcript raises none: repairing it is the purpose.
 
 ChatmendError
-├── TranscriptError    the argument is no list of messages, or no request body
-├── TargetError        the target's name leads to no table
-├── ImageError         an image cannot be read, or not be made fit for the target
-├── PolicyError        a policy field has a value that does not exist
-├── ReplayError        the changes were recorded on another transcript
+├── TranscriptError    the argument is neither a list of messages nor a request body
+├── TargetError        the target has no table
+├── ImageError         an image cannot be read or made acceptable for the target
+├── PolicyError        an option or a policy field has an invalid value
+├── ReplayError        the changes were recorded for another transcript
+├── ProbeError         a provider cannot be asked about its limits
 └── SessionError       a stored session
-    ├── SessionFormatError      a file is malformed, truncated or edited
-    ├── SessionDivergedError    what is sent does not begin with what was sent
-    ├── SessionConflictError    another writer came first
-    └── SessionWriteError       the disk or the bucket did not take it
+    ├── SessionFormatError      the file is malformed, truncated or edited
+    ├── SessionDivergedError    the messages differ from those that were already sent
+    ├── SessionConflictError    another writer changed the session first
+    └── SessionWriteError       the disk or the bucket refused the write
 """
 
 from __future__ import annotations
 
 
 class ChatmendError(Exception):
-    """Every exception that chatmend raises on purpose."""
+    """Base class of every exception that chatmend raises deliberately."""
 
 
 class TranscriptError(ChatmendError, TypeError):
-    """The argument is no list of messages, or no request body that holds one."""
+    """The argument is neither a list of messages nor a request body that contains one."""
 
 
 class TargetError(ChatmendError, ValueError):
-    """A target was named that no table describes; the text names the nearest one."""
+    """The target has no table; the text suggests the most similar name."""
 
 
 class ImageError(ChatmendError, ValueError):
-    """An image that was given alone cannot be read, or not be made fit for the target; the text says why."""
+    """A single image cannot be read or made acceptable for the target; the text says why."""
 
 
 class PolicyError(ChatmendError, ValueError):
-    """A policy field holds a value that does not exist; the text lists those that do."""
+    """An option or a policy field has an invalid value; the text lists the valid ones."""
 
 
 class ReplayError(ChatmendError, ValueError):
-    """The changes do not fit the transcript: they were recorded on another one."""
+    """The changes do not fit the transcript, because they were recorded for another one."""
+
+
+class ProbeError(ChatmendError):
+    """A provider cannot be asked: no address or key, or it refuses what every provider accepts."""
 
 
 class SessionError(ChatmendError):
-    """Something about a stored session; the text names its file."""
+    """A stored session cannot be used; the text names its file."""
 
 
 class SessionFormatError(SessionError, ValueError):
-    """A file is no whole session: it is malformed, truncated, or was edited. It never loads as a shorter one."""
+    """A session file is malformed, truncated or edited; it never loads as a shorter session."""
 
     def __init__(self, path: str, line: int, fault: str) -> None:
-        """Say which file, which line (from 1), and what was expected there."""
+        """Store the file, the line (counted from 1) and what is wrong with it."""
         super().__init__(f"{path}: line {line}: {fault}")
         self.path, self.line, self.fault = path, line, fault
 
     def __reduce__(self) -> tuple[type[SessionFormatError], tuple[str, int, str]]:
-        """Travel between processes."""
+        """Support pickling, which sends the exception to another process."""
         return type(self), (self.path, self.line, self.fault)
 
 
 class SessionDivergedError(SessionError, ValueError):
-    """The messages do not begin with those that were sent before; ``index`` is the first that differs."""
+    """The messages differ from those that were sent before; ``index`` is the first difference."""
 
     def __init__(self, path: str, index: int) -> None:
-        """Say where the transcripts part."""
+        """Store the file and the index of the first message that differs."""
         super().__init__(
-            f"{path}: message {index} is not the one that was sent before; what was sent never changes: go on in a new "
-            "session (store.start, session.fork)"
+            f"{path}: messages[{index}] differs from the message that was sent before; sent "
+            "messages cannot change: continue in a new session (store.start, session.fork)"
         )
         self.path, self.index = path, index
 
     def __reduce__(self) -> tuple[type[SessionDivergedError], tuple[str, int]]:
-        """Travel between processes."""
+        """Support pickling, which sends the exception to another process."""
         return type(self), (self.path, self.index)
 
 
 class SessionConflictError(SessionError):
-    """The file is not the one that was read: another writer went on with the session. Load it again."""
+    """Another writer changed the session file after it was loaded; load it again."""
 
 
 class SessionWriteError(SessionError, OSError):
-    """The disk or the bucket did not take the session; what was stored before is still there, whole."""
+    """The disk or the bucket refused the write; the previous content of the session is intact."""

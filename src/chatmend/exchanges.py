@@ -1,4 +1,7 @@
-"""Which result of a window answers which call: by occurrence, in order, never by the id alone."""
+"""Matches the results of a window to its calls, in the order in which they occur.
+
+An id alone is not enough, because several calls may have the same id.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect
-from chatmend.jsontext import identity
+from chatmend.jsontext import equality_key
 from chatmend.placeholders import CALL_NOTE, CONTINUED, is_placeholder
 from chatmend.transcript import Media, Text, ToolCall, ToolResult, is_blank
-from chatmend.windows import Exchanges, Place
+from chatmend.windows import Exchanges, PartPosition
 
 if TYPE_CHECKING:
     from chatmend.context import Context
@@ -19,157 +22,188 @@ if TYPE_CHECKING:
 
 
 def _worth(result: ToolResult) -> int:
-    """A real result beats an empty one, and an empty one a placeholder of ours."""
+    """Rank a result: a real one above an empty one, and that above a placeholder of chatmend."""
     return 0 if is_placeholder(result) else 1 if is_blank(result.content) else 2
 
 
 def match(window: Window) -> Exchanges:
-    """Match results to calls, first come, first served among calls of one id."""
+    """Match results to calls; calls with the same id get their results in order."""
     if window.exchanges is None:
         window.exchanges = _matched(window)
     return window.exchanges
 
 
-def turns(window: Window, context: Context) -> list[int]:
-    """Where the turns of a window begin: mostly it is one.
+def turn_starts(window: Window, context: Context) -> list[int]:
+    """Return the message indexes at which the turns of a window start; usually there is one turn.
 
-    An assistant message with text and no calls shows that the model went on: its earlier calls are over. They are also
-    over when another role spoke after them. A message of thinking alone proves nothing: it may separate parallel calls.
-    With ``words_behind_calls``, text proves nothing either while a result of an earlier call is still to come.
+    An assistant message with text and no calls shows that the model continued, so its earlier calls
+    are closed. An assistant message after another role starts a new turn too. A message with only
+    thinking shows nothing: it may separate parallel calls. With the limit ``words_behind_calls``,
+    text shows nothing either while a result of an earlier call is still to come.
     """
     converted, latest = context.limits.words_behind_calls, -1
     answered, starts, called, number = match(window).answers, [0], False, 0
-    silent: int | None = None
+    first_without_calls: int | None = None
     for at, message in enumerate(window.messages):
         if not message.is_assistant:
-            silent = None
+            first_without_calls = None
             continue
         if at and not window.messages[at - 1].is_assistant:
             starts.append(at)
             called = False
         calls = [call for call in message.calls if not call.legacy]
         if calls:
-            # nothing can be said in the place of a result that the provider itself makes
-            called = called or any(not call.is_hosted or number + i in answered for i, call in enumerate(calls))
-            places = [answered[number + i][0] for i in range(len(calls)) if number + i in answered]
-            number, silent, latest = number + len(calls), None, max([latest, *places])
+            # No placeholder can replace the missing result of a provider-defined tool.
+            called = called or any(
+                not call.is_hosted or number + i in answered for i, call in enumerate(calls)
+            )
+            indexes = [answered[number + i][0] for i in range(len(calls)) if number + i in answered]
+            number, first_without_calls, latest = (
+                number + len(calls),
+                None,
+                max([latest, *indexes]),
+            )
         elif called:
-            silent = at if silent is None else silent
-            if _says_something(message) and not (converted and latest > at):
-                starts.append(silent)
-                called, silent = False, None
+            first_without_calls = at if first_without_calls is None else first_without_calls
+            if _has_model_content(message) and not (converted and latest > at):
+                starts.append(first_without_calls)
+                called, first_without_calls = False, None
     return starts
 
 
-def cuts(window: Window, context: Context) -> list[int]:
-    """Where a window is cut into its turns, once its results stand where they belong.
+def cut_positions(window: Window, context: Context) -> list[int]:
+    """Return where to cut a window into turns, once its results are in the right positions.
 
-    Two turns are separated by a result. If there is none, and the policy allows no placeholder, they stay one turn.
+    A result separates two turns. If there is none and the policy allows no placeholder, they stay
+    one turn.
     """
     if not context.limits.pairing:
         return [0]
     added = context.policy.allow >= Effect.ADDS
-    return [at for at in turns(window, context) if added or not at or not window.messages[at - 1].is_assistant]
+    return [
+        at
+        for at in turn_starts(window, context)
+        if added or not at or not window.messages[at - 1].is_assistant
+    ]
 
 
-def _says_something(message: Message) -> bool:
-    """Whether a message has words of the model's own: not a call that was told as text, nor a placeholder."""
-    return any(isinstance(part, Media) or (isinstance(part, Text) and _is_said(part.text)) for part in message.parts)
+def _has_model_content(message: Message) -> bool:
+    """Whether a message has media, or text that is neither a placeholder nor a converted call."""
+    return any(
+        isinstance(part, Media) or (isinstance(part, Text) and _is_model_text(part.text))
+        for part in message.parts
+    )
 
 
-def _is_said(text: str) -> bool:
+def _is_model_text(text: str) -> bool:
     return bool(text.strip()) and text != CONTINUED and not text.startswith(CALL_NOTE)
 
 
 def _matched(window: Window) -> Exchanges:
     found = Exchanges()
     numbers: dict[str, list[int]] = {}
-    nameless: list[Place] = []
+    without_id: list[PartPosition] = []
     for message in window.messages:
         for call in message.parts if message.is_assistant else ():
             if isinstance(call, ToolCall) and not call.legacy:
                 numbers.setdefault(_key(call), []).append(len(found.calls))
                 found.calls.append(call)
     matching = _Matching(window, found, numbers, dict.fromkeys(numbers, 0))
-    idless = {identity(call.name) for call in found.calls if call.id is None}
+    names_without_id = {equality_key(call.name) for call in found.calls if call.id is None}
     for at, message in enumerate(window.messages):
         for part_at, part in enumerate(message.parts):
             if isinstance(part, ToolResult) and not part.legacy:
-                if not part.is_hosted and (part.call_id in (None, "") or _by_name(part, idless, numbers)):
-                    nameless.append((at, part_at))
+                if not part.is_hosted and (
+                    part.call_id in (None, "")
+                    or _is_matched_by_name(part, names_without_id, numbers)
+                ):
+                    without_id.append((at, part_at))
                 else:
-                    matching.place(part, (at, part_at))
-    if nameless:
-        _place_nameless(nameless, found, window)
+                    matching.add(part, (at, part_at))
+    if without_id:
+        _match_without_id(without_id, found, window)
         found.strays.sort()
     return found
 
 
 @dataclass(slots=True)
 class _Matching:
-    """Results on their way to the calls that they answer."""
+    """The state of matching results to calls."""
 
     window: Window
     found: Exchanges
     numbers: dict[str, list[int]]
-    """For what a call and its result share, the numbers of the calls."""
-    heads: dict[str, int]
-    """How many of these are answered."""
+    """For each key that calls and results share, the numbers of the calls."""
+    answer_counts: dict[str, int]
+    """For each key, how many of these calls have a result."""
 
-    def place(self, part: ToolResult, place: Place) -> None:
-        """Give a result to the first call of its id that has none; the better of two stays with the last."""
+    def add(self, part: ToolResult, position: PartPosition) -> None:
+        """Match a result to the first call of its key that has none.
+
+        If all calls have a result, the last call keeps the better of its result and this one.
+        """
         key, found = _key(part), self.found
         if key not in self.numbers:
-            found.strays.append(place)
+            found.strays.append(position)
             return
-        head = self.heads[key]
-        if head < len(self.numbers[key]):
-            self.heads[key] += 1
-            found.answers[self.numbers[key][head]] = place
+        answer_count = self.answer_counts[key]
+        if answer_count < len(self.numbers[key]):
+            self.answer_counts[key] += 1
+            found.answers[self.numbers[key][answer_count]] = position
             return
         last = self.numbers[key][-1]
         at, part_at = found.answers[last]
         kept = self.window.messages[at].parts[part_at]
         if isinstance(kept, ToolResult) and _worth(part) > _worth(kept):
-            found.answers[last], place = place, (at, part_at)
-        found.duplicates.append((place, last))
+            found.answers[last], position = position, (at, part_at)
+        found.duplicates.append((position, last))
 
 
 def _key(part: ToolCall | ToolResult) -> str:
-    """What a call and its result share: the id, and the kind where the provider defines the tool."""
-    known = part.call_id if isinstance(part, ToolResult) else part.id
-    key = known if isinstance(known, str) else f"\0{identity(known)}"
+    """Return the key that a call and its result share: the id, plus the kind of a hosted tool."""
+    call_id = part.call_id if isinstance(part, ToolResult) else part.id
+    key = call_id if isinstance(call_id, str) else f"\0{equality_key(call_id)}"
     return f"{part.kind} {key}" if part.is_hosted else key
 
 
-def _by_name(part: ToolResult, idless: set[str], numbers: dict[str, list[int]]) -> bool:
-    """Whether a result has an id that no call has, while a call of its name has none."""
-    return bool(idless) and _key(part) not in numbers and identity(part.name) in idless
+def _is_matched_by_name(
+    part: ToolResult, names_without_id: set[str], numbers: dict[str, list[int]]
+) -> bool:
+    """Whether no call has the id of the result, and a call with its name has no id."""
+    return (
+        bool(names_without_id)
+        and _key(part) not in numbers
+        and equality_key(part.name) in names_without_id
+    )
 
 
-def _place_nameless(nameless: list[Place], found: Exchanges, window: Window) -> None:
-    """Results without an id answer the open call of their place, if that has their name.
+def _match_without_id(without_id: list[PartPosition], found: Exchanges, window: Window) -> None:
+    """Match results without an id: each to the open call at the same rank if their names are equal.
 
-    What is left answers the open calls of its name in order, then any.
+    The remaining results are matched to the open calls of their name in order, then to any.
     """
-    waiting = [n for n, call in enumerate(found.calls) if n not in found.answers and not call.is_hosted]
-    names = [getattr(window.messages[at].parts[part_at], "name", None) for at, part_at in nameless]
-    for number, place, name in zip(waiting, nameless, names, strict=False):
+    waiting = [
+        n for n, call in enumerate(found.calls) if n not in found.answers and not call.is_hosted
+    ]
+    names = [
+        getattr(window.messages[at].parts[part_at], "name", None) for at, part_at in without_id
+    ]
+    for number, position, name in zip(waiting, without_id, names, strict=False):
         if name and name == found.calls[number].name:
-            found.answers[number] = place
+            found.answers[number] = position
     open_calls: dict[str, deque[int]] = {}
     for number in waiting:
         if number not in found.answers:
-            open_calls.setdefault(identity(found.calls[number].name), deque()).append(number)
-    placed = set(found.answers.values())
-    rest: list[Place] = []
-    for place, name in zip(nameless, names, strict=True):
-        if place in placed:
+            open_calls.setdefault(equality_key(found.calls[number].name), deque()).append(number)
+    matched = set(found.answers.values())
+    rest: list[PartPosition] = []
+    for position, name in zip(without_id, names, strict=True):
+        if position in matched:
             continue
-        if name and (named := open_calls.get(identity(name))):
-            found.answers[named.popleft()] = place
+        if name and (named := open_calls.get(equality_key(name))):
+            found.answers[named.popleft()] = position
         else:
-            rest.append(place)
+            rest.append(position)
     left = [number for number in waiting if number not in found.answers]
     found.answers |= dict(zip(left, rest, strict=False))
     found.strays += rest[len(left) :]

@@ -1,4 +1,4 @@
-"""Why chatmend itself failed, for a log line: never a word of the transcript."""
+"""Describes internal errors for log lines, without any content of the transcript."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from chatmend.errors import PolicyError, TargetError
 
 _PACKAGE = Path(__file__).parent
 _LONGEST = 300
+"""Characters of an exception's text that are quoted at most."""
 
 
 def reason_of(error: BaseException) -> str:
-    """Return the type of an exception with what explains it.
+    """Return the type of an exception and its cause.
 
-    For wrong options that is the text. The text of any other exception may quote the transcript, so the innermost
-    position in chatmend is named instead: ``KeyError in rules/late_tool_result.py, line 41``.
+    The cause of ``PolicyError`` and ``TargetError`` is their text. The text of other exceptions may
+    quote the transcript, so their cause is the innermost position inside chatmend:
+    ``KeyError in rules/late_tool_result.py, line 41``.
     """
     name = type(error).__name__
     if isinstance(error, PolicyError | TargetError):

@@ -1,4 +1,4 @@
-"""JSON as it stands in transcripts: possibly broken, possibly nested ten thousand deep, possibly not UTF-8."""
+"""Functions for JSON values that may be invalid, very deeply nested, or not encodable as UTF-8."""
 
 from __future__ import annotations
 
@@ -15,37 +15,47 @@ if TYPE_CHECKING:
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPE = re.compile(
-    r"(\\\\)|\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|\\u([dD][89a-fA-F][0-9a-fA-F]{2})"
+    r"(\\\\)|\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})"
+    r"|\\u([dD][89a-fA-F][0-9a-fA-F]{2})"
 )
-_BLANK = " \t\r\n"
-"""What JSON takes for white space."""
-DEEPEST = 100
-"""How deep a value may be nested. Parsers of servers give up soon above: serde_json at 128, Python at 1,000."""
-_FLAT = 2 * DEEPEST
-"""Characters of a JSON text that cannot be nested deeper: each level opens and closes."""
+_WHITE_SPACE = " \t\r\n"
+"""The characters that JSON treats as white space."""
+SERVER_DEPTH = 100
+"""Levels of nesting that all servers accept.
+
+Parsers of servers have higher limits: serde_json 128 levels, Python 1,000.
+"""
+_SHALLOW = 2 * SERVER_DEPTH
+"""Characters of a JSON text too short to exceed ``SERVER_DEPTH``: each level needs two brackets."""
 _WIDE = 1_000
-"""How much may be held before it is asked whether something was there already."""
+"""Items that are visited before a check for repeated containers starts."""
 _encode = json.JSONEncoder(ensure_ascii=False, default=repr).encode
-_scan: Callable[[str, int], tuple[object, int]] = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
+_scan: Callable[[str, int], tuple[object, int]] = (
+    json.JSONDecoder().scan_once  # type: ignore[attr-defined]
+)  # fmt: skip
 
 
 def parse(text: str, *, distinct: bool = False) -> object:
-    """The value of a JSON text; with ``distinct`` only of one in which no key stands twice.
+    """Return the value of a JSON text.
+
+    Args:
+        text: the JSON text.
+        distinct: whether to refuse objects with a repeated key, of which a parser keeps only one.
 
     Raises:
-        ValueError: it is no JSON, nested too deep to be read, or has a key twice, of which a parser keeps only one.
+        ValueError: the text is not JSON, is nested too deeply, or repeats a key.
     """
     try:
         return _read_distinct(text) if distinct else json.loads(text)
     except RecursionError:
-        message = "nested too deep"
+        message = "nested too deeply"
         raise ValueError(message) from None
 
 
 def _distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:
     value = dict(pairs)
     if len(value) < len(pairs):
-        message = "a key stands twice"
+        message = "a key is repeated"
         raise ValueError(message)
     return value
 
@@ -54,37 +64,48 @@ _read_distinct = json.JSONDecoder(object_pairs_hook=_distinct).decode
 
 
 def is_object(text: str) -> bool:
-    """Whether a text is JSON and its value an object, nested no deeper than servers read."""
-    said = text if text[:1] == "{" else text.lstrip(_BLANK)
-    if said[:1] != "{":
+    """Whether a text is a JSON object that servers can read: valid and not nested too deeply."""
+    stripped = text if text[:1] == "{" else text.lstrip(_WHITE_SPACE)
+    if stripped[:1] != "{":
         return False
     try:
-        value, end = _scan(said, 0)
-    except (StopIteration, ValueError, RecursionError):  # the first where the text ends too soon
+        value, end = _scan(stripped, 0)
+    except (StopIteration, ValueError, RecursionError):  # StopIteration: the text is truncated
         return False
-    if len(said) > _FLAT and said.count("{") + said.count("[") > DEEPEST and is_too_deep(value):
+    if (
+        len(stripped) > _SHALLOW
+        and stripped.count("{") + stripped.count("[") > SERVER_DEPTH
+        and is_too_deep(value)
+    ):
         return False
-    return (end == len(said) or not said[end:].strip(_BLANK)) and not _has_no_number(said)
+    return (
+        end == len(stripped) or not stripped[end:].strip(_WHITE_SPACE)
+    ) and not _has_non_finite_number(stripped)
 
 
-def _has_no_number(text: str) -> bool:
-    """Whether a text holds NaN or an infinity, which Python reads as numbers and JSON does not know."""
+def _has_non_finite_number(text: str) -> bool:
+    """Whether a text contains NaN or an infinity, which Python parses but JSON forbids."""
     if "NaN" not in text and "Infinity" not in text:
         return False
     try:
-        json.loads(text, parse_constant=_refuse)
+        json.loads(text, parse_constant=_reject_constant)
     except (ValueError, RecursionError):
         return True
     return False
 
 
-def _refuse(name: str) -> float:
-    message = f"{name} is no number"
+def _reject_constant(name: str) -> float:
+    message = f"{name} is not a JSON number"
     raise ValueError(message)
 
 
 def dumps(value: object) -> str:
-    """JSON text of any value; what JSON cannot say is told by its ``repr``, what is nested too deep by its leaves."""
+    """Return a JSON text of any value.
+
+    A value without a JSON form becomes its ``repr``. If the whole value cannot be written, for
+    example because it is nested too deeply, the result is its strings and numbers, separated by
+    spaces.
+    """
     try:
         return _encode(value)
     except (RecursionError, ValueError, TypeError):
@@ -92,9 +113,9 @@ def dumps(value: object) -> str:
 
 
 def strings(value: object) -> Iterator[str]:
-    """Every string and number in a nested value, keys included, in order and without recursion.
+    """Yield every string, key and number of a nested value in order, without recursion.
 
-    A container that holds itself is entered once.
+    A container inside itself is visited once.
     """
     stack, inside = [value], set[int]()
     while stack:
@@ -112,51 +133,57 @@ def strings(value: object) -> Iterator[str]:
             else:
                 stack.extend(reversed(item))
         elif isinstance(item, int | float) and not isinstance(item, bool):
-            yield _digits(item)
+            yield _number_text(item)
 
 
 @dataclass(frozen=True, slots=True)
 class _End:
-    """Stands behind what a container holds."""
+    """A marker on the stack after the items of a container."""
 
     of: object
 
 
-def _digits(number: float) -> str:
-    """A number as text; in hexadecimal where it has more digits than Python writes."""
+def _number_text(number: float) -> str:
+    """Return a number as text, in hexadecimal if it has more digits than Python converts."""
     try:
         return str(number)
     except ValueError:
         return hex(int(number))
 
 
-def is_sound(text: str) -> bool:
-    """Whether a text can be encoded as UTF-8: it holds no lone surrogate."""
+def is_encodable(text: str) -> bool:
+    """Whether a text can be encoded as UTF-8: it contains no lone surrogate."""
     return text.isascii() or not _SURROGATE.search(text)
 
 
-def mend(text: str) -> str:
-    """The text with every lone surrogate replaced by U+FFFD; surrogates that form a pair become their character."""
+def replace_surrogates(text: str) -> str:
+    """Return the text with each lone surrogate replaced by U+FFFD.
+
+    Two adjacent surrogates that form a pair become their character.
+    """
     joined = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return joined if not _SURROGATE.search(joined) else _SURROGATE.sub("\ufffd", joined)
 
 
-def is_sound_json(text: str) -> bool:
-    """Whether a JSON text, once parsed, can be encoded as UTF-8: its escapes hold no lone surrogate either."""
-    if not is_sound(text):
+def is_encodable_json(text: str) -> bool:
+    """Whether the value of a JSON text can be encoded as UTF-8.
+
+    Neither the text nor its escapes such as ``\\ud83d`` may contain a lone surrogate.
+    """
+    if not is_encodable(text):
         return False
     return "\\u" not in text or not any(match[4] for match in _ESCAPE.finditer(text))
 
 
-def mend_json(text: str) -> str:
-    """A JSON text without lone surrogates, raw or escaped."""
-    return _ESCAPE.sub(lambda match: "\\ufffd" if match[4] else match[0], mend(text))
+def replace_surrogates_in_json(text: str) -> str:
+    """Return a JSON text with each lone surrogate replaced, whether raw or written as an escape."""
+    return _ESCAPE.sub(lambda match: "\\ufffd" if match[4] else match[0], replace_surrogates(text))
 
 
-def is_sound_value(value: object) -> bool:
+def is_encodable_value(value: object) -> bool:
     """Whether every string in a nested value can be encoded as UTF-8."""
     stack, seen = [value], set[int]()
-    for item in stack:  # which grows while it is walked
+    for item in stack:  # the list grows during the loop
         if item.__class__ is str:
             if not item.isascii() and _SURROGATE.search(item):
                 return False
@@ -164,7 +191,7 @@ def is_sound_value(value: object) -> bool:
             if _SURROGATE.search(item):
                 return False
         elif isinstance(item, dict | list | tuple):
-            if len(stack) > _WIDE:  # perhaps it holds itself, and has no end
+            if len(stack) > _WIDE:  # a container that contains itself would never end
                 if id(item) in seen:
                     continue
                 seen.add(id(item))
@@ -174,24 +201,28 @@ def is_sound_value(value: object) -> bool:
     return True
 
 
-def identity(value: object) -> str:
-    """A text that two values share when they are equal; of any value, however deep."""
+def equality_key(value: object) -> str:
+    """Return a text that is the same for equal values, for values of any depth."""
     try:
         return repr(value)
-    except (RecursionError, ValueError):  # the second of a number with more digits than Python writes
+    except (RecursionError, ValueError):  # ValueError: a number has too many digits for `repr`
         return " ".join(strings(value))
 
 
 def is_same(one: object, other: object) -> bool:
-    """Whether two values say the same; what cannot be compared (too deep, an array) is another, unless it is one."""
+    """Whether two values are equal.
+
+    Values that cannot be compared (nested too deeply, arrays) differ unless they are the same
+    object.
+    """
     try:
         return one is other or bool(one == other)
-    except Exception:  # noqa: BLE001 - anything may stand in a message
+    except Exception:  # noqa: BLE001 - messages can contain objects of any type
         return False
 
 
 def is_base64(text: object) -> bool:
-    """Whether a value is a non-empty base64 text, of the standard alphabet or of the one for URLs."""
+    """Whether a value is a non-empty base64 text in the standard or the URL-safe alphabet."""
     if not isinstance(text, str) or not text:
         return False
     standard = text.replace("-", "+").replace("_", "/")
@@ -202,34 +233,37 @@ def is_base64(text: object) -> bool:
     return True
 
 
-_HOLDERS = (dict, list)
+_CONTAINERS = (dict, list)
 
 
-def is_too_deep(value: object, deepest: int = DEEPEST) -> bool:
-    """Whether a value is nested deeper than servers read, or than ``deepest``; without recursion."""
-    level: list[Any] = [value] if isinstance(value, _HOLDERS) else []
-    for _ in range(deepest - 1):
+def is_too_deep(value: object, max_depth: int = SERVER_DEPTH) -> bool:
+    """Whether a value is nested deeper than ``max_depth``; works without recursion."""
+    level: list[Any] = [value] if isinstance(value, _CONTAINERS) else []
+    for _ in range(max_depth - 1):
         if not level:
             return False
         held = [item.values() if isinstance(item, dict) else item for item in level]
-        level = [inner for items in held for inner in items if isinstance(inner, _HOLDERS)]
-        if len(level) > _WIDE:  # what stands in several places is looked at once, or there might be no end to it
+        level = [inner for items in held for inner in items if isinstance(inner, _CONTAINERS)]
+        if len(level) > _WIDE:  # visit shared containers once; otherwise the level can explode
             level = list({id(inner): inner for inner in level}.values())
     return any(level)
 
 
-def mend_value(value: object) -> object:
-    """A nested value with every lone surrogate replaced; containers that need no change are the same objects."""
-    if is_sound_value(value):
+def replace_surrogates_in_value(value: object) -> object:
+    """Return a nested value with each lone surrogate replaced.
+
+    Containers without lone surrogates are returned as the same objects.
+    """
+    if is_encodable_value(value):
         return value
     try:
-        return _mended(value)
+        return _replaced(value)
     except RecursionError:
-        return _mended_deep(value)
+        return _replaced_deep(value)
 
 
-def _mended_deep(value: object) -> object:
-    """The same without recursion, as a copy of everything."""
+def _replaced_deep(value: object) -> object:
+    """Like ``_replaced``, but without recursion; it copies every container."""
     whole: list[object] = [value]
     todo: list[tuple[Any, Any]] = [(whole, 0)]
     copies: dict[int, object] = {}
@@ -237,44 +271,47 @@ def _mended_deep(value: object) -> object:
         holder, at = todo.pop()
         item = holder[at]
         if isinstance(item, str):
-            holder[at] = mend(item)
-        elif id(item) in copies:  # it holds itself, or stands in two places
+            holder[at] = replace_surrogates(item)
+        elif id(item) in copies:  # it contains itself or occurs more than once
             holder[at] = copies[id(item)]
         elif isinstance(item, dict):
             inner: dict[object, object] = {}
             for key, held in item.items():
-                inner[_free(key, inner)] = held
+                inner[_unused_key(key, inner)] = held
             holder[at] = copies[id(item)] = inner
             todo += ((inner, key) for key in inner)
         elif isinstance(item, list | tuple):
             holder[at] = copies[id(item)] = items = list(item)
-            todo += ((items, place) for place in range(len(items)))
+            todo += ((items, index) for index in range(len(items)))
     return whole[0]
 
 
-def _free(key: object, taken: dict[object, object]) -> object:
-    """A sound key; two that differ only in what cannot be encoded stay two."""
-    name = mend(key) if isinstance(key, str) and not is_sound(key) else key
+def _unused_key(key: object, taken: dict[object, object]) -> object:
+    """Return an encodable form of a key that is not in ``taken``.
+
+    Two keys that differ only in their lone surrogates stay distinct.
+    """
+    name = replace_surrogates(key) if isinstance(key, str) and not is_encodable(key) else key
     while name in taken:
         name = f"{name}_"
     return name
 
 
-def _mended(value: object) -> object:
+def _replaced(value: object) -> object:
     if isinstance(value, str):
-        return value if is_sound(value) else mend(value)
+        return value if is_encodable(value) else replace_surrogates(value)
     if isinstance(value, dict):
         out: dict[object, object] = {}
         for key, inner in value.items():
-            out[_free(key, out)] = _mended(inner)
+            out[_unused_key(key, out)] = _replaced(inner)
         same = all(old is new for old, new in zip(value, out, strict=True))
         return value if same and all(map(is_, value.values(), out.values())) else out
     if isinstance(value, list | tuple):
-        items = [_mended(item) for item in value]
+        items = [_replaced(item) for item in value]
         return value if all(map(is_, value, items)) else items
     return value
 
 
 def is_one_of(value: object, names: Container[str]) -> bool:
-    """Whether a value is a text among names. A list or a dict, for which a set raises, is not."""
+    """Whether a value is a string in ``names``; False for unhashable values such as lists."""
     return isinstance(value, str) and value in names

@@ -1,15 +1,16 @@
-"""The manual of each rule, read from the rules' docstrings: one text for the command line, the pages, the tests.
+"""Reads the manual of each rule from its docstring, for the command line, the docs and the tests.
 
-A manual is a docstring in paragraphs: what the rule finds (the first is the summary); ``Why:`` with the text of the
-provider that refuses it; ``Repair:``; and examples, each a transcript as JSON before and after the repair::
+The paragraphs of the docstring are: a summary of the defect and further explanation; ``Why:`` with
+the error message of the provider; ``Repair:``; and examples, each a transcript as JSON before and
+after the repair::
 
     Before (mistral/mistral-large-latest):
         [{"role": "user", "content": "go"}, {"role": "assistant", "content": "partial answer"}]
     After:
         [{"role": "user", "content": "go"}, ...]
 
-An example is a list of messages, or a request body where what stands beside the messages matters. Behind the target a
-policy may stand: ``Before (openai/gpt-4o, Policy.offline()):``.
+An example is a list of messages, or a request body if other parameters matter. A policy may follow
+the target: ``Before (openai/gpt-4o, Policy.offline()):``.
 """
 
 from __future__ import annotations
@@ -34,19 +35,23 @@ _EXAMPLE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A transcript before and after the repair for a target."""
+    """A transcript before and after its repair for a target."""
 
     target: str
     policy: str
-    """The name of one of the ways to make a ``Policy``; empty for the default."""
+    """The name of a predefined policy, such as ``offline``; empty for the default."""
     before: Any
-    """A list of messages, or a request body."""
+    """A list of messages or a request body."""
     after: Any
-    shown: tuple[str, str]
-    """Both as they stand in the manual."""
+    json_texts: tuple[str, str]
+    """``before`` and ``after`` as JSON, formatted as in the manual."""
 
     def run(self, target: str = "") -> tuple[Any, list[str]]:
-        """What a repair makes of ``before``, for the example's target or another, and the codes of its changes."""
+        """Repair ``before`` and return the result and the codes of the changes.
+
+        Args:
+            target: another target than that of the example.
+        """
         policy = getattr(Policy, self.policy)() if self.policy else None
         if isinstance(self.before, dict):
             request = repair_request(self.before, target or self.target, policy=policy)
@@ -57,16 +62,16 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Manual:
-    """What there is to know of a rule."""
+    """The code, the name and the documentation of a rule."""
 
     code: str
     name: str
     text: str
-    """The whole manual."""
+    """The docstring of the rule."""
 
     @property
     def summary(self) -> str:
-        """The first sentence: the defect."""
+        """The first paragraph, which describes the defect."""
         return " ".join(self.text.partition("\n\n")[0].split())
 
     @property
@@ -76,29 +81,31 @@ class Manual:
 
     @property
     def examples(self) -> list[Example]:
-        """The examples, in order.
+        """The examples in order.
 
         Raises:
-            ValueError: one is no JSON.
+            ValueError: an example is not JSON.
         """
-        return [_example(found) for found in _EXAMPLE.finditer(f"{self.text}\n")]
+        return [_parse_example(found) for found in _EXAMPLE.finditer(f"{self.text}\n")]
 
 
-def _example(found: re.Match[str]) -> Example:
+def _parse_example(found: re.Match[str]) -> Example:
     before, after = found["before"], found["after"]
-    shown = (dedent(before).rstrip(), dedent(after).rstrip())
-    return Example(found["target"], found["policy"] or "", json.loads(before), json.loads(after), shown)
+    texts = (dedent(before).rstrip(), dedent(after).rstrip())
+    return Example(
+        found["target"], found["policy"] or "", json.loads(before), json.loads(after), texts
+    )
 
 
 @lru_cache(maxsize=1)
 def manuals() -> dict[str, Manual]:
-    """Every manual by code, sorted."""
+    """Return the manuals of all rules by code, sorted."""
     rules: tuple[Rule | RequestRule, ...] = (*RULES, *FIRST, *LAST, unknown_format.RULE)
     every = {rule.code: Manual(rule.code, rule.name, rule.manual.strip()) for rule in rules}
     return dict(sorted(every.items()))
 
 
 def find(word: str) -> Manual | None:
-    """The manual for a code or a name, in any case."""
+    """Return the manual for a rule's code or name, ignoring case; None if there is none."""
     wanted = word.strip().lower()
     return next((m for m in manuals().values() if wanted in (m.code.lower(), m.name)), None)

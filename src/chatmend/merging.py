@@ -1,4 +1,7 @@
-"""Makes one message of several of the same role: every part, in order, strings and lists mixed."""
+"""Merges several messages of the same role into one, with all parts in order.
+
+The contents of the messages may be strings and lists of parts, also mixed.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import TYPE_CHECKING
 from chatmend.changes import Effect
 from chatmend.jsontext import is_same, strings
 from chatmend.placeholders import CALL_NOTE, SYSTEM_NOTE
-from chatmend.transcript import Message, Part, Role, Text, Thinking, ToolCall, place_of
+from chatmend.transcript import Message, Part, Role, Text, Thinking, ToolCall, location_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,68 +19,90 @@ if TYPE_CHECKING:
     from chatmend.dialects import Traits
 
 
-_CARRIED = frozenset({"role", "type", "function_call", "cache_control"})
-"""Keys of a message in any dialect whose words its parts hold, or that hold none."""
+_KEYS_WITHOUT_TEXT = frozenset({"role", "type", "function_call", "cache_control"})
+"""Keys of a message, in any dialect, that hold no text or whose text is read into the parts."""
 
 
 def merge(messages: Sequence[Message], traits: Traits) -> tuple[Message, Effect]:
-    """One message with the content of all, calls last; and what that does to the content.
+    """Return one message with the parts of all, calls last, and the effect of the merge.
 
-    Users of several names are named in the text. Other keys of the first win over those of later ones; where these say
-    something else, that is gone.
+    If the messages have different names, the names are put into the text. Other keys are taken from
+    the first message that has them; different values in later messages are dropped.
     """
     names = [message.extra.get("name") for message in messages]
     if any(not is_same(name, names[0]) for name in names):
-        messages = [introduced(message) for message in messages]
+        messages = [with_name_in_text(message) for message in messages]
     native: dict[str, object] = {}
     for message in reversed(messages):
         native |= message.extra
     parts = [part for message in messages for part in message.parts]
-    said = [part for part in parts if not isinstance(part, ToolCall)]
+    content = [part for part in parts if not isinstance(part, ToolCall)]
     calls = [part for part in parts if isinstance(part, ToolCall)]
-    old = [call for call in calls if call.legacy]
-    said += [Text(CALL_NOTE + call.as_json) for call in old[:-1]]  # a message has place for one
-    calls = [call for call in calls if not call.legacy or call is old[-1]]
-    held = {*traits.content_keys, *(("tool_calls",) if traits.typed_calls else ())}
-    written = held if parts else held - {*traits.content_keys}  # what is empty stays as it is
+    legacy_calls = [call for call in calls if call.legacy]
+    # A message can hold only one legacy call.
+    content += [Text(CALL_NOTE + call.as_json) for call in legacy_calls[:-1]]
+    calls = [call for call in calls if not call.legacy or call is legacy_calls[-1]]
+    content_keys = {*traits.content_keys, *traits.image_keys}
+    read_keys = content_keys | ({"tool_calls"} if traits.has_calls_key else set())
+    # Empty content stays unchanged.
+    written = read_keys if parts else read_keys - content_keys
     written |= {"thinking_blocks"} if messages[0].is_assistant else set()
     body = {k: v for k, v in native.items() if k not in written}
-    effect = Effect.DROPS if _says_otherwise(messages, native, held) else Effect.RESHAPES
-    return replace(messages[0], parts=(*join_texts(said), *calls), native=body), effect
+    effect = Effect.DROPS if _loses_text(messages, native, read_keys) else Effect.RESHAPES
+    return replace(messages[0], parts=(*join_texts(content), *calls), native=body), effect
 
 
-def _says_otherwise(messages: Sequence[Message], native: dict[str, object], read: set[str]) -> bool:
-    """Whether a message has other words than these under a key that is not read into its parts."""
-    held = _CARRIED | read | ({place_of(part) for message in messages for part in message.parts} - {"content"})
+def _loses_text(
+    messages: Sequence[Message], native: dict[str, object], read_keys: set[str]
+) -> bool:
+    """Whether a message has text that differs from ``native`` under a key not read into parts."""
+    excluded = (
+        _KEYS_WITHOUT_TEXT
+        | read_keys
+        | ({location_of(part) for message in messages for part in message.parts} - {"content"})
+    )
     return any(
-        key not in held and str(key)[:1] != "_" and not is_same(value, native[key]) and any(map(bool, strings(value)))
+        key not in excluded
+        and str(key)[:1] != "_"
+        and not is_same(value, native[key])
+        and any(map(bool, strings(value)))
         for message in messages
         if message.is_object
         for key, value in message.extra.items()
     )
 
 
-def introduced(message: Message) -> Message:
-    """A user's message with the name in front of its words, where it can say it, and not under a key."""
+def with_name_in_text(message: Message) -> Message:
+    """Return a user message with its name at the start of its text instead of under a key.
+
+    Messages of other roles and messages with results stay unchanged.
+    """
     native = message.extra
     name = native.get("name")
-    if message.role is not Role.USER or message.results or not isinstance(name, str) or not name.strip():
+    if (
+        message.role is not Role.USER
+        or message.results
+        or not isinstance(name, str)
+        or not name.strip()
+    ):
         return message
     if any(isinstance(part, Text) and part.text.startswith(SYSTEM_NOTE) for part in message.parts):
-        return message  # no user's
-    bare = replace(message, native={key: value for key, value in native.items() if key != "name"})
+        return message  # a converted system message, not from a user
+    nameless = replace(
+        message, native={key: value for key, value in native.items() if key != "name"}
+    )
     for at, part in enumerate(message.parts):
         if isinstance(part, Text):
-            said = replace(part, text=f"{name}: {part.text}")
-            return replace(bare, parts=(*message.parts[:at], said, *message.parts[at + 1 :]))
-    return replace(bare, parts=(Text(f"{name}:"), *message.parts))
+            named = replace(part, text=f"{name}: {part.text}")
+            return nameless.with_parts((*message.parts[:at], named, *message.parts[at + 1 :]))
+    return nameless.with_parts((Text(f"{name}:"), *message.parts))
 
 
 def join_texts(parts: Sequence[Part]) -> list[Part]:
-    """Plain strings that meet become one, with a blank line between; parts of lists stay parts."""
-    plain = all(not isinstance(part, Text) or not part.is_object for part in parts)
-    kinds = {type(part) for part in parts if place_of(part) == "content"}
-    if not plain or kinds != {Text}:
+    """Join plain strings into one text with blank lines between; parts of lists stay separate."""
+    are_strings = all(not isinstance(part, Text) or not part.is_object for part in parts)
+    kinds = {type(part) for part in parts if location_of(part) == "content"}
+    if not are_strings or kinds != {Text}:
         return list(parts)
-    words = [part.text for part in parts if isinstance(part, Text) and part.text]
-    return [*(part for part in parts if isinstance(part, Thinking)), Text("\n\n".join(words))]
+    texts = [part.text for part in parts if isinstance(part, Text) and part.text]
+    return [*(part for part in parts if isinstance(part, Thinking)), Text("\n\n".join(texts))]

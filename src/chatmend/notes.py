@@ -1,9 +1,8 @@
-"""Takes results out of their messages and tells them as notes where they stood, or drops them."""
+"""Converts tool results to text notes at the same position, or drops them."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
@@ -15,9 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from chatmend.context import Context
-    from chatmend.windows import Place, Window
+    from chatmend.windows import PartPosition, Window
 
-_OF_A_RESULT = frozenset(
+_RESULT_KEYS = frozenset(
     {
         "role", "content", "name", "tool_call_id", "tool_calls", "cache_control", "parts",
         "type", "call_id", "output", "id", "status",
@@ -25,56 +24,84 @@ _OF_A_RESULT = frozenset(
 )  # fmt: skip
 
 
-def tell(window: Window, places: Iterable[Place], dropped: frozenset[Place], why: str, effect: Effect) -> Iterator[Fix]:
-    """One fix for each message that holds a result to be told as a note, or to be dropped.
+def convert_to_notes(
+    window: Window,
+    positions: Iterable[PartPosition],
+    dropped: frozenset[PartPosition],
+    why: str,
+    effect: Effect,
+) -> Iterator[Fix]:
+    """Yield a fix for each message with a result to convert to a note or to drop.
 
-    What stood in the assistant's turn is told behind it, so that the turn stays one.
+    Notes of results inside the assistant's run come after the run, so that it stays one turn.
+
+    Args:
+        window: the window that holds the results.
+        positions: the positions of all results to convert or drop.
+        dropped: the positions of those to drop.
+        why: the reason in each fix.
+        effect: the effect of each fix.
     """
-    by_message, gone = _by_message(places), _by_message(dropped)
-    behind: list[Message] = []
+    by_message, dropped_by_message = _group_by_message(positions), _group_by_message(dropped)
+    after_run: list[Message] = []
     for at in sorted(by_message):
-        if at >= window.run and behind:
-            yield Fix(window.run, window.run, tuple(behind), why, effect)
-            behind = []
+        if at >= window.run_length and after_run:
+            yield Fix(window.run_length, window.run_length, tuple(after_run), why, effect)
+            after_run = []
         message = window.messages[at]
-        kept, told = _sorted(message, by_message[at], gone[at])
-        notes = (Message(Role.USER, tuple(told), unknown_keys(message)),) if told else ()
-        if at < window.run:
-            behind += notes
+        kept, converted = _split_parts(message, by_message[at], dropped_by_message[at])
+        notes = (Message(Role.USER, tuple(converted), unknown_keys(message)),) if converted else ()
+        if at < window.run_length:
+            after_run += notes
             kept, notes = kept or [Text(CONTINUED)], ()
-        yield Fix(at, at + 1, (*((replace(message, parts=tuple(kept)),) if kept else ()), *notes), why, effect)
-    if behind:
-        yield Fix(window.run, window.run, tuple(behind), why, effect)
+        yield Fix(
+            at, at + 1, (*((message.with_parts(tuple(kept)),) if kept else ()), *notes), why, effect
+        )
+    if after_run:
+        yield Fix(window.run_length, window.run_length, tuple(after_run), why, effect)
 
 
-def _by_message(places: Iterable[Place]) -> defaultdict[int, set[int]]:
-    """For each message which of its parts are meant."""
+def _group_by_message(positions: Iterable[PartPosition]) -> defaultdict[int, set[int]]:
+    """Group positions of parts by the index of their message."""
     found: defaultdict[int, set[int]] = defaultdict(set)
-    for at, part_at in places:
+    for at, part_at in positions:
         found[at].add(part_at)
     return found
 
 
-def _sorted(message: Message, stray: set[int], dropped: set[int]) -> tuple[list[Part], list[Part]]:
-    """The parts that stay in the message, and those that are told in one of their own."""
+def _split_parts(
+    message: Message, stray: set[int], dropped: set[int]
+) -> tuple[list[Part], list[Part]]:
+    """Return the parts that stay in the message, and the notes for a separate message."""
     kept: list[Part] = []
-    told: list[Part] = []
+    converted: list[Part] = []
     for part_at, part in enumerate(message.parts):
         if part_at not in stray or not isinstance(part, ToolResult):
             kept.append(part)
         elif part_at not in dropped:
-            (kept if message.role is Role.USER else told).extend(note(part))
-    return kept, told
+            (kept if message.role is Role.USER else converted).extend(note(part))
+    return kept, converted
 
 
 def unknown_keys(message: Message) -> dict[object, object]:
-    """The keys of a result's message that we do not know: they stay with the note."""
+    """Return the unknown keys of a result's message, which are kept in the note."""
     native = message.extra
-    return {key: value for key, value in native.items() if key not in _OF_A_RESULT}
+    return {key: value for key, value in native.items() if key not in _RESULT_KEYS}
 
 
-def says_beside(message: Message, context: Context) -> bool:
-    """Whether a message has words under keys that hold none in its dialect: they go where it goes."""
+def has_text_in_other_keys(message: Message, context: Context) -> bool:
+    """Whether a message has texts under keys that hold no content in its dialect.
+
+    These texts are lost if the message is dropped.
+    """
     native = message.extra
-    held = _OF_A_RESULT - {"content", "parts", "output"} | {*context.traits.content_keys}
-    return any(True for key in native if key not in held and str(key)[:1] != "_" for _ in strings(native[key]))
+    excluded = _RESULT_KEYS - {"content", "parts", "output"} | {
+        *context.traits.content_keys,
+        *context.traits.image_keys,
+    }
+    return any(
+        True
+        for key in native
+        if key not in excluded and str(key)[:1] != "_"
+        for _ in strings(native[key])
+    )

@@ -1,8 +1,8 @@
-"""Objects of SDKs among the messages, shown as the dicts that they are sent as, and put back where nothing changed.
+"""Converts SDK objects in a list of messages to plain dicts, and back after the repair.
 
-OpenAI's, Anthropic's, Google's and LiteLLM's messages and blocks are Pydantic models: people append an answer, or its
-content, as it came. Databases and YAML readers give dicts and lists of classes of their own. LangChain's messages are
-no matter of this: they have a dialect of their own.
+Responses of OpenAI, Anthropic, Google and LiteLLM are Pydantic models, and applications append
+them, or parts of them, to their messages. Databases and YAML readers return subclasses of dict and
+list. LangChain messages are not converted, because they have a separate dialect.
 """
 
 from __future__ import annotations
@@ -18,66 +18,71 @@ if TYPE_CHECKING:
 
     from chatmend.changes import Change
 
-_HOLDERS = ("content", "tool_calls", "parts", "output")
-_PLAIN = frozenset({dict, str})
+_CONTAINER_KEYS = ("content", "tool_calls", "parts", "output")
+_PLAIN_TYPES = frozenset({dict, str})
 
 
-class Shown:
-    """A list of messages as dicts, with the way back."""
+class PlainMessages:
+    """A list of messages converted to plain dicts, which remembers the original objects."""
 
     def __init__(self, messages: list[Any]) -> None:
-        """Look at each message, and at what it holds in lists."""
-        self._given, self.messages = messages, messages
-        self._came: dict[int, Any] = {}
-        self.are_words = _are_words(messages)
-        """Whether each is a dict of a role and a text, and nothing else."""
-        self.is_plain = self.are_words or all(map(_is_plain, messages))
-        """Whether all are dicts that hold none but dicts and texts."""
+        """Convert each message and the items of its content lists, where necessary."""
+        self._original_list, self.messages = messages, messages
+        self._originals: dict[int, Any] = {}
+        self.are_role_and_text = _are_role_and_text(messages)
+        """Whether each message is a dict with a role and a text and no other keys."""
+        self.is_plain = self.are_role_and_text or all(map(_is_plain, messages))
+        """Whether no message needs conversion: all are dicts with only dicts and strings inside."""
         if not self.is_plain:
-            shown = [_shown(message) for message in messages]
-            self._came = {id(new): old for new, old in zip(shown, messages, strict=True) if new is not old}
-            self.messages = shown if self._came else messages
+            converted = [_as_plain(message) for message in messages]
+            self._originals = {
+                id(new): old for new, old in zip(converted, messages, strict=True) if new is not old
+            }
+            self.messages = converted if self._originals else messages
 
-    def back(self, messages: list[Any]) -> list[Any]:
-        """The list with what came in the place of what shows it; the very list that came if nothing changed."""
-        if not self._came:
+    def restore_messages(self, messages: list[Any]) -> list[Any]:
+        """Return the repaired messages with the original object for each unchanged message.
+
+        Returns the original list itself if nothing changed.
+        """
+        if not self._originals:
             return messages
-        out = [self._came.get(id(message), message) for message in messages]
-        return self._given if is_unchanged(out, self._given) else out
+        out = [self._originals.get(id(message), message) for message in messages]
+        return self._original_list if is_unchanged(out, self._original_list) else out
 
-    def changed(self, changes: Iterable[Change]) -> tuple[Change, ...]:
-        """Changes of the objects themselves."""
-        if not self._came:
+    def restore_changes(self, changes: Iterable[Change]) -> tuple[Change, ...]:
+        """Return the changes with the original objects in ``before`` and ``after``."""
+        if not self._originals:
             return tuple(changes)
         return tuple(
             replace(
                 change,
-                before=tuple(self._came.get(id(native), native) for native in change.before),
-                after=tuple(self._came.get(id(native), native) for native in change.after),
+                before=tuple(self._originals.get(id(native), native) for native in change.before),
+                after=tuple(self._originals.get(id(native), native) for native in change.after),
             )
             for change in changes
         )
 
 
-def _are_words(messages: list[Any]) -> bool:
+def _are_role_and_text(messages: list[Any]) -> bool:
     for message in messages:
-        if message.__class__ is not dict or len(message) != 2:  # noqa: PLR2004 - a role and a content
+        if message.__class__ is not dict or len(message) != 2:  # noqa: PLR2004 - role, content
             return False
         if message.get("content").__class__ is not str or message.get("role").__class__ is not str:
             return False
     return True
 
 
-def _is_plain(message: Any) -> bool:  # noqa: ANN401 - anything may stand in a transcript
-    """Whether one look tells that a message is a dict, and holds none but dicts and texts."""
+def _is_plain(message: Any) -> bool:  # noqa: ANN401 - messages can be of any type
+    """Whether a message is a dict whose content lists contain only dicts and strings."""
     if message.__class__ is not dict:
         return False
-    for key, held in message.items():
-        if held.__class__ is str or held is None or key not in _HOLDERS:
+    for key, value in message.items():
+        if value.__class__ is str or value is None or key not in _CONTAINER_KEYS:
             continue
-        if held.__class__ is not list or not _PLAIN.issuperset(map(type, held)):
+        if value.__class__ is not list or not _PLAIN_TYPES.issuperset(map(type, value)):
             return False
-        if key == "tool_calls" and not all(map(_has_plain_function, held)):
+        if key == "tool_calls" and not all(map(_has_plain_function, value)):
             return False
     return True
 
@@ -86,41 +91,44 @@ def _has_plain_function(call: Any) -> bool:  # noqa: ANN401
     return call.__class__ is dict and call.get("function").__class__ is dict
 
 
-def _shown(message: Any) -> Any:  # noqa: ANN401 - anything may stand in a transcript
+def _as_plain(message: Any) -> Any:  # noqa: ANN401 - messages can be of any type
     plain = _as_sent(message)
     if not isinstance(plain, dict):
         return plain
     found: dict[str, Any] = {}
-    for key in _HOLDERS:
-        held = plain.get(key)
-        if isinstance(held, list | tuple):
-            items = [_entry_as_sent(item) for item in held]
-            if held.__class__ is not list or not is_unchanged(items, held):
+    for key in _CONTAINER_KEYS:
+        value = plain.get(key)
+        if isinstance(value, list | tuple):
+            items = [_entry_as_sent(item) for item in value]
+            if value.__class__ is not list or not is_unchanged(items, value):
                 found[key] = items
     return {**plain, **found} if found else plain
 
 
 def _as_sent(value: Any) -> Any:  # noqa: ANN401
-    """A dict or a text as it is, one of a class of its own as a plain one, a Pydantic model as what it is sent as."""
+    """Return a Pydantic model or a subclass of dict as a plain dict; other values unchanged."""
     if value.__class__ is dict or value.__class__ is str:
         return value
-    return dict(value) if isinstance(value, dict) else _dumped(value)
+    return dict(value) if isinstance(value, dict) else _dump_model(value)
 
 
 def _entry_as_sent(item: Any) -> Any:  # noqa: ANN401
-    """As `_as_sent`, with the function of a call, which people take from the call that they got."""
-    shown = _as_sent(item)
-    if not isinstance(shown, dict) or "function" not in shown:
-        return shown
-    function = _as_sent(shown["function"])
-    return shown if function is shown["function"] else {**shown, "function": function}
+    """Like ``_as_sent``, but also convert the ``function`` of a tool call.
+
+    Applications build calls as dicts around the function object of a response.
+    """
+    sent = _as_sent(item)
+    if not isinstance(sent, dict) or "function" not in sent:
+        return sent
+    function = _as_sent(sent["function"])
+    return sent if function is sent["function"] else {**sent, "function": function}
 
 
-def _dumped(value: Any) -> Any:  # noqa: ANN401
-    """A Pydantic model as it is sent; anything else itself."""
+def _dump_model(value: Any) -> Any:  # noqa: ANN401
+    """Return a Pydantic model as the dict that its SDK sends; other values unchanged."""
     if not hasattr(value, "model_dump") or adapter_of(value) is not None:
         return value
     try:
         return value.model_dump(mode="json", exclude_none=True)
-    except Exception:  # noqa: BLE001 - a model of somebody else: what it cannot say stays what it is
+    except Exception:  # noqa: BLE001 - foreign code; a model that cannot be dumped stays unchanged
         return value

@@ -1,6 +1,7 @@
-"""The options that every adapter takes, with one name, one set of values and one error each.
+"""Options that all adapters share, with the same names, values and errors.
 
-Adapters check their options when they are constructed. An option that cannot work raises; nothing is disabled silently.
+Adapters check their options when they are constructed. An invalid option raises an exception;
+nothing is disabled silently.
 """
 
 from __future__ import annotations
@@ -13,29 +14,38 @@ from typing import Literal
 
 from chatmend.changes import Effect
 from chatmend.errors import PolicyError, TargetError
-from chatmend.policy import CHOICES, Policy, named
+from chatmend.policy import CHOICES, Policy, resolve_policy
 from chatmend.targets import known_providers, resolve
-from chatmend.targets.hosts import bare
-from chatmend.targets.resolve import misspelt, shortened
+from chatmend.targets.addresses import without_scheme
+from chatmend.targets.resolve import shorten, suggest_provider
 
 OnError = Literal["pass", "raise"]
-"""If chatmend itself fails: ``pass`` the request on unchanged, with one warning, or ``raise`` (for tests)."""
+"""What to do if chatmend itself fails.
+
+``pass`` sends the request unchanged and logs one warning; ``raise`` is for tests.
+"""
 Mode = Literal["repair", "report"]
-"""``repair`` requests, or ``report`` what would be changed and send the original."""
-UsagePlace = Literal["body", "hidden", "off"]
-"""Where the usage record of an answer goes: into its ``usage``, next to it (``_hidden_params``, logs), or nowhere."""
+"""``repair`` requests, or ``report`` the proposed changes and send the original."""
+UsageMode = Literal["body", "hidden", "off"]
+"""Where an adapter stores the usage record of a response.
 
-policy_of = named
-"""The policy that an option names: see ``chatmend.policy.named``."""
+``body``: in the response's ``usage``; ``hidden``: only in ``_hidden_params`` and logs; ``off``:
+nowhere.
+"""
 
-POLICY_FIELDS = {name: tuple(str(choice).lower() for choice in choices) for name, choices in CHOICES.items()} | {
-    "allow": tuple(effect.name.lower() for effect in Effect)
-}
-"""The fields of a policy with their values, as ``policy_with`` reads them."""
+policy_of = resolve_policy
+"""Return the policy that the option ``policy`` means; see ``chatmend.policy.resolve_policy``."""
+
+POLICY_FIELDS = {
+    name: tuple(str(choice).lower() for choice in choices) for name, choices in CHOICES.items()
+} | {"allow": tuple(effect.name.lower() for effect in Effect)}
+"""The fields of a policy with the texts that ``policy_with`` accepts as their values."""
 
 
 def policy_with(policy: object, settings: Sequence[str]) -> Policy | None:
-    """Return a policy with some of its fields set by texts, or None for the default.
+    """Return a policy with fields set from texts such as ``orphans=drop``.
+
+    Returns None, which means the default policy, if ``policy`` is None and ``settings`` is empty.
 
     >>> policy_with("offline", ["orphans=drop", "image_notes=true"]) == Policy(
     ...     late_results="move", duplicates="messages", orphans="drop", image_notes=True
@@ -43,44 +53,51 @@ def policy_with(policy: object, settings: Sequence[str]) -> Policy | None:
     True
 
     Raises:
-        PolicyError: a name, a field or a value that does not exist; a text without ``=``.
+        PolicyError: a name, field or value is unknown, or a text has no ``=``.
     """
-    chosen = named(policy)
+    chosen = resolve_policy(policy)
     if not settings:
         return chosen
-    given = dict(map(_setting, settings))
-    return named({**asdict(chosen or Policy()), **given})
+    given = dict(map(_parse_setting, settings))
+    return resolve_policy({**asdict(chosen or Policy()), **given})
 
 
-def _setting(text: str) -> tuple[str, object]:
-    """A field and its value, of the field's type where the text spells one."""
+def _parse_setting(text: str) -> tuple[str, object]:
+    """Return the field and the value of ``FIELD=VALUE``.
+
+    The value is converted to the field's type (``"true"`` to True) if it names a valid choice.
+    """
     field, equals, value = text.partition("=")
     if not equals:
-        raise PolicyError(f"{text!r} sets no field; write FIELD=VALUE with one of {', '.join(POLICY_FIELDS)}")
-    spelled = {str(choice).lower(): choice for choice in CHOICES.get(field, ())}
-    return field, spelled.get(value.lower(), value)
+        raise PolicyError(f"{text!r} is not FIELD=VALUE; the fields are {', '.join(POLICY_FIELDS)}")
+    choices = {str(choice).lower(): choice for choice in CHOICES.get(field, ())}
+    return field, choices.get(value.lower(), value)
 
 
 def known_hosts() -> Mapping[str, str]:
-    """Addresses of the operator's own, each with the provider whose rules hold behind it.
+    """Return the provider for each address in the environment variable ``CHATMEND_HOSTS``.
 
-    ``CHATMEND_HOSTS="https://llm.acme.example/openai=openai,10.0.0.7:8000=hosted_vllm"`` says so for all adapters; an
-    address is meant with every path below it.
+    It tells all adapters which provider's rules apply to the operator's own servers, for example
+    ``CHATMEND_HOSTS="https://llm.acme.example/openai=openai,10.0.0.7:8000=hosted_vllm"``. An
+    address includes all paths below it.
 
     Raises:
-        TargetError: an entry is no ``ADDRESS=PROVIDER``, or no table describes the provider.
+        TargetError: an entry is not ``ADDRESS=PROVIDER``, or the provider has no table.
     """
-    return _hosts_in(os.environ.get("CHATMEND_HOSTS", ""))
+    return _parse_hosts(os.environ.get("CHATMEND_HOSTS", ""))
 
 
 @lru_cache(maxsize=8)
-def _hosts_in(text: str) -> Mapping[str, str]:
+def _parse_hosts(text: str) -> Mapping[str, str]:
     hosts = {}
     for entry in filter(None, map(str.strip, text.split(","))):
         address, _, provider = entry.rpartition("=")
         if not address or provider not in known_providers():
-            raise TargetError(f"CHATMEND_HOSTS: {shortened(entry)!r} is no ADDRESS=PROVIDER with a known provider")
-        hosts[bare(address)] = provider
+            raise TargetError(
+                f"CHATMEND_HOSTS: {shorten(entry)!r} is not ADDRESS=PROVIDER with a known "
+                "provider; 'chatmend targets' lists the providers"
+            )
+        hosts[without_scheme(address)] = provider
     return hosts
 
 
@@ -88,67 +105,71 @@ def on_error_of(value: object) -> OnError:
     """Return the value of ``on_error``.
 
     Raises:
-        PolicyError: the value does not exist.
+        PolicyError: the value is invalid.
     """
-    return _one_of("on_error", value, ("pass", "raise"))  # type: ignore[return-value]  # one of these
+    return _checked_choice("on_error", value, ("pass", "raise"))  # type: ignore[return-value]
 
 
 def mode_of(value: object) -> Mode:
     """Return the value of ``mode``.
 
     Raises:
-        PolicyError: the value does not exist.
+        PolicyError: the value is invalid.
     """
-    return _one_of("mode", value, ("repair", "report"))  # type: ignore[return-value]  # one of these
+    return _checked_choice("mode", value, ("repair", "report"))  # type: ignore[return-value]
 
 
-def usage_of(value: object) -> UsagePlace | None:
-    """Return the value of ``usage``; None stands for the default of where chatmend runs.
+def usage_of(value: object) -> UsageMode | None:
+    """Return the value of ``usage``; None means the adapter's default.
 
     Raises:
-        PolicyError: the value does not exist.
+        PolicyError: the value is invalid.
     """
     if value is None:
         return None
-    return _one_of("usage", value, ("body", "hidden", "off"))  # type: ignore[return-value]  # one of these
+    return _checked_choice("usage", value, ("body", "hidden", "off"))  # type: ignore[return-value]
 
 
 def patterns_of(option: str, value: object) -> tuple[str, ...]:
-    """Return patterns of model names from a list of them, or from one text with commas between them.
+    """Return model name patterns from a list, or from one comma-separated string.
 
     >>> patterns_of("deny", "internal-*, openai/gpt-3*")
     ('internal-*', 'openai/gpt-3*')
 
     Raises:
-        PolicyError: the value is something else.
+        PolicyError: the value has another type.
     """
     words = value.split(",") if isinstance(value, str) else value
     if not isinstance(words, Iterable) or isinstance(words, bytes | dict):
-        raise PolicyError(f"{option}={value!r}: list patterns of models, such as ['anthropic/*']")
+        raise PolicyError(
+            f"{option}={value!r}: pass a list of model name patterns, such as ['anthropic/*']"
+        )
     patterns = list(words)
     for word in patterns:
         if not isinstance(word, str):
-            raise PolicyError(f"{option}: a pattern is a text such as 'anthropic/*', not {word!r}")
+            raise PolicyError(
+                f"{option}: a pattern must be a string such as 'anthropic/*', not {word!r}"
+            )
     return tuple(word.strip() for word in patterns if word.strip())
 
 
 def target_of(value: object) -> str | None:
-    """Return the name of a target, or None where none is given.
+    """Return the name of a target, or None if ``value`` is None.
 
     Raises:
-        TargetError: no table describes it. A name that looks like a misspelt provider is an error here, because an
-            option is written once, by somebody who can correct it.
+        TargetError: the target is invalid, or its provider looks misspelt. ``resolve`` accepts an
+            unknown provider, but an option is written once, by a person who can correct it.
     """
     if value is None:
         return None
-    resolve(value)  # type: ignore[arg-type]  # it refuses what is no name
-    if (meant := misspelt(str(value))) is not None:
-        message = f"no table for {shortened(str(value).partition('/')[0])!r}; did you mean {meant!r}?"
+    resolve(value)  # type: ignore[arg-type]  # raises TargetError for other types
+    if (meant := suggest_provider(str(value))) is not None:
+        message = f"no table for {shorten(str(value).partition('/')[0])!r}; did you mean {meant!r}?"
         raise TargetError(message)
     return str(value)
 
 
-def _one_of(option: str, value: object, known: tuple[str, ...]) -> str:
-    if isinstance(value, str) and value in known:
+def _checked_choice(option: str, value: object, choices: tuple[str, ...]) -> str:
+    if isinstance(value, str) and value in choices:
         return value
-    raise PolicyError(f"{option}={value!r} does not exist; choose {' or '.join(map(repr, known))}")
+    raise PolicyError(f"{option}={value!r} is invalid; choose {' or '.join(map(repr, choices))}")

@@ -1,7 +1,8 @@
-"""Later passes: under a policy that forbids some repairs, or drops repeats, one pass may leave work for the next.
+"""Joins the changes of several passes, which some policies need.
 
-What a rule may not do, the rules behind it cannot count on; and two messages may be equal only once they are repaired.
-So the passes go on until nothing changes, and their changes are joined to one account, which replays as one.
+If a policy forbids some repairs, the rules after a forbidden repair cannot rely on it. If a policy
+drops duplicates, two messages may be equal only after a repair. So the passes are repeated until
+nothing changes, and their changes are joined into one list, which can be replayed as a whole.
 """
 
 from __future__ import annotations
@@ -14,41 +15,43 @@ if TYPE_CHECKING:
 
     from chatmend.changes import Change
 
-MOST = 8
-"""Passes at most: each one that is needed settles something for good, and two are rarely needed."""
+MAX_PASSES = 8
+"""The maximum number of passes; a second pass is rarely needed, and each makes progress."""
 
 
-def joined(given: list[Any], first: tuple[Change, ...], came: list[Any], more: Iterable[Change]) -> tuple[Change, ...]:
-    """The account of a pass, with what the next one did.
+def join_changes(
+    original: list[Any], first: tuple[Change, ...], repaired: list[Any], more: Iterable[Change]
+) -> tuple[Change, ...]:
+    """Join the changes of all passes so far with those of the next one.
 
     Args:
-        given: the transcript as it came in, in which every change is counted.
+        original: the original transcript; ``Change.index`` refers to it.
         first: the changes so far.
-        came: what they made of it: the input of the next pass.
-        more: what that pass did. What it only saw, the first has told.
+        repaired: the transcript after these changes: the input of the next pass.
+        more: the changes of the next pass; its findings are left out, as the first pass has them.
     """
-    places = {id(message): at for at, message in enumerate(given)}
+    indexes = {id(message): at for at, message in enumerate(original)}
     origins: list[int | None] = []
-    for message in came:
-        origins.append(places.get(id(message), origins[-1] if origins else None))
-    return (*first, *(_counted(change, origins) for change in _absolute(more)))
+    for message in repaired:
+        origins.append(indexes.get(id(message), origins[-1] if origins else None))
+    return (*first, *(_with_original_index(change, origins) for change in _absolute(more)))
 
 
-def _counted(change: Change, origins: list[int | None]) -> Change:
+def _with_original_index(change: Change, origins: list[int | None]) -> Change:
     if change.index is None or not origins:
         return change
     return replace(change, index=origins[min(change.index, len(origins) - 1)] or 0)
 
 
 def _absolute(changes: Iterable[Change]) -> Iterator[Change]:
-    """The changes as splices of the whole list, one after the other."""
+    """Yield the applied changes with positions in the whole list instead of in a window."""
     shift, inside, window = 0, 0, None
     for change in changes:
         if not change.applied:
             continue
         if change.where != "messages":
             yield change
-        elif change.window is None:  # of the whole request: counted so already
+        elif change.window is None:  # the position is in the whole list already
             yield replace(change, at=max(change.at, 0))
         else:
             if change.window != window:

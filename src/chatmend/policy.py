@@ -1,4 +1,4 @@
-"""The choices that only the caller can make, and the combinations that people ask for by name."""
+"""The choices between possible repairs, and their predefined combinations."""
 
 from __future__ import annotations
 
@@ -23,45 +23,70 @@ CHOICES: dict[str, tuple[object, ...]] = {
     "images": ("fit", "native", "off"),
     "image_notes": (False, True),
 }
-"""The values of each field; those of ``allow`` are effects."""
+"""The valid values of each field except ``allow``, whose values are effects."""
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How to repair where there is more than one way. The defaults lose nothing and keep what was sent.
+    """Select between repairs where more than one is possible.
+
+    The defaults discard nothing and do not change messages that were already sent.
 
     Raises:
-        PolicyError: a field holds a value that does not exist.
+        PolicyError: a field has an invalid value.
     """
 
     turns: str = "merge"
-    """Neighbours of one role: ``merge`` them (nobody is made to say anything), or ``insert`` a synthetic message."""
+    """How to separate consecutive messages of one role.
+
+    ``merge`` joins them, which adds no content; ``insert`` puts a synthetic message between them.
+    """
     alternation: str = "needed"
-    """Alternate roles where the target needs it, or ``always``."""
+    """Make roles alternate where the target requires it (``needed``), or ``always``."""
     system: str = "inline"
-    """A system message in mid-conversation: ``inline`` (told in place: the prompt's first bytes stay), or ``hoist``."""
+    """What becomes of a system message in mid-conversation that the target does not accept there.
+
+    ``inline`` keeps its position, converted to text if necessary, so the start of the prompt keeps
+    its bytes; ``hoist`` moves it to the system prompt.
+    """
     late_results: str = "note"
-    """A result that comes after its call's window: a ``note`` where it stands (its call was answered by a placeholder
-    that was sent), or ``move`` it to its call, for offline repair, where nothing was sent."""
+    """What becomes of a result that follows the window of its call.
+
+    ``note`` converts it to text at its position, because its call has already been sent with a
+    placeholder as the result. ``move`` moves it to its call: for offline repair of conversations
+    that are not sent.
+    """
     orphans: str = "note"
-    """A result without a call: a ``note``, so that nothing is lost, or ``drop``, for hostile input."""
+    """What becomes of a result without a call.
+
+    ``note`` converts it to text, which loses nothing; ``drop`` discards it, for hostile input.
+    """
     duplicates: str = "results"
-    """Also drop a message that repeats its neighbour word for word (``messages``), or only look at ``results``."""
+    """Drop only duplicate ``results``, or also ``messages`` that repeat the previous message."""
     rules: str = "all"
-    """``all`` rules that the target's limits call for, or only the ``hygiene`` that agent gateways apply to it."""
+    """Apply ``all`` rules that the target's limits require, or only ``hygiene``.
+
+    ``hygiene`` are the changes that agent gateways make for the target.
+    """
     images: str = "fit"
-    """Images: ``fit`` (only what would be refused or misread is recompressed), ``native`` (each is given
-    exactly the size that the model sees, for work with coordinates), or ``off``."""
+    """Which images to recompress.
+
+    ``fit``: those that the target would refuse or misread; ``native``: all, to exactly the size
+    that the model sees, for work with coordinates; ``off``: none.
+    """
     image_notes: bool = False
-    """Say behind an image that was scaled by which factor, for work with coordinates."""
+    """Add a text after each scaled image that states the factor, for work with coordinates."""
     allow: Effect = Effect.DROPS
-    """The worst effect permitted; what would need more is left as it is, and reported."""
+    """The strongest effect allowed. Other changes are only reported."""
 
     def __post_init__(self) -> None:
-        """Refuse values that do not exist."""
+        """Raise ``PolicyError`` if a field has an invalid value."""
         for field, choices in CHOICES.items():
             if getattr(self, field) not in choices:
-                message = f"{field}={getattr(self, field)!r}: choose one of {', '.join(map(repr, choices))}"
+                message = (
+                    f"{field}={getattr(self, field)!r}: "
+                    f"choose one of {', '.join(map(repr, choices))}"
+                )
                 raise PolicyError(message)
         if self.allow not in tuple(Effect):
             known = ", ".join(f"Effect.{effect.name}" for effect in Effect)
@@ -70,32 +95,56 @@ class Policy:
 
     @classmethod
     def strict_alternation(cls) -> Policy:
-        """User and assistant in turn, synthetic messages between neighbours, one system message at the front."""
+        """Return a policy for strictly alternating roles after one system message.
+
+        Synthetic messages separate consecutive messages of one role.
+        """
         return cls(turns="insert", alternation="always", system="hoist")
 
     @classmethod
     def provider_hygiene(cls) -> Policy:
-        """What agent gateways do per provider, and no more; see ``hygiene`` in the targets' tables."""
+        """Return a policy that makes only the changes that agent gateways make for the provider.
+
+        The tables of the targets list these changes under ``hygiene``.
+        """
         return cls(rules="hygiene", system="hoist")
 
     @classmethod
     def drop_instead_of_note(cls) -> Policy:
-        """Results without a call are dropped: for input that an attacker may have written."""
+        """Return a policy that drops results without a call.
+
+        It is for input that an attacker may have written.
+        """
         return cls(orphans="drop")
 
     @classmethod
     def offline(cls) -> Policy:
-        """For stored conversations that nobody continues: late results return to their calls, repeats are dropped."""
+        """Return a policy for stored conversations that are not continued.
+
+        Late results move to their calls, and repeated messages are dropped.
+        """
         return cls(late_results="move", duplicates="messages")
 
     def apply(self, limits: Limits) -> Limits:
-        """The limits as this policy tightens them."""
+        """Return the limits with the additional restrictions of this policy."""
         changes: dict[str, Any] = {}
         if self.alternation == "always":
-            changes |= {"alternation": True, "first_user": True, "pairing": True, "folds_turns": False}
-        if self.system == "hoist" and limits.system in ("anywhere", "leading", "after-user", "not-after-reply"):
+            changes |= {
+                "alternation": True,
+                "first_user": True,
+                "pairing": True,
+                "folds_turns": False,
+            }
+        if self.system == "hoist" and limits.system in (
+            "anywhere",
+            "leading",
+            "after-user",
+            "not-after-reply",
+        ):
             changes["system"] = (
-                "first" if self.alternation == "always" or limits.system != "anywhere" else limits.system
+                "first"
+                if self.alternation == "always" or limits.system != "anywhere"
+                else limits.system
             )
         if self.images != "fit":
             images = ImageLimits() if self.images == "off" else replace(limits.images, native=True)
@@ -104,20 +153,23 @@ class Policy:
 
 
 NAMES = ("strict_alternation", "provider_hygiene", "drop_instead_of_note", "offline")
-"""The policies that can be named."""
+"""The names of the predefined policies."""
 
 
-def named(policy: object) -> Policy | None:
-    """Return the policy that is meant: a ``Policy``, the name of one, its fields, or None for the default.
+def resolve_policy(policy: object) -> Policy | None:
+    """Return a policy from a ``Policy``, its name, or a dict of fields.
 
-    >>> named("offline") == Policy.offline() == named({"late_results": "move", "duplicates": "messages"})
+    >>> resolve_policy("offline") == Policy.offline()
+    True
+    >>> resolve_policy({"orphans": "drop"}) == Policy(orphans="drop")
     True
 
     Args:
-        policy: in fields, ``allow`` may be the name of an effect, such as ``"reshapes"``.
+        policy: None means the default. In a dict, ``allow`` may be the name of an effect, such as
+            ``"reshapes"``.
 
     Raises:
-        PolicyError: a name, a field or a value that does not exist; something else than a policy.
+        PolicyError: a name, field or value is unknown, or ``policy`` has another type.
     """
     if policy is None or isinstance(policy, Policy):
         return policy
@@ -125,35 +177,46 @@ def named(policy: object) -> Policy | None:
         found: Policy = getattr(Policy, policy)()
         return found
     if not isinstance(policy, dict):
-        shown = repr(policy) if isinstance(policy, str) else f"a value of type {type(policy).__name__}"
-        message = f"policy: {shown} is no policy; pass a chatmend.Policy, one of {', '.join(NAMES)}, or its fields"
+        given = (
+            repr(policy) if isinstance(policy, str) else f"a value of type {type(policy).__name__}"
+        )
+        message = (
+            f"policy: {given} is not a policy; pass a chatmend.Policy, "
+            f"one of the names {', '.join(NAMES)}, or a dict of fields"
+        )
         raise PolicyError(message)
     known = [field.name for field in fields(Policy)]
     if unknown := [key for key in policy if key not in known]:
-        message = f"policy: no field {unknown[0]!r}; there are {', '.join(known)}"
+        message = f"policy: unknown field {unknown[0]!r}; the fields are {', '.join(known)}"
         raise PolicyError(message)
-    return Policy(**{**policy, "allow": _effect(policy["allow"])} if "allow" in policy else policy)
+    return Policy(
+        **{**policy, "allow": _parse_effect(policy["allow"])} if "allow" in policy else policy
+    )
 
 
-def described(policy: Policy | None) -> str:
+def describe_policy(policy: Policy | None) -> str:
     """Return the name of a policy, or the fields in which it differs from the default.
 
-    >>> described(None), described(Policy.offline()), described(Policy(orphans="drop", images="off"))
-    ('default', 'offline', 'orphans=drop images=off')
+    >>> describe_policy(None), describe_policy(Policy.offline())
+    ('default', 'offline')
+    >>> describe_policy(Policy(orphans="drop", images="off"))
+    'orphans=drop images=off'
     """
     if policy is None or policy == Policy():
         return "default"
     for name in NAMES:
-        if policy == named(name):
+        if policy == resolve_policy(name):
             return name
-    differing = [field.name for field in fields(Policy) if getattr(policy, field.name) != field.default]
-    told = {name: getattr(policy, name) for name in differing}
-    if "allow" in told:
-        told["allow"] = policy.allow.name.lower()
-    return " ".join(f"{name}={value}" for name, value in told.items())
+    differing = [
+        field.name for field in fields(Policy) if getattr(policy, field.name) != field.default
+    ]
+    values = {name: getattr(policy, name) for name in differing}
+    if "allow" in values:
+        values["allow"] = policy.allow.name.lower()
+    return " ".join(f"{name}={value}" for name, value in values.items())
 
 
-def _effect(value: object) -> Effect:
+def _parse_effect(value: object) -> Effect:
     try:
         return value if isinstance(value, Effect) else Effect[str(value).upper()]
     except KeyError:

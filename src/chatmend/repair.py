@@ -1,4 +1,4 @@
-"""repair, check and replay: what is asked of a transcript, handed to the engine and given back with its account."""
+"""The public functions: ``repair``, ``repair_request``, ``check``, ``replay``, ``is_synthetic``."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from chatmend.dialects import DIALECTS, Dialect, Traits, Unsure, format_of_body,
 from chatmend.engine import Run
 from chatmend.errors import ReplayError, TranscriptError
 from chatmend.jsontext import is_same
-from chatmend.objects import Shown
+from chatmend.objects import PlainMessages
 from chatmend.placeholders import CONTINUED, is_placeholder
-from chatmend.policy import Policy, named
-from chatmend.report import Reported
+from chatmend.policy import Policy, resolve_policy
+from chatmend.report import Reportable
 from chatmend.rules import Request, unknown_format
 from chatmend.targets import Target, resolve
 from chatmend.transcript import Text, ToolResult
@@ -27,104 +27,146 @@ if TYPE_CHECKING:
 
 Messages = list[Any]
 _DEFAULT = Policy()
-_OFF = ("none", "disable", "disabled")
-"""How requests say that the model shall not think, where they say it: OpenAI's, LiteLLM's and Anthropic's words."""
+_THINKING_OFF = ("none", "disable", "disabled")
+"""The values that disable thinking in requests of OpenAI, LiteLLM and Anthropic."""
 
 
 @dataclass(frozen=True, slots=True)
-class Repaired(Reported):
-    """A transcript ready to send, with the account of what was done to it."""
+class Repaired(Reportable):
+    """A transcript that is ready to send, with the changes that were made."""
 
     messages: Messages
-    """What to send: the very list that came in when nothing was wrong."""
+    """The messages to send: the same list object as the input if nothing was wrong."""
     changes: tuple[Change, ...] = ()
-    """What was done, in order, and what was seen and left (``applied=False``)."""
+    """The changes in order, including problems that were only reported (``applied=False``)."""
     system: object = None
-    """The top-level system prompt: the caller's own, then what the messages held."""
+    """The top-level system prompt: the caller's, then texts that were moved from the messages."""
     tools: object = None
-    """The declared tools: the caller's own, or the minimal declaration that the history needs."""
+    """The declared tools: the caller's, or the minimal declaration that the history needs."""
+    cache_control: object = None
+    """The automatic cache marker: the caller's, or a shorter one."""
 
 
 @dataclass(frozen=True, slots=True)
-class RepairedRequest(Reported):
-    """A request body ready to send, with the account of what was done to it."""
+class RepairedRequest(Reportable):
+    """A request body that is ready to send, with the changes that were made."""
 
     body: dict[str, Any]
     changes: tuple[Change, ...] = ()
 
 
-def repair(  # noqa: PLR0913 - what stands beside the messages counts
+def repair(  # noqa: PLR0913 - request parameters affect the repair
     messages: Messages,
     target: str | Target,
     *,
     system: object = None,
     tools: object = None,
     thinking: object = None,
+    cache_control: object = None,
     policy: Policy | str | None = None,
     dialect: str | Dialect | None = None,
     recompressor: Recompressor | None = None,
     continues: bool = False,
+    store: bool | None = None,
 ) -> Repaired:
     """Repair a transcript for a target.
 
     Args:
-        messages: the messages of a request in any dialect, or LangChain's; never changed.
-        target: a name as LiteLLM writes it (``"anthropic/claude-sonnet-4-5"``), or a provider alone.
-        system: the top-level system prompt, text or blocks, where the request has one.
-        tools: the tools that the request declares; ``[]``: none; ``None``: not known, so not judged.
-        thinking: the request's thinking setting: ``True``, ``{"type": "enabled"}``, ``"low"``, ``{"effort": "low"}``.
-        policy: the choices that only the caller can make, or the name of such a combination (``"offline"``).
-        dialect: ``openai_chat``, ``anthropic_messages``, ``openai_responses`` or ``gemini_contents``, or an object that
-            speaks another one; recognised when not given.
-        recompressor: what recompresses images, with its cache; by default one that the whole process shares.
-        continues: the provider stores what came before (``previous_response_id``): a result may answer a call there.
+        messages: the messages of a request, in any dialect or as LangChain messages; they are
+            never modified.
+        target: a model name as in LiteLLM (``"anthropic/claude-sonnet-4-5"``), or only a provider.
+        system: the top-level system prompt of the request, if any: a text or blocks.
+        tools: the tools that the request declares; ``[]`` means none; with ``None`` they are
+            unknown, and are not checked.
+        thinking: the thinking parameter of the request: ``True``, ``{"type": "enabled"}``,
+            ``"low"``, ``{"effort": "low"}``.
+        cache_control: the automatic cache marker of the request (Anthropic), which counts as one
+            of the markers that a request may have: ``{"type": "ephemeral"}``.
+        policy: a policy, or the name of a predefined one (``"offline"``).
+        dialect: ``openai_chat``, ``anthropic_messages``, ``openai_responses``,
+            ``gemini_contents``, ``bedrock_converse`` or ``ollama_chat``, or an object that
+            implements another dialect; recognised from the messages if not given.
+        recompressor: recompresses images and caches the results; by default the one that the whole
+            process shares.
+        continues: whether the provider stores earlier messages (``previous_response_id``), so that
+            a result may belong to a call among them.
+        store: the parameter of the same name of a Responses request; if it is false, the provider
+            can look up no items.
 
     Raises:
-        TranscriptError: ``messages`` is no list, or no ``dialect`` has that name.
-        TargetError: no table describes ``target``.
-        PolicyError: ``policy`` is not a policy, nor the name of one.
+        TranscriptError: ``messages`` is not a list, or no dialect has the given name.
+        TargetError: the provider or model of ``target`` is unknown.
+        PolicyError: ``policy`` is neither a policy nor the name of one.
     """
     if not _is_list(messages):
-        text = f"messages must be a list, not {type(messages).__name__}; a request body goes to repair_request"
+        text = (
+            f"messages must be a list, not {type(messages).__name__}; "
+            "pass a request body to repair_request"
+        )
         raise TranscriptError(text)
-    chosen = named(policy) or _DEFAULT
-    place = target if isinstance(target, Target) else resolve(target)
+    chosen_policy = resolve_policy(policy) or _DEFAULT
+    resolved = target if isinstance(target, Target) else resolve(target)
     if isinstance(dialect, str) and dialect not in DIALECTS:
-        text = f"no dialect {dialect!r}; take one of {', '.join(DIALECTS)}"
+        text = f"unknown dialect {dialect!r}; use one of {', '.join(DIALECTS)}"
         raise TranscriptError(text)
-    thinks = is_on(thinking)
-    shown = Shown(messages)
+    is_thinking = is_thinking_on(thinking)
+    plain = PlainMessages(messages)
     if isinstance(dialect, str):
-        spoken: Dialect | Unsure = DIALECTS[dialect]
+        found: Dialect | Unsure = DIALECTS[dialect]
     else:
-        words = DIALECTS["openai_chat"] if shown.are_words else None  # which is how chats are told from others
-        spoken = dialect or words or recognise(shown.messages, place.provider, dicts=shown.is_plain)
-    if isinstance(spoken, Unsure):
-        return Repaired(messages, (unknown_format.finding(spoken.why),), system, tools)
-    limits = chosen.apply(place.limits_in(spoken.NAME, hygiene=chosen.rules == "hygiene"))
-    limits = limits.beside(thinking=thinks, tools=bool(tools))
-    context = Context(limits, spoken, chosen, recompressor)
-    request, changes = _one_pass(Request(shown.messages, system, tools), context, continues=continues)
-    if chosen != _DEFAULT and request.messages is not shown.messages:
-        request, changes = _further_passes(shown.messages, request, changes, context, continues=continues)
-    return Repaired(shown.back(request.messages), shown.changed(changes), request.system, request.tools)
+        # Messages with only a role and a text are recognised as Chat Completions.
+        chat = DIALECTS["openai_chat"] if plain.are_role_and_text else None
+        found = (
+            dialect or chat or recognise(plain.messages, resolved.provider, dicts=plain.is_plain)
+        )
+    if isinstance(found, Unsure):
+        return Repaired(
+            messages, (unknown_format.make_finding(found.why),), system, tools, cache_control
+        )
+    limits = chosen_policy.apply(
+        resolved.limits_in(found.NAME, hygiene=chosen_policy.rules == "hygiene")
+    )
+    is_stored = store is not False or not found.TRAITS.messages_are_items
+    limits = limits.beside(thinking=is_thinking, tools=bool(tools), stored=is_stored)
+    context = Context(limits, found, chosen_policy, recompressor)
+    request, changes = _one_pass(
+        Request(plain.messages, system, tools, cache_control), context, continues=continues
+    )
+    if chosen_policy != _DEFAULT and request.messages is not plain.messages:
+        request, changes = _further_passes(
+            plain.messages, request, changes, context, continues=continues
+        )
+    return Repaired(
+        plain.restore_messages(request.messages),
+        plain.restore_changes(changes),
+        request.system,
+        request.tools,
+        request.cache_control,
+    )
 
 
-def _one_pass(request: Request, context: Context, *, continues: bool) -> tuple[Request, tuple[Change, ...]]:
-    run = Run(request.messages, context, memory=Memory(elsewhere=continues))
+def _one_pass(
+    request: Request, context: Context, *, continues: bool
+) -> tuple[Request, tuple[Change, ...]]:
+    run = Run(request.messages, context, memory=Memory(has_stored_history=continues))
     run.start()
-    return run.finish(request.system, request.tools)
+    return run.finish(request)
 
 
 def _further_passes(
-    given: Messages, request: Request, changes: tuple[Change, ...], context: Context, *, continues: bool
+    original: Messages,
+    request: Request,
+    changes: tuple[Change, ...],
+    context: Context,
+    *,
+    continues: bool,
 ) -> tuple[Request, tuple[Change, ...]]:
-    """Repair what a pass has left under a policy that is not the default, until nothing changes."""
-    for _ in range(passes.MOST - 1):
+    """Repeat the passes until nothing changes, as policies other than the default may need it."""
+    for _ in range(passes.MAX_PASSES - 1):
         becomes, more = _one_pass(request, context, continues=continues)
         if becomes.messages is request.messages:
             break
-        changes = passes.joined(given, changes, request.messages, more)
+        changes = passes.join_changes(original, changes, request.messages, more)
         request = becomes
     return request, changes
 
@@ -133,10 +175,10 @@ def _is_list(messages: object) -> bool:
     return isinstance(messages, list)
 
 
-def is_on(thinking: object) -> bool:
-    """Whether a request's thinking setting means on."""
-    told = thinking.get("type", thinking.get("effort")) if isinstance(thinking, dict) else thinking
-    return bool(told) and told not in _OFF
+def is_thinking_on(thinking: object) -> bool:
+    """Whether the thinking parameter of a request enables thinking."""
+    value = thinking.get("type", thinking.get("effort")) if isinstance(thinking, dict) else thinking
+    return bool(value) and value not in _THINKING_OFF
 
 
 def repair_request(
@@ -147,106 +189,149 @@ def repair_request(
     dialect: str | None = None,
     recompressor: Recompressor | None = None,
 ) -> RepairedRequest:
-    """Repair a whole request body, in any dialect, with the system prompt, tools and thinking beside the messages.
+    """Repair a whole request body in any dialect, with its system prompt, tools and thinking.
 
-    The messages stand under ``messages``, ``input`` (Responses; a text instead of a list is left) or ``contents``
-    (Gemini). A body that declares no tools has none. ``policy``, ``dialect`` and ``recompressor`` are those of
-    ``repair``; LiteLLM's arguments of a call are a body, too.
+    The messages are under ``messages``, ``input`` (Responses; a text instead of a list stays
+    unchanged) or ``contents`` (Gemini). A body without a declaration of tools has no tools.
+    ``policy``, ``dialect`` and ``recompressor`` work as in ``repair``. The arguments of a LiteLLM
+    call can be passed as a body, too.
 
     Raises:
-        TranscriptError: ``body`` is no dict with a list of messages.
-        TargetError: no table describes ``target``.
+        TranscriptError: ``body`` is not a dict with a list of messages.
+        TargetError: the provider or model of ``target`` is unknown.
     """
-    place = target if isinstance(target, Target) else resolve(target)
-    spoken = dialect or (format_of_body(body, place.provider) if isinstance(body, dict) else None)
-    if isinstance(spoken, Unsure):
-        return RepairedRequest(body, (unknown_format.finding(spoken.why),))
-    traits = DIALECTS[spoken].TRAITS if spoken in DIALECTS else Traits()
+    resolved = target if isinstance(target, Target) else resolve(target)
+    found = dialect or (format_of_body(body, resolved.provider) if isinstance(body, dict) else None)
+    if isinstance(found, Unsure):
+        return RepairedRequest(body, (unknown_format.make_finding(found.why),))
+    traits = DIALECTS[found].TRAITS if found in DIALECTS else Traits()
     key = traits.messages_key
-    if isinstance(body, dict) and spoken == "openai_responses" and not isinstance(body.get(key), list):
+    if (
+        isinstance(body, dict)
+        and found == "openai_responses"
+        and not isinstance(body.get(key), list)
+    ):
         return RepairedRequest(body)
     if not isinstance(body, dict) or not isinstance(body.get(key), list):
-        text = f"a request body is a dict with a list under {key!r}; a bare list of messages goes to repair"
+        text = (
+            f"a request body must be a dict with a list under {key!r}; "
+            "pass a list of messages to repair"
+        )
         raise TranscriptError(text)
-    beside = next((name for name in traits.system_keys if body.get(name) is not None), traits.system_keys[0])
-    system = body.get(beside)
-    tools, thinking = set_beside(body, traits)
+    system_key = next(
+        (name for name in traits.system_keys if body.get(name) is not None), traits.system_keys[0]
+    )
+    system = body.get(system_key)
+    tools, thinking = read_tools_and_thinking(body, traits)
     done = repair(
-        body[key], place, system=system, tools=tools, thinking=thinking, policy=policy, dialect=spoken,
+        body[key], resolved, system=system, tools=tools, thinking=thinking,
+        cache_control=body.get("cache_control"), policy=policy, dialect=found,
         recompressor=recompressor, continues=any(map(body.get, traits.stored_keys)),
+        store=body.get("store"),
     )  # fmt: skip
-    goes = ((key, body[key], done.messages), (beside, system, done.system), ("tools", tools, done.tools))
-    changed = {name: value for name, old, value in goes if value is not old}
-    return RepairedRequest({**body, **changed} if changed else body, done.changes)
+    results = (
+        (key, body[key], done.messages),
+        (system_key, system, done.system),
+        (traits.tools_keys[0], tools, done.tools),
+        ("cache_control", body.get("cache_control"), done.cache_control),
+    )
+    request = body
+    for name, old, value in results:
+        if value is not old:
+            request = _with_value(request, name, value)
+    return RepairedRequest(request, done.changes)
 
 
-def set_beside(body: dict[str, Any], traits: Traits) -> tuple[object, object]:
-    """The tools that a body declares, and its thinking setting."""
-    tools: object = next(filter(None, map(body.get, traits.tools_keys)), [])
+def _value(body: dict[str, Any], path: str) -> object:
+    """Return the value under a key, or under nested keys that are separated by dots."""
+    key, _, rest = path.partition(".")
+    value = body.get(key)
+    return _value(value, rest) if rest and isinstance(value, dict) else None if rest else value
+
+
+def _with_value(body: dict[str, Any], path: str, value: object) -> dict[str, Any]:
+    """Return a body with another value under a key, or under nested keys."""
+    key, _, rest = path.partition(".")
+    if not rest:
+        return {**body, key: value}
+    held = body.get(key)
+    return {**body, key: _with_value(held if isinstance(held, dict) else {}, rest, value)}
+
+
+def read_tools_and_thinking(body: dict[str, Any], traits: Traits) -> tuple[object, object]:
+    """Return the tools that a body declares, and its thinking parameter."""
+    tools: object = next(filter(None, (_value(body, key) for key in traits.tools_keys)), [])
     for key in traits.thinking_keys:
-        if (thinking := body.get(key)) is not None:
+        if (thinking := _value(body, key)) is not None:
             return tools, thinking
     return tools, None
 
 
-def check(messages: Messages, target: str | Target, **beside: Any) -> tuple[Change, ...]:  # noqa: ANN401 - as repair
-    """What ``repair`` would change, nothing changed. Takes the arguments of ``repair``."""
-    return tuple(replace(change, applied=False) for change in repair(messages, target, **beside).changes)
+def check(
+    messages: Messages,
+    target: str | Target,
+    **options: Any,  # noqa: ANN401 - the options of repair
+) -> tuple[Change, ...]:
+    """Return the changes that ``repair`` would make; takes the same arguments."""
+    return tuple(
+        replace(change, applied=False) for change in repair(messages, target, **options).changes
+    )
 
 
 def is_synthetic(message: object) -> bool:
-    """Whether a message holds nothing but what chatmend puts where a provider wants something that nobody said.
+    """Return whether a message holds only placeholders that chatmend inserts.
 
-    That is a tool result that says exactly "No result was recorded for this tool call.", or a turn that says exactly
-    ``[continued]``. Somebody else who says the same cannot be told apart.
+    chatmend inserts one where a provider requires a message that is missing: a tool result with
+    exactly the text "No result was recorded for this tool call.", or a turn with exactly
+    ``[continued]``. A message with the same text from another source cannot be distinguished.
     """
-    shown = Shown([message]).messages[0]
+    plain = PlainMessages([message]).messages[0]
     try:
-        spoken = recognise([shown])
+        found = recognise([plain])
     except TranscriptError:
         return False
-    parts = () if isinstance(spoken, Unsure) else spoken.read(shown).parts
-    return bool(parts) and all(map(_is_ours, parts))
+    parts = () if isinstance(found, Unsure) else found.read(plain).parts
+    return bool(parts) and all(map(_is_synthetic_part, parts))
 
 
-def _is_ours(part: Part) -> bool:
+def _is_synthetic_part(part: Part) -> bool:
     if isinstance(part, ToolResult):
         return is_placeholder(part)
     return isinstance(part, Text) and part.text == CONTINUED
 
 
 def replay(messages: Messages, changes: tuple[Change, ...] | list[Change]) -> Messages:
-    """Make recorded changes again on the transcript that they were recorded on.
+    """Apply recorded changes again to the transcript that they were recorded on.
 
     Raises:
-        ReplayError: a change does not fit: the transcript is another one.
+        ReplayError: a change does not match the messages: this is a different transcript.
     """
-    todo = [change for change in changes if change.applied and change.where == "messages"]
-    if not todo:
+    applied = [change for change in changes if change.applied and change.where == "messages"]
+    if not applied:
         return messages
     current = list(messages)
     out: Messages = []
     start, at = 0, 0
-    while at < len(todo) and todo[at].window is None and todo[at].at < 0:
-        current = list(todo[at].after)
+    while at < len(applied) and applied[at].window is None and applied[at].at < 0:
+        current = list(applied[at].after)
         at += 1
-    while at < len(todo) and (span := todo[at].window) is not None:
+    while at < len(applied) and (span := applied[at].window) is not None:
         out += current[start : span[0]]
         inside = current[span[0] : span[1]]
         first = at
-        while at < len(todo) and todo[at].window == span:
+        while at < len(applied) and applied[at].window == span:
             at += 1
-        out += _edited(inside, todo[first:at])
+        out += _apply_changes(inside, applied[first:at])
         start = span[1]
     out += current[start:]
-    return _edited(out, todo[at:])
+    return _apply_changes(out, applied[at:])
 
 
-def _edited(messages: Messages, changes: list[Change]) -> Messages:
-    """Make changes, each on what the ones before it have left.
+def _apply_changes(messages: Messages, changes: list[Change]) -> Messages:
+    """Apply changes, each to the result of those before it.
 
-    The list is held in two halves that meet where the next change begins, so a change costs how far it stands from the
-    one before it, and not the length of the list.
+    The list is kept in two halves, split where the next change starts. So the cost of a change
+    depends on its distance from the previous one, not on the length of the list.
     """
     front, back = list[Any](), messages[::-1]
     for change in changes:
@@ -255,8 +340,15 @@ def _edited(messages: Messages, changes: list[Change]) -> Messages:
         while back and len(front) < change.at:
             front.append(back.pop())
         found = back[: -len(change.before) - 1 : -1]
-        if len(front) != change.at or len(found) != len(change.before) or not all(map(is_same, found, change.before)):
-            text = f"{change.code} at message {change.index}: the transcript is not the one the change was recorded on"
+        if (
+            len(front) != change.at
+            or len(found) != len(change.before)
+            or not all(map(is_same, found, change.before))
+        ):
+            text = (
+                f"cannot replay {change.code} at messages[{change.index}]: "
+                "the change was recorded on a different transcript"
+            )
             raise ReplayError(text)
         del back[len(back) - len(found) :]
         front += change.after

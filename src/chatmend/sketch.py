@@ -1,9 +1,10 @@
-"""What messages look like: their structure, and the classes of the values in it.
+"""Structures of messages, and classes of the values in them.
 
-Agents say much, in few structures: the same keys, types and orders come again and again. A sketch makes of a message a
-tuple: for each dict in it the plan that dicts of its keys and types share, the short values that are structure
-themselves (``role``, ``type``), and for any unusual value its class: empty, blank, not encodable, or what a rule
-declares. Nothing here says what is wrong.
+The messages of an agent have few structures: the same keys, types and orders come again and again.
+The sketch of a message is a tuple. It holds, for each dict in the message, the walk plan that all
+dicts with its keys and types share; the short values that are part of the structure (``role``,
+``type``); and for each unusual value its class: empty, blank, not encodable, or a class that a
+rule's judge returns. Whether a structure is valid is not decided here: only rules decide that.
 """
 
 from __future__ import annotations
@@ -11,383 +12,470 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from chatmend.jsontext import is_sound, is_sound_value, is_too_deep, strings
+from chatmend.jsontext import is_encodable, is_encodable_value, is_too_deep, strings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     Classes = dict[str, list[tuple[frozenset[str] | None, Callable[[Any], object]]]]
-    """For a column the judges of its values, each with the keys of which a part has one that it is to judge."""
+    """For each column, the judges of its values.
 
-TEXT, EMPTY, BLANK, UNSOUND = range(4)
+    Each judge comes with the keys of which a part must have at least one to be judged; ``None``
+    means that it judges every part.
+    """
+
+TEXT, EMPTY, BLANK, UNENCODABLE = range(4)
 """The classes of a text."""
-_LIST, _END, _WORDS, _WORD, _NULL, _TRUE, _FALSE, _NUMBER = range(10, 18)
-_SPELLED = frozenset({
-    "role", "type", "ttl", "status", "detail", "media_type", "mime_type", "mimeType", "format", "provider", "encoding",
+_LIST, _END, _TEXT_PART, _STRING, _NULL, _TRUE, _FALSE, _NUMBER = range(10, 18)
+_LITERAL_KEYS = frozenset({
+    "role", "type", "ttl", "status", "detail", "media_type", "mime_type", "mimeType", "format",
+    "provider", "encoding",
 })  # fmt: skip
-"""Keys whose short values are structure."""
-_LONGEST = 64
-"""How long such a value may be."""
-_DEEPEST = 12
+"""Keys whose short values are part of the structure."""
+_MAX_LITERAL_LENGTH = 64
+"""Longer values of these keys count only by their class."""
+_MAX_DEPTH = 12
 _COLUMNS = {
     "id": "ids", "call_id": "ids", "tool_call_id": "ids", "tool_use_id": "ids", "item_id": "ids",
+    "toolUseId": "ids",
     "name": "names",
     "arguments": "arguments", "input": "arguments", "args": "arguments",
-    "signature": "proofs", "data": "proofs", "thinking_signature": "proofs", "thoughtSignature": "proofs",
-    "thought_signature": "proofs", "encrypted_content": "proofs",
+    "signature": "signatures", "data": "signatures", "thinking_signature": "signatures",
+    "thoughtSignature": "signatures", "thought_signature": "signatures",
+    "encrypted_content": "signatures", "redactedContent": "signatures",
 }  # fmt: skip
-"""In which column a text stands, by its key; any other stands in ``texts``."""
+"""The column of a text by its key; texts under all other keys are in column ``texts``."""
 COLUMNS = frozenset({*_COLUMNS.values(), "texts", "parts"})
-"""The columns of values that rules may judge; ``parts`` are the message and the dicts in it, each as a whole."""
-_FREE = frozenset({"arguments", "input", "args", "json", "response", "parameters", "outputs"})
-"""Keys that hold values of the caller's tools, whose structure never repeats and is judged by no rule."""
-_USUAL = frozenset({
-    "id", "type", "function", "name", "arguments", "text", "input", "tool_use_id", "content", "thinking", "signature",
-    "functionCall", "functionResponse",
+"""The columns of values that rules can judge.
+
+Column ``parts`` contains the message and each dict in it.
+"""
+_TOOL_DATA_KEYS = frozenset(
+    {"arguments", "input", "args", "json", "response", "parameters", "outputs"}
+)
+"""Keys of data of the caller's tools; no rule judges its structure, which never repeats."""
+_COMMON_PART_KEYS = frozenset({
+    "id", "type", "function", "name", "arguments", "text", "input", "tool_use_id", "content",
+    "thinking", "signature", "functionCall", "functionResponse",
 })  # fmt: skip
-"""Keys of the parts that dialects know by their forms."""
+"""Keys of the parts that the ``sketch`` function of a dialect recognises."""
 _NUMBERS = (int, float, type(None))
-_MOST = 4096
-"""How many plans, ids and names are remembered."""
-_NEW = object()
-_FEW = 16
-"""Up to how many values it is quicker to look for each among all."""
+_MAX_ENTRIES = 4096
+"""The maximum number of walk plans, ids and names in the cache."""
+_MISSING = object()
+_SMALL = 16
+"""Up to this number of values, ``list.index`` is faster than a dict."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """What holds for messages of some structures in a row."""
+    """Facts about a sequence of messages with given structures."""
 
     word: str
     """The letters of the messages."""
     is_known: bool
-    """Whether all of them have structures that are remembered."""
-    run: int
-    """How many messages of the model's there are, which all stand in front."""
-    goes_on: bool
-    """Whether words stand behind a call in its run."""
-    followed: bool
-    """Whether there is one that is not the model's."""
-    heard: bool
-    """Whether there is a user's or a result."""
+    """Whether the structures of all messages are in the cache."""
+    run_length: int
+    """How many messages are from the assistant; in a window these come first."""
+    may_span_turns: bool
+    """Whether it may hold several turns.
+
+    True if the assistant adds text after a call, or anything after another role.
+    """
+    has_other_roles: bool
+    """Whether a message is not from the assistant."""
+    has_input: bool
+    """Whether there is a user message or a tool result."""
     has_user: bool
     has_turns: bool
-    """Whether there is one that is no system message."""
+    """Whether there is a message other than system messages."""
     is_signed: bool
-    is_laden: bool
-    is_remembered: bool
-    reasons: bool
-    ids: int
-    names: int
-    calls: tuple[int, ...]
-    """The places of the ids of the calls among the ids."""
-    entries: tuple[int, ...]
-    """The places of the ids of entries."""
+    has_counted_content: bool
+    updates_memory: bool
+    has_reasoning: bool
+    id_count: int
+    name_count: int
+    call_positions: tuple[int, ...]
+    """The positions, among the ids, of the ids of calls."""
+    item_positions: tuple[int, ...]
+    """The positions, among the ids, of the ids of items."""
 
 
 @dataclass(slots=True)
-class Seen:
-    """What one look at a window has seen."""
+class WindowSketch:
+    """The structure of one window, with its ids and names."""
 
     group: Group
     ids: list[str]
-    """Of calls, results and entries, in order."""
+    """The ids of calls, results and items, in order."""
     names: list[str]
-    last: bool
-    """Nothing comes after this window."""
+    is_last: bool
+    """Whether no window follows."""
 
     @property
-    def calls(self) -> list[str]:
+    def call_ids(self) -> list[str]:
         """The ids of the calls."""
-        return [self.ids[place] for place in self.group.calls]
+        return [self.ids[position] for position in self.group.call_positions]
 
     @property
-    def entries(self) -> list[str]:
-        """The ids of the entries."""
-        return [self.ids[place] for place in self.group.entries]
+    def item_ids(self) -> list[str]:
+        """The ids of the items."""
+        return [self.ids[position] for position in self.group.item_positions]
 
 
-class Unsketched(Exception):  # noqa: N818 - no error: the rules look for themselves
-    """A message holds what no sketch says: an object of a class of its own, or something nested deep."""
+class Unsketched(Exception):  # noqa: N818 - not an error: every rule checks the message instead
+    """A message cannot be sketched: an object in it has another class, or is nested too deeply."""
 
 
-class Plan:
-    """How dicts of the same keys, and of the same types under them, are looked through."""
+class WalkPlan:
+    """How to walk dicts that have the same keys with values of the same types."""
 
-    __slots__ = ("dicts", "free", "has_more", "ids", "judged", "lists", "names", "parts", "spelled", "texts")
+    __slots__ = (
+        "dicts",
+        "has_more",
+        "ids",
+        "judged",
+        "lists",
+        "literals",
+        "names",
+        "parts",
+        "texts",
+        "tool_data",
+    )
 
-    def __init__(self, shown: dict[Any, Any], classes: Classes, *, top: bool) -> None:
-        """``top``: the dict is a message.
+    def __init__(self, value: dict[Any, Any], classes: Classes, *, top: bool) -> None:
+        """Sort the keys of ``value``; ``top`` means that the dict is a message.
 
         Raises:
-            Unsketched: it holds an object of a class of its own.
+            Unsketched: it holds an object of another class.
         """
-        self.spelled: list[Any] = []
+        self.literals: list[Any] = []
         self.texts: list[Any] = []
         self.ids: list[Any] = []
         self.names: list[Any] = []
         self.judged: list[tuple[Any, Callable[[Any], object] | None]] = []
-        self.free: list[tuple[Any, Callable[[Any], object] | None]] = []
+        self.tool_data: list[tuple[Any, Callable[[Any], object] | None]] = []
         self.lists: list[Any] = []
         self.dicts: list[Any] = []
-        places = {"texts": self.texts, "ids": self.ids, "names": self.names}
-        for key, value in shown.items():
-            kind = value.__class__
+        columns = {"texts": self.texts, "ids": self.ids, "names": self.names}
+        for key, item in value.items():
+            kind = item.__class__
             column = _COLUMNS.get(key, "texts")
-            if kind is bool or (kind is str and key in _SPELLED):
-                self.spelled.append(key)
-            elif kind is str and column in places:
-                places[column].append(key)
+            if kind is bool or (kind is str and key in _LITERAL_KEYS):
+                self.literals.append(key)
+            elif kind is str and column in columns:
+                columns[column].append(key)
             elif kind is str:
-                self.judged.append((key, together(classes.get(column, ()))))
-            elif kind is list and (top or key not in _FREE):
+                self.judged.append((key, combine_judges(classes.get(column, ()))))
+            elif kind is list and (top or key not in _TOOL_DATA_KEYS):
                 self.lists.append(key)
-            elif kind is dict and key not in _FREE:
+            elif kind is dict and key not in _TOOL_DATA_KEYS:
                 self.dicts.append(key)
             elif kind is list or kind is dict:
-                judge = together(classes.get(column, ()))
-                self.free.append((key, judge if column != "texts" else each_text(judge)))
+                judge = combine_judges(classes.get(column, ()))
+                self.tool_data.append((key, judge if column != "texts" else judge_each_text(judge)))
             elif kind not in _NUMBERS:
                 raise Unsketched
-        self.parts = together([(None, judge) for keys, judge in classes.get("parts", ()) if not _apart(keys, shown)])
-        self.has_more = bool(self.judged or self.free or self.lists or self.dicts or self.parts)
+        self.parts = combine_judges(
+            [
+                (None, judge)
+                for keys, judge in classes.get("parts", ())
+                if not _has_none_of(keys, value)
+            ]
+        )
+        self.has_more = bool(
+            self.judged or self.tool_data or self.lists or self.dicts or self.parts
+        )
 
 
-class Values:
-    """What is known of the values of messages under the rules of a target: who judges them, and what was learnt."""
+class SketchCache:
+    """The judges of values for one target, with the walk plans and value classes found so far."""
 
     __slots__ = (
         "arguments",
         "classes",
         "ids",
+        "ignores_common_parts",
+        "ignores_text_values",
         "judges",
         "names",
         "plans",
-        "proofs",
-        "takes_forms",
-        "takes_words",
+        "signatures",
         "texts",
     )
 
     def __init__(self, classes: Classes) -> None:
-        """``classes``: what says a value's class."""
+        """``classes``: for each column, the judges that return the class of a value."""
         self.classes = classes
-        self.plans: dict[object, Plan] = {}
+        self.plans: dict[object, WalkPlan] = {}
         self.ids: dict[str, object] = {}
         self.names: dict[str, object] = {}
-        """The classes of ids and names that came already."""
-        self.arguments, self.proofs = together(classes.get("arguments", ())), together(classes.get("proofs", ()))
-        self.texts = together(classes.get("texts", ()))
-        self.judges = {column: together(classes.get(column, ())) for column in ("ids", "names")}
-        self.takes_words = self.texts is None
-        """Whether a text that is neither empty nor blank, and can be encoded, is like any other."""
-        self.takes_forms = not any(keys is None or not keys.isdisjoint(_USUAL) for keys, _ in classes.get("parts", ()))
-        """Whether parts of the usual forms, whose keys are few, are all the same to every rule."""
+        """The classes of the ids and names that occurred before."""
+        self.arguments, self.signatures = (
+            combine_judges(classes.get("arguments", ())),
+            combine_judges(classes.get("signatures", ())),
+        )
+        self.texts = combine_judges(classes.get("texts", ()))
+        self.judges = {
+            column: combine_judges(classes.get(column, ())) for column in ("ids", "names")
+        }
+        self.ignores_text_values = self.texts is None
+        """Whether all texts that are not blank and can be encoded are alike to every rule."""
+        self.ignores_common_parts = not any(
+            keys is None or not keys.isdisjoint(_COMMON_PART_KEYS)
+            for keys, _ in classes.get("parts", ())
+        )
+        """Whether no rule judges parts that have only common keys."""
 
 
 class Sketch:
-    """The structures of messages; ``ids`` and ``names`` gather what stands in those that are walked."""
+    """Makes the structures of messages, and collects the ids and names in ``ids`` and ``names``."""
 
     __slots__ = (
+        "_cache",
         "_known_ids",
         "_known_names",
         "_plans",
-        "_takes_parts",
+        "_skips_text_parts",
         "_texts",
-        "_values",
         "ids",
+        "ignores_text_values",
         "names",
-        "takes_words",
     )
 
-    def __init__(self, values: Values) -> None:
-        """``values``: what was learnt of them, by threads and transcripts alike."""
-        self._values, self._plans, self._texts = values, values.plans, values.texts
-        self._known_ids, self._known_names = values.ids, values.names
-        self.takes_words, self._takes_parts = values.takes_words, values.takes_words and values.takes_forms
+    def __init__(self, cache: SketchCache) -> None:
+        """``cache`` is shared by threads and transcripts."""
+        self._cache, self._plans, self._texts = cache, cache.plans, cache.texts
+        self._known_ids, self._known_names = cache.ids, cache.names
+        self.ignores_text_values, self._skips_text_parts = (
+            cache.ignores_text_values,
+            cache.ignores_text_values and cache.ignores_common_parts,
+        )
         self.ids: list[str] = []
         self.names: list[str] = []
 
     def message(self, native: dict[Any, Any]) -> tuple[object, ...]:
-        """The structure of a message.
+        """Return the structure of a message.
 
         Raises:
-            Unsketched: it is nested deep, or holds an object of a class of its own.
+            Unsketched: it is nested too deeply, or holds an object of another class.
         """
         shape: list[object] = []
         self._walk(native, shape, 0)
         return tuple(shape)
 
-    def is_text(self, value: Any) -> bool:  # noqa: ANN401 - anything may stand in a message, here and below
-        """Whether it is a text like most."""
-        if value.__class__ is not str or not value or value.isspace() or not self.takes_words:
+    def is_text(self, value: Any) -> bool:  # noqa: ANN401 - any JSON value
+        """Whether a value is an ordinary text."""
+        if (
+            value.__class__ is not str
+            or not value
+            or value.isspace()
+            or not self.ignores_text_values
+        ):
             return False
-        return value.isascii() or is_sound(value)
+        return value.isascii() or is_encodable(value)
 
     def is_id(self, value: Any) -> bool:  # noqa: ANN401
-        """Whether it is an id like most; it is gathered."""
+        """Whether a value is an ordinary id; adds it to ``ids``."""
         return self.class_of_id(value) is None
 
     def class_of_id(self, value: Any) -> object:  # noqa: ANN401
-        """The class of an id, which is gathered; None for one like most, False for what is no text."""
+        """Return the class of an id: None if ordinary, False if not a text. Adds it to ``ids``."""
         if value.__class__ is not str:
             return False
         self.ids.append(value)
-        said = self._known_ids.get(value, _NEW)
-        return self._learn("ids", value, self._known_ids) if said is _NEW else said
+        value_class = self._known_ids.get(value, _MISSING)
+        return (
+            self._find_class("ids", value, self._known_ids)
+            if value_class is _MISSING
+            else value_class
+        )
 
     def is_name(self, value: Any) -> bool:  # noqa: ANN401
-        """Whether it is a name like most; it is gathered."""
+        """Whether a value is an ordinary name; adds it to ``names``."""
         return self.class_of_name(value) is None
 
     def class_of_name(self, value: Any) -> object:  # noqa: ANN401
-        """The class of a name, which is gathered; None for one like most, False for what is no text."""
+        """Return the class of a name, as ``class_of_id`` does. Adds it to ``names``."""
         if value.__class__ is not str:
             return False
         self.names.append(value)
-        said = self._known_names.get(value, _NEW)
-        return self._learn("names", value, self._known_names) if said is _NEW else said
+        value_class = self._known_names.get(value, _MISSING)
+        return (
+            self._find_class("names", value, self._known_names)
+            if value_class is _MISSING
+            else value_class
+        )
 
     def is_arguments(self, value: Any) -> bool:  # noqa: ANN401
-        """Whether it is the text of arguments like most."""
+        """Whether a value is an ordinary arguments text."""
         if value.__class__ is not str or not value or not value.isascii() or value.isspace():
             return False
-        return self._values.arguments is None or not self._values.arguments(value)
+        return self._cache.arguments is None or not self._cache.arguments(value)
 
-    def is_proof(self, value: Any) -> bool:  # noqa: ANN401
-        """Whether it is a signature like most."""
+    def is_signature(self, value: Any) -> bool:  # noqa: ANN401
+        """Whether a value is an ordinary signature."""
         if value.__class__ is not str or not value or not value.isascii() or value.isspace():
             return False
-        return self._values.proofs is None or not self._values.proofs(value)
+        return self._cache.signatures is None or not self._cache.signatures(value)
 
     def is_object(self, value: Any) -> bool:  # noqa: ANN401
-        """Whether it is an object of arguments, or what a tool gave back, like most."""
-        return value.__class__ is dict and self.takes_words and not _free(value, self._values.arguments)
+        """Whether a value is an ordinary object of arguments, or result of a tool."""
+        return (
+            value.__class__ is dict
+            and self.ignores_text_values
+            and not _class_of_tool_data(value, self._cache.arguments)
+        )
 
     def _walk(self, value: dict[Any, Any], shape: list[object], depth: int) -> None:
-        plan = self._plans.get((*value, *map(type, value.values()))) or self._plan(value, depth)
+        plan = self._plans.get((*value, *map(type, value.values()))) or self._make_plan(
+            value, depth
+        )
         push = shape.append
         push(plan)
-        for key in plan.spelled:
+        for key in plan.literals:
             item = value[key]
-            push(item if item is True or item is False or len(item) < _LONGEST else _class_of_text(item))
+            push(
+                item
+                if item is True or item is False or len(item) < _MAX_LITERAL_LENGTH
+                else _class_of_text(item)
+            )
         for key in plan.texts:
             item = value[key]
             if not item or not item.isascii() or item.isspace() or self._texts is not None:
-                self._unusual(key, item, self._texts, shape)
+                self._push_text_class(key, item, self._texts, shape)
         for key in plan.ids:
-            if said := self.class_of_id(value[key]):
-                push((key, said))
+            if value_class := self.class_of_id(value[key]):
+                push((key, value_class))
         for key in plan.names:
-            if said := self.class_of_name(value[key]):
-                push((key, said))
+            if value_class := self.class_of_name(value[key]):
+                push((key, value_class))
         if plan.has_more:
-            self._walk_deeper(plan, value, shape, depth)
+            self._walk_nested(plan, value, shape, depth)
 
-    def _walk_deeper(self, plan: Plan, value: dict[Any, Any], shape: list[object], depth: int) -> None:
+    def _walk_nested(
+        self, plan: WalkPlan, value: dict[Any, Any], shape: list[object], depth: int
+    ) -> None:
         for key, judge in plan.judged:
-            self._unusual(key, value[key], judge, shape)
-        for key, judge in plan.free:
-            if said := _free(value[key], judge):
-                shape.append((key, said))
+            self._push_text_class(key, value[key], judge, shape)
+        for key, judge in plan.tool_data:
+            if value_class := _class_of_tool_data(value[key], judge):
+                shape.append((key, value_class))
         if plan.parts is not None:
             shape.append(plan.parts(value))
         for key in plan.lists:
-            self._list(value[key], shape, depth + 1)
+            self._walk_list(value[key], shape, depth + 1)
         for key in plan.dicts:
             self._walk(value[key], shape, depth + 1)
 
-    def _list(self, items: list[Any], shape: list[object], depth: int) -> None:
-        if depth > _DEEPEST:
+    def _walk_list(self, items: list[Any], shape: list[object], depth: int) -> None:
+        if depth > _MAX_DEPTH:
             raise Unsketched
         push = shape.append
         push(_LIST)
         for item in items:
             kind = item.__class__
             if kind is dict:
-                if len(item) == 2 and item.get("type") == "text" and self._takes_parts:  # noqa: PLR2004
+                if (
+                    len(item) == 2  # noqa: PLR2004 - the keys ``type`` and ``text``
+                    and item.get("type") == "text"
+                    and self._skips_text_parts
+                ):
                     text = item.get("text")
                     if text.__class__ is str and text and text.isascii() and not text.isspace():
-                        push(_WORDS)
+                        push(_TEXT_PART)
                         continue
                 self._walk(item, shape, depth + 1)
             elif kind is str:
-                push(_WORD)
-                self._unusual(None, item, self._texts, shape)
+                push(_STRING)
+                self._push_text_class(None, item, self._texts, shape)
             elif kind is list:
-                self._list(item, shape, depth + 1)
+                self._walk_list(item, shape, depth + 1)
             else:
-                push(_scalar(item))
+                push(_class_of_scalar(item))
         push(_END)
 
-    def _plan(self, value: dict[Any, Any], depth: int) -> Plan:
-        plan = Plan(value, self._values.classes, top=not depth)
-        if depth > _DEEPEST or len(self._plans) >= _MOST:
+    def _make_plan(self, value: dict[Any, Any], depth: int) -> WalkPlan:
+        plan = WalkPlan(value, self._cache.classes, top=not depth)
+        if depth > _MAX_DEPTH or len(self._plans) >= _MAX_ENTRIES:
             raise Unsketched
         return self._plans.setdefault((*value, *map(type, value.values())), plan)
 
-    def _unusual(self, key: object, text: str, judge: Callable[[Any], object] | None, shape: list[object]) -> None:
-        """Note the class of a text, where it is not that of most."""
-        own, said = _class_of_text(text), None if judge is None else judge(text)
-        if own or said:
-            shape.append((key, own, said))
+    def _push_text_class(
+        self, key: object, text: str, judge: Callable[[Any], object] | None, shape: list[object]
+    ) -> None:
+        """Add the class of a text to the structure, unless it is the ordinary class."""
+        text_class, judged = _class_of_text(text), None if judge is None else judge(text)
+        if text_class or judged:
+            shape.append((key, text_class, judged))
 
-    def _learn(self, column: str, text: str, known: dict[str, object]) -> object:
-        """The class of an id or a name: None where it is that of most."""
-        judge = self._values.judges[column]
-        own, said = _class_of_text(text), None if judge is None else judge(text)
-        if len(known) >= _MOST:
+    def _find_class(self, column: str, text: str, known: dict[str, object]) -> object:
+        """Return the class of an id or a name, None if it is ordinary, and cache it."""
+        judge = self._cache.judges[column]
+        text_class, judged = _class_of_text(text), None if judge is None else judge(text)
+        if len(known) >= _MAX_ENTRIES:
             known.clear()
-        found = known[text] = (own, said) if own or said else None
+        found = known[text] = (text_class, judged) if text_class or judged else None
         return found
 
 
-def together(judges: Any) -> Callable[[Any], object] | None:  # noqa: ANN401 - pairs of keys and judges
-    """One judge for several: None for none of them."""
+def combine_judges(
+    judges: Any,  # noqa: ANN401 - pairs of keys and judges
+) -> Callable[[Any], object] | None:
+    """Combine several judges into one; None if there are none."""
     own = [judge for _, judge in judges]
     if len(own) < 2:  # noqa: PLR2004
         return own[0] if own else None
 
-    def judge_all(value: Any) -> object:  # noqa: ANN401 - anything may stand in a message
-        said: tuple[object, ...] | None = None
+    def judge_all(value: Any) -> object:  # noqa: ANN401 - a message may hold any value
+        combined: tuple[object, ...] | None = None
         for number, judge in enumerate(own):
-            if one := judge(value):
-                said = (said, number, one)
-        return said
+            if value_class := judge(value):
+                combined = (combined, number, value_class)
+        return combined
 
     return judge_all
 
 
-def each_text(judge: Callable[[Any], object] | None) -> Callable[[Any], object] | None:
-    """A judge of texts for a nested value: it judges every text in it."""
-    return None if judge is None else lambda value: tuple([said for text in strings(value) if (said := judge(text))])
+def judge_each_text(judge: Callable[[Any], object] | None) -> Callable[[Any], object] | None:
+    """Make a judge of nested values that applies a judge of texts to each text in them."""
+    return (
+        None
+        if judge is None
+        else lambda value: tuple(
+            [value_class for text in strings(value) if (value_class := judge(text))]
+        )
+    )
 
 
-def _apart(keys: frozenset[str] | None, shown: dict[Any, Any]) -> bool:
-    return keys is not None and keys.isdisjoint(shown)
+def _has_none_of(keys: frozenset[str] | None, value: dict[Any, Any]) -> bool:
+    return keys is not None and keys.isdisjoint(value)
 
 
-def _free(value: Any, judge: Callable[[Any], object] | None) -> object:  # noqa: ANN401
-    """The class of a value whose structure nobody judges: None for that of most, an object with something in it."""
-    said = None if judge is None else judge(value)
-    if value.__class__ is dict and value and not said:
+def _class_of_tool_data(
+    value: Any,  # noqa: ANN401
+    judge: Callable[[Any], object] | None,
+) -> object:
+    """Return the class of tool data; None if it is ordinary, as most objects with keys are."""
+    judged = None if judge is None else judge(value)
+    if value.__class__ is dict and value and not judged:
         for key, item in value.items():
             if item.__class__ is str and item.isascii() and key.__class__ is str and key.isascii():
                 continue
             break
         else:
             return None
-    facts = (value.__class__, not value, is_sound_value(value), is_too_deep(value))
-    return None if facts == (dict, False, True, False) and not said else (facts, said)
+    facts = (value.__class__, not value, is_encodable_value(value), is_too_deep(value))
+    return None if facts == (dict, False, True, False) and not judged else (facts, judged)
 
 
 def _class_of_text(text: str) -> int:
     if text.isascii():
         return TEXT if text and not text.isspace() else BLANK if text else EMPTY
-    return (BLANK if text.isspace() else TEXT) if is_sound(text) else UNSOUND
+    return (BLANK if text.isspace() else TEXT) if is_encodable(text) else UNENCODABLE
 
 
-def _scalar(item: object) -> int:
+def _class_of_scalar(item: object) -> int:
     if item is None:
         return _NULL
     if item is True or item is False:
@@ -397,17 +485,22 @@ def _scalar(item: object) -> int:
     raise Unsketched
 
 
-def pattern(values: list[str], *known: set[str]) -> tuple[int, ...]:
-    """Which of some values are equal, and in which sets each is: by their first places."""
-    for held in known:
-        if held and not held.isdisjoint(values):
+def equality_pattern(values: list[str], *known: set[str]) -> tuple[int, ...]:
+    """Describe which values are equal, and which of the given sets contain each value.
+
+    Each value is represented by the position of its first occurrence.
+    """
+    for known_set in known:
+        if known_set and not known_set.isdisjoint(values):
             break
     else:
-        if len(values) <= _FEW:
+        if len(values) <= _SMALL:
             return tuple(map(values.index, values))
-    places: dict[str, int] = {}
+    positions: dict[str, int] = {}
     out = []
     for value in values:
-        held_in = sum([1 << number for number, held in enumerate(known) if value in held])
-        out.append(-1 - places.setdefault(value, len(places)) - (held_in << 40))
+        membership = sum(
+            [1 << number for number, known_set in enumerate(known) if value in known_set]
+        )
+        out.append(-1 - positions.setdefault(value, len(positions)) - (membership << 40))
     return tuple(out)

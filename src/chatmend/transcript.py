@@ -1,4 +1,4 @@
-"""A transcript as the rules see it: messages made of parts, each with the native object it was read from."""
+"""The typed messages that rules see: a role and parts, each with the native object it came from."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 Native: TypeAlias = object
-"""An object as the caller's wire format has it: a dict, a string, anything."""
+"""An object in the caller's wire format: a dict, a string or any other object."""
 
 
 class Role(StrEnum):
-    """The roles that every dialect is read into. What a message itself calls its role is ``Message.spelling``."""
+    """The roles of typed messages; ``Message.native_role`` is the role in the native message."""
 
     SYSTEM = "system"
     DEVELOPER = "developer"
@@ -26,72 +26,75 @@ class Role(StrEnum):
     TOOL = "tool"
 
 
-class _Read:
-    """What was read from an object of the caller's; rules see no more of that object than what is here."""
+class _FromNative:
+    """Base of everything that is read from a native object.
+
+    Rules access the native object only through these methods.
+    """
 
     __slots__ = ()
     native: Native
 
     @property
     def extra(self) -> dict[str, Any]:
-        """The keys of the object, with their values, those included that we do not know; none where it is no dict."""
+        """All keys and values of the native object, known or not; empty if it is not a dict."""
         return self.native if isinstance(self.native, dict) else {}
 
     @property
     def is_object(self) -> bool:
-        """Whether it was read from a dict."""
+        """Whether the native object is a dict."""
         return isinstance(self.native, dict)
 
     @property
-    def bare(self) -> str | None:
-        """The text that it was read from, where that was no more than a text."""
+    def raw_string(self) -> str | None:
+        """The native object if it is a plain string, else None."""
         return self.native if isinstance(self.native, str) else None
 
     @property
-    def is_ours(self) -> bool:
-        """Whether it was read from nothing: we made it."""
+    def is_generated(self) -> bool:
+        """Whether chatmend created it, so that it has no native object."""
         return self.native is None
 
     @property
-    def is_nothing(self) -> bool:
-        """Whether it was read from nothing, or from an empty value."""
+    def has_empty_native(self) -> bool:
+        """Whether the native object is missing or an empty value."""
         return not self.native
 
     @property
     def as_json(self) -> str:
-        """All that it was read from, as JSON text."""
+        """The native object as JSON text."""
         return jsontext.dumps(self.native)
 
     @property
-    def is_sound(self) -> bool:
-        """Whether all texts that it was read from can be encoded."""
-        return jsontext.is_sound_value(self.native)
+    def is_encodable(self) -> bool:
+        """Whether all texts in the native object can be encoded: no lone surrogates."""
+        return jsontext.is_encodable_value(self.native)
 
     @property
-    def mended(self) -> Native:
-        """What it was read from, with every character that cannot be encoded replaced."""
-        return jsontext.mend_value(self.native)
+    def encodable_native(self) -> Native:
+        """The native object with every lone surrogate replaced."""
+        return jsontext.replace_surrogates_in_value(self.native)
 
-    def is_from(self, other: _Read) -> bool:
-        """Whether both were read from the very same object."""
+    def has_same_native(self, other: _FromNative) -> bool:
+        """Whether both were read from the same object."""
         return self.native is other.native
 
-    def stands_under(self, holder: dict[str, Any], keys: Iterable[str]) -> bool:
-        """Whether it was read from the very value that stands under one of some keys."""
+    def is_value_in(self, holder: dict[str, Any], keys: Iterable[str]) -> bool:
+        """Whether the native object is the value of one of the keys in ``holder``."""
         return any(key in holder and holder[key] is self.native for key in keys)
 
 
 @dataclass(frozen=True, slots=True)
-class Text(_Read):
-    """Words. ``native`` is the block or the string they were read from, ``None`` for words of ours."""
+class Text(_FromNative):
+    """A text; ``native`` is the block or string it came from, None if chatmend wrote it."""
 
     text: str
     native: Native = None
 
 
 @dataclass(frozen=True, slots=True)
-class Media(_Read):
-    """An image, a document, audio or video; carried, not looked into."""
+class Media(_FromNative):
+    """An image, a document, audio or video; only image rules inspect the data."""
 
     native: Native
     kind: str = "image"
@@ -99,108 +102,117 @@ class Media(_Read):
 
 
 @dataclass(frozen=True, slots=True)
-class Thinking(_Read):
-    """Reasoning that the model wrote before its answer, with the signature that proves it."""
+class Thinking(_FromNative):
+    """Reasoning that the model wrote before its answer, with its signature."""
 
     text: str
     signature: str | None = None
-    """The provider's proof of origin; for a redacted block its opaque data."""
+    """The provider's signature; for a redacted block its opaque data."""
     redacted: bool = False
-    place: str = "content"
-    """Where the dialect keeps it: ``content``, the name of the message's key, or ``own``: in an entry of the dialect's
-    own, which the API that made it takes back."""
+    location: str = "content"
+    """Where the dialect keeps it.
+
+    ``content``; the name of a key of the message; or ``own``: in a block or item that only the API
+    that created it accepts.
+    """
     native: Native = None
 
 
-OURS = frozenset({"function", "custom"})
-"""The kinds of tools that the caller defines: whose results are text, and can be told."""
+CALLER_TOOL_KINDS = frozenset({"function", "custom"})
+"""The kinds of caller-defined tools; results of these tools can be converted to text."""
 
 
 @dataclass(frozen=True, slots=True)
-class ToolCall(_Read):
-    """The model asks for a tool. ``id`` and ``name`` are whatever was written there, ``None`` where nothing was."""
+class ToolCall(_FromNative):
+    """A tool call of the model; ``id`` and ``name`` have the native values, None if absent."""
 
     id: object
     name: object
     arguments: object
-    """JSON text or an object, as the dialect writes it."""
+    """JSON text or an object, depending on the dialect."""
     signature: object = None
-    """Gemini's thought signature, where the call carries one."""
+    """Gemini's thought signature, if the call has one."""
     legacy: bool = False
     """True for the ``function_call`` of 2023, which has no id."""
     native: Native = None
     kind: str = "function"
-    """``function``; ``custom`` (free text for arguments); or the name of a tool that the provider defines itself."""
+    """``function``, ``custom`` (free text as arguments) or the name of a provider-defined tool."""
 
     @property
     def is_hosted(self) -> bool:
-        """Whether the provider defines the tool: name and arguments are its own affair."""
-        return self.kind not in OURS
+        """Whether the provider defines the tool, and so its name and arguments."""
+        return self.kind not in CALLER_TOOL_KINDS
 
 
 @dataclass(frozen=True, slots=True)
-class ToolResult(_Read):
-    """What a tool answered to the call with ``call_id``."""
+class ToolResult(_FromNative):
+    """The result of the tool call with the id ``call_id``."""
 
     call_id: object
     content: tuple[Part, ...]
     name: object = None
     legacy: bool = False
-    """True for a message of role ``function``, which names its tool instead of its call."""
+    """True for a message with role ``function``, which names its tool instead of its call."""
     native: Native = None
     kind: str = "function"
-    """As in the call that it answers."""
+    """The same kind as in the call."""
 
     @property
     def is_hosted(self) -> bool:
-        """Whether it answers a call of a tool that the provider defines."""
-        return self.kind not in OURS
+        """Whether it is the result of a provider-defined tool."""
+        return self.kind not in CALLER_TOOL_KINDS
 
 
 @dataclass(frozen=True, slots=True)
-class Opaque(_Read):
-    """Something that we cannot read. It is written back as it came."""
+class Opaque(_FromNative):
+    """A native object that the dialect cannot read; it is written back unchanged."""
 
     native: Native
 
 
 Part: TypeAlias = Text | Media | Thinking | ToolCall | ToolResult | Opaque
-"""What a message is made of."""
+"""A part of a message."""
 
 
 @dataclass(frozen=True, slots=True)
-class Message(_Read):
-    """One message: a role and its parts, bound to the native object that it was read from."""
+class Message(_FromNative):
+    """A message: a role, its parts, and the native object they were read from."""
 
     role: Role
     parts: tuple[Part, ...] = ()
     native: Native = None
-    """The object as it came in; ``None`` for a message of ours."""
-    spelling: object = None
-    """The role as the native object writes it; ``None`` where it has none."""
-    without: frozenset[str] = frozenset()
-    """Keys of the native object that the next writing leaves out."""
+    """The original object; None for a message that chatmend created."""
+    native_role: object = None
+    """The role as in the native object; None if it has none."""
+    omitted_keys: frozenset[str] = frozenset()
+    """Keys of the native object that are left out when the message is written."""
     wrapper: Native = None
-    """The object in the caller's list, where that is no dict and ``native`` only shows it as one."""
+    """The object in the caller's list, if that is not a dict and ``native`` is its dict form."""
 
     @property
-    def whole(self) -> Native:
-        """The object that stands for this message in the caller's list."""
+    def list_item(self) -> Native:
+        """The object in the caller's list for this message."""
         return self.native if self.wrapper is None else self.wrapper
+
+    def with_parts(self, parts: tuple[Part, ...]) -> Message:
+        """Return the message with other parts."""
+        return Message(
+            self.role, parts, self.native, self.native_role, self.omitted_keys, self.wrapper
+        )
 
     @property
     def name(self) -> object:
-        """What stands under ``name``: who speaks, or which tool."""
+        """The value of ``name``: of a participant or a tool."""
         return self.extra.get("name")
 
     @property
     def item_id(self) -> object:
-        """What stands under ``id``: the id of an entry."""
+        """The value of ``id``: the id of an item."""
         return self.extra.get("id")
 
     @property
     def kind(self) -> object:
-        """What stands under ``type``: the type of an entry."""
+        """The value of ``type``: the type of an item."""
         return self.extra.get("type")
 
     @property
@@ -214,13 +226,17 @@ class Message(_Read):
         return [part for part in self.parts if isinstance(part, ToolResult)]
 
     @property
-    def is_entry(self) -> bool:
-        """Whether it is an entry of a list that nobody reads: its one part is the whole of it."""
-        return len(self.parts) == 1 and isinstance(self.parts[0], Opaque) and self.parts[0].native is self.native
+    def is_opaque(self) -> bool:
+        """Whether the dialect cannot read the message: its only part is the native object."""
+        return (
+            len(self.parts) == 1
+            and isinstance(self.parts[0], Opaque)
+            and self.parts[0].native is self.native
+        )
 
     @property
     def is_assistant(self) -> bool:
-        """Whether the model said it."""
+        """Whether the message is from the assistant."""
         return self.role is Role.ASSISTANT
 
     @property
@@ -230,27 +246,30 @@ class Message(_Read):
 
 
 def is_blank(parts: tuple[Part, ...], *, whitespace: bool = True) -> bool:
-    """Whether the parts say nothing: no part at all, or nothing but empty (or white) text."""
-    return all(isinstance(part, Text) and not (part.text.strip() if whitespace else part.text) for part in parts)
+    """Whether all parts, if any, are empty (or whitespace) texts."""
+    return all(
+        isinstance(part, Text) and not (part.text.strip() if whitespace else part.text)
+        for part in parts
+    )
 
 
 def is_signed(parts: Iterable[Part]) -> bool:
-    """Whether there is thinking with a signature among the parts."""
+    """Whether a part is signed thinking."""
     return any(isinstance(part, Thinking) and bool(part.signature) for part in parts)
 
 
-def place_of(part: Part) -> str:
-    """Where the dialect keeps a part: in the ``content``, or for some thinking under a key of the message."""
-    return part.place if isinstance(part, Thinking) else "content"
+def location_of(part: Part) -> str:
+    """Return where the dialect keeps a part: ``content``, or the location of thinking."""
+    return part.location if isinstance(part, Thinking) else "content"
 
 
 def is_unchanged(old: Sequence[object], new: Sequence[object]) -> bool:
-    """Whether two sequences hold the very same objects."""
+    """Whether two sequences hold the same objects."""
     return len(old) == len(new) and all(map(is_, old, new))
 
 
 def texts(parts: tuple[Part, ...]) -> Iterator[str]:
-    """Every text of the parts, those inside tool results included."""
+    """Yield every text of the parts, including those in tool results."""
     for part in parts:
         if isinstance(part, Text):
             yield part.text

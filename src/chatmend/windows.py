@@ -1,8 +1,9 @@
-"""Cuts a transcript into windows, and names what a scan can see in one.
+"""Windows, the units that rules work on, and the memory of earlier windows.
 
-A window is a run of assistant messages and all that follows until the next assistant message; the *opening* is
-everything before the first. Rules see one window and a memory of what came before it, never what comes after: that is
-why a repaired prefix stays a prefix.
+A window is a run of assistant messages and everything after it until the next assistant message;
+the *opening* is everything before the first assistant message. A rule sees one window and a memory
+of the earlier ones, never later messages. So a repaired prefix of a transcript stays the same when
+messages are appended.
 """
 
 from __future__ import annotations
@@ -19,22 +20,22 @@ if TYPE_CHECKING:
     from chatmend.transcript import Message, ToolCall
 
 
-Place = tuple[int, int]
-"""A part: the message's place in the window, the part's place in the message."""
+PartPosition = tuple[int, int]
+"""The position of a part: the indexes of its message in the window and of it in the message."""
 
 
 @dataclass(slots=True)
 class Exchanges:
-    """The calls of a window with what answers them."""
+    """The calls of a window and their results."""
 
     calls: list[ToolCall] = field(default_factory=list)
     """Every call, in order."""
-    answers: dict[int, Place] = field(default_factory=dict)
-    """For the number of a call, its result."""
-    duplicates: list[tuple[Place, int]] = field(default_factory=list)
-    """Results of a call that is answered by a better one, with the call's number."""
-    strays: list[Place] = field(default_factory=list)
-    """Results of no call of this window."""
+    answers: dict[int, PartPosition] = field(default_factory=dict)
+    """For the number of a call, the position of its result."""
+    duplicates: list[tuple[PartPosition, int]] = field(default_factory=list)
+    """Other results of a call that has a better one, with the number of the call."""
+    strays: list[PartPosition] = field(default_factory=list)
+    """Results that belong to no call of this window."""
 
 
 @dataclass(slots=True)
@@ -43,72 +44,102 @@ class Window:
 
     messages: list[Message]
     origins: list[int | None]
-    """For each message its place in the transcript as it came in, ``None`` for one of ours."""
-    opening: bool
-    followed: bool
-    """Whether, as it came in, it held a message that is not the assistant's; a window that did keeps one."""
-    heard: bool
-    """Whether, as it came in, it held a user's message or a result: then it was certainly sent."""
-    last: bool
-    """Nothing comes after. Rules may ask only where no follower could make a difference to what was sent."""
+    """For each message its index in the original transcript, None if chatmend created it."""
+    is_opening: bool
+    has_other_roles: bool
+    """Whether the original window had a message of another role; it must then keep one."""
+    has_input: bool
+    """Whether the original window had a user message or a tool result.
+
+    If so, the window was certainly sent.
+    """
+    is_last: bool
+    """Whether no window follows.
+
+    A rule may use it only if a following window would not change what was already sent.
+    """
     exchanges: Exchanges | None = None
-    """Which result answers which call, once somebody asked; forgotten with the next change."""
-    pictured: list[int] | None = None
-    """The places of the messages that hold images or files, once somebody asked; forgotten with the next change."""
-    counted: int | None = None
-    """The run, once somebody asked; forgotten with the next change."""
+    """Cache: the results of the calls; cleared when the messages change."""
+    media_indexes: list[int] | None = None
+    """Cache: the indexes of messages with images or files; cleared when the messages change."""
+    cached_run_length: int | None = None
+    """Cache of ``run_length``; cleared when the messages change."""
     probes: dict[tuple[int, int], tuple[object, Any]] = field(default_factory=dict)
-    """What is known of the images that were looked at, by the identity of their data, with the data itself."""
+    """The facts about the images inspected so far, by the identity of their data.
+
+    The data is kept too, so that its identity stays unique.
+    """
     offset: int = 0
-    """How many messages stand before it in the window that it was cut from, as that is repaired."""
+    """For a turn of a larger window: how many repaired messages precede it there."""
 
     @property
-    def run(self) -> int:
-        """How many assistant messages open the window."""
-        if self.counted is None:
-            others = (at for at, message in enumerate(self.messages) if message.role is not Role.ASSISTANT)
-            self.counted = next(others, len(self.messages))
-        return self.counted
+    def run_length(self) -> int:
+        """The number of assistant messages at the start of the window."""
+        if self.cached_run_length is None:
+            others = (
+                at for at, message in enumerate(self.messages) if message.role is not Role.ASSISTANT
+            )
+            self.cached_run_length = next(others, len(self.messages))
+        return self.cached_run_length
 
-    def part(self, start: int, stop: int) -> Window:
-        """A stretch of this window as a window of its own."""
+    def subwindow(self, start: int, stop: int) -> Window:
+        """Return a slice of this window as a window."""
         messages, ends = self.messages[start:stop], stop == len(self.messages)
-        followed = (ends and self.followed) or any(not message.is_assistant for message in messages)
-        opening, last = self.opening and not start, self.last and ends
-        return Window(messages, self.origins[start:stop], opening, followed, self.heard, last)
+        has_other_roles = (ends and self.has_other_roles) or any(
+            not message.is_assistant for message in messages
+        )
+        is_opening, is_last = self.is_opening and not start, self.is_last and ends
+        return Window(
+            messages,
+            self.origins[start:stop],
+            is_opening,
+            has_other_roles,
+            self.has_input,
+            is_last,
+        )
 
-    def become(self, messages: list[Message], origins: list[int | None]) -> None:
-        """Hold other messages."""
-        self.exchanges = self.pictured = self.counted = None
+    def set_messages(self, messages: list[Message], origins: list[int | None]) -> None:
+        """Replace the messages and their origins, and clear the caches."""
+        self.exchanges = self.media_indexes = self.cached_run_length = None
         self.messages, self.origins = messages, origins
 
 
-def trimmed(window: Window, becomes: tuple[Message, ...], why: str, effect: Effect = Effect.RESHAPES) -> Iterator[Fix]:
-    """One fix for a whole window, without the messages at both ends that stay."""
+def minimal_fix(
+    window: Window, becomes: tuple[Message, ...], why: str, effect: Effect = Effect.RESHAPES
+) -> Iterator[Fix]:
+    """Yield one fix that turns the window into ``becomes``; none if it is equal.
+
+    Unchanged messages at both ends are not part of the fix.
+    """
     old = window.messages
     shorter = min(len(old), len(becomes))
     head = next((i for i in range(shorter) if old[i] is not becomes[i]), shorter)
-    tail = next((i for i in range(shorter - head) if old[-1 - i] is not becomes[-1 - i]), shorter - head)
+    tail = next(
+        (i for i in range(shorter - head) if old[-1 - i] is not becomes[-1 - i]), shorter - head
+    )
     if head < max(len(old), len(becomes)):
         yield Fix(head, len(old) - tail, becomes[head : len(becomes) - tail], why, effect)
 
 
 class Edit:
-    """A window that is rewritten from front to back, by fixes in ascending order: each costs no more than its span."""
+    """Rewrites a window from start to end by fixes in ascending order.
+
+    The cost of a fix depends only on the length of its span.
+    """
 
     def __init__(self, window: Window) -> None:
-        """Begin at the front."""
+        """Start at the first message."""
         self._window = window
         self._messages: list[Message] = []
         self._origins: list[int | None] = []
         self._next = 0
 
-    def reach(self, fix: Fix) -> tuple[list[Message], int, int | None]:
-        """Keep what stands before a fix.
+    def advance_to(self, fix: Fix) -> tuple[list[Message], int, int | None]:
+        """Copy the messages before a fix.
 
-        Returns what the fix replaces, the place of that in the window as it is now, and the message of the transcript
-        that it concerns: for what is inserted that is the one before it. A fix that is not allowed may follow one of
-        the same message.
+        Returns the messages that the fix replaces; its position in the window as edited so far; and
+        the index in the original transcript of the message concerned, for an insertion that of the
+        message before it. A disallowed fix may be followed by another fix of the same message.
         """
         self._keep(fix.start)
         at = len(self._messages) - (self._next - fix.start)
@@ -116,17 +147,21 @@ class Edit:
         return replaced, at, self._origin(fix) if replaced or not at else self._origins[-1]
 
     def replace(self, fix: Fix, becomes: list[Message]) -> None:
-        """Put ``becomes`` in the place of what the fix replaces."""
+        """Replace the span of the fix by ``becomes``."""
         same = len(becomes) == fix.stop - fix.start
-        origins = self._window.origins[fix.start : fix.stop] if same else [self._origin(fix)] * len(becomes)
+        origins = (
+            self._window.origins[fix.start : fix.stop]
+            if same
+            else [self._origin(fix)] * len(becomes)
+        )
         self._messages += becomes
         self._origins += origins
         self._next = fix.stop
 
     def finish(self) -> None:
-        """Keep the rest, and give the window all of it."""
+        """Copy the remaining messages, and store the result in the window."""
         self._keep(len(self._window.messages))
-        self._window.become(self._messages, self._origins)
+        self._window.set_messages(self._messages, self._origins)
 
     def _keep(self, stop: int) -> None:
         self._messages += self._window.messages[self._next : stop]
@@ -134,7 +169,7 @@ class Edit:
         self._next = max(stop, self._next)
 
     def _origin(self, fix: Fix) -> int | None:
-        """Where the message came from that a fix begins at, or the last one where it stands behind all."""
+        """Return the original index of the message at the fix, or of the last one before it."""
         if fix.start < len(self._window.origins):
             return self._window.origins[fix.start]
         return self._origins[-1] if self._origins else None
@@ -142,20 +177,29 @@ class Edit:
 
 @dataclass(slots=True)
 class Memory:
-    """What rules may know of the windows before: nothing in it is ever taken back."""
+    """What rules may know about earlier windows; facts are only added.
+
+    Only ``server_calls`` loses entries.
+    """
 
     call_ids: set[str] = field(default_factory=set)
-    """Every call id that was given or came in, in the form it had and the form it was sent in."""
+    """Every call id so far, both as received and as sent."""
     id_counts: MutableMapping[str, int] = field(default_factory=dict)
-    """How often a call id came in, or a name was made from one stem."""
+    """How often a call id was received, or a name was derived from a stem."""
     has_user: bool = False
     has_turns: bool = False
-    """Whether a message that is no system message was seen."""
+    """Whether a message other than system messages occurred."""
     item_ids: set[str] = field(default_factory=set)
-    """The ids of entries that were sent (``rs_...``, ``fc_...``, ``msg_...``), in a dialect where entries have ids."""
+    """The item ids sent so far (``rs_...``, ``fc_...``, ``msg_...``), in dialects with items.
+
+    In Bedrock's Converse API: the names of the documents.
+    """
     has_reasoning: bool = False
-    """Whether an entry of reasoning came in: a caller that sends some back sends all back."""
+    """Whether a reasoning item occurred: a caller that sends some back sends all back."""
     server_calls: set[str] = field(default_factory=set)
-    """The ids of calls of the provider's own tools that wait for their result. Alone here, what is settled goes."""
-    elsewhere: bool = False
-    """A part of the conversation is stored at the provider, so a result may answer a call that is not here."""
+    """The ids of provider-defined tool calls without a result so far.
+
+    Calls are removed when their result occurs.
+    """
+    has_stored_history: bool = False
+    """Whether the provider stores earlier messages: a result may belong to a call among them."""

@@ -1,4 +1,4 @@
-"""What stands beside the messages, ``system`` and ``tools``, and how it breaks."""
+"""The parameters ``system`` and ``tools`` of a request, and their broken forms."""
 
 from random import Random
 from typing import Any
@@ -12,7 +12,7 @@ MISSING = object()
 
 
 def broken_system(system: Any, rng: Random) -> Any:
-    """One of the ways in which a system prompt arrives; half of the time as it was."""
+    """Return the system prompt in one of its broken forms, or unchanged half of the time."""
     if rng.random() < 0.5:
         return MISSING if system is None else system
     token = fresh(rng)
@@ -26,7 +26,10 @@ def broken_system(system: Any, rng: Random) -> Any:
             [text_part("")],
             [text_part(" "), text_part(f"Rule {token}.")],
             [{**text_part(" "), "cache_control": {"type": "ephemeral"}}],
-            [{**text_part(f"Rule {token} {number}."), "cache_control": {"type": "ephemeral"}} for number in range(6)],
+            [
+                {**text_part(f"Rule {token} {number}."), "cache_control": {"type": "ephemeral"}}
+                for number in range(6)
+            ],
             f"Rule \ud83d {token}.",
             [f"Rule {token}.", 3, None],
             {"type": "text", "text": f"Rule {token}."},
@@ -36,7 +39,7 @@ def broken_system(system: Any, rng: Random) -> Any:
 
 
 def broken_tools(tools: list[Any], rng: Random, dialect: Dialect) -> Any:
-    """One of the ways in which the offered tools arrive; half of the time as they were."""
+    """Return the declared tools in one of their broken forms, or unchanged half of the time."""
     if rng.random() < 0.5:
         return tools
     changed = copied(tools)

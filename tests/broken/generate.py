@@ -5,7 +5,7 @@ from random import Random
 from typing import Any
 
 from .beside import MISSING, broken_system, broken_tools
-from .defects import contents, items
+from .defects import blocks, chats, contents, items
 from .defects.own import Own
 from .mutations import MUTATIONS
 from .nested import copied
@@ -13,9 +13,17 @@ from .translated import DERIVED
 from .valid import Conversation, conversation
 from .wires import Dialect
 
-OWN: dict[str, Own] = {"openai_responses": items.OWN, "gemini_contents": contents.OWN}
+OWN: dict[str, Own] = {
+    "openai_responses": items.OWN,
+    "gemini_contents": contents.OWN,
+    "bedrock_converse": blocks.OWN,
+    "ollama_chat": chats.OWN,
+}
 """What only the derived dialects can have wrong."""
-RARE: dict[str, str] = {"openai_chat": "file-in-result", "anthropic_messages": "nobody-but-the-assistant"}
+RARE: dict[str, str] = {
+    "openai_chat": "file-in-result",
+    "anthropic_messages": "nobody-but-the-assistant",
+}
 """What a rule is for that hardly anything else calls for: it comes last, now and then, and is not drawn."""
 MANY = 20
 """How many mutations a transcript has that is broken in every way at once."""
@@ -38,7 +46,11 @@ def mutation_names(seed: int, dialect: str) -> list[str]:
     names = rng.sample(list(all_mutations(dialect)), wanted)
     own = [name for name in OWN.get(dialect, ()) if rng.random() < 0.1]
     rare = dialect in RARE and Random(f"rare:{dialect}:{seed}").random() < 0.02
-    return list(dict.fromkeys([*names, *(f"own:{name}" for name in own), *([RARE[dialect]] if rare else [])]))
+    return list(
+        dict.fromkeys(
+            [*names, *(f"own:{name}" for name in own), *([RARE[dialect]] if rare else [])]
+        )
+    )
 
 
 def broken(seed: int, dialect: str, mutations: Iterable[str] | None = None) -> list[Any]:
@@ -48,29 +60,40 @@ def broken(seed: int, dialect: str, mutations: Iterable[str] | None = None) -> l
         return _break(conversation(seed, dialect), seed, dialect, names)  # type: ignore[arg-type]  # as above
     source = DERIVED[dialect].source
     inherited = [name for name in names if name in MUTATIONS[source]]
-    return derived(_break(conversation(seed, source), seed, source, inherited), dialect, seed, names)
+    return derived(
+        _break(conversation(seed, source), seed, source, inherited), dialect, seed, names
+    )
 
 
 def derived(messages: list[Any], dialect: str, seed: int, names: Iterable[str] = ()) -> list[Any]:
     """The messages of another dialect, translated into a derived one and broken in its own ways."""
-    made: list[Any] = copied(DERIVED[dialect].translate(messages, Random(f"derive:{dialect}:{seed}")))
+    made: list[Any] = copied(
+        DERIVED[dialect].translate(messages, Random(f"derive:{dialect}:{seed}"))
+    )
     for name in names:
         if name.startswith("own:"):
             OWN[dialect][name.removeprefix("own:")](made, Random(f"{name}:{seed}"))
     return made
 
 
-def broken_request(seed: int, dialect: Dialect, mutations: Iterable[str] | None = None) -> dict[str, Any]:
+def broken_request(
+    seed: int, dialect: Dialect, mutations: Iterable[str] | None = None
+) -> dict[str, Any]:
     """``messages`` as in ``broken``, with ``tools`` and, in anthropic_messages, ``system``; both may be missing."""
     made = conversation(seed, dialect)
     rng = Random(f"beside:{dialect}:{seed}")
-    request = {"messages": _break(made, seed, dialect, mutations), "tools": broken_tools(made.tools, rng, dialect)}
+    request = {
+        "messages": _break(made, seed, dialect, mutations),
+        "tools": broken_tools(made.tools, rng, dialect),
+    }
     if dialect == "anthropic_messages":
         request["system"] = broken_system(made.system, rng)
     return {key: copied(value) for key, value in request.items() if value is not MISSING}
 
 
-def _break(made: Conversation, seed: int, dialect: Dialect, mutations: Iterable[str] | None) -> list[Any]:
+def _break(
+    made: Conversation, seed: int, dialect: Dialect, mutations: Iterable[str] | None
+) -> list[Any]:
     messages = made.messages
     for name in mutation_names(seed, dialect) if mutations is None else mutations:
         messages = mutate(messages, name, seed, dialect)

@@ -1,7 +1,7 @@
 """The registry of mutations: per dialect, a name and a function that breaks one thing.
 
 ``MUTATIONS["openai_chat"]["orphan-result"](messages, rng)`` returns a new, broken transcript. A mutation takes any
-list, however broken, leaves it as it was, and always changes something: where nothing is there to break, it first
+list, also a broken one, does not modify it, and always changes something: if there is nothing to break, it first
 appends an exchange.
 """
 
@@ -43,7 +43,11 @@ def _all_defects() -> Defects:
 DEFECTS: Final = _all_defects()
 
 MUTATIONS: Final[dict[Dialect, dict[str, Mutation]]] = {
-    dialect: {name: _mutation(defect, wire) for name, (dialects, defect) in DEFECTS.items() if dialect in dialects}
+    dialect: {
+        name: _mutation(defect, wire)
+        for name, (dialects, defect) in DEFECTS.items()
+        if dialect in dialects
+    }
     for dialect, wire in WIRES.items()
 }
 

@@ -56,7 +56,7 @@ def strings(value: Any) -> Iterator[str]:
 
 
 def digest(value: Any) -> str:
-    """A fingerprint that is equal in every process, whatever the depth and whatever surrogates are in it."""
+    """A hash that is equal in every process, also for deep nesting and lone surrogates."""
     found = hashlib.sha256()
     todo = [value]
     while todo:

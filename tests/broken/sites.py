@@ -63,7 +63,10 @@ def parts(messages: list[Any]) -> list[Site]:
 
 def calls(messages: list[Any]) -> list[Site]:
     """The tool calls of both dialects, in order."""
-    found = [*_within(messages, "tool_calls", lambda _: True), *_within(messages, "content", _typed("tool_use"))]
+    found = [
+        *_within(messages, "tool_calls", lambda _: True),
+        *_within(messages, "content", _typed("tool_use")),
+    ]
     return sorted(found, key=lambda site: (site.index, site.at))
 
 
@@ -117,13 +120,23 @@ def rename(exchange: tuple[Site, Site], call_id: Any) -> None:
 
 def texts(messages: list[Any]) -> list[tuple[Native, str]]:
     """The dicts that hold a text, with the key: messages, parts, results, parts of results."""
-    holders = [messages[index] for index in dicts(messages)] + [site.native for site in parts(messages)]
-    holders += [site.native for site in _within([site.native for site in results(messages)], "content", lambda _: True)]
-    return [(holder, key) for holder in holders for key in ("content", "text") if isinstance(holder.get(key), str)]
+    holders = [messages[index] for index in dicts(messages)] + [
+        site.native for site in parts(messages)
+    ]
+    holders += [
+        site.native
+        for site in _within([site.native for site in results(messages)], "content", lambda _: True)
+    ]
+    return [
+        (holder, key)
+        for holder in holders
+        for key in ("content", "text")
+        if isinstance(holder.get(key), str)
+    ]
 
 
 def take(messages: list[Any], site: Site) -> Native:
-    """Remove a result and return it as a message of its own. A message that is left without parts goes too."""
+    """Remove a result and return it as a separate message. A message without remaining parts is removed, too."""
     native: Native = site.holder.pop(site.at)
     if site.holder is messages:
         return native

@@ -1,7 +1,7 @@
 """Hypothesis strategies over the same plans and mutations. They shrink to few turns and few mutations.
 
-A plan is drawn field by field, simplest value first, and each mutation is a name with a small seed of its own: taking
-one mutation away leaves what the others do alone, as far as it can be left alone.
+A plan is drawn field by field, simplest value first, and each mutation is a name with its own small seed: if
+one mutation is removed, the others do the same as before, as far as possible.
 """
 
 from collections.abc import Iterable
@@ -42,7 +42,7 @@ plans: st.SearchStrategy[Plan] = st.builds(
 
 
 def valid_conversations(dialect: Dialect) -> st.SearchStrategy[Conversation]:
-    """Small valid conversations: messages, and system and tools beside them."""
+    """Small valid conversations: messages, system and tools."""
     return plans.map(lambda drawn: render(drawn, dialect))
 
 
@@ -60,7 +60,12 @@ def transcripts(
     if dialect in DERIVED:
         messages = draw(transcripts(DERIVED[dialect].source, max_mutations=max_mutations))
         own = st.lists(st.sampled_from(sorted(OWN[dialect])), max_size=2, unique=True)
-        return derived(messages, dialect, draw(st.integers(0, SEEDS - 1)), [f"own:{name}" for name in draw(own)])
+        return derived(
+            messages,
+            dialect,
+            draw(st.integers(0, SEEDS - 1)),
+            [f"own:{name}" for name in draw(own)],
+        )
     names = printable(dialect) if mutations is None else list(mutations)
     picks = st.tuples(st.sampled_from(names), st.integers(0, SEEDS - 1))
     messages = draw(valid_conversations(dialect)).messages

@@ -73,7 +73,9 @@ def assert_consistent(messages: list[Any]) -> None:
     assert len({call.native["id"] for call, _ in pairs}) == len(pairs)
     for call, result in pairs:
         between = messages[call.index + 1 : result.index]
-        assert all(message["role"] == "tool" for message in between), "someone speaks between a call and its result"
+        assert all(message["role"] == "tool" for message in between), (
+            "someone speaks between a call and its result"
+        )
 
 
 def empty_everything(messages: list[Any]) -> None:
@@ -95,9 +97,15 @@ def test_a_valid_conversation_is_consistent(dialect: Dialect) -> None:
 
 
 @both
-def test_users_and_assistants_alternate_where_results_are_part_of_a_user_message(dialect: Dialect) -> None:
+def test_users_and_assistants_alternate_where_results_are_part_of_a_user_message(
+    dialect: Dialect,
+) -> None:
     for seed in range(200):
-        roles = [message["role"] for message in valid(seed, dialect) if message["role"] not in {"system", "tool"}]
+        roles = [
+            message["role"]
+            for message in valid(seed, dialect)
+            if message["role"] not in {"system", "tool"}
+        ]
         if dialect == "anthropic_messages":
             assert roles == ["user", "assistant"] * (len(roles) // 2) + ["user"] * (len(roles) % 2)
 
@@ -174,8 +182,14 @@ def test_a_mutation_breaks_what_is_there(dialect: Dialect, name: str) -> None:
 
 
 @every
-def test_a_mutation_changes_every_transcript_and_never_its_input(dialect: Dialect, name: str) -> None:
-    for messages in ([], copied(RUBBISH), *(broken(seed, dialect) for seed in range(5))):
+def test_a_mutation_changes_every_transcript_and_never_its_input(
+    dialect: Dialect, name: str
+) -> None:
+    for messages in (
+        [],
+        copied(RUBBISH),
+        *(broken(seed, dialect) for seed in range(examples(2, 5))),
+    ):
         before = copied(messages)
         after = mutate(messages, name, 1, dialect)
         assert not same(after, before)
@@ -186,12 +200,14 @@ def test_a_mutation_changes_every_transcript_and_never_its_input(dialect: Dialec
 def test_what_a_mutation_returns_shares_nothing_with_its_input(dialect: Dialect, name: str) -> None:
     messages = valid(3, dialect)
     before = digest(messages)
-    for seed in range(4):
+    for seed in range(examples(2, 4)):
         after = mutate(messages, name, seed, dialect)
         expected = digest(after)
         empty_everything(after)
         assert digest(messages) == before
-        assert digest(mutate(messages, name, seed, dialect)) == expected, "a table of the generator was handed out"
+        assert digest(mutate(messages, name, seed, dialect)) == expected, (
+            "a table of the generator was handed out"
+        )
 
 
 @both
@@ -207,7 +223,9 @@ def test_a_request_has_its_messages_and_sometimes_system_and_tools(dialect: Dial
     for seed, request in enumerate(made):
         assert same(request["messages"], broken(seed, dialect))
     assert {"tools" in request for request in made} == {True, False}
-    assert {"system" in request for request in made} == ({True, False} if dialect == "anthropic_messages" else {False})
+    assert {"system" in request for request in made} == (
+        {True, False} if dialect == "anthropic_messages" else {False}
+    )
 
 
 def test_tokens_are_found_in_keys_and_at_any_depth() -> None:
@@ -219,15 +237,24 @@ def test_tokens_are_found_in_keys_and_at_any_depth() -> None:
 
 def test_no_two_mutations_invent_the_same_token() -> None:
     messages = valid(0, "openai_chat")
-    one = expected_tokens(mutate(messages, "consecutive-users", 0, "openai_chat")) - expected_tokens(messages)
-    other = expected_tokens(mutate(messages, "leading-assistant", 0, "openai_chat")) - expected_tokens(messages)
+    one = expected_tokens(
+        mutate(messages, "consecutive-users", 0, "openai_chat")
+    ) - expected_tokens(messages)
+    other = expected_tokens(
+        mutate(messages, "leading-assistant", 0, "openai_chat")
+    ) - expected_tokens(messages)
     assert one
     assert other
     assert not one & other
 
 
 def test_a_renamed_exchange_still_belongs_together() -> None:
-    for name in ("id-too-long", "ids-illegal-everywhere", "ids-of-one-stem", "id-with-illegal-characters"):
+    for name in (
+        "id-too-long",
+        "ids-illegal-everywhere",
+        "ids-of-one-stem",
+        "id-with-illegal-characters",
+    ):
         for dialect in DIALECTS:
             messages = mutate(valid(5, dialect), name, 0, dialect)
             answered = [result.native[id_key(result.native)] for _, result in exchanges(messages)]
@@ -242,5 +269,7 @@ def test_hypothesis_draws_valid_conversations(data: st.DataObject, dialect: Dial
 
 @settings(max_examples=examples(30, 500), suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data(), dialect=st.sampled_from(DIALECTS))
-def test_hypothesis_draws_transcripts_that_can_be_printed(data: st.DataObject, dialect: Dialect) -> None:
+def test_hypothesis_draws_transcripts_that_can_be_printed(
+    data: st.DataObject, dialect: Dialect
+) -> None:
     assert repr(data.draw(transcripts(dialect)))

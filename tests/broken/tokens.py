@@ -46,10 +46,17 @@ def png(number: int) -> str:
     row = b"\x00" + (number % 2**24).to_bytes(3, "big") * 8
 
     def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        return (
+            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        )
 
     header = struct.pack(">IIBBBBB", 8, 8, 8, 2, 0, 0, 0)
-    data = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(row * 8)) + chunk(b"IEND", b"")
+    data = (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", header)
+        + chunk(b"IDAT", zlib.compress(row * 8))
+        + chunk(b"IEND", b"")
+    )
     return base64.b64encode(data).decode()
 
 
@@ -59,6 +66,8 @@ def expected_tokens(value: Any) -> set[str]:
 
 
 def expected_images(value: Any) -> set[str]:
-    """The base64 text of every PNG in ``value``, whether it stands alone or in a data URL."""
-    found = (text for text in strings(value) if text.startswith(PNG) or f";base64,{PNG}" in text[:80])
+    """The base64 text of every PNG in ``value``, alone or in a data URL."""
+    found = (
+        text for text in strings(value) if text.startswith(PNG) or f";base64,{PNG}" in text[:80]
+    )
     return {text[text.index(PNG) :] for text in found}

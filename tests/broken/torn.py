@@ -1,4 +1,4 @@
-"""Transcripts torn by chance: values deleted, replaced, swapped and copied anywhere, whatever they mean.
+"""Randomly damaged transcripts: values are deleted, replaced, swapped and copied at any position.
 
 The mutations break what people break; these break what nobody thought of.
 """
@@ -45,7 +45,13 @@ def tear(messages: list[Any], rng: Random, times: int) -> list[Any]:
 
 
 def _spots(value: Any) -> Iterator[Spot]:
-    places = list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+    places = (
+        list(value)
+        if isinstance(value, dict)
+        else range(len(value))
+        if isinstance(value, list)
+        else ()
+    )
     for place in places:
         yield value, place
         yield from _spots(value[place])
@@ -84,4 +90,12 @@ def _wrap(rng: Random, spot: Spot, other: Spot) -> None:
     spot[0][spot[1]] = [held] if kind is None else {"type": kind, "content": held}
 
 
-TEARS: tuple[Callable[[Random, Spot, Spot], None], ...] = (_delete, _junk, _copy, _swap, _again, _lend, _wrap)
+TEARS: tuple[Callable[[Random, Spot, Spot], None], ...] = (
+    _delete,
+    _junk,
+    _copy,
+    _swap,
+    _again,
+    _lend,
+    _wrap,
+)

@@ -1,7 +1,7 @@
-"""Transcripts of two more dialects, made from those of the first two: the damage travels along.
+"""Transcripts of four more dialects, converted from those of the first two together with their defects.
 
-Frameworks convert what they have stored, however broken it is, so that is where such transcripts come from. What has no
-counterpart (an entry that is no object, a role that nobody knows) is left as it stands.
+Such transcripts occur when a framework converts what it has stored. A value without a
+counterpart (an entry that is not an object, an unknown role) stays unchanged.
 """
 
 from collections.abc import Callable
@@ -10,9 +10,10 @@ from itertools import count
 from random import Random
 from typing import Any, Final, Literal
 
+from .ollama import ollama_messages
 from .wires import Dialect, Native
 
-Derived = Literal["openai_responses", "gemini_contents"]
+Derived = Literal["openai_responses", "gemini_contents", "bedrock_converse", "ollama_chat"]
 _SPEAKERS = ("user", "assistant", "system", "developer")
 
 
@@ -44,15 +45,23 @@ class _Responses:
         if message["role"] == "tool":
             return [self._output(message)]
         calls, thoughts = message.get("tool_calls"), message.get("thinking_blocks")
-        clean = isinstance(calls, list) and bool(calls) and all(isinstance(call, dict) for call in calls)
+        clean = (
+            isinstance(calls, list)
+            and bool(calls)
+            and all(isinstance(call, dict) for call in calls)
+        )
         made = [self._call(call) for call in calls] if clean and isinstance(calls, list) else []
-        thought = [self._reasoning(block) for block in thoughts] if isinstance(thoughts, list) else []
+        thought = (
+            [self._reasoning(block) for block in thoughts] if isinstance(thoughts, list) else []
+        )
         gone = {"role", "content"} | ({"tool_calls"} if clean else set())
         gone |= {"thinking_blocks", "reasoning_content"} if isinstance(thoughts, list) else set()
         rest = {key: value for key, value in message.items() if key not in gone}
         if message["role"] != "assistant" and made:
             return [message]
-        said = [self._message(message, rest)] if not made or message.get("content") is not None else []
+        said = (
+            [self._message(message, rest)] if not made or message.get("content") is not None else []
+        )
         return [*thought, *said, *made]
 
     def _message(self, message: Native, rest: Native) -> Native:
@@ -60,18 +69,29 @@ class _Responses:
         if "content" in message:
             item["content"] = _parts(message["content"], message["role"], self._rng)
         if message["role"] == "assistant" and self._ids and isinstance(item.get("content"), list):
-            item = {"type": "message", "id": f"msg_{next(self._numbers):04d}", "status": "completed", **item}
+            item = {
+                "type": "message",
+                "id": f"msg_{next(self._numbers):04d}",
+                "status": "completed",
+                **item,
+            }
         return {**item, **rest}
 
     def _call(self, call: Native) -> Native:
         function = call.get("function")
         held = function if isinstance(function, dict) else {}
-        odd = call.get("type") not in ("function", "web_search_call")  # an item of the provider is no matter of ours
+        odd = call.get("type") not in (
+            "function",
+            "web_search_call",
+        )  # the items of hosted tools stay unchanged
         item: Native = {"type": call.get("type") if odd else "function_call"}
         item |= {"call_id": call["id"]} if "id" in call else {}
         item |= {key: held[key] for key in ("name", "arguments") if key in held}
         if call.get("type") == "custom":
-            item = {"type": "custom_tool_call", **{k: v for k, v in item.items() if k not in ("type", "arguments")}}
+            item = {
+                "type": "custom_tool_call",
+                **{k: v for k, v in item.items() if k not in ("type", "arguments")},
+            }
             item |= {"input": held.get("arguments")}
         elif self._ids and item["type"] == "function_call":
             item |= {"id": f"fc_{next(self._numbers):04d}", "status": "completed"}
@@ -80,14 +100,23 @@ class _Responses:
     def _output(self, message: Native) -> Native:
         item: Native = {"type": "function_call_output"}
         item |= {"call_id": message["tool_call_id"]} if "tool_call_id" in message else {}
-        item |= {"output": _parts(message["content"], "tool", self._rng)} if "content" in message else {}
-        return item | {k: v for k, v in message.items() if k not in ("role", "content", "tool_call_id")}
+        item |= (
+            {"output": _parts(message["content"], "tool", self._rng)}
+            if "content" in message
+            else {}
+        )
+        return item | {
+            k: v for k, v in message.items() if k not in ("role", "content", "tool_call_id")
+        }
 
     def _reasoning(self, block: Any) -> Any:
         if not isinstance(block, dict):
             return block
         text = block.get("thinking")
-        item: Native = {"type": "reasoning", "summary": [{"type": "summary_text", "text": text}] if text else []}
+        item: Native = {
+            "type": "reasoning",
+            "summary": [{"type": "summary_text", "text": text}] if text else [],
+        }
         if isinstance(proof := block.get("signature", block.get("data")), str):
             item["encrypted_content"] = proof
         return {**item, "id": f"rs_{next(self._numbers):04d}"} if self._ids else item
@@ -105,7 +134,10 @@ def _responses_part(part: Any, role: Any) -> Any:
         return {**part, "type": "output_text" if role == "assistant" else "input_text"}
     if kind == "image_url":
         held = part.get("image_url")
-        return {"type": "input_image", "image_url": held.get("url") if isinstance(held, dict) else held}
+        return {
+            "type": "input_image",
+            "image_url": held.get("url") if isinstance(held, dict) else held,
+        }
     if kind == "file" and isinstance(part.get("file"), dict):
         return {"type": "input_file", **part["file"]}
     return part
@@ -118,7 +150,7 @@ def gemini_contents(messages: list[Any], rng: Random) -> list[Any]:
 
 
 class _Gemini:
-    """Writes contents; by chance with ids on calls and responses."""
+    """Writes contents; in half of the transcripts, calls and responses have ids."""
 
     def __init__(self, rng: Random) -> None:
         self._rng = rng
@@ -148,7 +180,10 @@ class _Gemini:
             "tool_result": self._response,
             "image": _image,
             "thinking": self._thought,
-            "redacted_thinking": lambda block: {"thought": True, "thoughtSignature": block.get("data")},
+            "redacted_thinking": lambda block: {
+                "thought": True,
+                "thoughtSignature": block.get("data"),
+            },
             "document": _document,
             "text": lambda block: {key: value for key, value in block.items() if key != "type"},
         }
@@ -176,10 +211,16 @@ class _Gemini:
         held |= {"name": names[-1]} if names else {}
         content = part.get("content")
         if isinstance(content, str):
-            held["response"] = {"output": content} if self._rng.random() < 0.5 else {"result": content, "ok": True}
+            held["response"] = (
+                {"output": content} if self._rng.random() < 0.5 else {"result": content, "ok": True}
+            )
         elif isinstance(content, list):
             held["response"] = {"output": [p for p in content if not _is_image(p)]}
-            held |= {"parts": [_image(p) for p in content if _is_image(p)]} if any(map(_is_image, content)) else {}
+            held |= (
+                {"parts": [_image(p) for p in content if _is_image(p)]}
+                if any(map(_is_image, content))
+                else {}
+            )
         elif "content" in part:
             held["response"] = content
         rest = {k: v for k, v in part.items() if k not in ("type", "tool_use_id", "content")}
@@ -206,8 +247,90 @@ def _image(part: Native) -> Native:
     return {"inlineData": {"mimeType": source.get("media_type"), "data": source.get("data")}}
 
 
+def converse_blocks(messages: list[Any], rng: Random) -> list[Any]:
+    """Messages of Anthropic's blocks as messages of Bedrock's Converse API."""
+    writer = _Converse(rng)
+    return [writer.message(message) for message in messages]
+
+
+class _Converse:
+    """Writes messages; a few random blocks remain unchanged."""
+
+    def __init__(self, rng: Random) -> None:
+        self._rng = rng
+        self._names = count()
+
+    def message(self, message: Any) -> Any:
+        if not isinstance(message, dict) or "content" not in message:
+            return message
+        return {**message, "content": self._content(message["content"])}
+
+    def _content(self, content: Any) -> Any:
+        if isinstance(content, str):
+            return [{"text": content}]
+        return [self._block(part) for part in content] if isinstance(content, list) else content
+
+    def _block(self, part: Any) -> Any:
+        kind = part.get("type") if isinstance(part, dict) else None
+        writers = {
+            "text": self._text,
+            "tool_use": self._call,
+            "tool_result": self._result,
+            "image": _converse_image,
+            "document": self._document,
+            "thinking": _converse_reasoning,
+            "redacted_thinking": lambda block: {
+                "reasoningContent": {"redactedContent": block.get("data")}
+            },
+        }
+        if not isinstance(kind, str) or kind not in writers or self._rng.random() < 0.02:
+            return part
+        return writers[kind](part)
+
+    def _text(self, part: Native) -> Native:
+        kept = {"cache_control", "type"}
+        return {key: value for key, value in part.items() if key not in kept}
+
+    def _call(self, part: Native) -> Native:
+        names = {"id": "toolUseId", "name": "name", "input": "input"}
+        return {"toolUse": {names[key]: part[key] for key in names if key in part}}
+
+    def _result(self, part: Native) -> Native:
+        result: Native = {}
+        if "tool_use_id" in part:
+            result["toolUseId"] = part["tool_use_id"]
+        if "content" in part:
+            result["content"] = self._content(part["content"])
+        if part.get("is_error"):
+            result["status"] = "error"
+        return {"toolResult": result}
+
+    def _document(self, part: Native) -> Native:
+        source = part.get("source")
+        if not isinstance(source, dict):
+            return part
+        held = {"text": str(source.get("data"))}
+        return {"document": {"format": "txt", "name": f"file {next(self._names)}", "source": held}}
+
+
+def _converse_image(part: Native) -> Native:
+    source = part.get("source")
+    if not isinstance(source, dict) or "data" not in source:
+        return part
+    form = str(source.get("media_type")).removeprefix("image/")
+    return {"image": {"format": form, "source": {"bytes": source["data"]}}}
+
+
+def _converse_reasoning(part: Native) -> Native:
+    names = {"thinking": "text", "signature": "signature"}
+    text = {names[key]: part[key] for key in names if key in part}
+    return {"reasoningContent": {"reasoningText": text}}
+
+
 DERIVED: Final[dict[str, Derivation]] = {
     "openai_responses": Derivation("openai_chat", responses_items),
     "gemini_contents": Derivation("anthropic_messages", gemini_contents),
+    "bedrock_converse": Derivation("anthropic_messages", converse_blocks),
+    "ollama_chat": Derivation("openai_chat", ollama_messages),
 }
 """The dialects that are made from another."""

@@ -1,4 +1,4 @@
-"""Valid agent conversations: a plan, drawn by chance or by Hypothesis, and its rendering in either dialect.
+"""Valid agent conversations: a plan, drawn at random or by Hypothesis, and its form in each dialect.
 
 Every plan renders to a valid conversation. The last turn has no answer yet, so that it ends with what the user said or
 with the results of the last calls: a request that could be sent.
@@ -18,7 +18,11 @@ Thinking = Literal["none", "signed", "redacted"]
 System = Literal["none", "string", "parts"]
 Ids = Literal["call", "toolu", "short"]
 
-ID_PREFIXES: Final[dict[Ids, tuple[str, int]]] = {"call": ("call_", 24), "toolu": ("toolu_01", 22), "short": ("", 9)}
+ID_PREFIXES: Final[dict[Ids, tuple[str, int]]] = {
+    "call": ("call_", 24),
+    "toolu": ("toolu_01", 22),
+    "short": ("", 9),
+}
 """Per style of id, its prefix and how many characters follow."""
 
 
@@ -95,7 +99,9 @@ def _turn(rng: Random, budget: int) -> Turn:
     left = budget - 2
     while left >= 2 and rng.random() < 0.65:
         calls = min(rng.choice((1, 1, 1, 2, 2, 3, 4)), left - 1)
-        exchanges.append(Exchange(calls, rng.random() < 0.5, rng.choice(("string", "string", "parts", "image"))))
+        exchanges.append(
+            Exchange(calls, rng.random() < 0.5, rng.choice(("string", "string", "parts", "image")))
+        )
         left -= 1 + calls
     return Turn(
         user=rng.choice(("string", "string", "string", "parts", "image", "document")),
@@ -134,7 +140,9 @@ class _Writer:
     def write(self) -> Conversation:
         system = self._system()
         messages: list[Any] = []
-        for left, turn in zip(range(len(self._plan.turns) - 1, -1, -1), self._plan.turns, strict=True):
+        for left, turn in zip(
+            range(len(self._plan.turns) - 1, -1, -1), self._plan.turns, strict=True
+        ):
             messages += self._turn(turn, answered=left > 0)
         if self._wire.dialect == "openai_chat" and system is not None:
             messages.insert(0, {"role": "system", "content": system})
@@ -193,7 +201,9 @@ class _Writer:
         tool = TOOLS[number % len(TOOLS)]
         prefix, length = ID_PREFIXES[self._plan.ids]
         call_id = prefix + _letters(number)[:length]
-        return self._wire.call(call_id, tool.name, {name: f"{name} {self._tokens.token()}" for name in tool.arguments})
+        return self._wire.call(
+            call_id, tool.name, {name: f"{name} {self._tokens.token()}" for name in tool.arguments}
+        )
 
     def _thinking(self, thinking: Thinking) -> Sequence[Native]:
         if thinking == "none" or (self._wire.dialect == "openai_chat" and not self._plan.extras):
@@ -201,7 +211,13 @@ class _Writer:
         signature = _letters(self._tokens.number())
         if thinking == "redacted":
             return ({"type": "redacted_thinking", "data": signature},)
-        return ({"type": "thinking", "thinking": f"Consider {self._tokens.token()}.", "signature": signature},)
+        return (
+            {
+                "type": "thinking",
+                "thinking": f"Consider {self._tokens.token()}.",
+                "signature": signature,
+            },
+        )
 
     def _add_extras(self, messages: list[Any]) -> None:
         for message in messages:
@@ -213,5 +229,5 @@ class _Writer:
 
 
 def _letters(number: int) -> str:
-    """64 letters and digits that stand for ``number`` and look random."""
+    """64 letters and digits that encode ``number`` and look random."""
     return hashlib.sha256(str(number).encode()).hexdigest()

@@ -9,7 +9,7 @@ Dialect = Literal["openai_chat", "anthropic_messages"]
 """The wire formats that transcripts are made in."""
 
 Native = dict[str, Any]
-"""A message, part, call or result as it stands on the wire."""
+"""A message, part, call or result in its wire format."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,9 @@ class Wire(Protocol):
     def call(self, call_id: str, name: str, arguments: Native) -> Native:
         """One tool call."""
 
-    def assistant(self, content: Any, calls: Sequence[Native] = (), thinking: Sequence[Native] = ()) -> Native:
+    def assistant(
+        self, content: Any, calls: Sequence[Native] = (), thinking: Sequence[Native] = ()
+    ) -> Native:
         """An assistant message. ``content`` is a string, a list of parts or None."""
 
     def results(self, contents: Sequence[tuple[str, Any]]) -> list[Native]:
@@ -84,9 +86,15 @@ class OpenAIChat:
         return {"type": "file", "file": {"file_id": f"file-{text}"}}
 
     def call(self, call_id: str, name: str, arguments: Native) -> Native:
-        return {"id": call_id, "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+        return {
+            "id": call_id,
+            "type": "function",
+            "function": {"name": name, "arguments": json.dumps(arguments)},
+        }
 
-    def assistant(self, content: Any, calls: Sequence[Native] = (), thinking: Sequence[Native] = ()) -> Native:
+    def assistant(
+        self, content: Any, calls: Sequence[Native] = (), thinking: Sequence[Native] = ()
+    ) -> Native:
         message: Native = {"role": "assistant", "content": content}
         if calls:
             message["tool_calls"] = list(calls)
@@ -96,10 +104,17 @@ class OpenAIChat:
         return message
 
     def results(self, contents: Sequence[tuple[str, Any]]) -> list[Native]:
-        return [{"role": "tool", "tool_call_id": call_id, "content": content} for call_id, content in contents]
+        return [
+            {"role": "tool", "tool_call_id": call_id, "content": content}
+            for call_id, content in contents
+        ]
 
     def offer(self, tool: Tool) -> Native:
-        function = {"name": tool.name, "description": f"The tool {tool.name}.", "parameters": tool.schema()}
+        function = {
+            "name": tool.name,
+            "description": f"The tool {tool.name}.",
+            "parameters": tool.schema(),
+        }
         return {"type": "function", "function": function}
 
 
@@ -109,29 +124,47 @@ class AnthropicMessages:
     dialect: Dialect = "anthropic_messages"
 
     def image(self, data: str) -> Native:
-        return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
+        return {
+            "type": "image",
+            "source": {"type": "base64", "media_type": "image/png", "data": data},
+        }
 
     def linked_image(self, url: str) -> Native:
         return {"type": "image", "source": {"type": "url", "url": url}}
 
     def document(self, text: str) -> Native:
-        return {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": text}}
+        return {
+            "type": "document",
+            "source": {"type": "text", "media_type": "text/plain", "data": text},
+        }
 
     def call(self, call_id: str, name: str, arguments: Native) -> Native:
         return {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
 
-    def assistant(self, content: Any, calls: Sequence[Native] = (), thinking: Sequence[Native] = ()) -> Native:
+    def assistant(
+        self, content: Any, calls: Sequence[Native] = (), thinking: Sequence[Native] = ()
+    ) -> Native:
         if isinstance(content, str) and not calls and not thinking:
             return {"role": "assistant", "content": content}
         said = [text_part(content)] if isinstance(content, str) else content or []
         return {"role": "assistant", "content": [*thinking, *said, *calls]}
 
     def results(self, contents: Sequence[tuple[str, Any]]) -> list[Native]:
-        blocks = [{"type": "tool_result", "tool_use_id": call_id, "content": content} for call_id, content in contents]
+        blocks = [
+            {"type": "tool_result", "tool_use_id": call_id, "content": content}
+            for call_id, content in contents
+        ]
         return [{"role": "user", "content": blocks}]
 
     def offer(self, tool: Tool) -> Native:
-        return {"name": tool.name, "description": f"The tool {tool.name}.", "input_schema": tool.schema()}
+        return {
+            "name": tool.name,
+            "description": f"The tool {tool.name}.",
+            "input_schema": tool.schema(),
+        }
 
 
-WIRES: Final[dict[Dialect, Wire]] = {"openai_chat": OpenAIChat(), "anthropic_messages": AnthropicMessages()}
+WIRES: Final[dict[Dialect, Wire]] = {
+    "openai_chat": OpenAIChat(),
+    "anthropic_messages": AnthropicMessages(),
+}

@@ -1,7 +1,7 @@
 """Golden transcripts: broken ones, and the bytes that each target is sent after the repair.
 
-``python -m tests.golden.pinned`` writes the repaired forms anew. A changed byte is a cold cache for somebody who has a
-session open: whoever runs this says so in CHANGELOG.md, under *Repaired output*. Images are left out; their bytes
+``python -m tests.golden.pinned`` writes the repaired forms again. A changed byte costs a user a cached prefix if a
+session is open, so mention the change in CHANGELOG.md, under *Repaired output*. Images are left out; their bytes
 depend on the version of Pillow.
 """
 
@@ -31,7 +31,7 @@ TARGETS = {
 
 @dataclass(frozen=True)
 class Golden:
-    """A broken transcript with its repaired forms as they are pinned."""
+    """A broken transcript with its recorded repaired forms."""
 
     path: Path
     dialect: str
@@ -43,7 +43,7 @@ class Golden:
         return chatmend.repair(self.messages, target, dialect=self.dialect).messages
 
     def write(self) -> None:
-        """Pin what a repair gives today; a target that is sent the transcript as it is has none."""
+        """Record the repaired forms. A target that receives the transcript unchanged has none."""
         forms = {target: self.now(target) for target in TARGETS[self.dialect]}
         changed = {target: form for target, form in forms.items() if form is not self.messages}
         told = {"dialect": self.dialect, "messages": self.messages, "repaired": changed}

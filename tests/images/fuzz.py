@@ -23,7 +23,14 @@ from chatmend.images.transcode import MOST_PIXELS
 from tests.images.pictures import desktop, noise, oriented, saved
 
 TARGETS = ("strict", "anthropic/claude-sonnet-4-5", "openai/gpt-4.1", "gemini/gemini-2.5-flash")
-OPTIONS: dict[str, dict[str, Any]] = {"PNG": {}, "GIF": {}, "TIFF": {}, "BMP": {}, "ICO": {}, "AVIF": {"speed": 10}}
+OPTIONS: dict[str, dict[str, Any]] = {
+    "PNG": {},
+    "GIF": {},
+    "TIFF": {},
+    "BMP": {},
+    "ICO": {},
+    "AVIF": {"speed": 10},
+}
 
 
 def seeds() -> dict[str, list[bytes]]:
@@ -33,13 +40,22 @@ def seeds() -> dict[str, list[bytes]]:
     clear.putalpha(screen.convert("L"))
     first, *rest = [noise(40, 30, seed=seed).quantize(16) for seed in range(3)]
     made = {
-        "JPEG": [oriented(photo, 6), saved(photo, "JPEG", progressive=True), saved(photo.convert("CMYK"), "JPEG")],
+        "JPEG": [
+            oriented(photo, 6),
+            saved(photo, "JPEG", progressive=True),
+            saved(photo.convert("CMYK"), "JPEG"),
+        ],
         "WEBP": [
             saved(photo, "WEBP"),
             saved(clear, "WEBP", lossless=True),
             saved(photo, "WEBP", exif=b"Exif\0\0MM\0*"),
         ],
-        "PNG": [saved(screen, "PNG"), saved(clear, "PNG"), saved(screen.convert("1"), "PNG"), saved(first, "PNG")],
+        "PNG": [
+            saved(screen, "PNG"),
+            saved(clear, "PNG"),
+            saved(screen.convert("1"), "PNG"),
+            saved(first, "PNG"),
+        ],
         "GIF": [saved(first, "GIF", save_all=True, append_images=rest), saved(first, "GIF")],
         "TIFF": [saved(photo, "TIFF"), saved(screen, "TIFF", compression="tiff_lzw")],
         "BMP": [saved(photo, "BMP"), saved(first, "BMP")],
@@ -114,12 +130,20 @@ def run(count: int, formats: list[str]) -> int:
 
     Image.Image.load = watched  # type: ignore[method-assign]
     try:
-        return sum(_run(form, files, everything, count, largest) for form in formats or sorted(files))
+        return sum(
+            _run(form, files, everything, count, largest) for form in formats or sorted(files)
+        )
     finally:
         Image.Image.load = load  # type: ignore[method-assign]
 
 
-def _run(form: str, files: dict[str, list[bytes]], everything: list[bytes], count: int, largest: list[int]) -> int:
+def _run(
+    form: str,
+    files: dict[str, list[bytes]],
+    everything: list[bytes],
+    count: int,
+    largest: list[int],
+) -> int:
     lots, wrong, made = random.Random(f"images {form}"), 0, Recompressor()
     for at in range(count):
         data = damaged(files[form], everything, lots)
@@ -131,7 +155,9 @@ def _run(form: str, files: dict[str, list[bytes]], everything: list[bytes], coun
             wrong += 1
             print(form, at, fault)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    print(f"{form:5} {count} files, {wrong} wrong; peak {peak} MiB, most decoded {largest[0]} pixels")
+    print(
+        f"{form:5} {count} files, {wrong} wrong; peak {peak} MiB, most decoded {largest[0]} pixels"
+    )
     return wrong + (largest[0] > MOST_PIXELS)
 
 

@@ -41,7 +41,9 @@ FACTS = {
     "anthropic/claude-sonnet-4-5": ANTHROPIC,
     "anthropic/claude-opus-4-8": ANTHROPIC,
     "vertex_ai/claude-sonnet-4-5": Facts(base64_bytes=5 << 20, side=2000, label=True, most=100),
-    "bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0": Facts(base64_bytes=5 << 20, side=2000, label=True),
+    "bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0": Facts(
+        base64_bytes=5 << 20, side=2000, label=True
+    ),
     "bedrock/us.amazon.nova-pro-v1:0": Facts(base64_bytes=5 << 20, side=8000),
     "openai/gpt-4o": Facts(base64_bytes=20 << 20, stills=True, in_results=False),
     "openai/gpt-4.1": OPENAI,
@@ -52,7 +54,9 @@ FACTS = {
     "vertex_ai/gemini-2.5-pro": Facts(
         types=frozenset({"JPEG", "PNG", "WEBP"}), base64_bytes=7_000_000, in_results=False
     ),
-    "mistral/mistral-medium-latest": Facts(base64_bytes=10_000_000, side=10000, stills=True, most=8),
+    "mistral/mistral-medium-latest": Facts(
+        base64_bytes=10_000_000, side=10000, stills=True, most=8
+    ),
     "groq/meta-llama/llama-4-scout": Facts(base64_bytes=4_000_000, most=5),
     "xai/grok-4": Facts(types=PLAIN, base64_bytes=20 << 20),
     "cohere/command-a-vision": Facts(stills=True, in_results=False, most=20),
@@ -62,7 +66,15 @@ FACTS = {
     "ollama/llava": Facts(types=PLAIN),
     "deepseek/deepseek-chat": Facts(vision=False),
     "github_copilot/gpt-4.1": Facts(base64_bytes=5_000_000, side=2000),
-    "strict": Facts(types=PLAIN, base64_bytes=5 << 20, side=2000, stills=True, label=True, in_results=False, most=20),
+    "strict": Facts(
+        types=PLAIN,
+        base64_bytes=5 << 20,
+        side=2000,
+        stills=True,
+        label=True,
+        in_results=False,
+        most=20,
+    ),
 }
 
 
@@ -143,7 +155,11 @@ def _in_parts(parts: list[Any], role: str) -> Iterator[tuple[str, str, bytes]]:
             head, _, text = url.partition(",")
             yield role, head[5:].partition(";")[0], base64.b64decode(text, validate=True)
         elif isinstance(part.get("source"), dict) and part["source"].get("type") == "base64":
-            yield role, part["source"]["media_type"], base64.b64decode(part["source"]["data"], validate=True)
+            yield (
+                role,
+                part["source"]["media_type"],
+                base64.b64decode(part["source"]["data"], validate=True),
+            )
         else:
             yield from _other(part, role)
 
@@ -151,12 +167,20 @@ def _in_parts(parts: list[Any], role: str) -> Iterator[tuple[str, str, bytes]]:
 def _other(part: dict[str, Any], role: str) -> Iterator[tuple[str, str, bytes]]:
     inline = part.get("inlineData") or part.get("inline_data")
     if inline:
-        yield role, inline.get("mimeType") or inline.get("mime_type"), base64.b64decode(inline["data"], validate=True)
+        yield (
+            role,
+            inline.get("mimeType") or inline.get("mime_type"),
+            base64.b64decode(inline["data"], validate=True),
+        )
     elif isinstance(part.get("image"), dict):
         yield role, f"image/{part['image']['format']}", part["image"]["source"]["bytes"]
     elif part.get("type") in ("image", "media"):
         data = part.get("data") or part.get("base64")
-        yield role, part.get("mime_type", ""), base64.b64decode(data or part["url"].partition(",")[2], validate=True)
+        yield (
+            role,
+            part.get("mime_type", ""),
+            base64.b64decode(data or part["url"].partition(",")[2], validate=True),
+        )
     elif part.get("type") == "file":
         head, _, text = part["file"]["file_data"].partition(",")
         yield role, head[5:].partition(";")[0], base64.b64decode(text, validate=True)

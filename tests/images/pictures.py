@@ -61,7 +61,9 @@ def font(size: int) -> Any:
         return ImageFont.load_default(size)
 
 
-def desktop(width: int, height: int, size: int = 14, seed: int = SEED) -> tuple[Image.Image, list[str]]:
+def desktop(
+    width: int, height: int, size: int = 14, seed: int = SEED
+) -> tuple[Image.Image, list[str]]:
     """A screenshot full of text, and its words in order."""
     lots = random.Random(seed)
     image = Image.new("RGB", (width, height), (246, 246, 248))
@@ -69,7 +71,11 @@ def desktop(width: int, height: int, size: int = 14, seed: int = SEED) -> tuple[
     words: list[str] = []
     column = 560
     for left in range(20, width - column, column + 40):
-        draw.rectangle((left - 10, 20, left + column, height - 20), fill=(255, 255, 255), outline=(200, 200, 205))
+        draw.rectangle(
+            (left - 10, 20, left + column, height - 20),
+            fill=(255, 255, 255),
+            outline=(200, 200, 205),
+        )
         for top in range(50, height - 60, int(size * 2.2)):
             x = left
             while True:
@@ -93,10 +99,17 @@ def chunk(kind: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
-def png_header(width: int, height: int, depth: int = 8, colour: int = 2, rows: bytes = b"") -> bytes:
+def png_header(
+    width: int, height: int, depth: int = 8, colour: int = 2, rows: bytes = b""
+) -> bytes:
     """A PNG by hand: bombs, and files that only begin."""
     head = struct.pack(">IIBBBBB", width, height, depth, colour, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows, 9)) + chunk(b"IEND", b"")
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", head)
+        + chunk(b"IDAT", zlib.compress(rows, 9))
+        + chunk(b"IEND", b"")
+    )
 
 
 def oriented(image: Image.Image, orientation: int) -> bytes:
@@ -123,7 +136,9 @@ class Samples(Mapping[str, Sample]):
         self._makers: dict[str, Callable[[], Sample]] = {}
         self._made: dict[str, Sample] = {}
 
-    def add(self, name: str, data: Callable[[], bytes], kind: str = "png", *, hopeless: bool = False) -> None:
+    def add(
+        self, name: str, data: Callable[[], bytes], kind: str = "png", *, hopeless: bool = False
+    ) -> None:
         self._makers[name] = lambda: Sample(name, data(), hopeless, f"image/{kind}")
 
     def __getitem__(self, name: str) -> Sample:
@@ -198,12 +213,16 @@ def _add_photos_and_screens(made: Samples) -> None:
     add("dark words on nothing", lambda: saved(_clear(light=False).resize((2700, 1200)), "PNG"))
     add("light words on nothing", lambda: saved(_clear(light=True).resize((2700, 1200)), "PNG"))
     add("small alpha", lambda: saved(_clear(light=True), "PNG"))
-    add("palette with alpha", lambda: saved(_clear(light=False).quantize(32), "PNG", transparency=0))
+    add(
+        "palette with alpha", lambda: saved(_clear(light=False).quantize(32), "PNG", transparency=0)
+    )
 
 
 def _add_types(made: Samples) -> None:
     screen, photo, add = _screen, _photo, made.add
-    add("cmyk photo", lambda: saved(photo().crop((0, 0, 1200, 900)).convert("CMYK"), "JPEG"), "jpeg")
+    add(
+        "cmyk photo", lambda: saved(photo().crop((0, 0, 1200, 900)).convert("CMYK"), "JPEG"), "jpeg"
+    )
     add("16-bit grey", _sixteen_bits)
     add("bmp", lambda: saved(noise(300, 200), "BMP"), "bmp")
     add("tiff", lambda: saved(noise(700, 500), "TIFF"), "tiff")
@@ -211,7 +230,11 @@ def _add_types(made: Samples) -> None:
     add("still gif", lambda: saved(frames(1)[0], "GIF"), "gif")
     add("animated gif", _animated_gif, "gif")
     add("webp", lambda: saved(photo().crop((0, 0, 800, 600)), "WEBP", quality=80), "webp")
-    add("lossless webp", lambda: saved(screen().crop((0, 0, 900, 600)), "WEBP", lossless=True, method=1), "webp")
+    add(
+        "lossless webp",
+        lambda: saved(screen().crop((0, 0, 900, 600)), "WEBP", lossless=True, method=1),
+        "webp",
+    )
     add("animated webp", _animated_webp, "webp")
     if features.check("avif"):
         add("avif", lambda: saved(noise(640, 480), "AVIF", speed=9), "avif")
@@ -238,7 +261,12 @@ def _add_hopeless(made: Samples) -> None:
         data = made[name].data
         return data[: len(data) // 2]
 
-    for kind, name in (("jpeg", "photo"), ("png", "screenshot"), ("webp", "webp"), ("gif", "still gif")):
+    for kind, name in (
+        ("jpeg", "photo"),
+        ("png", "screenshot"),
+        ("webp", "webp"),
+        ("gif", "still gif"),
+    ):
         made.add(f"truncated {kind}", partial(half, name), kind, hopeless=True)
     html, svg = (
         b"<html><body>404 Not Found</body></html>" * 9,
@@ -292,7 +320,9 @@ def part(sample: Sample, shape: str = "image_url object") -> dict[str, Any]:
     return shapes()[shape](sample.text, sample.media_type)
 
 
-def said(sample: Sample, shape: str = "image_url object", words: str = "What is this?") -> list[Any]:
+def said(
+    sample: Sample, shape: str = "image_url object", words: str = "What is this?"
+) -> list[Any]:
     """A sample in a short conversation."""
     return [
         {"role": "user", "content": [{"type": "text", "text": words}, part(sample, shape)]},

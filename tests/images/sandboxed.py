@@ -1,8 +1,8 @@
-"""Sends images, as they are and repaired, through LiteLLM to a server that refuses as the providers do.
+"""Sends images, unchanged and repaired for LiteLLM, to a server that refuses as providers do.
 
     python -m tests.images.sandboxed [TARGET]
 
-For each target a line: how many images of the corpus are refused as they are, how many once repaired, and which.
+Prints for each target how many images of the corpus are refused before and after the repair, and which.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ import httpx
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 import litellm
 
-import chatmend
+from chatmend.litellm.attempt import repair_attempt
+from chatmend.litellm.shapes import CHAT
 from chatmend.sandbox import Sandbox
 from tests.images.pictures import Sample, part, samples
 
@@ -53,54 +54,88 @@ ROUTES = {
     "anthropic/claude-sonnet-4-5": Route("anthropic/claude-sonnet-4-5", "anthropic"),
     "anthropic/claude-opus-4-8": Route("anthropic/claude-opus-4-8", "anthropic"),
     "vertex_ai/claude-sonnet-4-5": Route(
-        "anthropic/claude-sonnet-4-5", "anthropic", then=f"{_VERTEX}/anthropic/models/claude-sonnet-4-5:rawPredict"
+        "anthropic/claude-sonnet-4-5",
+        "anthropic",
+        then=f"{_VERTEX}/anthropic/models/claude-sonnet-4-5:rawPredict",
     ),
     f"bedrock/{_CLAUDE}": Route(f"bedrock/converse/{_CLAUDE}", "bedrock", _AWS),
     f"bedrock/invoke/{_CLAUDE}": Route(f"bedrock/invoke/{_CLAUDE}", "bedrock", _AWS),
-    "bedrock/us.amazon.nova-pro-v1:0": Route("bedrock/converse/us.amazon.nova-pro-v1:0", "bedrock", _AWS),
+    "bedrock/us.amazon.nova-pro-v1:0": Route(
+        "bedrock/converse/us.amazon.nova-pro-v1:0", "bedrock", _AWS
+    ),
     "gemini/gemini-2.5-flash": Route("gemini/gemini-2.5-flash", "gemini/v1beta"),
     "gemini/gemini-3-pro-preview": Route("gemini/gemini-3-pro-preview", "gemini/v1beta"),
     "vertex_ai/gemini-2.5-pro": Route(
-        "gemini/gemini-2.5-pro", "gemini/v1beta", then=f"{_VERTEX}/google/models/gemini-2.5-pro:generateContent"
+        "gemini/gemini-2.5-pro",
+        "gemini/v1beta",
+        then=f"{_VERTEX}/google/models/gemini-2.5-pro:generateContent",
     ),
     "mistral/mistral-medium-latest": Route("mistral/mistral-medium-latest", "mistral/v1"),
     _SCOUT: Route(_SCOUT, "groq/openai/v1"),
     "xai/grok-4": Route("xai/grok-4", "xai/v1"),
-    "cohere/command-a-vision-07-2025": Route("cohere_chat/command-a-vision-07-2025", "cohere/v2/chat", calls=False),
+    "cohere/command-a-vision-07-2025": Route(
+        "cohere_chat/command-a-vision-07-2025", "cohere/v2/chat", calls=False
+    ),
     "zai/glm-4.6v": Route("zai/glm-4.6v", "zai/api/paas/v4"),
-    "openrouter/google/gemini-2.5-pro": Route("openrouter/google/gemini-2.5-pro", "openrouter/api/v1"),
+    "openrouter/google/gemini-2.5-pro": Route(
+        "openrouter/google/gemini-2.5-pro", "openrouter/api/v1"
+    ),
     "strict": Route("hosted_vllm/strict", "strict/v1"),
 }
 """Every endpoint of the sandbox that looks at images, by the target of the repair."""
-LOOK = {"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}
+LOOK = {
+    "type": "function",
+    "function": {"name": "look", "parameters": {"type": "object", "properties": {}}},
+}
 
 
 def talk(sample: Sample, *, calls: bool) -> list[Any]:
     """The image in a user's message, and in a tool result where the model calls tools."""
     image = part(sample)
-    messages: list[Any] = [{"role": "user", "content": [{"type": "text", "text": "What is this?"}, image]}]
+    messages: list[Any] = [
+        {"role": "user", "content": [{"type": "text", "text": "What is this?"}, image]}
+    ]
     if calls:
-        call = {"id": "call_look1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+        call = {
+            "id": "call_look1",
+            "type": "function",
+            "function": {"name": "look", "arguments": "{}"},
+        }
         messages += [
             {"role": "assistant", "content": None, "tool_calls": [call]},
-            {"role": "tool", "tool_call_id": "call_look1", "content": [{"type": "text", "text": "seen:"}, image]},
+            {
+                "role": "tool",
+                "tool_call_id": "call_look1",
+                "content": [{"type": "text", "text": "seen:"}, image],
+            },
         ]
-    return [*messages, {"role": "assistant", "content": "I see."}, {"role": "user", "content": "And now?"}]
+    return [
+        *messages,
+        {"role": "assistant", "content": "I see."},
+        {"role": "user", "content": "And now?"},
+    ]
 
 
 def verdict(server: Sandbox, route: Route, messages: list[Any]) -> str:
     """Empty when the server answers; otherwise the rule and what it says, or what LiteLLM says that cannot send it."""
     address = server.url(route.path)
-    base = {"aws_bedrock_runtime_endpoint": address} if route.more is _AWS else {"api_base": address}
+    base = (
+        {"aws_bedrock_runtime_endpoint": address} if route.more is _AWS else {"api_base": address}
+    )
     more = base | route.more | ({"tools": [LOOK]} if route.calls else {})
     server.clear()
     try:
         litellm.completion(
-            model=route.model, messages=copy.deepcopy(messages), api_key="k", num_retries=0, max_retries=0, **more
+            model=route.model,
+            messages=copy.deepcopy(messages),
+            api_key="k",
+            num_retries=0,
+            max_retries=0,
+            **more,
         )
         if route.then:
             _forward(server, route)
-    except Exception as error:  # noqa: BLE001 - whatever LiteLLM makes of a refusal
+    except Exception as error:  # noqa: BLE001 - LiteLLM's exceptions differ
         if not server.refusals:
             return f"unsent: {type(error).__name__}: {str(error)[:160]}"
     return "; ".join(f"{refused.rule}: {refused.text[:160]}" for refused in server.refusals)
@@ -119,7 +154,9 @@ def refused(server: Sandbox, target: str, names: Iterable[str], *, repair: bool)
     for name in names:
         messages = talk(samples()[name], calls=route.calls)
         if repair:
-            messages = chatmend.repair(messages, target, tools=[LOOK] if route.calls else None).messages
+            request = {"messages": messages, **({"tools": [LOOK]} if route.calls else {})}
+            attempt = repair_attempt(request, CHAT, target)
+            messages = (attempt.request or request)["messages"]
         if said := verdict(server, route, messages):
             found[name] = said
     return found
@@ -134,7 +171,10 @@ def main(targets: list[str]) -> int:
             raw = refused(server, target, samples(), repair=False)
             mended = refused(server, target, samples(), repair=True)
             rules = Counter(said.partition(":")[0] for said in raw.values())
-            print(f"{target:52} of {len(samples())} images refused {len(raw):3}, repaired {len(mended):3}", flush=True)
+            print(
+                f"{target:52} of {len(samples())} images refused {len(raw):3}, repaired {len(mended):3}",
+                flush=True,
+            )
             print("    " + ", ".join(f"{rule} {number}" for rule, number in rules.most_common()))
             for name, said in mended.items():
                 print(f"    {name}: {said}")

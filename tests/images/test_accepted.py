@@ -29,7 +29,10 @@ def distinct_in_kind() -> list[str]:
 
 def texts(messages: list[Any]) -> str:
     return json.dumps(
-        [m["content"] if isinstance(m["content"], str) else [p.get("text") for p in m["content"]] for m in messages]
+        [
+            m["content"] if isinstance(m["content"], str) else [p.get("text") for p in m["content"]]
+            for m in messages
+        ]
     )
 
 
@@ -49,33 +52,52 @@ def test_every_image_is_accepted_after_one_repair_and_untouched_by_the_next(targ
     assert refused == {}
 
 
-@pytest.mark.parametrize("name", ["large photo", "orientation 6", "jpeg called png", "truncated png", "screenshot"])
+@pytest.mark.parametrize(
+    "name", ["large photo", "orientation 6", "jpeg called png", "truncated png", "screenshot"]
+)
 @pytest.mark.parametrize("shape", sorted(shapes()))
-@pytest.mark.parametrize("target", ["anthropic/claude-sonnet-4-5", "openai/gpt-4.1", "gemini/gemini-2.5-flash"])
-def test_an_image_is_found_in_every_form_of_content_part(name: str, shape: str, target: str) -> None:
+@pytest.mark.parametrize(
+    "target", ["anthropic/claude-sonnet-4-5", "openai/gpt-4.1", "gemini/gemini-2.5-flash"]
+)
+def test_an_image_is_found_in_every_form_of_content_part(
+    name: str, shape: str, target: str
+) -> None:
     sample = samples()[name]
-    dialect = "openai_chat" if shape == "bedrock" else None  # without a name a Converse body is left alone
+    dialect = (
+        "openai_chat" if shape == "bedrock" else None
+    )  # without a name a Converse body is left alone
     done = chatmend.repair(said(sample, shape), target, dialect=dialect)
     assert refusals(done.messages, FACTS[target]) == [], done.report()
     assert ("Image removed" in texts(done.messages)) == sample.hopeless
     assert chatmend.repair(done.messages, target, dialect=dialect).messages is done.messages
 
 
-@pytest.mark.parametrize("name", ["large photo", "orientation 6", "jpeg called png", "truncated png", "screenshot"])
+@pytest.mark.parametrize(
+    "name", ["large photo", "orientation 6", "jpeg called png", "truncated png", "screenshot"]
+)
 @pytest.mark.parametrize("shape", sorted(shapes()))
 def test_so_it_is_in_messages_of_blocks_and_inside_tool_results(name: str, shape: str) -> None:
     target, sample = "anthropic/claude-sonnet-4-5", samples()[name]
     image = part(sample, shape)
     messages = [
         {"role": "user", "content": [image]},
-        {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "look", "input": {}}]},
-        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": [image]}]},
+        {
+            "role": "assistant",
+            "content": [{"type": "tool_use", "id": "t1", "name": "look", "input": {}}],
+        },
+        {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": "t1", "content": [image]}],
+        },
     ]
     done = chatmend.repair(messages, target, dialect="anthropic_messages")
     assert refusals(done.messages, FACTS[target]) == [], done.report()
     blocks = [done.messages[0]["content"][0], done.messages[2]["content"][0]["content"][0]]
     assert [block["type"] for block in blocks] == ["text" if sample.hopeless else "image"] * 2
-    assert chatmend.repair(done.messages, target, dialect="anthropic_messages").messages is done.messages
+    assert (
+        chatmend.repair(done.messages, target, dialect="anthropic_messages").messages
+        is done.messages
+    )
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -114,19 +136,40 @@ def test_links_and_ids_of_files_are_never_touched() -> None:
         {
             "role": "user",
             "content": [
-                {"type": "image", "source": {"type": "url", "url": "https://example.invalid/a.heic"}},
+                {
+                    "type": "image",
+                    "source": {"type": "url", "url": "https://example.invalid/a.heic"},
+                },
                 {"type": "image", "source": {"type": "file", "file_id": "file_1"}},
             ],
         }
     ]
-    assert chatmend.repair(blocks, "anthropic/claude-sonnet-4-5", dialect="anthropic_messages").messages is blocks
+    assert (
+        chatmend.repair(
+            blocks, "anthropic/claude-sonnet-4-5", dialect="anthropic_messages"
+        ).messages
+        is blocks
+    )
 
 
 def test_other_changes_images_over_common_limits_and_nothing_else() -> None:
-    for name in ("jpeg called png", "truncated png", "bmp", "animated gif", "orientation 3", "html", "cmyk photo"):
+    for name in (
+        "jpeg called png",
+        "truncated png",
+        "bmp",
+        "animated gif",
+        "orientation 3",
+        "html",
+        "cmyk photo",
+    ):
         messages = said(samples()[name])
         assert chatmend.repair(messages, "other").messages is messages, name
-    nonsense = [{"role": "critic"}, 7, None, {"role": "tool", "content": [part(samples()["large screenshot"])]}]
+    nonsense = [
+        {"role": "critic"},
+        7,
+        None,
+        {"role": "tool", "content": [part(samples()["large screenshot"])]},
+    ]
     done = chatmend.repair(nonsense, "other")
     assert [change.code for change in done.changes] == ["IMG007"]
     assert done.messages[:3] == nonsense[:3]
@@ -135,7 +178,9 @@ def test_other_changes_images_over_common_limits_and_nothing_else() -> None:
 def test_bytes_stay_bytes_where_the_wire_format_has_bytes() -> None:
     image = part(samples()["orientation 6"], "bedrock")
     messages = [{"role": "user", "content": [image]}]
-    done = chatmend.repair(messages, "bedrock/invoke/us.amazon.nova-pro-v1:0", dialect="openai_chat")
+    done = chatmend.repair(
+        messages, "bedrock/invoke/us.amazon.nova-pro-v1:0", dialect="openai_chat"
+    )
     becomes = done.messages[0]["content"][0]["image"]
     assert isinstance(becomes["source"]["bytes"], bytes)
     assert becomes["format"] == "jpeg"

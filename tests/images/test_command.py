@@ -30,14 +30,14 @@ def test_an_image_is_shown_before_and_after_with_its_tokens_and_written(tmp_path
     done = run(source, "--target", "anthropic/claude-sonnet-4-5", "--out", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     assert "PNG, 2200 x 1500, 6.5 MB, about 1551 tokens; becomes WebP, 2000 x 1363" in done.stdout
-    assert probe_image((tmp_path / "out" / "photo.webp").read_bytes()).shown == (2000, 1363)
+    assert probe_image((tmp_path / "out" / "photo.webp").read_bytes()).display_size == (2000, 1363)
 
 
 def test_a_legal_image_is_written_byte_for_byte(tmp_path: Path) -> None:
     source = tmp_path / "a.png"
     source.write_bytes(samples()["screenshot"].data)
     done = run(source, "-t", "openai/gpt-4o", "--out", tmp_path / "out")
-    assert "stays as it is" in done.stdout
+    assert "; unchanged" in done.stdout
     assert (tmp_path / "out" / "a.png").read_bytes() == samples()["screenshot"].data
 
 

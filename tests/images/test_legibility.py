@@ -26,14 +26,16 @@ def read(image: Image.Image, folder: Path) -> Counter[str]:
     path = folder / "page.png"
     grey = image.convert("L")
     grey.resize((grey.width * 2, grey.height * 2), Image.Resampling.BICUBIC).save(path)
-    run = subprocess.run(  # noqa: S603 - a program of the system on a file of ours
+    run = subprocess.run(  # noqa: S603 - an installed program reads a file of this test
         [str(TESSERACT), str(path), "-", "--psm", "11"], capture_output=True, text=True, check=True,
         env={**os.environ, "OMP_THREAD_LIMIT": "1"},
     )  # fmt: skip
     return Counter(run.stdout.lower().split())
 
 
-@pytest.mark.skipif(TESSERACT is None, reason="tesseract is not installed (apt install tesseract-ocr)")
+@pytest.mark.skipif(
+    TESSERACT is None, reason="tesseract is not installed (apt install tesseract-ocr)"
+)
 def test_95_of_100_words_of_a_4k_screenshot_are_still_read(tmp_path: Path) -> None:
     target = "anthropic/claude-sonnet-4-5"
     screen, words = desktop(3840, 2160, size=14)

@@ -40,10 +40,14 @@ print(size, high_water() - before, len(told), len(done.changes))
 """
 
 
-@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the peak is read from Linux's /proc")
+@pytest.mark.skipif(
+    not Path("/proc/self/clear_refs").exists(), reason="the peak is read from Linux's /proc"
+)
 def test_400_images_of_200_mb_take_at_most_a_third_more_memory() -> None:
     root = Path(__file__).resolve().parents[2]
-    run = subprocess.run([sys.executable, "-c", _RUN], cwd=root, capture_output=True, text=True, check=False)  # noqa: S603
+    run = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", _RUN], cwd=root, capture_output=True, text=True, check=False
+    )
     assert run.returncode == 0, run.stderr
     size, grown, told, changes = map(int, run.stdout.split())
     assert size >= 200_000_000

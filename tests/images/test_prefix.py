@@ -72,7 +72,12 @@ def test_adding_images_one_by_one_changes_what_was_sent_only_in_coarse_steps(tar
             fed = chatmend.repair([*sent, *whole[len(sent) : 2 * turn - 1]], target)
             assert fed.messages == done.messages
         sent = done.messages
-        kept = sum(p.get("type") == "image_url" for m in sent if isinstance(m["content"], list) for p in m["content"])
+        kept = sum(
+            p.get("type") == "image_url"
+            for m in sent
+            if isinstance(m["content"], list)
+            for p in m["content"]
+        )
         counted = max(counted, kept)
     whole_images = sum(picture(at) != part(samples()["truncated png"]) for at in range(turns))
     assert changed == (steps(whole_images, limits.max_images) if limits.vision else 0)
@@ -89,7 +94,10 @@ def test_so_they_do_where_the_bytes_of_a_request_are_limited() -> None:
     messages: list[Any] = []
     for text in texts:
         image = {"type": "image_url", "image_url": {"url": f"data:image/jpeg;base64,{text}"}}
-        messages += [{"role": "user", "content": [image]}, {"role": "assistant", "content": "Seen."}]
+        messages += [
+            {"role": "user", "content": [image]},
+            {"role": "assistant", "content": "Seen."},
+        ]
         done = chatmend.repair(messages, "github_copilot/gpt-4.1").messages
         assert sum(len(str(message)) for message in done) < 5_000_000
         changed += done[: len(sent)] != sent
@@ -101,7 +109,9 @@ def test_so_they_do_where_the_bytes_of_a_request_are_limited() -> None:
 def test_what_went_for_good_is_reported_once_a_message_with_how_many() -> None:
     done = chatmend.repair(talk(12), "mistral/mistral-medium-latest")
     gone = [change for change in done.changes if change.code == "IMG012"]
-    assert [(change.index, change.effect.name) for change in gone] == [(at, "DROPS") for at in (0, 2, 4, 6, 8, 10)]
+    assert [(change.index, change.effect.name) for change in gone] == [
+        (at, "DROPS") for at in (0, 2, 4, 6, 8, 10)
+    ]
     assert chatmend.replay(talk(12), done.changes) == done.messages
 
 
@@ -148,7 +158,10 @@ def _blocks(at: int) -> list[Any]:
     result = {"type": "tool_result", "tool_use_id": f"t{at}", "content": [image]}
     return [
         {"role": "user", "content": [{"type": "text", "text": f"Image {at}"}, image]},
-        {"role": "assistant", "content": [{"type": "tool_use", "id": f"t{at}", "name": "look", "input": {}}]},
+        {
+            "role": "assistant",
+            "content": [{"type": "tool_use", "id": f"t{at}", "name": "look", "input": {}}],
+        },
         {"role": "user", "content": [result]},
         {"role": "assistant", "content": [{"type": "text", "text": "Seen."}]},
     ]
@@ -168,7 +181,9 @@ def test_the_oldest_go_in_every_wire_format_also_from_tool_results(
     messages = [message for at in range(most // 2 + 1) for message in turn(at)]
     done = chatmend.repair(messages, target, dialect=dialect)
     said = repr(done.messages)
-    assert said.count(TOO_MANY) == most + 1 - int(most * 0.75)  # the last but one passes the limit, the last is free
+    assert said.count(TOO_MANY) == most + 1 - int(
+        most * 0.75
+    )  # the last but one passes the limit, the last is free
     assert repr(messages).count(samples()["one pixel"].text) == most + 2
     assert all(f"Image {at}'" in said for at in range(most // 2 + 1))
     assert chatmend.repair(done.messages, target, dialect=dialect).messages is done.messages
@@ -191,7 +206,9 @@ def test_raw_bytes_count_as_the_base64_that_they_are_sent_as() -> None:
 def test_so_they_do_from_langchains_messages() -> None:
     core = pytest.importorskip("langchain_core.messages")
     image = part(samples()["one pixel"])
-    messages = [core.HumanMessage([{"type": "text", "text": f"Image {at}"}, image]) for at in range(9)]
+    messages = [
+        core.HumanMessage([{"type": "text", "text": f"Image {at}"}, image]) for at in range(9)
+    ]
     content = [
         item
         for message in chatmend.repair(messages, "mistral/mistral-medium-latest").messages

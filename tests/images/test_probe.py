@@ -1,4 +1,4 @@
-"""Probing tells what decoding would tell, from header and tail, in whatever spelling the data comes."""
+"""A probe of header and tail finds the same facts as decoding, in every form of the data."""
 
 from __future__ import annotations
 
@@ -11,12 +11,16 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from chatmend.images import probe_image
-from chatmend.images.probe import look
+from chatmend.images.probe import probe_reader
 from chatmend.images.reader import base64_reader
 from tests.images.pictures import NAMES, samples
 from tests.scale import examples
 
-WHOLE = [name for name in NAMES if not name.startswith(("truncated", "empty", "header", "html", "svg", "bomb", "flat"))]
+WHOLE = [
+    name
+    for name in NAMES
+    if not name.startswith(("truncated", "empty", "header", "html", "svg", "bomb", "flat"))
+]
 
 
 @pytest.mark.parametrize("name", WHOLE)
@@ -36,7 +40,9 @@ def test_a_probe_says_what_pillow_says(name: str) -> None:
     assert found.size == len(data)
 
 
-@pytest.mark.parametrize("name", [*WHOLE, "truncated jpeg", "truncated png", "truncated webp", "truncated gif"])
+@pytest.mark.parametrize(
+    "name", [*WHOLE, "truncated jpeg", "truncated png", "truncated webp", "truncated gif"]
+)
 def test_the_spelling_of_base64_makes_no_difference_but_one_that_is_said(name: str) -> None:
     if name not in samples():
         pytest.skip("this Pillow cannot write it")
@@ -51,7 +57,7 @@ def test_the_spelling_of_base64_makes_no_difference_but_one_that_is_said(name: s
         "\r\n".join(text[at : at + 60] for at in range(0, len(text), 60)),
     ):
         found = probe_image(spelled)
-        found.clean = True
+        found.canonical = True
         assert found == plain
 
 
@@ -89,7 +95,12 @@ def test_nothing_makes_a_probe_raise(data: bytes | str) -> None:
     probe_image(data)
 
 
-@given(name=st.sampled_from(["photo", "screenshot", "webp", "still gif", "bmp", "tiff", "ico", "avif"]), data=st.data())
+@given(
+    name=st.sampled_from(
+        ["photo", "screenshot", "webp", "still gif", "bmp", "tiff", "ico", "avif"]
+    ),
+    data=st.data(),
+)
 @settings(max_examples=examples(150, 3_000))
 def test_neither_does_a_damaged_file_however_it_is_cut(name: str, data: st.DataObject) -> None:
     if name not in samples():
@@ -116,13 +127,17 @@ HOSTILE = {
     "tiny blocks": lambda size: _DESCRIPTOR + _blocks(*[1] * (size // 2)),
     "full and tiny blocks in turn": lambda size: _DESCRIPTOR + _blocks(*[255, 1] * (size // 258)),
     "empty extensions": lambda size: b"\x21\xfe\0" * (size // 3) + _DESCRIPTOR + _blocks(),
-    "extensions of one block": lambda size: (b"\x21\xfe" + _blocks(9)) * (size // 13) + _DESCRIPTOR + _blocks(),
+    "extensions of one block": lambda size: (
+        (b"\x21\xfe" + _blocks(9)) * (size // 13) + _DESCRIPTOR + _blocks()
+    ),
 }
 """GIFs that make a walk through their blocks long."""
 
 
 @pytest.mark.parametrize("shape", HOSTILE)
-def test_each_byte_of_a_gif_is_decoded_a_few_times_at_most_however_small_its_blocks_are(shape: str) -> None:
+def test_each_byte_of_a_gif_is_decoded_a_few_times_at_most_however_small_its_blocks_are(
+    shape: str,
+) -> None:
     data = b"GIF89a" + b"\x64\0\x64\0" + b"\0\0\0" + HOSTILE[shape](100_000) + b";"
     reader = base64_reader(base64.b64encode(data).decode())
     decode, decoded = reader.read, []
@@ -132,6 +147,6 @@ def test_each_byte_of_a_gif_is_decoded_a_few_times_at_most_however_small_its_blo
         return found
 
     reader.read = counted
-    found = look(reader)
+    found = probe_reader(reader)
     assert (found.width, found.height, found.frames, found.fault) == (100, 100, 1, None)
     assert sum(decoded) < 2 * len(data)

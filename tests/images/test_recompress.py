@@ -17,8 +17,16 @@ from PIL import Image, ImageChops, ImageFile, ImageStat
 
 import chatmend
 from chatmend.errors import ImageError
-from chatmend.images import Budget, Recompressor, ResultCache, SharedCache, probe_image, seen_size, tokens
-from chatmend.images.payload import Payload, encoded
+from chatmend.images import (
+    Budget,
+    Recompressor,
+    ResultCache,
+    SharedCache,
+    probe_image,
+    seen_size,
+    tokens,
+)
+from chatmend.images.payload import Payload, encode_base64
 from chatmend.images.plan import plan_for
 from chatmend.targets import resolve
 from tests.images.pictures import HOPELESS, NAMES, desktop, noise, oriented, said, samples, saved
@@ -32,7 +40,9 @@ def opened(data: bytes) -> Image.Image:
     return image
 
 
-@pytest.mark.parametrize("name", ["screenshot", "photo", "one pixel", "still gif", "webp", "small alpha"])
+@pytest.mark.parametrize(
+    "name", ["screenshot", "photo", "one pixel", "still gif", "webp", "small alpha"]
+)
 def test_a_legal_image_comes_back_as_the_very_same_bytes(name: str) -> None:
     data = samples()[name].data
     assert chatmend.recompress(data, CLAUDE) is data
@@ -52,15 +62,23 @@ def test_what_cannot_be_saved_is_an_error_that_names_it(name: str) -> None:
 
 
 def test_one_bound_holds_however_large_the_image_was() -> None:
-    assert probe_image(chatmend.recompress(samples()["large photo"].data, CLAUDE)).shown == (2000, 1333)
-    assert probe_image(chatmend.recompress(samples()["tall page"].data, CLAUDE)).shown == (400, 2000)
+    assert probe_image(chatmend.recompress(samples()["large photo"].data, CLAUDE)).display_size == (
+        2000,
+        1333,
+    )
+    assert probe_image(chatmend.recompress(samples()["tall page"].data, CLAUDE)).display_size == (
+        400,
+        2000,
+    )
 
 
 @pytest.mark.parametrize("orientation", range(2, 9))
 def test_a_photo_is_set_upright(orientation: int) -> None:
     corners = Image.new("RGB", (300, 200), "white")
     corners.paste((255, 0, 0), (0, 0, 100, 80))
-    turned = {2: 0, 3: 3, 4: 1, 5: 5, 6: 2, 7: 6, 8: 4}[orientation]  # Pillow's number of the inverse
+    turned = {2: 0, 3: 3, 4: 1, 5: 5, 6: 2, 7: 6, 8: 4}[
+        orientation
+    ]  # Pillow's number of the inverse
     data = oriented(corners.transpose(Image.Transpose(turned)), orientation)
     done = opened(chatmend.recompress(data, CLAUDE))
     assert done.size == (300, 200)
@@ -77,8 +95,13 @@ def test_a_photo_keeps_its_looks() -> None:
     assert max(ImageStat.Stat(difference).mean) < 3
 
 
-@pytest.mark.parametrize(("name", "dark"), [("light words on nothing", True), ("dark words on nothing", False)])
-def test_what_is_transparent_gets_a_ground_on_which_the_words_can_be_read(name: str, dark: bool) -> None:  # noqa: FBT001
+@pytest.mark.parametrize(
+    ("name", "dark"), [("light words on nothing", True), ("dark words on nothing", False)]
+)
+def test_what_is_transparent_gets_a_ground_on_which_the_words_can_be_read(
+    name: str,
+    dark: bool,  # noqa: FBT001
+) -> None:
     done = opened(chatmend.recompress(samples()[name].data, CLAUDE)).convert("L")
     assert (done.getpixel((5, 5)) < 60) is dark
     low, high = done.getextrema()
@@ -105,21 +128,27 @@ def test_white_noise_fits_into_the_smallest_limit_with_two_encodes() -> None:
 
 def test_low_detail_is_given_low_detail_where_the_image_must_change_anyway() -> None:
     done = chatmend.recompress(samples()["large on its side"].data, "openai/gpt-4o", detail="low")
-    assert max(probe_image(done).shown) == 512
+    assert max(probe_image(done).display_size) == 512
     legal = samples()["photo"].data
     assert chatmend.recompress(legal, "openai/gpt-4o", detail="low") is legal
 
 
-@pytest.mark.parametrize("target", [CLAUDE, "anthropic/claude-opus-4-8", "openai/gpt-4o", "openai/gpt-4.1-mini"])
+@pytest.mark.parametrize(
+    "target", [CLAUDE, "anthropic/claude-opus-4-8", "openai/gpt-4o", "openai/gpt-4.1-mini"]
+)
 def test_native_is_exactly_what_the_model_sees(target: str) -> None:
     limits = resolve(target).limits.images
-    assert probe_image(chatmend.recompress(samples()["large photo"].data, CLAUDE, native=True)).shown == (1344, 896)
+    assert probe_image(
+        chatmend.recompress(samples()["large photo"].data, CLAUDE, native=True)
+    ).display_size == (1344, 896)
     for name in ("large photo", "large screenshot", "tall page", "large on its side", "photo"):
         done = chatmend.recompress(samples()[name].data, target, native=True)
-        shown = probe_image(done).shown
+        shown = probe_image(done).display_size
         assert seen_size(limits, shown) == shown, name
         assert chatmend.recompress(done, target, native=True) is done
-        assert (tokens(limits, shown) or 0) <= (tokens(limits, probe_image(samples()[name].data).shown) or 0)
+        assert (tokens(limits, shown) or 0) <= (
+            tokens(limits, probe_image(samples()[name].data).display_size) or 0
+        )
 
 
 def test_a_spare_quarter_of_a_processor_makes_no_other_bytes() -> None:
@@ -136,7 +165,7 @@ def test_a_spare_quarter_of_a_processor_makes_no_other_bytes() -> None:
         probe = payload.probe()
         wanted = plan_for(probe, limits)
         assert not isinstance(wanted, str)
-        return hashlib.sha256(Payload(made(payload, probe, wanted).text or "").decoded()).hexdigest()
+        return hashlib.sha256(Payload(made(payload, probe, wanted).text or "").decode()).hexdigest()
 
     inline = [digest(name) for name in names]
     with ThreadPoolExecutor(4) as pool:
@@ -150,7 +179,9 @@ def test_another_process_makes_the_same_bytes() -> None:
         f"print(hashlib.sha256(chatmend.recompress(d, {CLAUDE!r})).hexdigest())"
     )
     out = {
-        subprocess.run([sys.executable, "-c", code], input=data, capture_output=True, check=True).stdout.strip()  # noqa: S603
+        subprocess.run(  # noqa: S603
+            [sys.executable, "-c", code], input=data, capture_output=True, check=True
+        ).stdout.strip()
         for _ in range(2)
     }
     assert out == {hashlib.sha256(chatmend.recompress(data, CLAUDE)).hexdigest().encode()}
@@ -160,7 +191,11 @@ def test_an_image_that_many_ask_for_at_once_is_made_once() -> None:
     made = Recompressor()
     messages = said(samples()["large photo"])
     with ThreadPoolExecutor(8) as pool:
-        done = list(pool.map(lambda _: chatmend.repair(messages, CLAUDE, recompressor=made).messages, range(8)))
+        done = list(
+            pool.map(
+                lambda _: chatmend.repair(messages, CLAUDE, recompressor=made).messages, range(8)
+            )
+        )
     assert (made.cache.misses, made.cache.hits <= 7) == (1, True)
     assert all(messages == done[0] for messages in done)
 
@@ -170,7 +205,10 @@ def test_so_it_is_under_asyncio() -> None:
     messages = said(samples()["large screenshot"])
 
     async def all_at_once() -> list[Any]:
-        calls = [asyncio.to_thread(chatmend.repair, messages, CLAUDE, recompressor=made) for _ in range(6)]
+        calls = [
+            asyncio.to_thread(chatmend.repair, messages, CLAUDE, recompressor=made)
+            for _ in range(6)
+        ]
         return list(await asyncio.gather(*calls))
 
     done = asyncio.run(all_at_once())
@@ -211,7 +249,9 @@ class Store(dict[str, bytes]):
         self[key] = value
 
 
-def with_store(store: Any, tenant: str = "team-a", secret: bytes = b"0123456789abcdef") -> Recompressor:
+def with_store(
+    store: Any, tenant: str = "team-a", secret: bytes = b"0123456789abcdef"
+) -> Recompressor:
     return Recompressor(shared=SharedCache(store, tenant=tenant, secret=secret))
 
 
@@ -228,7 +268,7 @@ def test_a_shared_cache_serves_its_own_tenant_alone() -> None:
 def test_what_was_forged_in_a_shared_cache_is_not_used() -> None:
     store, messages = Store(), said(samples()["large photo"])
     first = chatmend.repair(messages, CLAUDE, recompressor=with_store(store)).messages
-    forged = encoded(saved(Image.new("RGB", (2000, 1333), "red"), "JPEG")).encode()
+    forged = encode_base64(saved(Image.new("RGB", (2000, 1333), "red"), "JPEG")).encode()
     for value in (b"", b"x" * 40, b"\0" * 32 + forged, next(iter(store.values()))[:-4]):
         store.update(dict.fromkeys(store, value))
         assert chatmend.repair(messages, CLAUDE, recompressor=with_store(store)).messages == first
@@ -255,7 +295,7 @@ def test_no_more_is_decoded_at_once_than_the_budget_has_room_for() -> None:
     used, most, lock = [0], [0], threading.Lock()
 
     def work(cost: int) -> None:
-        with budget.room(cost):
+        with budget.reserve(cost):
             with lock:
                 used[0] += cost
                 most[0] = max(most[0], used[0])
@@ -268,7 +308,7 @@ def test_no_more_is_decoded_at_once_than_the_budget_has_room_for() -> None:
 
 
 def test_what_would_take_more_memory_than_allowed_is_not_decoded() -> None:
-    small = Recompressor(budget=Budget(most=1 << 20))
+    small = Recompressor(budget=Budget(max_per_image=1 << 20))
     with pytest.raises(ImageError, match="memory"):
         chatmend.images.recompress(samples()["large photo"].data, CLAUDE, recompressor=small)
     legal = samples()["large photo"].data
@@ -285,7 +325,13 @@ def test_pillow_is_left_as_it_was() -> None:
 
 
 def test_importing_chatmend_imports_nothing_that_only_images_need() -> None:
-    late = ["PIL", "hashlib", "chatmend.images.plan", "chatmend.images.probe", "chatmend.images.recompressor"]
+    late = [
+        "PIL",
+        "hashlib",
+        "chatmend.images.plan",
+        "chatmend.images.probe",
+        "chatmend.images.recompressor",
+    ]
     code = f"import sys, chatmend; sys.exit(any(name in sys.modules for name in {late}))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0  # noqa: S603
 
@@ -293,5 +339,7 @@ def test_importing_chatmend_imports_nothing_that_only_images_need() -> None:
 def test_the_words_of_a_screenshot_are_drawn_where_they_were() -> None:
     before, _ = desktop(2400, 1200)
     done = opened(chatmend.recompress(saved(before, "PNG"), CLAUDE)).convert("L")
-    difference = ImageChops.difference(done, before.convert("L").resize(done.size, Image.Resampling.BICUBIC))
+    difference = ImageChops.difference(
+        done, before.convert("L").resize(done.size, Image.Resampling.BICUBIC)
+    )
     assert ImageStat.Stat(difference).mean[0] < 2

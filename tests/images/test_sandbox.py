@@ -30,6 +30,8 @@ REFUSED = ("truncated jpeg", "empty", "bmp")
 @pytest.mark.parametrize("target", ROUTES)
 def test_what_was_refused_is_accepted_once_repaired(sandbox: Sandbox, target: str) -> None:
     logging.getLogger("LiteLLM").setLevel(logging.CRITICAL)
-    wrong = ("flat bomb",) if target.startswith("mistral/") else REFUSED  # sides are all that is recorded of Mistral
+    wrong = (
+        ("flat bomb",) if target.startswith("mistral/") else REFUSED
+    )  # sides are all that is recorded of Mistral
     assert refused(sandbox, target, wrong, repair=False), "the server does not look"
     assert refused(sandbox, target, NAMES, repair=True) == {}

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chatmend.images import seen_size, tokens
-from chatmend.images.sizes import within
+from chatmend.images.sizes import scale_to_fit
 from chatmend.targets import resolve
 from tests.images.judge import FACTS
 from tests.scale import examples
@@ -30,7 +30,9 @@ def images(target: str) -> object:
         ((1568, 1568), (1092, 1092)),
     ],
 )
-def test_the_standard_tier_sees_what_anthropic_documents(size: tuple[int, int], seen: tuple[int, int]) -> None:
+def test_the_standard_tier_sees_what_anthropic_documents(
+    size: tuple[int, int], seen: tuple[int, int]
+) -> None:
     limits = resolve("anthropic/claude-sonnet-4-5").limits.images
     assert seen_size(limits, size) == seen
 
@@ -63,9 +65,15 @@ def test_crops_are_counted_as_gemini_documents() -> None:
 
 
 @pytest.mark.parametrize("target", sorted(FACTS))
-@given(width=st.integers(1, 12000), height=st.integers(1, 12000), detail=st.sampled_from([None, "low", "high"]))
+@given(
+    width=st.integers(1, 12000),
+    height=st.integers(1, 12000),
+    detail=st.sampled_from([None, "low", "high"]),
+)
 @settings(max_examples=examples(50, 1_000))
-def test_what_the_model_sees_is_seen_as_it_is(target: str, width: int, height: int, detail: str | None) -> None:
+def test_what_the_model_sees_is_seen_as_it_is(
+    target: str, width: int, height: int, detail: str | None
+) -> None:
     limits = resolve(target).limits.images
     seen = seen_size(limits, (width, height), detail)
     assert seen_size(limits, seen, detail) == seen
@@ -73,10 +81,17 @@ def test_what_the_model_sees_is_seen_as_it_is(target: str, width: int, height: i
     assert seen[1] <= height
 
 
-@given(st.integers(1, 12000), st.integers(1, 12000), st.integers(1, 4000), st.integers(12_000, 10_000_000))
+@given(
+    st.integers(1, 12000),
+    st.integers(1, 12000),
+    st.integers(1, 4000),
+    st.integers(12_000, 10_000_000),
+)
 @settings(max_examples=examples(200, 3_000))
-def test_a_size_that_fits_stays_and_one_that_was_made_to_fit_fits(w: int, h: int, side: int, pixels: int) -> None:
-    made = within((w, h), side=side, pixels=pixels)
-    assert within(made, side=side, pixels=pixels) == made
+def test_a_size_that_fits_stays_and_one_that_was_made_to_fit_fits(
+    w: int, h: int, side: int, pixels: int
+) -> None:
+    made = scale_to_fit((w, h), side=side, pixels=pixels)
+    assert scale_to_fit(made, side=side, pixels=pixels) == made
     assert max(made) <= max(side, 1)
     assert made[0] * made[1] <= pixels or 1 in made

@@ -26,7 +26,10 @@ def shots(*contents: Any) -> list[Any]:
     return [
         {"role": "user", "content": "look"},
         {"role": "assistant", "content": None, "tool_calls": [call(name) for name in ids]},
-        *({"role": "tool", "tool_call_id": n, "content": c} for n, c in zip(ids, contents, strict=True)),
+        *(
+            {"role": "tool", "tool_call_id": n, "content": c}
+            for n, c in zip(ids, contents, strict=True)
+        ),
         {"role": "user", "content": "what do you see?"},
     ]
 
@@ -41,12 +44,27 @@ def test_an_image_in_a_tool_result_stays_where_the_target_takes_it() -> None:
 def test_else_it_is_in_a_user_message_behind_all_results_of_the_turn() -> None:
     text = {"type": "text", "text": "taken"}
     done = chatmend.repair(shots([IMAGE], "no image", [text, IMAGE]), GPT)
-    assert [m["role"] for m in done.messages] == ["user", "assistant", "tool", "tool", "tool", "user", "user"]
+    assert [m["role"] for m in done.messages] == [
+        "user",
+        "assistant",
+        "tool",
+        "tool",
+        "tool",
+        "user",
+        "user",
+    ]
     first, plain, third, images, last = done.messages[2:]
-    assert first["content"] == [{"type": "text", "text": "The image of this tool result is in the next user message."}]
+    assert first["content"] == [
+        {"type": "text", "text": "The image of this tool result is in the next user message."}
+    ]
     assert plain["content"] == "no image"
     assert third["content"][0] is text
-    assert [item["type"] for item in images["content"]] == ["text", "image_url", "text", "image_url"]
+    assert [item["type"] for item in images["content"]] == [
+        "text",
+        "image_url",
+        "text",
+        "image_url",
+    ]
     assert images["content"][1] is IMAGE
     assert last["content"] == "what do you see?"
     assert chatmend.repair(done.messages, GPT).messages is done.messages
@@ -68,18 +86,28 @@ def test_a_failed_result_of_claude_holds_text_alone() -> None:
     result = {"type": "tool_result", "tool_use_id": "t1", "is_error": True, "content": [BLOCK]}
     messages = [
         {"role": "user", "content": "look"},
-        {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "look", "input": {}}]},
+        {
+            "role": "assistant",
+            "content": [{"type": "tool_use", "id": "t1", "name": "look", "input": {}}],
+        },
         {"role": "user", "content": [result, {"type": "text", "text": "and?"}]},
     ]
     sent = chatmend.repair(messages, CLAUDE, dialect="anthropic_messages").messages
-    assert [block["type"] for block in sent[2]["content"]] == ["tool_result", "text", "text", "image"]
+    assert [block["type"] for block in sent[2]["content"]] == [
+        "tool_result",
+        "text",
+        "text",
+        "image",
+    ]
     assert sent[2]["content"][0]["content"][0]["type"] == "text"
     assert sent[2]["content"][3] is BLOCK
 
 
 def test_a_model_without_vision_is_told_that_an_image_stood_here() -> None:
     link = {"type": "image_url", "image_url": {"url": "https://example.invalid/a.png"}}
-    messages = [{"role": "user", "content": [{"type": "text", "text": "what is this?"}, IMAGE, link]}]
+    messages = [
+        {"role": "user", "content": [{"type": "text", "text": "what is this?"}, IMAGE, link]}
+    ]
     done = chatmend.repair(messages, "deepseek/deepseek-chat")
     told = {"type": "text", "text": "Image removed: this model takes no images."}
     assert done.messages[0]["content"] == [messages[0]["content"][0], told, told]  # type: ignore[index]
@@ -99,8 +127,12 @@ def test_an_image_in_a_foreign_form_is_written_in_the_form_around_it(shape: str)
 
 def test_a_link_in_a_foreign_form_stays_a_link() -> None:
     link = {"type": "image", "source": {"type": "url", "url": "https://example.invalid/a.png"}}
-    sent = chatmend.repair([{"role": "user", "content": [link]}], GPT, dialect="openai_chat").messages
-    assert sent[0]["content"] == [{"type": "image_url", "image_url": {"url": "https://example.invalid/a.png"}}]
+    sent = chatmend.repair(
+        [{"role": "user", "content": [link]}], GPT, dialect="openai_chat"
+    ).messages
+    assert sent[0]["content"] == [
+        {"type": "image_url", "image_url": {"url": "https://example.invalid/a.png"}}
+    ]
     back = chatmend.repair(sent, CLAUDE, dialect="anthropic_messages").messages
     assert back[0]["content"] == [link]
 
@@ -111,7 +143,9 @@ def test_a_wrong_media_type_is_set_right_and_the_data_is_the_same_text() -> None
     before, after = messages[0]["content"][1]["source"], done.messages[0]["content"][1]["source"]
     assert after["media_type"] == "image/jpeg"
     assert after["data"] == before["data"]
-    assert [(change.code, change.effect.name) for change in done.changes] == [("IMG001", "RESHAPES")]
+    assert [(change.code, change.effect.name) for change in done.changes] == [
+        ("IMG001", "RESHAPES")
+    ]
 
 
 def test_other_keys_of_a_part_survive_recompression() -> None:
@@ -126,37 +160,56 @@ def test_other_keys_of_a_part_survive_recompression() -> None:
 
 
 def test_the_report_says_what_became_of_it_and_what_was_saved() -> None:
-    line = chatmend.repair(said(samples()["photo as png"]), CLAUDE, policy=chatmend.Policy(images="native")).report()
+    line = chatmend.repair(
+        said(samples()["photo as png"]), CLAUDE, policy=chatmend.Policy(images="native")
+    ).report()
     assert "PNG, 2200 x 1500, 6.5 MB became WebP, 1316 x 897" in line
     low = part(samples()["large on its side"])
     low["image_url"]["detail"] = "low"
-    assert "became JPEG, 341 x 512" in chatmend.repair([{"role": "user", "content": [low]}], GPT).report()
+    assert (
+        "became JPEG, 341 x 512"
+        in chatmend.repair([{"role": "user", "content": [low]}], GPT).report()
+    )
 
 
 def test_a_note_with_the_factor_stands_behind_an_image_that_was_scaled() -> None:
     policy = chatmend.Policy(image_notes=True)
     done = chatmend.repair(said(samples()["large screenshot"]), CLAUDE, policy=policy)
     note = done.messages[0]["content"][2]
-    words = "This image is shown at 2000 x 1125 of 2560 x 1440 pixels; multiply coordinates by 1.28."
+    words = (
+        "This image is shown at 2000 x 1125 of 2560 x 1440 pixels; multiply coordinates by 1.28."
+    )
     assert note == {"type": "text", "text": words}
     assert chatmend.repair(done.messages, CLAUDE, policy=policy).messages is done.messages
 
 
 def test_an_animation_says_that_one_frame_is_left() -> None:
     content = chatmend.repair(said(samples()["animated gif"]), GPT).messages[0]["content"]
-    assert content[2] == {"type": "text", "text": "Only the first frame of this animation is shown."}
+    assert content[2] == {
+        "type": "text",
+        "text": "Only the first frame of this animation is shown.",
+    }
 
 
 def test_images_off_touches_none() -> None:
     for sample in samples().values():
         messages = said(sample)
-        assert chatmend.repair(messages, CLAUDE, policy=chatmend.Policy(images="off")).messages is messages
+        assert (
+            chatmend.repair(messages, CLAUDE, policy=chatmend.Policy(images="off")).messages
+            is messages
+        )
 
 
 def test_what_is_not_allowed_is_left_and_reported() -> None:
-    parts = [part(samples()["truncated png"]), part(samples()["large photo"]), part(samples()["jpeg called png"])]
+    parts = [
+        part(samples()["truncated png"]),
+        part(samples()["large photo"]),
+        part(samples()["jpeg called png"]),
+    ]
     messages = [{"role": "user", "content": parts}]
-    gentle = chatmend.repair(messages, CLAUDE, policy=chatmend.Policy(allow=chatmend.Effect.RESHAPES))
+    gentle = chatmend.repair(
+        messages, CLAUDE, policy=chatmend.Policy(allow=chatmend.Effect.RESHAPES)
+    )
     assert {(change.code, change.applied) for change in gentle.changes} == {
         ("IMG001", True),
         ("IMG002", False),
@@ -170,7 +223,9 @@ def test_progress_is_told_for_each_image_that_was_worked_on() -> None:
     seen: list[int] = []
     made = chatmend.images.Recompressor(progress=seen.append)
     for _ in range(2):
-        chatmend.repair([*said(samples()["large photo"]), *said(samples()["bmp"])], CLAUDE, recompressor=made)
+        chatmend.repair(
+            [*said(samples()["large photo"]), *said(samples()["bmp"])], CLAUDE, recompressor=made
+        )
     assert seen == [1, 2, 3, 4]
 
 

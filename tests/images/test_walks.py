@@ -1,4 +1,4 @@
-"""Looking at a header costs a small constant for each byte, whatever the file says; beyond, the image stays."""
+"""Reading a header takes a bounded number of steps per byte for any file; an image that needs more stays unchanged."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import chatmend
 from chatmend.images import probe_image
 from chatmend.images.facts import UNEXAMINED
 from chatmend.images.headers.exif import orientation
-from chatmend.images.probe import look
-from chatmend.images.reader import Reader, base64_reader, unwrapped
+from chatmend.images.probe import probe_reader
+from chatmend.images.reader import Reader, base64_reader, remove_white_space
 from tests.images.headers import crafted
 from tests.images.judge import FACTS
 from tests.images.pictures import noise, oriented, part, samples
@@ -79,7 +79,7 @@ def measured(text: str) -> tuple[int, int, Reader]:
         return found
 
     reader.read = counted
-    look(reader)
+    probe_reader(reader)
     return len(decoded), sum(decoded), reader
 
 
@@ -98,15 +98,17 @@ def test_a_walk_takes_steps_in_proportion_to_the_bytes(name: str) -> None:
     for size in (300, 20_000, 300_000):
         data = whole(inside * (size // len(inside)))
         reader, steps = base64_reader(base64.b64encode(data).decode()), [0]
-        at = Reader.at
+        at = Reader.read_at
 
-        def counted(self: Reader, offset: int, length: int, at: Any = at, steps: Any = steps) -> bytes:
+        def counted(
+            self: Reader, offset: int, length: int, at: Any = at, steps: Any = steps
+        ) -> bytes:
             steps[0] += 1
             return bytes(at(self, offset, length))
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Reader, "at", counted)
-            look(reader)
+            patch.setattr(Reader, "read_at", counted)
+            probe_reader(reader)
         assert steps[0] <= 2 * (1100 + len(data) // 64), (size, steps)
 
 
@@ -127,23 +129,29 @@ def test_a_directory_of_exif_has_no_more_entries_than_bytes_for_them() -> None:
     assert orientation(b"MM\0*" + b"\xff" * 4 + bytes(99)) == 1  # it points behind the end
 
 
-@pytest.mark.parametrize("name", [name for name in HOSTILE if "EXIF" not in name and "too short" not in name])
 @pytest.mark.parametrize(
-    "target", ["anthropic/claude-sonnet-4-5", "openai/gpt-4.1", "gemini/gemini-3-pro-preview", "strict"]
+    "name", [name for name in HOSTILE if "EXIF" not in name and "too short" not in name]
+)
+@pytest.mark.parametrize(
+    "target",
+    ["anthropic/claude-sonnet-4-5", "openai/gpt-4.1", "gemini/gemini-3-pro-preview", "strict"],
 )
 def test_beyond_the_steps_an_image_is_passed_through_with_a_finding(name: str, target: str) -> None:
     whole, inside = HOSTILE[name]
     kind = name.partition(":")[0]
     data = whole(inside * 30_000)
     if len(inside) > 64:
-        pytest.skip("so few of them are no walk")
+        pytest.skip("few enough that they need no limit")
     assert probe_image(data).fault == UNEXAMINED
-    image = {"type": "image_url", "image_url": {"url": f"data:image/{kind};base64,{base64.b64encode(data).decode()}"}}
+    image = {
+        "type": "image_url",
+        "image_url": {"url": f"data:image/{kind};base64,{base64.b64encode(data).decode()}"},
+    }
     messages = [{"role": "user", "content": [{"type": "text", "text": "What is this?"}, image]}]
     done = chatmend.repair(messages, target)
     assert done.messages is messages
     assert [(change.code, change.applied) for change in done.changes] == [("IMG002", False)]
-    assert "takes more steps to read than its bytes justify" in done.changes[0].why
+    assert "takes too many steps to read for its size in bytes" in done.changes[0].why
     assert chatmend.replay(messages, done.changes) is messages
     assert chatmend.check(messages, target) == done.changes
     assert chatmend.recompress(data, target) is data
@@ -159,7 +167,10 @@ def test_the_other_images_of_a_message_are_repaired_all_the_same() -> None:
     done = chatmend.repair([{"role": "user", "content": [image, turned]}], "openai/gpt-4.1")
     assert done.messages[0]["content"][0] is image
     assert done.messages[0]["content"][1] != turned
-    assert [(change.code, change.applied) for change in done.changes] == [("IMG002", False), ("IMG005", True)]
+    assert [(change.code, change.applied) for change in done.changes] == [
+        ("IMG002", False),
+        ("IMG005", True),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -182,8 +193,18 @@ def test_what_stands_behind_hundreds_of_parts_is_found() -> None:
     exif = behind[behind.index(b"Exif\0\0") + 6 :][:200]
     assert probe_image(_png(_chunk(b"teXt") * 300 + _chunk(b"eXIf", exif))).orientation == 6
     assert probe_image(_png(_chunk(b"teXt") * 300 + _chunk(b"tRNS"))).alpha
-    assert probe_image(_webp(b"XMP \0\0\0\0" * 300 + b"EXIF" + struct.pack("<I", len(exif)) + exif)).orientation == 6
-    assert probe_image(_jpeg(_segment(0xFE, b"x") * 500 + _segment(0xE1, b"Exif\0\0" + exif))).orientation == 6
+    assert (
+        probe_image(
+            _webp(b"XMP \0\0\0\0" * 300 + b"EXIF" + struct.pack("<I", len(exif)) + exif)
+        ).orientation
+        == 6
+    )
+    assert (
+        probe_image(
+            _jpeg(_segment(0xFE, b"x") * 500 + _segment(0xE1, b"Exif\0\0" + exif))
+        ).orientation
+        == 6
+    )
 
 
 def test_the_first_exif_counts() -> None:
@@ -194,14 +215,18 @@ def test_the_first_exif_counts() -> None:
     assert probe_image(_jpeg(exif(6) + exif(3))).orientation == 6
 
 
-@pytest.mark.parametrize("text", ["", " A\tB\r\nC\x0bD\x0cE\x1cF\x1dG\x1eH\x1fI ", "A\u2003B\x85C\xa0D", "\n\n", "é x"])
+@pytest.mark.parametrize(
+    "text", ["", " A\tB\r\nC\x0bD\x0cE\x1cF\x1dG\x1eH\x1fI ", "A\u2003B\x85C\xa0D", "\n\n", "é x"]
+)
 @pytest.mark.parametrize("start", [0, 1, 3])
 def test_white_space_is_what_python_takes_for_it(text: str, start: int) -> None:
-    assert unwrapped(text, start) == "".join(text[start:].split())
+    assert remove_white_space(text, start) == "".join(text[start:].split())
 
 
 @pytest.mark.parametrize("target", sorted(FACTS))
-def test_an_image_is_looked_at_a_few_times_however_many_rules_ask(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_image_is_looked_at_a_few_times_however_many_rules_ask(
+    target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from chatmend.images.payload import Payload  # noqa: PLC0415 - what is counted
 
     looks, probe = [0], Payload.probe

@@ -17,10 +17,12 @@ from .body_encodes import body_encodes
 from .body_shape import body_shape
 from .call_pairing import anthropic_pairing, openai_pairing
 from .chat_templates import FAMILIES, renders_as
+from .converse_types import native_converse
 from .gemini_types import native_contents
 from .litellm_wire import litellm_anthropic, litellm_bedrock, litellm_gemini, litellm_openai
 from .mistral_requests import validates_as
 from .mistral_types import mistral_types
+from .ollama_types import native_ollama
 from .openai_types import openai_types
 from .request import Json, Judge, Request
 from .responses_facts import responses_facts
@@ -50,6 +52,8 @@ JUDGES: Mapping[str, Judge] = MappingProxyType(
         "responses_types": responses_types,
         "responses_facts": responses_facts,
         "native_contents": native_contents,
+        "native_converse": native_converse,
+        "native_ollama": native_ollama,
         "litellm_openai": litellm_openai,
         "litellm_anthropic": litellm_anthropic,
         "litellm_gemini": litellm_gemini,
@@ -60,13 +64,19 @@ JUDGES: Mapping[str, Judge] = MappingProxyType(
 """Every judge by its name."""
 
 
-def judge(dialect: str, target: str, messages: Json, system: Json = None, tools: Json = None) -> list[str]:
+def judge(
+    dialect: str, target: str, messages: Json, system: Json = None, tools: Json = None
+) -> list[str]:
     """Ask every judge that applies; answer their refusals, each headed by the judge's name.
 
     Never raises for what is in a transcript: a judge that cannot read it refuses it.
     """
     request = Request(dialect, target, messages, system, tools)
-    return [f"{name}: {refusal}" for name in judges_for(dialect, target) for refusal in _asked(name, request)]
+    return [
+        f"{name}: {refusal}"
+        for name in judges_for(dialect, target)
+        for refusal in _asked(name, request)
+    ]
 
 
 def _asked(name: str, request: Request) -> list[str]:

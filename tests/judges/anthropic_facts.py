@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
 _TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 _NO_PREFILL = re.compile(r"claude-((opus|sonnet|haiku)-(4[-.]([6-9]|1\d)\b|[5-9]\b)|fable|mythos)")
-_TAKES_SYSTEM_ROLE = re.compile(r"claude-((opus|sonnet|haiku)-(4[-.]([89]|1\d)\b|[5-9]\b)|fable|mythos)")
+_TAKES_SYSTEM_ROLE = re.compile(
+    r"claude-((opus|sonnet|haiku)-(4[-.]([89]|1\d)\b|[5-9]\b)|fable|mythos)"
+)
 _MOST_CACHE_MARKERS = 4
 
 
@@ -45,7 +47,9 @@ def refusals(body: Body) -> list[str]:
 
 def _turns(body: Body) -> list[dict[str, Json]]:
     """Same-role runs merged, as the API reads them. A system message stands outside of the turns."""
-    return merged([message for message in objects(body.messages) if message.get("role") != "system"])
+    return merged(
+        [message for message in objects(body.messages) if message.get("role") != "system"]
+    )
 
 
 def _all_blocks(body: Body, role: str | None = None) -> list[dict[str, Json]]:
@@ -85,7 +89,9 @@ def _use_ids_twice(body: Body) -> Iterator[str]:
 
 def _results_twice(body: Body) -> Iterator[str]:
     for turn in _turns(body):
-        counts = Counter(str(result.get("tool_use_id")) for result in _of_type(turn["content"], "tool_result"))
+        counts = Counter(
+            str(result.get("tool_use_id")) for result in _of_type(turn["content"], "tool_result")
+        )
         yield from (f"{call_id!r} {count} times" for call_id, count in counts.items() if count > 1)
 
 
@@ -105,7 +111,10 @@ def _use_input(body: Body) -> Iterator[str]:
 def _declared_names(body: Body) -> Iterator[str]:
     for tool in objects(body.tools):
         name = tool.get(
-            "name", tool.get("function", {}).get("name") if isinstance(tool.get("function"), dict) else None
+            "name",
+            tool.get("function", {}).get("name")
+            if isinstance(tool.get("function"), dict)
+            else None,
         )
         if isinstance(name, str) and not _TOOL_NAME.fullmatch(name):
             yield repr(name)
@@ -113,24 +122,34 @@ def _declared_names(body: Body) -> Iterator[str]:
 
 def _empty_text(body: Body) -> Iterator[str]:
     # A turn's content "" is the next fact's matter; an empty one inside of a run is accepted.
-    listed = [block for message in objects(body.messages) for block in objects(message.get("content"))]
+    listed = [
+        block for message in objects(body.messages) for block in objects(message.get("content"))
+    ]
     yield from ("an empty text block" for text in _texts(listed) if not text)
 
 
 def _blank_text(body: Body) -> Iterator[str]:
-    yield from ("a blank text block" for text in _texts(_all_blocks(body, "user")) if text and not text.strip())
+    yield from (
+        "a blank text block"
+        for text in _texts(_all_blocks(body, "user"))
+        if text and not text.strip()
+    )
 
 
 def _blank_system(body: Body) -> Iterator[str]:
     if isinstance(body.system, list):
-        yield from ("a blank system block" for text in _texts(objects(body.system)) if not text.strip())
+        yield from (
+            "a blank system block" for text in _texts(objects(body.system)) if not text.strip()
+        )
 
 
 def _empty_turn(body: Body) -> Iterator[str]:
     turns = _turns(body)
     for index, turn in enumerate(turns):
         is_final_assistant = turn["role"] == "assistant" and index == len(turns) - 1
-        held = [block for block in turn["content"] if block.get("type") != "text" or block.get("text")]
+        held = [
+            block for block in turn["content"] if block.get("type") != "text" or block.get("text")
+        ]
         if not held and not is_final_assistant:
             yield f"turn {index} ({turn['role']}) is empty"
 
@@ -175,7 +194,11 @@ def _marker_on_thinking(body: Body) -> Iterator[str]:
 
 def _ends_with_thinking(body: Body) -> Iterator[str]:
     for turn in _turns(body):
-        if turn["role"] == "assistant" and turn["content"] and _of_type(turn["content"][-1:], "thinking"):
+        if (
+            turn["role"] == "assistant"
+            and turn["content"]
+            and _of_type(turn["content"][-1:], "thinking")
+        ):
             yield "the last block of an assistant turn is thinking"
 
 
@@ -183,7 +206,9 @@ def _prefill(body: Body) -> Iterator[str]:
     turns = _turns(body)
     if not turns or turns[-1]["role"] != "assistant" or not _NO_PREFILL.search(body.model):
         return
-    if not _of_type(turns[-1]["content"], "server_tool_use"):  # a paused turn is resumed by sending it back
+    if not _of_type(
+        turns[-1]["content"], "server_tool_use"
+    ):  # a paused turn is resumed by sending it back
         yield "the last turn is the assistant's"
 
 
@@ -200,7 +225,11 @@ def _system_first(body: Body) -> Iterator[str]:
 
 def _system_unknown(body: Body) -> Iterator[str]:
     if not _TAKES_SYSTEM_ROLE.search(body.model):
-        yield from ("a system message" for message in objects(body.messages) if message.get("role") == "system")
+        yield from (
+            "a system message"
+            for message in objects(body.messages)
+            if message.get("role") == "system"
+        )
 
 
 def _system_misplaced(body: Body) -> Iterator[str]:

@@ -16,7 +16,10 @@ def _block_types() -> dict[str, Any]:
     from anthropic.types import ContentBlockParam
     from anthropic.types.beta import BetaContentBlockParam
 
-    return {**by_type(ContentBlockParam), **by_type(BetaContentBlockParam)}  # beta knows more server tools
+    return {
+        **by_type(ContentBlockParam),
+        **by_type(BetaContentBlockParam),
+    }  # beta knows more server tools
 
 
 def anthropic_types(request: Request) -> list[str]:
@@ -44,7 +47,11 @@ def _message_faults(message: Json, where: str) -> list[str]:
     if not isinstance(message, dict):
         return [f"{where}: not an object"]
     content = message.get("content")
-    refusals = [] if message.get("role") in ("user", "assistant", "system") else [f"{where}.role: missing or unknown"]
+    refusals = (
+        []
+        if message.get("role") in ("user", "assistant", "system")
+        else [f"{where}.role: missing or unknown"]
+    )
     if isinstance(content, str):
         return refusals
     if not isinstance(content, list):

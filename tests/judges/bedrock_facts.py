@@ -24,13 +24,16 @@ def refusals(messages: Json, model: str) -> list[str]:
 def as_blocks(messages: Json) -> list[dict[str, Json]]:
     """The tool blocks of a Converse body in Anthropic's shape, for the pairing judge."""
     return [
-        {"role": message.get("role"), "content": [_as_block(b) for b in objects(message.get("content")) if _says(b)]}
+        {
+            "role": message.get("role"),
+            "content": [_as_block(b) for b in objects(message.get("content")) if _says(b)],
+        }
         for message in objects(messages)
     ]
 
 
 def _says(block: dict[str, Json]) -> bool:
-    """Whether a block is content: a cache point between two results is a mark, and nothing that stands between them."""
+    """Whether a block is content; a cache point between two results is not."""
     return "cachePoint" not in block
 
 
@@ -56,7 +59,9 @@ def _duplicate(kind: str) -> _Fact:
     def fact(turns: list[dict[str, Json]], _: str) -> Iterator[str]:
         for turn in merged(turns):
             counts = Counter(str(block.get("toolUseId")) for block in _of_kind([turn], kind))
-            yield from (f"{call_id!r} {n} times in one turn" for call_id, n in counts.items() if n > 1)
+            yield from (
+                f"{call_id!r} {n} times in one turn" for call_id, n in counts.items() if n > 1
+            )
 
     return fact
 
@@ -72,7 +77,7 @@ def _document_alone(turns: list[dict[str, Json]], _: str) -> Iterator[str]:
     for turn in merged(turns):
         held = {key for block in turn["content"] for key in block}
         if "document" in held and "text" not in held:
-            yield "a document without a text beside it"
+            yield "a document without a text in the same message"
 
 
 def _unsigned_reasoning(turns: list[dict[str, Json]], model: str) -> Iterator[str]:

@@ -52,7 +52,11 @@ def _constraint_faults(value: Json, shape: Shape, where: str) -> list[str]:
         ]
     if shape.type_name == "list" and isinstance(value, list):
         member = shape.member
-        inner = [f for i, item in enumerate(value) for f in _constraint_faults(item, member, f"{where}[{i}]")]
+        inner = [
+            f
+            for i, item in enumerate(value)
+            for f in _constraint_faults(item, member, f"{where}[{i}]")
+        ]
         return _size_faults(len(value), shape, where) + inner
     return _text_faults(value, shape, where) if isinstance(value, str) else []
 

@@ -22,7 +22,9 @@ def body_encodes(request: Request) -> list[str]:
     if _ARGUMENTS_TRAVEL_AS_OBJECTS.match(request.target):
         for index, message in numbered(request.messages):
             for call in calls(message):
-                refusals += _refusals(parsed(function(call).get("arguments")), f"messages[{index}] arguments")
+                refusals += _refusals(
+                    parsed(function(call).get("arguments")), f"messages[{index}] arguments"
+                )
     return refusals
 
 

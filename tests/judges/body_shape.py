@@ -15,7 +15,9 @@ def body_shape(request: Request) -> list[str]:
     if not isinstance(request.messages, list):
         return [f"messages is a {type(request.messages).__name__}, not a list"]
     return [
-        f"messages[{index}] {fault}" for index, message in enumerate(request.messages) if (fault := _fault(message))
+        f"messages[{index}] {fault}"
+        for index, message in enumerate(request.messages)
+        if (fault := _fault(message))
     ]
 
 
@@ -25,4 +27,8 @@ def _fault(message: Json) -> str:
     if not isinstance(message.get("content"), (str, list, type(None))):
         return "has content that is neither text nor a list"
     calls = message.get("tool_calls")
-    return "" if calls is None or objects(calls) == calls else "has tool_calls that are no list of objects"
+    return (
+        ""
+        if calls is None or objects(calls) == calls
+        else "has tool_calls that are no list of objects"
+    )

@@ -75,9 +75,13 @@ def _exchanges(messages: list[dict[str, Json]]) -> list[list[dict[str, Json]]]:
     is_open = False
     for message in messages:
         if held := calls(message):
-            exchanges.append([{"role": "assistant", "content": "", "tool_calls": [_bare(call) for call in held]}])
+            exchanges.append(
+                [{"role": "assistant", "content": "", "tool_calls": [_bare(call) for call in held]}]
+            )
         elif message.get("role") == "tool" and is_open:
-            exchanges[-1].append({"role": "tool", "content": "", "tool_call_id": message.get("tool_call_id")})
+            exchanges[-1].append(
+                {"role": "tool", "content": "", "tool_call_id": message.get("tool_call_id")}
+            )
         is_open = bool(held) or (is_open and message.get("role") == "tool")
     return exchanges
 
@@ -100,11 +104,15 @@ def _mcp_refusals(turns: list[SamplingMessage]) -> list[str]:
     return refusals
 
 
-def _turn(role: str, *, uses: list[Json] | None = None, results: list[Json] | None = None) -> SamplingMessage:
+def _turn(
+    role: str, *, uses: list[Json] | None = None, results: list[Json] | None = None
+) -> SamplingMessage:
     from mcp_types import SamplingMessage, TextContent, ToolResultContent, ToolUseContent
 
     # model_construct: the SDK types have judged the shapes, only the ids matter here.
-    content: list[Any] = [ToolUseContent.model_construct(name="f", id=str(i), input={}) for i in uses or []]
+    content: list[Any] = [
+        ToolUseContent.model_construct(name="f", id=str(i), input={}) for i in uses or []
+    ]
     content += [ToolResultContent.model_construct(tool_use_id=str(i)) for i in results or []]
     said = content or [TextContent.model_construct(type="text", text="said")]
     return SamplingMessage.model_construct(role=role, content=said)

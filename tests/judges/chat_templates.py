@@ -1,6 +1,6 @@
 """Judges: our own small chat templates, each raising for the rules that a public strict family states.
 
-They are rendered the way vLLM renders: content parts told as text, tool-call arguments parsed first.
+They are rendered the way vLLM renders: content parts as text, tool-call arguments parsed first.
 """
 
 from __future__ import annotations
@@ -28,7 +28,12 @@ def _raise_exception(message: str) -> NoReturn:
 @cache
 def _template(family: str) -> Template:
     loader = FileSystemLoader(_TEMPLATES)
-    environment = Environment(loader=loader, trim_blocks=True, undefined=StrictUndefined, autoescape=False)  # noqa: S701
+    environment = Environment(
+        loader=loader,
+        trim_blocks=True,
+        undefined=StrictUndefined,
+        autoescape=False,  # noqa: S701
+    )
     environment.globals["raise_exception"] = _raise_exception
     return environment.get_template(f"{family}.jinja")
 
@@ -48,7 +53,10 @@ def _as_rendered(message: dict[str, Json]) -> dict[str, Json]:
 def _call_as_rendered(call: dict[str, Json]) -> dict[str, Json]:
     # vLLM reads missing and empty arguments as {}.
     arguments = parsed(function(call).get("arguments") or "{}")
-    return {"id": call.get("id"), "function": {"name": function(call).get("name"), "arguments": arguments}}
+    return {
+        "id": call.get("id"),
+        "function": {"name": function(call).get("name"), "arguments": arguments},
+    }
 
 
 def renders_as(family: str) -> Judge:

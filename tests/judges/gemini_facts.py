@@ -39,7 +39,7 @@ def refusals(contents: Json, target: str) -> list[str]:
 
 
 def _read(contents: Json) -> _Turns:
-    """Turns in camelCase, with the legacy role ``function`` told as ``user``."""
+    """Turns in camelCase, with ``user`` for the legacy role ``function``."""
     return [
         {
             "role": "user" if turn.get("role", "user") == "function" else turn.get("role", "user"),
@@ -67,7 +67,11 @@ def _parts_empty(turns: _Turns) -> Iterator[str]:
 def _part_without_data(turns: _Turns) -> Iterator[str]:
     for index, turn in enumerate(turns):
         # A part that holds nothing but a signature is recorded as accepted.
-        bad = [part for part in turn["parts"] if len(_DATA & part.keys()) != 1 and "thoughtSignature" not in part]
+        bad = [
+            part
+            for part in turn["parts"]
+            if len(_DATA & part.keys()) != 1 and "thoughtSignature" not in part
+        ]
         yield from (f"contents[{index}] holds {sorted(part)}" for part in bad)
 
 
@@ -136,4 +140,6 @@ FACTS: tuple[tuple[str, _Fact], ...] = (
     ("gemini-function-response-count", _response_count),
 )
 
-GEMINI_3_FACTS: tuple[tuple[str, _Fact], ...] = (("gemini-thought-signature-missing", _unsigned_call),)
+GEMINI_3_FACTS: tuple[tuple[str, _Fact], ...] = (
+    ("gemini-thought-signature-missing", _unsigned_call),
+)

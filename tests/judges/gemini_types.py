@@ -16,7 +16,11 @@ def native_contents(request: Request) -> list[str]:
     """A native body: its types, what Gemini refuses, and the two roles that there are."""
     refusals = contents_faults(_lent(request.messages), request.system)
     roles = [message.get("role") for message in objects(request.messages)]
-    refusals += [f"gemini-role-invalid: {role!r}" for role in roles if role not in ("user", "model", "function")]
+    refusals += [
+        f"gemini-role-invalid: {role!r}"
+        for role in roles
+        if role not in ("user", "model", "function")
+    ]
     refusals += [] if roles else ["gemini-contents-empty"]
     return refusals + gemini_facts.refusals(request.messages, request.target)
 
@@ -26,7 +30,9 @@ def _lent(contents: Json) -> Json:
     if not isinstance(contents, list):
         return contents
     return [
-        {**turn, "parts": [turn["parts"]]} if isinstance(turn, dict) and isinstance(turn.get("parts"), dict) else turn
+        {**turn, "parts": [turn["parts"]]}
+        if isinstance(turn, dict) and isinstance(turn.get("parts"), dict)
+        else turn
         for turn in contents
     ]
 
@@ -37,5 +43,7 @@ def contents_faults(contents: Json, system_instruction: Json) -> list[str]:
 
     refusals = faults(list[Content], contents, "contents")
     return (
-        refusals if system_instruction is None else refusals + faults(Content, system_instruction, "systemInstruction")
+        refusals
+        if system_instruction is None
+        else refusals + faults(Content, system_instruction, "systemInstruction")
     )

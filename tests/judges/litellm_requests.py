@@ -18,7 +18,7 @@ _PIXEL = (
     "data:image/png;base64,"
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
-"""Stands for every remote image: LiteLLM would fetch it for Bedrock and Gemini."""
+"""Replaces every remote image, because LiteLLM would download it for Bedrock and Gemini."""
 
 
 class TransformationError(Exception):
@@ -37,12 +37,18 @@ def _load(module: str, name: str) -> Any:
 def _offline(value: Json) -> Json:
     """A deep copy (LiteLLM writes into its input) in which no image must be fetched."""
     if isinstance(value, dict):
-        return {key: _PIXEL if _is_remote(key, item) else _offline(item) for key, item in value.items()}
+        return {
+            key: _PIXEL if _is_remote(key, item) else _offline(item) for key, item in value.items()
+        }
     return [_offline(item) for item in value] if isinstance(value, list) else value
 
 
 def _is_remote(key: str, value: Json) -> bool:
-    return key in ("url", "image_url") and isinstance(value, str) and value.startswith(("http://", "https://"))
+    return (
+        key in ("url", "image_url")
+        and isinstance(value, str)
+        and value.startswith(("http://", "https://"))
+    )
 
 
 def anthropic_body(request: Request) -> dict[str, Json]:
@@ -62,7 +68,9 @@ def gemini_body(request: Request) -> dict[str, Json]:
     convert = _load("llms.vertex_ai.gemini.transformation", "_gemini_convert_messages_with_history")
     split_system = _load("llms.vertex_ai.gemini.transformation", "transform_system_message")
     try:
-        system, rest = split_system(supports_system_message=True, messages=_told_apart(_offline(request.messages)))
+        system, rest = split_system(
+            supports_system_message=True, messages=_told_apart(_offline(request.messages))
+        )
         contents = convert(messages=rest, model=request.model, custom_llm_provider=request.provider)
     except Exception as error:
         raise TransformationError(_told(error)) from error
@@ -75,7 +83,9 @@ def bedrock_body(request: Request) -> dict[str, Json]:
     convert = _load("litellm_core_utils.prompt_templates.factory", "_bedrock_converse_messages_pt")
     try:
         # Not _transform_request: without tools= it turns every tool block into text, and would judge nothing.
-        rest, system = config._transform_system_message(_offline(request.messages), model=request.model)
+        rest, system = config._transform_system_message(
+            _offline(request.messages), model=request.model
+        )
         messages = convert(messages=rest, model=request.model, llm_provider="bedrock_converse")
     except Exception as error:
         raise TransformationError(_told(error)) from error
@@ -86,9 +96,9 @@ def openai_messages(request: Request) -> Json:
     """The messages of the Chat Completions body."""
     config = _load("llms.openai.chat.gpt_transformation", "OpenAIGPTConfig")()
     try:
-        return config.transform_request(request.model, _told_as_parts(_offline(request.messages)), {}, {}, {})[
-            "messages"
-        ]
+        return config.transform_request(
+            request.model, _told_as_parts(_offline(request.messages)), {}, {}, {}
+        )["messages"]
     except Exception as error:
         raise TransformationError(_told(error)) from error
 
@@ -99,7 +109,9 @@ def _told_apart(messages: Json) -> Json:
         for number, call in enumerate(calls(message)):
             arguments = parsed(function(call).get("arguments"))
             if number and isinstance(arguments, dict):
-                call["function"]["arguments"] = json.dumps({**arguments, "judged_call_number": number})
+                call["function"]["arguments"] = json.dumps(
+                    {**arguments, "judged_call_number": number}
+                )
     return messages
 
 
@@ -107,7 +119,10 @@ def _told_as_parts(messages: Json) -> Json:
     """Bare strings in a content list as text parts: OpenAI takes them, LiteLLM would stumble over them."""
     for message in objects(messages):
         if isinstance(content := message.get("content"), list):
-            message["content"] = [{"type": "text", "text": part} if isinstance(part, str) else part for part in content]
+            message["content"] = [
+                {"type": "text", "text": part} if isinstance(part, str) else part
+                for part in content
+            ]
     return messages
 
 

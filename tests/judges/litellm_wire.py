@@ -9,7 +9,13 @@ from .anthropic_types import body_faults
 from .bedrock_model import converse_faults
 from .call_pairing import block_refusals
 from .gemini_types import contents_faults
-from .litellm_requests import TransformationError, anthropic_body, bedrock_body, gemini_body, openai_messages
+from .litellm_requests import (
+    TransformationError,
+    anthropic_body,
+    bedrock_body,
+    gemini_body,
+    openai_messages,
+)
 from .openai_types import message_faults
 
 if TYPE_CHECKING:
@@ -48,7 +54,9 @@ def litellm_bedrock(request: Request) -> list[str]:
     messages = body["messages"]
     refusals = converse_faults(messages, body["system"])
     return (
-        refusals + block_refusals(bedrock_facts.as_blocks(messages)) + bedrock_facts.refusals(messages, request.model)
+        refusals
+        + block_refusals(bedrock_facts.as_blocks(messages))
+        + bedrock_facts.refusals(messages, request.model)
     )
 
 

@@ -29,16 +29,22 @@ def roles(request: Request, value: Json) -> Iterator[str]:
 
 
 def content_absent(request: Request, _: Json) -> Iterator[str]:
-    """No content, or null, where nothing else is said."""
+    """No content, or null, in a message without calls."""
     for index, message in numbered(request.messages):
-        spoken = message.get("role") == "assistant" and any(message.get(key) for key in _SPEAKS_WITHOUT_CONTENT)
+        spoken = message.get("role") == "assistant" and any(
+            message.get(key) for key in _SPEAKS_WITHOUT_CONTENT
+        )
         if message.get("content") is None and not spoken:
             yield f"messages[{index}]"
 
 
 def content_null(request: Request, _: Json) -> Iterator[str]:
     """No content, or null, on any message."""
-    yield from (f"messages[{i}]" for i, message in numbered(request.messages) if message.get("content") is None)
+    yield from (
+        f"messages[{i}]"
+        for i, message in numbered(request.messages)
+        if message.get("content") is None
+    )
 
 
 def content_kind(request: Request, _: Json) -> Iterator[str]:
@@ -75,7 +81,9 @@ def id_length(request: Request, value: Json) -> Iterator[str]:
     """A call id of more than ``value`` characters."""
     for _, message in numbered(request.messages):
         held = [call.get("id") for call in calls(message)] + [message.get("tool_call_id")]
-        yield from (f"{i[:20]!r}… has {len(i)}" for i in held if isinstance(i, str) and len(i) > value)
+        yield from (
+            f"{i[:20]!r}… has {len(i)}" for i in held if isinstance(i, str) and len(i) > value
+        )
 
 
 def ids_twice(request: Request, _: Json) -> Iterator[str]:
@@ -86,11 +94,15 @@ def ids_twice(request: Request, _: Json) -> Iterator[str]:
 
 def tool_calls_empty(request: Request, _: Json) -> Iterator[str]:
     """``tool_calls: []``."""
-    yield from (f"messages[{i}]" for i, message in numbered(request.messages) if message.get("tool_calls") == [])
+    yield from (
+        f"messages[{i}]"
+        for i, message in numbered(request.messages)
+        if message.get("tool_calls") == []
+    )
 
 
 def tool_calls_type(request: Request, _: Json) -> Iterator[str]:
-    """``tool_calls`` that are no list of objects."""
+    """``tool_calls`` that is not a list of objects."""
     for index, message in numbered(request.messages):
         held = message.get("tool_calls")
         if held is not None and objects(held) != held:
@@ -98,7 +110,7 @@ def tool_calls_type(request: Request, _: Json) -> Iterator[str]:
 
 
 def call_types(request: Request, _: Json) -> Iterator[str]:
-    """A call that is no function call."""
+    """A call that is not a function call."""
     for call in _all_calls(request):
         if call.get("type") != "function":
             yield f"{call.get('id')!r} has type {call.get('type')!r}"
@@ -124,7 +136,11 @@ def speaker_names(request: Request, value: Json) -> Iterator[str]:
     """The ``name`` of a system, user or assistant message that does not match ``value``."""
     for index, message in numbered(request.messages):
         name = message.get("name")
-        if name is not None and message.get("role") != "tool" and not re.fullmatch(value, str(name)):
+        if (
+            name is not None
+            and message.get("role") != "tool"
+            and not re.fullmatch(value, str(name))
+        ):
             yield f"messages[{index}].name {name!r}"
 
 
@@ -157,12 +173,14 @@ def arguments_not_text(request: Request, _: Json) -> Iterator[str]:
 def arguments_missing(request: Request, _: Json) -> Iterator[str]:
     """A call without arguments."""
     yield from (
-        f"of {call.get('id')!r}" for call in _function_calls(request) if function(call).get("arguments") is None
+        f"of {call.get('id')!r}"
+        for call in _function_calls(request)
+        if function(call).get("arguments") is None
     )
 
 
 def arguments_no_json(request: Request, _: Json) -> Iterator[str]:
-    """Arguments that are no JSON text."""
+    """Arguments that are not JSON text."""
     for call in _function_calls(request):
         text = function(call).get("arguments")
         if isinstance(text, str) and parsed(text) is text:
@@ -170,7 +188,7 @@ def arguments_no_json(request: Request, _: Json) -> Iterator[str]:
 
 
 def arguments_no_object(request: Request, _: Json) -> Iterator[str]:
-    """Arguments whose text is no JSON object."""
+    """Arguments whose text is not a JSON object."""
     for call in _function_calls(request):
         text = function(call).get("arguments")
         if isinstance(text, str) and not isinstance(parsed(text), dict):
@@ -184,7 +202,7 @@ def no_user(request: Request, _: Json) -> Iterator[str]:
 
 
 def user_empty(request: Request, _: Json) -> Iterator[str]:
-    """A user who says nothing."""
+    """An empty message of the user."""
     for index, message in numbered(request.messages):
         if message.get("role") == "user" and not _says_something(message):
             yield f"messages[{index}]"
@@ -206,7 +224,11 @@ def systems_many(request: Request, _: Json) -> Iterator[str]:
 
 def system_late(request: Request, _: Json) -> Iterator[str]:
     """A system message that is not the first message."""
-    yield from (f"messages[{i}]" for i, message in numbered(request.messages) if i and message.get("role") == "system")
+    yield from (
+        f"messages[{i}]"
+        for i, message in numbered(request.messages)
+        if i and message.get("role") == "system"
+    )
 
 
 def last_role(request: Request, value: Json) -> Iterator[str]:
@@ -218,7 +240,10 @@ def last_role(request: Request, value: Json) -> Iterator[str]:
 
 def no_alternation(request: Request, _: Json) -> Iterator[str]:
     """After the leading system messages, two neighbours of one side, or a system message."""
-    sides = ["assistant" if m.get("role") == "assistant" else str(m.get("role")) for m in objects(request.messages)]
+    sides = [
+        "assistant" if m.get("role") == "assistant" else str(m.get("role"))
+        for m in objects(request.messages)
+    ]
     while sides and sides[0] == "system":
         sides.pop(0)
     for before, side in pairwise(sides):
@@ -236,7 +261,9 @@ def _function_calls(request: Request) -> Iterator[dict[str, Json]]:
 
 
 def _says_something(message: dict[str, Json]) -> bool:
-    return any(part.get("type") != "text" or part.get("text") for part in blocks(message.get("content")))
+    return any(
+        part.get("type") != "text" or part.get("text") for part in blocks(message.get("content"))
+    )
 
 
 CHECKS: dict[str, Check] = {

@@ -47,14 +47,21 @@ def _as_openai(message: dict[str, Json], version: str) -> dict[str, Json]:
     """Tell the parts that Mistral's own API takes, and mistral_common's OpenAI door does not, in a way it does."""
     if version == "v7":
         # from_openai makes thinking chunks of these, which v7 has not; whether a server refuses the keys is uncertain.
-        message = {key: item for key, item in message.items() if key not in ("reasoning", "reasoning_content")}
+        message = {
+            key: item
+            for key, item in message.items()
+            if key not in ("reasoning", "reasoning_content")
+        }
     content = message.get("content")
     if not isinstance(content, list):
         return dict(message)
     if message.get("role") == "tool":
         # Hosted models take images in results (mistral-accepts-image-in-tool), mistral_common from v15 on.
         content = without_images(content)
-    return {**message, "content": [told for part in content if (told := _part_as_openai(part)) is not None]}
+    return {
+        **message,
+        "content": [told for part in content if (told := _part_as_openai(part)) is not None],
+    }
 
 
 def _part_as_openai(part: Json) -> Json:
@@ -63,7 +70,10 @@ def _part_as_openai(part: Json) -> Json:
     if part.get("type") in ("document_url", "file"):
         return None
     if part.get("type") == "thinking" and isinstance(part.get("thinking"), list):
-        return {**part, "thinking": "".join(str(inner.get("text", "")) for inner in objects(part["thinking"]))}
+        return {
+            **part,
+            "thinking": "".join(str(inner.get("text", "")) for inner in objects(part["thinking"])),
+        }
     return part
 
 

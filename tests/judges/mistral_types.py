@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 def _roles() -> dict[str, Any]:
     from mistralai.client.models import AssistantMessage, SystemMessage, ToolMessage, UserMessage
 
-    return {"system": SystemMessage, "user": UserMessage, "assistant": AssistantMessage, "tool": ToolMessage}
+    return {
+        "system": SystemMessage,
+        "user": UserMessage,
+        "assistant": AssistantMessage,
+        "tool": ToolMessage,
+    }
 
 
 def mistral_types(request: Request) -> list[str]:
@@ -25,5 +30,7 @@ def mistral_types(request: Request) -> list[str]:
     for index, message in numbered(request.messages):
         kind = _roles().get(message["role"]) if isinstance(message.get("role"), str) else None
         where = f"messages[{index}]"
-        refusals += [f"{where}.role: missing or unknown"] if kind is None else faults(kind, message, where)
+        refusals += (
+            [f"{where}.role: missing or unknown"] if kind is None else faults(kind, message, where)
+        )
     return refusals

@@ -35,7 +35,11 @@ def message_faults(messages: Json, provider: str = "openai") -> list[str]:
     """The same for any list of messages, such as what LiteLLM made of it."""
     if not isinstance(messages, list):
         return ["messages: not a list"]
-    return [fault for index, message in enumerate(messages) for fault in _faults(message, provider, index)]
+    return [
+        fault
+        for index, message in enumerate(messages)
+        for fault in _faults(message, provider, index)
+    ]
 
 
 def _faults(message: Json, provider: str, index: int) -> list[str]:
@@ -50,7 +54,7 @@ def _faults(message: Json, provider: str, index: int) -> list[str]:
 
 
 def _tolerated(message: dict[str, Json], provider: str) -> dict[str, Json]:
-    """Lend what recorded, accepted requests lack or have beside OpenAI's types."""
+    """Adapt messages where recorded, accepted requests differ from OpenAI's types."""
     message = _LENDERS.get(provider, dict)(message)
     content = message.get("content")
     if not isinstance(content, list):
@@ -63,8 +67,10 @@ def _tolerated(message: dict[str, Json], provider: str) -> dict[str, Json]:
 
 
 def without_images(content: list[Json]) -> list[Json]:
-    """The parts of a content list that are no images."""
-    return [part for part in content if not (isinstance(part, dict) and part.get("type") == "image_url")]
+    """The parts of a content list that are not images."""
+    return [
+        part for part in content if not (isinstance(part, dict) and part.get("type") == "image_url")
+    ]
 
 
 def _as_zai(message: dict[str, Json]) -> dict[str, Json]:
@@ -80,7 +86,11 @@ def _as_ollama(message: dict[str, Json]) -> dict[str, Json]:
     for call in lent:
         if isinstance(function(call).get("arguments"), dict):
             call["function"] = {**call["function"], "arguments": "{}"}
-    return {**message, "tool_calls": lent} if objects(message["tool_calls"]) == message["tool_calls"] else message
+    return (
+        {**message, "tool_calls": lent}
+        if objects(message["tool_calls"]) == message["tool_calls"]
+        else message
+    )
 
 
 _LENDERS = {"zai": _as_zai, "ollama": _as_ollama, "ollama_chat": _as_ollama}

@@ -12,7 +12,7 @@ Json: TypeAlias = Any
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A transcript on its way to a target, with what stands beside the messages.
+    """A transcript for a target, with the system prompt and the tools of the request.
 
     ``tools=None`` means "not told", so no judge asks for tools then; ``[]`` means that the request has none.
     """

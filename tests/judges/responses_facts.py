@@ -87,14 +87,22 @@ def _call_ids(items: _Items) -> Iterator[str]:
 
 def _names(items: _Items) -> Iterator[str]:
     for item in items:
-        if _kind(item) in ("function_call", "custom_tool_call") and not _NAME.fullmatch(str(item.get("name"))):
+        if _kind(item) in ("function_call", "custom_tool_call") and not _NAME.fullmatch(
+            str(item.get("name"))
+        ):
             yield repr(item.get("name"))[:90]
 
 
 def _parts(items: _Items, roles: tuple[str, ...], known: tuple[str, ...]) -> Iterator[str]:
     for item in items:
-        if _kind(item) == "message" and item.get("role") in roles and isinstance(item.get("content"), list):
-            kinds = [part.get("type") if isinstance(part, dict) else part for part in item["content"]]
+        if (
+            _kind(item) == "message"
+            and item.get("role") in roles
+            and isinstance(item.get("content"), list)
+        ):
+            kinds = [
+                part.get("type") if isinstance(part, dict) else part for part in item["content"]
+            ]
             yield from (repr(kind)[:90] for kind in kinds if kind not in known)
 
 
@@ -118,11 +126,17 @@ def _begins(*kinds: str) -> _Fact:
 
 
 def _id_lengths(items: _Items) -> Iterator[str]:
-    yield from (repr(item["id"])[:90] for item in items if "id" in item and len(str(item["id"])) > 64)
+    yield from (
+        repr(item["id"])[:90] for item in items if "id" in item and len(str(item["id"])) > 64
+    )
 
 
 def _duplicates(items: _Items) -> Iterator[str]:
-    ids = [item["id"] for item in items if isinstance(item.get("id"), str) and _kind(item) != "item_reference"]
+    ids = [
+        item["id"]
+        for item in items
+        if isinstance(item.get("id"), str) and _kind(item) != "item_reference"
+    ]
     yield from (found for at, found in enumerate(ids) if found in ids[:at])
 
 
@@ -147,7 +161,11 @@ def _unknown_keys(items: _Items) -> Iterator[str]:
 
 def _reasoning_empty(items: _Items) -> Iterator[str]:
     for item in items:
-        if _kind(item) == "reasoning" and not item.get("summary") and not item.get("encrypted_content"):
+        if (
+            _kind(item) == "reasoning"
+            and not item.get("summary")
+            and not item.get("encrypted_content")
+        ):
             yield "reasoning"
 
 
@@ -177,6 +195,8 @@ FACTS: tuple[tuple[str, _Fact], ...] = (
     # Uncertain for keys that nobody knows; of these five LiteLLM's issues say so.
     ("openai-responses-item-unknown-member", _unknown_keys),
 )
-OPENAI_FACTS: tuple[tuple[str, _Fact], ...] = (("openai-responses-reasoning-without-following", _followed),)
+OPENAI_FACTS: tuple[tuple[str, _Fact], ...] = (
+    ("openai-responses-reasoning-without-following", _followed),
+)
 XAI_FACTS: tuple[tuple[str, _Fact], ...] = (("xai-reasoning-item-empty", _reasoning_empty),)
 DEEPSEEK_FACTS: tuple[tuple[str, _Fact], ...] = (("deepseek-responses-interleaved", _interleaved),)

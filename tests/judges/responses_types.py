@@ -10,7 +10,9 @@ from .typed_dicts import by_type, faults
 if TYPE_CHECKING:
     from .request import Json, Request
 
-_NO_ID = frozenset({"reasoning", "message", "web_search_call", "file_search_call", "local_shell_call"})
+_NO_ID = frozenset(
+    {"reasoning", "message", "web_search_call", "file_search_call", "local_shell_call"}
+)
 """Recorded requests have such items without an id; the SDK's types describe what comes back."""
 
 
@@ -25,7 +27,11 @@ def responses_types(request: Request) -> list[str]:
     """Validate each item against the type that it names."""
     if not isinstance(request.messages, list):
         return ["input: not a list"]
-    return [fault for index, item in enumerate(request.messages) for fault in _faults(item, f"input[{index}]")]
+    return [
+        fault
+        for index, item in enumerate(request.messages)
+        for fault in _faults(item, f"input[{index}]")
+    ]
 
 
 def _faults(item: Json, where: str) -> list[str]:

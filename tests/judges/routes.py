@@ -6,7 +6,9 @@ import re
 from functools import cache
 
 _CLAUDE = r"(anthropic/|vertex_ai/claude|azure_ai/claude|bedrock/(invoke/)?([a-z]+\.)?anthropic\.)"
-_OLD_MISTRAL = r"(open-|mistral-7b|mixtral|mistral-tiny|mistral-nemo|.*mistral-7b-instruct|.*mixtral|.*nemo)"
+_OLD_MISTRAL = (
+    r"(open-|mistral-7b|mixtral|mistral-tiny|mistral-nemo|.*mistral-7b-instruct|.*mixtral|.*nemo)"
+)
 _OPENAI_FAMILY = (
     r"(openai|azure|azure_ai|deepseek|xai|groq|moonshot|dashscope|zai|minimax|openrouter|hosted_vllm"
     r"|ollama|ollama_chat|together_ai|fireworks_ai|cerebras|strict)(/|$)"
@@ -16,7 +18,7 @@ OPENAI_CHAT: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r".*", ("body_encodes",)),
     (r"(?!other(/|$))", ("body_shape",)),
     (_OPENAI_FAMILY, ("openai_types", "litellm_openai")),
-    # Only where an unanswered call or an orphan result is known to be refused, or is what `strict` stands for.
+    # Only where an unanswered call or an orphan result is known to be refused, and for `strict`.
     (
         r"(openai|azure|deepseek|moonshot|dashscope|zai|minimax|cohere|cohere_chat|openrouter|strict)(/|$)",
         ("openai_pairing",),
@@ -28,7 +30,10 @@ OPENAI_CHAT: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"mistral/", ("mistral_types",)),
     (rf"mistral/{_OLD_MISTRAL}", ("mistral_common_v7", "mistral_common_v11")),
     (rf"mistral/(?!{_OLD_MISTRAL})", ("mistral_common_v13",)),
-    (rf"hosted_vllm/mistralai/{_OLD_MISTRAL}", ("mistral_common_v7", "mistral_common_v11", "template_mistral_v03")),
+    (
+        rf"hosted_vllm/mistralai/{_OLD_MISTRAL}",
+        ("mistral_common_v7", "mistral_common_v11", "template_mistral_v03"),
+    ),
     (rf"hosted_vllm/mistralai/(?!{_OLD_MISTRAL})", ("mistral_common_v13",)),
     (r"hosted_vllm/.*(ministral|devstral|mistral-large-3)", ("template_ministral",)),
     (r"hosted_vllm/.*gemma-(1\.1-)?2?b?(?![34n])", ("template_gemma2",)),
@@ -60,11 +65,23 @@ GEMINI_CONTENTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"(?!other(/|$))", ("native_contents",)),
 )
 
+BEDROCK_CONVERSE: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (r".*", ("body_encodes",)),
+    (r"(?!other(/|$))", ("native_converse",)),
+)
+
+OLLAMA_CHAT: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (r".*", ("body_encodes",)),
+    (r"(?!other(/|$))", ("body_shape", "native_ollama")),
+)
+
 _ROUTES = {
     "openai_chat": OPENAI_CHAT,
     "anthropic_messages": ANTHROPIC_MESSAGES,
     "openai_responses": OPENAI_RESPONSES,
     "gemini_contents": GEMINI_CONTENTS,
+    "bedrock_converse": BEDROCK_CONVERSE,
+    "ollama_chat": OLLAMA_CHAT,
 }
 
 
@@ -74,5 +91,10 @@ def judges_for(dialect: str, target: str) -> tuple[str, ...]:
     if dialect not in _ROUTES:
         message = f"no judges for dialect {dialect!r}; there are {sorted(_ROUTES)}"
         raise ValueError(message)
-    named = [name for pattern, names in _ROUTES[dialect] if re.match(pattern, target, re.IGNORECASE) for name in names]
+    named = [
+        name
+        for pattern, names in _ROUTES[dialect]
+        if re.match(pattern, target, re.IGNORECASE)
+        for name in names
+    ]
     return tuple(dict.fromkeys(named))

@@ -24,7 +24,10 @@ BROKEN: dict[str, tuple[str, list[Any]]] = {
     "openai-responses-input-empty": (GPT, []),
     "openai-responses-function-call-no-output": (GPT, [USER, CALL, USER]),
     "openai-responses-function-output-no-call": (GPT, [USER, OUTPUT]),
-    "openai-responses-call-id-64": (GPT, [{**CALL, "call_id": "c" * 65}, {**OUTPUT, "call_id": "c" * 65}]),
+    "openai-responses-call-id-64": (
+        GPT,
+        [{**CALL, "call_id": "c" * 65}, {**OUTPUT, "call_id": "c" * 65}],
+    ),
     "openai-responses-tool-name-128": (GPT, [{**CALL, "name": "f.g"}, OUTPUT]),
     "openai-responses-content-user-output-text": (GPT, [{**SAID, "role": "user"}]),
     "openai-responses-content-assistant-input-text": (
@@ -40,7 +43,10 @@ BROKEN: dict[str, tuple[str, list[Any]]] = {
     "openai-responses-item-id-64": (GPT, [{**SAID, "id": "msg_" + "x" * 64}]),
     "openai-responses-duplicate-item": (GPT, [{**SAID, "id": "msg_1"}, {**SAID, "id": "msg_1"}]),
     "openai-responses-reasoning-status-null": (GPT, [{**THOUGHT, "status": None}, SAID]),
-    "openai-responses-item-unknown-member": (GPT, [{**USER, "cache_control": {"type": "ephemeral"}}]),
+    "openai-responses-item-unknown-member": (
+        GPT,
+        [{**USER, "cache_control": {"type": "ephemeral"}}],
+    ),
     "openai-responses-reasoning-without-following": (GPT, [USER, THOUGHT, USER]),
     "xai-reasoning-item-empty": ("xai/grok-4", [USER, {"type": "reasoning", "summary": []}, SAID]),
     "deepseek-responses-interleaved": ("deepseek/deepseek-chat", [USER, CALL, SAID, OUTPUT]),
@@ -67,7 +73,9 @@ WRONG_CONTENTS = [
 def test_each_responses_fact_refuses_what_it_is_about(rule: str) -> None:
     target, items = BROKEN[rule]
     told = [
-        fault for fault in judge("openai_responses", target, items) if fault.startswith(f"responses_facts: {rule}: ")
+        fault
+        for fault in judge("openai_responses", target, items)
+        if fault.startswith(f"responses_facts: {rule}: ")
     ]
     assert told
 
@@ -99,6 +107,8 @@ def test_recorded_requests_are_accepted(dialect: str) -> None:
         stored = row["body"].get("previous_response_id")
         if corpus.DIALECTS[row["format"]] != dialect or stored:
             continue
-        if refusals := judge(dialect, corpus.target_of(row), without_media(corpus.messages_of(row))):
+        if refusals := judge(
+            dialect, corpus.target_of(row), without_media(corpus.messages_of(row))
+        ):
             refused[row["id"], corpus.target_of(row)] = refusals
     assert refused == {}

@@ -31,12 +31,18 @@ SAID_NOTHING: Message = {"role": "assistant", "content": ""}
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 IMAGE: Message = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}"}}
 REMOTE: Message = {"type": "image_url", "image_url": {"url": "https://example.invalid/a.png"}}
-TOOL: Message = {"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}}}
+TOOL: Message = {
+    "type": "function",
+    "function": {"name": "f", "parameters": {"type": "object", "properties": {}}},
+}
 
 
 def calling(*ids: Any, name: str = "f", arguments: Any = "{}", content: Any = "") -> Message:
     """An assistant message with one call per id."""
-    held = [{"id": i, "type": "function", "function": {"name": name, "arguments": arguments}} for i in ids]
+    held = [
+        {"id": i, "type": "function", "function": {"name": name, "arguments": arguments}}
+        for i in ids
+    ]
     return {"role": "assistant", "content": content, "tool_calls": held}
 
 
@@ -51,7 +57,10 @@ def using(*ids: str, **changed: Any) -> Message:
 
 
 def answering(*ids: str, content: Any = "r") -> Message:
-    return {"role": "user", "content": [{"type": "tool_result", "tool_use_id": i, "content": content} for i in ids]}
+    return {
+        "role": "user",
+        "content": [{"type": "tool_result", "tool_use_id": i, "content": content} for i in ids],
+    }
 
 
 def saying(role: str, *blocks: Message) -> Message:
@@ -67,14 +76,32 @@ EXCHANGE = [USER, calling(ID), result(ID)]
 TALK = [SYSTEM, *EXCHANGE, SAID, USER]
 PARALLEL = [USER, calling("a", "b"), result("b"), result("a"), SAID, USER]
 NATIVE = [USER, using("a", "b"), answering("b", "a"), SAID, USER]
-GPT, SONNET, OPUS, STRICT = "openai/gpt-4o", "anthropic/claude-sonnet-4-5", "anthropic/claude-opus-4-8", "strict"
+GPT, SONNET, OPUS, STRICT = (
+    "openai/gpt-4o",
+    "anthropic/claude-sonnet-4-5",
+    "anthropic/claude-opus-4-8",
+    "strict",
+)
 GEMINI, GEMINI_3 = "gemini/gemini-2.5-flash", "gemini/gemini-3-pro-preview"
-NOVA, CLAUDE_ON_BEDROCK = "bedrock/us.amazon.nova-pro-v1:0", "bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0"
+NOVA, CLAUDE_ON_BEDROCK = (
+    "bedrock/us.amazon.nova-pro-v1:0",
+    "bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0",
+)
 OLD_MISTRAL, NEW_MISTRAL = "mistral/open-mistral-7b", "mistral/mistral-medium-latest"
-MISTRAL_V03, GEMMA = "hosted_vllm/mistralai/Mistral-7B-Instruct-v0.3", "hosted_vllm/google/gemma-2-9b-it"
+MISTRAL_V03, GEMMA = (
+    "hosted_vllm/mistralai/Mistral-7B-Instruct-v0.3",
+    "hosted_vllm/google/gemma-2-9b-it",
+)
 QWEN, OSS = "hosted_vllm/Qwen/Qwen3.5-32B", "hosted_vllm/openai/gpt-oss-120b"
-LLAMA, MINISTRAL = "hosted_vllm/meta-llama/Llama-3.1-8B-Instruct", "hosted_vllm/mistralai/Ministral-3-8B"
-QWEN_API, KIMI, COHERE = "dashscope/qwen-max", "moonshot/kimi-k2-0905-preview", "cohere/command-a-03-2025"
+LLAMA, MINISTRAL = (
+    "hosted_vllm/meta-llama/Llama-3.1-8B-Instruct",
+    "hosted_vllm/mistralai/Ministral-3-8B",
+)
+QWEN_API, KIMI, COHERE = (
+    "dashscope/qwen-max",
+    "moonshot/kimi-k2-0905-preview",
+    "cohere/command-a-03-2025",
+)
 MINIMAX, GROQ, OLLAMA = "minimax/MiniMax-M2", "groq/llama-3.3-70b-versatile", "ollama/llama3.1"
 
 EVERY_TARGET = (
@@ -112,8 +139,14 @@ EVERY_TARGET = (
 )
 ACCEPTED: list[tuple[str, list[Message]]] = [
     *((target, TALK) for target in EVERY_TARGET),
-    *((target, PARALLEL) for target in (GPT, SONNET, GEMINI, GEMINI_3, NOVA, NEW_MISTRAL, QWEN_API, STRICT)),
-    *((target, [saying("user", text("see"), REMOTE, IMAGE)]) for target in (GPT, SONNET, GEMINI, NOVA, NEW_MISTRAL)),
+    *(
+        (target, PARALLEL)
+        for target in (GPT, SONNET, GEMINI, GEMINI_3, NOVA, NEW_MISTRAL, QWEN_API, STRICT)
+    ),
+    *(
+        (target, [saying("user", text("see"), REMOTE, IMAGE)])
+        for target in (GPT, SONNET, GEMINI, NOVA, NEW_MISTRAL)
+    ),
     (GEMMA, [USER, SAID, USER]),
     (GPT, [USER, calling("a")]),
     (GPT, [USER, calling("a", arguments="{bad"), result("a")]),
@@ -125,7 +158,17 @@ ACCEPTED: list[tuple[str, list[Message]]] = [
 ]
 ACCEPTED_NATIVE: list[tuple[str, list[Message]]] = [
     (SONNET, NATIVE),
-    (SONNET, [USER, using("a"), answering("a"), saying("user", text("more")), using("b"), answering("b")]),
+    (
+        SONNET,
+        [
+            USER,
+            using("a"),
+            answering("a"),
+            saying("user", text("more")),
+            using("b"),
+            answering("b"),
+        ],
+    ),
     (SONNET, [USER, saying("assistant", text(" "), text("x")), USER]),
     (SONNET, [USER, SAID_NOTHING]),
     (OPUS, [USER, SYSTEM, SAID, USER]),
@@ -139,7 +182,11 @@ REFUSED: list[tuple[str, str, list[Message]]] = [
     ("openai_types", GPT, [{"role": "model", "content": "hi"}]),
     ("openai_types", GPT, [USER, {**SAID, "tool_calls": [{"id": "a", "type": "function"}]}]),
     ("openai_types", GPT, [saying("user", text("x"), {"type": "text"})]),
-    ("openai_types", "deepseek/deepseek-chat", [USER, calling("a"), {"role": "tool", "content": "r"}]),
+    (
+        "openai_types",
+        "deepseek/deepseek-chat",
+        [USER, calling("a"), {"role": "tool", "content": "r"}],
+    ),
     ("litellm_openai", GPT, [{"role": "user"}]),
     ("openai_pairing", GPT, [USER, calling("a"), USER]),
     ("openai_pairing", GPT, [USER, calling("a", "b"), result("a")]),
@@ -185,14 +232,28 @@ REFUSED: list[tuple[str, str, list[Message]]] = [
 ]
 REFUSED_NATIVE: list[tuple[str, str, list[Message]]] = [
     ("anthropic_types", SONNET, [saying("user", {"type": "bogus"})]),
-    ("anthropic_types", SONNET, [USER, saying("assistant", {"type": "thinking", "thinking": "t"}), USER]),
+    (
+        "anthropic_types",
+        SONNET,
+        [USER, saying("assistant", {"type": "thinking", "thinking": "t"}), USER],
+    ),
     ("anthropic_types", SONNET, [{"role": "tool", "content": "x"}]),
     ("anthropic_pairing", SONNET, [USER, using("a"), USER]),
-    ("anthropic_pairing", SONNET, [USER, using("a"), saying("user", text("x"), *answering("a")["content"])]),
+    (
+        "anthropic_pairing",
+        SONNET,
+        [USER, using("a"), saying("user", text("x"), *answering("a")["content"])],
+    ),
     ("anthropic_pairing", SONNET, [answering("a")]),
     ("anthropic_wire", SONNET, []),
 ]
-OF_OTHER_BODIES = {"responses_types", "responses_facts", "native_contents"}
+OF_OTHER_BODIES = {
+    "responses_types",
+    "responses_facts",
+    "native_contents",
+    "native_converse",
+    "native_ollama",
+}
 """Tried in ``test_items_and_contents``."""
 BROKEN_FACTS: dict[str, tuple[str, list[Message]]] = {
     "openai-chat-messages-empty": (GPT, []),
@@ -201,14 +262,23 @@ BROKEN_FACTS: dict[str, tuple[str, list[Message]]] = {
     "openai-chat-content-type": (GPT, [{"role": "user", "content": 5}]),
     "openai-chat-content-part-type": (GPT, [saying("user", {"type": "image"})]),
     "openai-chat-image-in-assistant": (GPT, [USER, saying("assistant", IMAGE)]),
-    "openai-chat-tool-call-id-missing": (GPT, [USER, calling("a"), {"role": "tool", "content": "r"}]),
+    "openai-chat-tool-call-id-missing": (
+        GPT,
+        [USER, calling("a"), {"role": "tool", "content": "r"}],
+    ),
     "openai-chat-tool-call-id-max40": (GPT, [USER, calling("i" * 41), result("i" * 41)]),
     "openai-chat-tool-calls-empty": (GPT, [USER, calling()]),
     "openai-chat-tool-calls-type": (GPT, [USER, {**SAID, "tool_calls": [1]}]),
-    "openai-chat-tool-call-arguments-string": (GPT, [USER, calling("a", arguments={}), result("a")]),
+    "openai-chat-tool-call-arguments-string": (
+        GPT,
+        [USER, calling("a", arguments={}), result("a")],
+    ),
     "openai-chat-tool-call-function-name": (GPT, [USER, calling("a", name="f.g"), result("a")]),
     "openai-chat-message-name": (GPT, [{**USER, "name": "Bob Smith"}]),
-    "deepseek-developer-role": ("deepseek/deepseek-chat", [{"role": "developer", "content": "x"}, USER]),
+    "deepseek-developer-role": (
+        "deepseek/deepseek-chat",
+        [{"role": "developer", "content": "x"}, USER],
+    ),
     "deepseek-body-deserialize": ("deepseek/deepseek-chat", [{"role": "user", "content": {}}]),
     "qwen-no-user": (QWEN_API, [SYSTEM]),
     "qwen-role-unknown": (QWEN_API, [{"role": "developer", "content": "x"}, USER]),
@@ -224,7 +294,10 @@ BROKEN_FACTS: dict[str, tuple[str, list[Message]]] = {
     "cohere-history-message": (COHERE, [USER, {"role": "assistant"}, USER]),
     "cohere-tool-id-missing": (COHERE, [USER, calling("a"), {"role": "tool", "content": "r"}]),
     "cohere-tool-id-duplicate": (COHERE, [*EXCHANGE, *EXCHANGE]),
-    "cohere-tool-type": (COHERE, [USER, {**SAID, "tool_calls": [{"id": "a", "type": "x"}]}, result("a")]),
+    "cohere-tool-type": (
+        COHERE,
+        [USER, {**SAID, "tool_calls": [{"id": "a", "type": "x"}]}, result("a")],
+    ),
     "mistral-assistant-empty": (NEW_MISTRAL, [USER, SAID_NOTHING, USER]),
     "groq-unknown-message-property": (GROQ, [USER, {**SAID, "reasoning_content": "r"}, USER]),
     "groq-content-must-be-string": (GROQ, [USER, calling("a"), result("a", [text("r")])]),
@@ -237,7 +310,10 @@ BROKEN_FACTS: dict[str, tuple[str, list[Message]]] = {
 BROKEN_TOOLS: dict[str, tuple[str, list[Message]]] = {
     "openai-chat-tools-name": (GPT, [{**TOOL, "function": {"name": "f.g"}}]),
     "openai-chat-tools-max128": (GPT, [TOOL] * 129),
-    "deepseek-tool-name-pattern": ("deepseek/deepseek-chat", [{**TOOL, "function": {"name": "f.g"}}]),
+    "deepseek-tool-name-pattern": (
+        "deepseek/deepseek-chat",
+        [{**TOOL, "function": {"name": "f.g"}}],
+    ),
     "moonshot-function-name": (KIMI, [{**TOOL, "function": {"name": "1f"}}]),
     "cohere-tool-name": (COHERE, [{**TOOL, "function": {"name": "a-b"}}]),
     "groq-tools-max128": (GROQ, [TOOL] * 129),
@@ -249,7 +325,10 @@ BROKEN_ANTHROPIC: dict[str, tuple[str, list[Message]]] = {
     "anthropic-messages-empty": (SONNET, []),
     "anthropic-tool-use-id-pattern": (SONNET, [USER, using("a.b"), answering("a.b")]),
     "anthropic-tool-result-id-pattern": (SONNET, [USER, using("a.b"), answering("a.b")]),
-    "anthropic-tool-use-duplicate-id": (SONNET, [USER, using("a"), answering("a"), using("a"), answering("a")]),
+    "anthropic-tool-use-duplicate-id": (
+        SONNET,
+        [USER, using("a"), answering("a"), using("a"), answering("a")],
+    ),
     "anthropic-tool-result-duplicate": (SONNET, [USER, using("a"), answering("a", "a")]),
     "anthropic-tool-result-first-in-content": (SONNET, [USER, using("a"), USER, answering("a")]),
     "anthropic-tool-use-input-object": (SONNET, [USER, using("a", input="{}"), answering("a")]),
@@ -257,17 +336,32 @@ BROKEN_ANTHROPIC: dict[str, tuple[str, list[Message]]] = {
     "anthropic-text-whitespace": (SONNET, [{"role": "user", "content": " "}]),
     "anthropic-user-content-empty-2026": (SONNET, [{"role": "user", "content": ""}]),
     "anthropic-content-null": (SONNET, [{"role": "user", "content": None}, USER]),
-    "anthropic-tool-result-content-empty-list": (SONNET, [USER, using("a"), answering("a", content=[])]),
-    "anthropic-tool-result-empty-text": (SONNET, [USER, using("a"), answering("a", content=[text("")])]),
+    "anthropic-tool-result-content-empty-list": (
+        SONNET,
+        [USER, using("a"), answering("a", content=[])],
+    ),
+    "anthropic-tool-result-empty-text": (
+        SONNET,
+        [USER, using("a"), answering("a", content=[text("")])],
+    ),
     "anthropic-cache-control-max4": (SONNET, [saying("user", *[text("x", **MARK)] * 5)]),
     "anthropic-cache-control-empty-text": (SONNET, [saying("user", text("", **MARK), text("x"))]),
-    "anthropic-cache-control-thinking": (SONNET, [USER, saying("assistant", {**THINKING, **MARK}, text("x")), USER]),
-    "anthropic-thinking-final-block": (SONNET, [USER, saying("assistant", text("x"), THINKING), USER]),
+    "anthropic-cache-control-thinking": (
+        SONNET,
+        [USER, saying("assistant", {**THINKING, **MARK}, text("x")), USER],
+    ),
+    "anthropic-thinking-final-block": (
+        SONNET,
+        [USER, saying("assistant", text("x"), THINKING), USER],
+    ),
     "anthropic-prefill-unsupported": ("anthropic/claude-sonnet-4-6", [USER, SAID]),
     "anthropic-role-system-first": (OPUS, [SYSTEM, USER]),
     "anthropic-role-system-unsupported-model": (SONNET, [USER, SYSTEM, SAID, USER]),
     "anthropic-role-system-placement": (OPUS, [USER, SAID, SYSTEM, USER]),
-    "anthropic-server-tool-use-unpaired": (SONNET, [USER, saying("assistant", SERVER_USE, text("x")), USER]),
+    "anthropic-server-tool-use-unpaired": (
+        SONNET,
+        [USER, saying("assistant", SERVER_USE, text("x")), USER],
+    ),
 }
 
 
@@ -276,7 +370,9 @@ def _named(refusals: list[str], name: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("target", "messages"), ACCEPTED)
-def test_a_right_transcript_is_accepted_and_left_alone(target: str, messages: list[Message]) -> None:
+def test_a_right_transcript_is_accepted_and_left_alone(
+    target: str, messages: list[Message]
+) -> None:
     before = copy.deepcopy(messages)
     assert judge("openai_chat", target, messages) == []
     assert messages == before
@@ -296,7 +392,9 @@ def test_a_broken_transcript_is_refused_by_the_judge_it_concerns(
 
 
 @pytest.mark.parametrize(("name", "target", "messages"), REFUSED_NATIVE)
-def test_broken_blocks_are_refused_by_the_judge_they_concern(name: str, target: str, messages: list[Message]) -> None:
+def test_broken_blocks_are_refused_by_the_judge_they_concern(
+    name: str, target: str, messages: list[Message]
+) -> None:
     assert _named(judge("anthropic_messages", target, messages), f"{name}: ")
 
 
@@ -330,7 +428,12 @@ def test_each_anthropic_fact_is_tried() -> None:
     }
     assert set(BROKEN_ANTHROPIC) | beside_messages == {rule for rule, _ in anthropic_facts.FACTS}
     refusals = judge("anthropic_messages", SONNET, NATIVE, system=[text(" ")], tools=[])
-    refusals += judge("anthropic_messages", SONNET, NATIVE, tools=[{"name": "f.g", "input_schema": {"type": "object"}}])
+    refusals += judge(
+        "anthropic_messages",
+        SONNET,
+        NATIVE,
+        tools=[{"name": "f.g", "input_schema": {"type": "object"}}],
+    )
     assert {refusal.split(": ")[1] for refusal in refusals} == beside_messages
 
 
@@ -356,7 +459,10 @@ REPLY = {"functionResponse": {"name": "f", "response": {}}}
             "gemini-function-response-object",
             [ASKED, part("model", CALL), part("user", {"functionResponse": {"response": "x"}})],
         ),
-        ("gemini-function-args-object", [ASKED, part("model", {"functionCall": {"name": "f", "args": "x"}})]),
+        (
+            "gemini-function-args-object",
+            [ASKED, part("model", {"functionCall": {"name": "f", "args": "x"}})],
+        ),
         ("gemini-function-response-turn", [ASKED, part("user", REPLY)]),
         ("gemini-function-response-count", [ASKED, part("model", CALL, CALL), part("user", REPLY)]),
         ("gemini-thought-signature-missing", [ASKED, part("model", CALL), part("user", REPLY)]),
@@ -382,8 +488,16 @@ SAW = {"format": "png", "source": {"bytes": b"x"}}
             "nova",
             [block("assistant", toolUse={"toolUseId": "a", "name": "f", "input": []})],
         ),
-        ("bedrock-tool-use-duplicate", "nova", [block("assistant", toolUse={"toolUseId": "a", "input": {}})] * 2),
-        ("bedrock-tool-result-duplicate", "nova", [block("user", toolResult={"toolUseId": "a", "content": []})] * 2),
+        (
+            "bedrock-tool-use-duplicate",
+            "nova",
+            [block("assistant", toolUse={"toolUseId": "a", "input": {}})] * 2,
+        ),
+        (
+            "bedrock-tool-result-duplicate",
+            "nova",
+            [block("user", toolResult={"toolUseId": "a", "content": []})] * 2,
+        ),
         ("bedrock-image-role", "nova", [block("assistant", image=SAW)]),
         ("bedrock-document-needs-text", "nova", [block("user", document={})]),
         (
@@ -398,14 +512,18 @@ SAW = {"format": "png", "source": {"bytes": b"x"}}
         ),
     ],
 )
-def test_each_bedrock_fact_refuses_what_it_is_about(rule: str, model: str, messages: list[Message]) -> None:
+def test_each_bedrock_fact_refuses_what_it_is_about(
+    rule: str, model: str, messages: list[Message]
+) -> None:
     assert _named(bedrock_facts.refusals(messages, model), rule)
 
 
 def test_bedrock_shapes_hold_patterns_sizes_and_choices_that_botocore_lets_pass() -> None:
     use = {"toolUseId": "a b", "name": "n" * 65, "input": {}}
     faults = converse_faults([block("model", toolUse=use)], [{"text": ""}])
-    assert [fault.split(":")[0].rpartition(".")[2] for fault in faults if fault.startswith("body")] == [
+    assert [
+        fault.split(":")[0].rpartition(".")[2] for fault in faults if fault.startswith("body")
+    ] == [
         "role",
         "toolUseId",
         "name",
@@ -414,7 +532,17 @@ def test_bedrock_shapes_hold_patterns_sizes_and_choices_that_botocore_lets_pass(
 
 
 @pytest.mark.parametrize(
-    "junk", [None, 5, [None], [1], [{}], [{"role": []}], [{"role": "assistant", "tool_calls": 3}], [{"role": "x"}, []]]
+    "junk",
+    [
+        None,
+        5,
+        [None],
+        [1],
+        [{}],
+        [{"role": []}],
+        [{"role": "assistant", "tool_calls": 3}],
+        [{"role": "x"}, []],
+    ],
 )
 @pytest.mark.parametrize("target", [SONNET, NOVA, GPT, GEMINI, NEW_MISTRAL, COHERE, GEMMA, STRICT])
 def test_what_cannot_be_read_is_refused_and_never_raises(target: str, junk: Any) -> None:
@@ -428,7 +556,10 @@ def test_deep_nesting_is_a_verdict() -> None:
         deep = [deep]
     for target in (SONNET, NOVA, GPT, GEMINI, NEW_MISTRAL, STRICT):
         assert judge("openai_chat", target, [{"role": "user", "content": deep}])
-        assert judge("openai_chat", target, [USER, calling("a", arguments="[" * 20_000), result("a")]) is not None
+        assert (
+            judge("openai_chat", target, [USER, calling("a", arguments="[" * 20_000), result("a")])
+            is not None
+        )
 
 
 def test_only_known_dialects_have_judges() -> None:
@@ -437,9 +568,14 @@ def test_only_known_dialects_have_judges() -> None:
 
 
 def test_every_route_names_a_judge() -> None:
-    targets = {target for target, _ in ACCEPTED + ACCEPTED_NATIVE} | {target for _, target, _ in REFUSED}
+    targets = {target for target, _ in ACCEPTED + ACCEPTED_NATIVE} | {
+        target for _, target, _ in REFUSED
+    }
     named = {
-        name for target in targets for d in ("openai_chat", "anthropic_messages") for name in judges_for(d, target)
+        name
+        for target in targets
+        for d in ("openai_chat", "anthropic_messages")
+        for name in judges_for(d, target)
     }
     assert named | OF_OTHER_BODIES == set(JUDGES)
 
@@ -447,11 +583,19 @@ def test_every_route_names_a_judge() -> None:
 def test_every_rule_is_certain_or_says_why_it_stands_here() -> None:
     if not RULES.exists():
         pytest.skip(f"no collected rules at {RULES}")
-    known = {row["id"]: row for row in map(json.loads, RULES.read_text(encoding="utf-8").splitlines())}
-    doubted = {rule for rule, row in known.items() if row.get("uncertain") or row.get("counter_evidence")}
+    known = {
+        row["id"]: row for row in map(json.loads, RULES.read_text(encoding="utf-8").splitlines())
+    }
+    doubted = {
+        rule for rule, row in known.items() if row.get("uncertain") or row.get("counter_evidence")
+    }
     said = {fact.rule for fact in facts() if fact.because}
-    # These three have counter-evidence for other models or roles only; a comment beside each says which.
-    said |= {"anthropic-text-whitespace", "anthropic-prefill-unsupported", "gemini-function-response-count"}
+    # These three have counter-evidence for other models or roles only; see the comments.
+    said |= {
+        "anthropic-text-whitespace",
+        "anthropic-prefill-unsupported",
+        "gemini-function-response-count",
+    }
     said |= {"openai-responses-item-unknown-member"}
     tables = (
         anthropic_facts.FACTS, bedrock_facts.FACTS, gemini_facts.FACTS, gemini_facts.GEMINI_3_FACTS,
@@ -488,7 +632,9 @@ def test_recorded_chat_requests_are_accepted() -> None:
     refused = {}
     for row in recorded("openai_chat", "mistral_chat", "cohere_v2"):
         body = row["body"]
-        if refusals := judge("openai_chat", target_of(row), body["messages"], tools=body.get("tools")):
+        if refusals := judge(
+            "openai_chat", target_of(row), body["messages"], tools=body.get("tools")
+        ):
             refused[row["id"], target_of(row)] = refusals
     assert refused == {}
 
@@ -498,7 +644,9 @@ def test_recorded_anthropic_requests_are_accepted() -> None:
     for row in recorded("anthropic"):
         body = row["body"]
         tools = body.get("tools")
-        if refusals := judge("anthropic_messages", target_of(row), body["messages"], body.get("system"), tools):
+        if refusals := judge(
+            "anthropic_messages", target_of(row), body["messages"], body.get("system"), tools
+        ):
             refused[row["id"], target_of(row)] = refusals
     assert refused == {}
 
@@ -508,7 +656,9 @@ def test_recorded_bedrock_requests_are_accepted() -> None:
     for row in recorded("bedrock_converse"):
         messages = row["body"]["messages"]
         refusals = converse_faults(messages, row["body"].get("system"))
-        refusals += block_refusals(bedrock_facts.as_blocks(messages)) + bedrock_facts.refusals(messages, row["model"])
+        refusals += block_refusals(bedrock_facts.as_blocks(messages)) + bedrock_facts.refusals(
+            messages, row["model"]
+        )
         if refusals:
             refused[row["id"]] = refusals
     assert refused == {}

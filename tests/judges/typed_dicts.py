@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .request import Json
 
 _SHOWN = 3
-"""How many faults of one value are told; a union reports one per member."""
+"""How many faults of one value are reported; a union reports one per member."""
 
 
 @cache
@@ -42,7 +42,7 @@ def _exhaust(value: Json) -> None:
 
 
 def by_type(union: Any) -> dict[str, Any]:
-    """The TypedDicts of a union by their ``type``, so that a fault is told by the one member that was meant."""
+    """The TypedDicts of a union by their ``type``, so that only the intended member reports a fault."""
     table: dict[str, Any] = {}
     for member in _members(union):
         for name in _literals(get_type_hints(member).get("type")):

@@ -28,13 +28,15 @@ class Fact:
     unless: str = ""
     """Targets whose name begins so have another limit."""
     because: str = ""
-    """Why a rule that the collection doubts stands here all the same."""
+    """Why a rule is included although the collection doubts it."""
 
 
 @cache
 def facts() -> tuple[Fact, ...]:
     """The table."""
-    rows = tomllib.loads(Path(__file__).with_name("openai_facts.toml").read_text(encoding="utf-8"))["fact"]
+    rows = tomllib.loads(Path(__file__).with_name("openai_facts.toml").read_text(encoding="utf-8"))[
+        "fact"
+    ]
     return tuple(Fact(**{**row, "providers": tuple(row["providers"])}) for row in rows)
 
 
@@ -43,6 +45,7 @@ def wire_facts(request: Request) -> list[str]:
     return [
         f"{fact.rule}: {what}"
         for fact in facts()
-        if request.provider in fact.providers and not (fact.unless and request.target.startswith(fact.unless))
+        if request.provider in fact.providers
+        and not (fact.unless and request.target.startswith(fact.unless))
         for what in CHECKS[fact.check](request, fact.value)
     ]

@@ -1,4 +1,4 @@
-"""Every partner class that is installed, pointed at a server that answers recorded bodies."""
+"""Every installed partner class, pointed at a server that answers with recorded bodies."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 @dataclass(frozen=True)
 class Partner:
-    """A partner class, the wire that it speaks, and where it takes its address."""
+    """A partner class, its wire format, and the parameter that takes its base URL."""
 
     path: str
     wire: str
@@ -20,11 +20,11 @@ class Partner:
     params: dict[str, Any] = field(default_factory=dict)
 
     def model(self, base: str, **more: Any) -> Any:
-        """A model that speaks to ``base``; the test is skipped where its package is missing."""
+        """Return a model that sends to ``base``; skip the test if its package is missing."""
         module, _, name = self.path.rpartition(".")
         pytest.importorskip(module)
         if module == "langchain_google_genai" and version("langchain-google-genai") < "4":
-            pytest.skip("langchain-google-genai before version 4 speaks gRPC")
+            pytest.skip("langchain-google-genai before version 4 uses gRPC, not HTTP")
         return getattr(import_module(module), name)(**{**self.params, self.address: base, **more})
 
 

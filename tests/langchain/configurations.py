@@ -1,4 +1,4 @@
-"""The five models that everything is shown with: real partner classes, pointed at the sandbox."""
+"""The five models that most tests use: real partner classes, pointed at the sandbox."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 @dataclass(frozen=True)
 class Configuration:
-    """A partner class with what it needs to speak to the sandbox."""
+    """A partner class and the parameters that point it at the sandbox."""
 
     module: str
     cls: str
@@ -23,10 +23,12 @@ class Configuration:
     target: str
 
     def load(self) -> Any:
-        """The class; the test is skipped where its package is missing or does not speak HTTP."""
+        """Return the class; skip the test if its package is missing or does not use HTTP."""
         module = pytest.importorskip(self.module)
         if self.module == "langchain_google_genai" and version("langchain-google-genai") < "4":
-            pytest.skip("langchain-google-genai before version 4 speaks gRPC, which the sandbox does not")
+            pytest.skip(
+                "langchain-google-genai before version 4 uses gRPC; the sandbox serves HTTP"
+            )
         return getattr(module, self.cls)
 
     def values(self, sandbox: Any) -> dict[str, Any]:
@@ -38,7 +40,9 @@ class Configuration:
 
 _OPENAI = ("langchain_openai", "ChatOpenAI", "openai/v1", "base_url")
 CONFIGURATIONS = {
-    "openai": Configuration(*_OPENAI, {"model": "gpt-4o", "api_key": "k", "max_retries": 0}, "openai/gpt-4o"),
+    "openai": Configuration(
+        *_OPENAI, {"model": "gpt-4o", "api_key": "k", "max_retries": 0}, "openai/gpt-4o"
+    ),
     "responses": Configuration(
         *_OPENAI,
         {"model": "gpt-5", "api_key": "k", "max_retries": 0, "use_responses_api": True},
@@ -71,8 +75,8 @@ CONFIGURATIONS = {
 }
 
 
-def is_there(package: str) -> bool:
-    """Whether a package can be imported."""
+def is_installed(package: str) -> bool:
+    """Return whether a package can be imported."""
     try:
         import_module(package)
     except ImportError:

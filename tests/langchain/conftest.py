@@ -1,4 +1,4 @@
-"""The sandbox, and a fresh event loop policy: LangChain's partners keep their async clients for the whole process."""
+"""The sandbox fixtures for the LangChain tests."""
 
 from chatmend.sandbox.pytest_plugin import sandbox, sandbox_server
 

@@ -1,20 +1,27 @@
-"""Broken histories by name, as agents leave them behind."""
+"""Broken histories by name, of the kinds that agents produce."""
 
 from __future__ import annotations
 
 from copy import deepcopy
 from typing import Any
 
-from langchain_core.messages import AIMessage, BaseMessage, FunctionMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    FunctionMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+)
 
 from tests.langchain.shapes import broken, call
 
 
-def asked(*ids: str) -> AIMessage:
+def assistant_calls(*ids: str) -> AIMessage:
     return AIMessage("", tool_calls=[call(one) for one in ids])
 
 
-def told(call_id: str, text: str = "18 degrees") -> ToolMessage:
+def tool_result(call_id: str, text: str = "18 degrees") -> ToolMessage:
     return ToolMessage(text, tool_call_id=call_id, name="look")
 
 
@@ -23,24 +30,44 @@ ONE, TWO = "abcdefgh1", "abcdefgh2"
 
 
 class Rows(dict[str, list[BaseMessage]]):
-    """Histories by name. Each look-up makes new messages: LangGraph gives ids to those that it gets."""
+    """Histories by name; each look-up copies the messages, because LangGraph sets ids on them."""
 
     def __getitem__(self, name: str) -> list[BaseMessage]:
         return [deepcopy(message) for message in super().__getitem__(name)]
 
 
 _ROWS: dict[str, list[BaseMessage]] = {
-    "dangling call in the middle": [Q, asked(ONE), NEXT],
-    "dangling call at the end": [Q, asked(ONE)],
-    "one of two calls unanswered": [Q, asked(ONE, TWO), told(ONE), NEXT],
-    "orphan result at the head": [told(ONE), Q, AIMessage("hi"), NEXT],
-    "orphan result in the middle": [Q, AIMessage("hi"), told("zzzzzzzz9"), NEXT],
-    "duplicate result": [Q, asked(ONE), told(ONE), told(ONE, "19 degrees"), NEXT],
-    "result behind an interleaved user": [Q, asked(ONE), HumanMessage("hurry"), told(ONE), NEXT],
-    "id used again and not answered": [Q, asked(ONE), told(ONE), AIMessage("18"), NEXT, asked(ONE), NEXT],
-    "late result": [Q, asked(ONE), NEXT, AIMessage("wait"), told(ONE), NEXT],
+    "dangling call in the middle": [Q, assistant_calls(ONE), NEXT],
+    "dangling call at the end": [Q, assistant_calls(ONE)],
+    "one of two calls unanswered": [Q, assistant_calls(ONE, TWO), tool_result(ONE), NEXT],
+    "orphan result at the head": [tool_result(ONE), Q, AIMessage("hi"), NEXT],
+    "orphan result in the middle": [Q, AIMessage("hi"), tool_result("zzzzzzzz9"), NEXT],
+    "duplicate result": [
+        Q,
+        assistant_calls(ONE),
+        tool_result(ONE),
+        tool_result(ONE, "19 degrees"),
+        NEXT,
+    ],
+    "result behind an interleaved user": [
+        Q,
+        assistant_calls(ONE),
+        HumanMessage("hurry"),
+        tool_result(ONE),
+        NEXT,
+    ],
+    "id used again and not answered": [
+        Q,
+        assistant_calls(ONE),
+        tool_result(ONE),
+        AIMessage("18"),
+        NEXT,
+        assistant_calls(ONE),
+        NEXT,
+    ],
+    "late result": [Q, assistant_calls(ONE), NEXT, AIMessage("wait"), tool_result(ONE), NEXT],
     "cut off arguments": [Q, AIMessage("", invalid_tool_calls=[broken(ONE)]), NEXT],
-    "call without an id": [Q, AIMessage("", tool_calls=[call(None)]), told(""), NEXT],
+    "call without an id": [Q, AIMessage("", tool_calls=[call(None)]), tool_result(""), NEXT],
     "empty answer": [Q, AIMessage(""), NEXT],
     "empty question": [Q, AIMessage("hi"), HumanMessage("")],
     "assistant first": [AIMessage("Welcome"), Q],
@@ -49,13 +76,30 @@ _ROWS: dict[str, list[BaseMessage]] = {
     "two assistants": [Q, AIMessage("It"), AIMessage("is"), NEXT],
     "system in the middle": [Q, AIMessage("hi"), SystemMessage("be brief"), NEXT],
     "two systems": [SystemMessage("be kind"), SystemMessage("be brief"), Q],
-    "odd ids": [Q, asked("call.1|fc:2"), told("call.1|fc:2"), NEXT],
-    "a very long id": [Q, asked("x" * 80), told("x" * 80), NEXT],
-    "two calls of one id": [Q, asked(ONE, ONE), told(ONE), told(ONE, "19"), NEXT],
-    "results in another order": [Q, asked(ONE, TWO), told(TWO), told(ONE), NEXT],
-    "an odd tool name": [Q, AIMessage("", tool_calls=[call(ONE, "look at/it")]), told(ONE), NEXT],
-    "half a character": [HumanMessage("a\ud800b")],
-    "text beside a call": [Q, AIMessage("I look.", tool_calls=[call(ONE)]), told(ONE), NEXT],
+    "odd ids": [Q, assistant_calls("call.1|fc:2"), tool_result("call.1|fc:2"), NEXT],
+    "a very long id": [Q, assistant_calls("x" * 80), tool_result("x" * 80), NEXT],
+    "two calls of one id": [
+        Q,
+        assistant_calls(ONE, ONE),
+        tool_result(ONE),
+        tool_result(ONE, "19"),
+        NEXT,
+    ],
+    "results in another order": [
+        Q,
+        assistant_calls(ONE, TWO),
+        tool_result(TWO),
+        tool_result(ONE),
+        NEXT,
+    ],
+    "an odd tool name": [
+        Q,
+        AIMessage("", tool_calls=[call(ONE, "look at/it")]),
+        tool_result(ONE),
+        NEXT,
+    ],
+    "lone surrogate": [HumanMessage("a\ud800b")],
+    "text and a call": [Q, AIMessage("I look.", tool_calls=[call(ONE)]), tool_result(ONE), NEXT],
     "a function's result": [Q, FunctionMessage(name="look", content="18"), NEXT],
     "a call in the content alone": [
         Q,
@@ -64,16 +108,29 @@ _ROWS: dict[str, list[BaseMessage]] = {
     ],
     "results in a user message": [
         Q,
-        asked(ONE, TWO),
-        HumanMessage([{"type": "tool_result", "tool_use_id": ONE, "content": "18"}, {"type": "text", "text": "so?"}]),
+        assistant_calls(ONE, TWO),
+        HumanMessage(
+            [
+                {"type": "tool_result", "tool_use_id": ONE, "content": "18"},
+                {"type": "text", "text": "so?"},
+            ]
+        ),
     ],
-    "blank text block": [HumanMessage([{"type": "text", "text": " "}, {"type": "text", "text": "hello"}])],
+    "blank text block": [
+        HumanMessage([{"type": "text", "text": " "}, {"type": "text", "text": "hello"}])
+    ],
     "nothing but a system prompt": [SystemMessage("be kind")],
 }
 DAMAGE = Rows(_ROWS)
-"""Rows of the table: each is refused by at least one of the providers, or lost by a converter."""
+"""Broken histories; for each, a provider refuses it or a partner's converter loses part of it."""
 
-VALID: list[BaseMessage] = [Q, asked(ONE), told(ONE), AIMessage("It is warm."), NEXT]
+VALID: list[BaseMessage] = [
+    Q,
+    assistant_calls(ONE),
+    tool_result(ONE),
+    AIMessage("It is warm."),
+    NEXT,
+]
 
 
 def contents(messages: list[BaseMessage]) -> list[Any]:

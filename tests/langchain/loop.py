@@ -1,4 +1,8 @@
-"""One event loop for all tests: partners keep their async clients, which belong to the loop they were made in."""
+"""One event loop for all tests.
+
+Partner packages cache their async clients, and a client only works in the event loop in which it
+was created.
+"""
 
 from __future__ import annotations
 
@@ -13,5 +17,5 @@ _runner = asyncio.Runner()
 
 
 def run(work: Coroutine[object, object, T]) -> T:
-    """Run a coroutine to its end."""
+    """Run a coroutine until it completes and return its result."""
     return _runner.run(work)

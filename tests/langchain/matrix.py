@@ -1,9 +1,9 @@
-"""The matrix: every check on every model, bare with a valid history beside mended with a broken one.
+"""The matrix: run every check on every model, bare with a valid history, wrapped with a broken one.
 
     python -m tests.langchain.matrix
 
-A check gives back what a caller relies on: texts, types, counts, names of events. Bare and mended must give the same, a
-failure of the bare model included. Exit status 1 where they do not.
+A check returns what a caller relies on: texts, types, counts, names of events. The bare and the
+wrapped model must return the same, or fail in the same way. The exit status is 1 if they differ.
 """
 
 from __future__ import annotations
@@ -32,13 +32,19 @@ from chatmend.langchain import mend
 from chatmend.placeholders import NO_RESULT
 from chatmend.sandbox import Sandbox
 from tests.langchain.configurations import CONFIGURATIONS
-from tests.langchain.damage import DAMAGE, NEXT, ONE, TWO, Q, asked, told
+from tests.langchain.damage import DAMAGE, NEXT, ONE, TWO, Q, assistant_calls, tool_result
 from tests.langchain.loop import run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-VALID = [Q, asked(ONE, TWO), told(ONE), ToolMessage(NO_RESULT, tool_call_id=TWO), NEXT]
+VALID = [
+    Q,
+    assistant_calls(ONE, TWO),
+    tool_result(ONE),
+    ToolMessage(NO_RESULT, tool_call_id=TWO),
+    NEXT,
+]
 BROKEN = DAMAGE["one of two calls unanswered"]
 
 
@@ -55,41 +61,46 @@ class Weather(BaseModel):
 
 
 _LOOK = {"name": "look", "input_schema": look.get_input_jsonschema()}
-_STANDING = {"ChatAnthropic": {"model_kwargs": {"tools": [_LOOK]}}}
-"""A history with tool calls is valid for Anthropic only where tools are declared."""
+_EXTRA_PARAMS = {"ChatAnthropic": {"model_kwargs": {"tools": [_LOOK]}}}
+"""Anthropic accepts a history with tool calls only if the request declares tools."""
 
 
-class Heard(BaseCallbackHandler):
-    """Counts what callbacks hear."""
+class EventRecorder(BaseCallbackHandler):
+    """Records the names of the events that callbacks receive."""
 
     def __init__(self) -> None:
-        self.heard: list[str] = []
+        self.recorded: list[str] = []
 
     def on_chat_model_start(self, *_: Any, **__: Any) -> None:
-        self.heard.append("start")
+        self.recorded.append("start")
 
     def on_llm_new_token(self, *_: Any, **__: Any) -> None:
-        self.heard.append("token")
+        self.recorded.append("token")
 
     def on_llm_end(self, *_: Any, **__: Any) -> None:
-        self.heard.append("end")
+        self.recorded.append("end")
 
 
-def heard(model: Any, history: Any) -> Any:
-    handler = Heard()
+def callback_events(model: Any, history: Any) -> Any:
+    handler = EventRecorder()
     model.with_config(callbacks=[handler]).invoke(history)
     list(model.stream(history, config={"callbacks": [handler]}))
-    return handler.heard
+    return handler.recorded
 
 
-def traced(model: Any, history: Any) -> Any:
+def traced_run(model: Any, history: Any) -> Any:
     collector = RunCollectorCallbackHandler()
     model.invoke(history, config={"callbacks": [collector], "tags": ["t"], "metadata": {"m": 1}})
     (one,) = collector.traced_runs
-    return one.name, one.run_type, one.tags, {k: v for k, v in one.extra["metadata"].items() if k != "lc_versions"}
+    return (
+        one.name,
+        one.run_type,
+        one.tags,
+        {k: v for k, v in one.extra["metadata"].items() if k != "lc_versions"},
+    )
 
 
-def counted(model: Any, history: Any) -> Any:
+def usage_is_counted_once(model: Any, history: Any) -> Any:
     with get_usage_metadata_callback() as counts:
         answer = model.invoke(history)
     return counts.usage_metadata == {answer.response_metadata["model_name"]: answer.usage_metadata}
@@ -102,14 +113,14 @@ def cached(model: Any, history: Any) -> Any:
 
 
 def limited(model: Any, history: Any) -> Any:
-    limiter, asked_for = InMemoryRateLimiter(requests_per_second=1000), []
-    limiter.acquire = lambda **_: asked_for.append(1) or True  # type: ignore[method-assign,func-returns-value]
+    limiter, acquired = InMemoryRateLimiter(requests_per_second=1000), []
+    limiter.acquire = lambda **_: acquired.append(1) or True  # type: ignore[method-assign,func-returns-value]
     model.model_copy(update={"rate_limiter": limiter}).invoke(history)
-    return len(asked_for)
+    return len(acquired)
 
 
 def in_agent(model: Any, history: Any) -> Any:
-    from langchain.agents import create_agent  # noqa: PLC0415 - a check like any other: it may fail
+    from langchain.agents import create_agent  # noqa: PLC0415 - an ImportError fails this check
 
     agent = create_agent(model, [look], checkpointer=InMemorySaver())
     config: Any = {"configurable": {"thread_id": "1"}}
@@ -122,7 +133,10 @@ def in_streaming_agent(model: Any, history: Any) -> Any:
     from langchain.agents import create_agent  # noqa: PLC0415 - as above
 
     given: Any = {"messages": [copy.deepcopy(message) for message in history]}
-    return [message.text for message, _ in create_agent(model, [look]).stream(given, stream_mode="messages")]
+    return [
+        message.text
+        for message, _ in create_agent(model, [look]).stream(given, stream_mode="messages")
+    ]
 
 
 def in_deep_agent(model: Any, history: Any) -> Any:
@@ -152,26 +166,31 @@ async def generated(model: Any, history: Any) -> Any:
     return [[one.text for one in row] for row in (await model.agenerate([history])).generations]
 
 
-async def third_async(model: Any, history: Any) -> Any:
+async def astream_v3(model: Any, history: Any) -> Any:
     stream = await model.astream_events(history, version="v3")
     return await stream.text
 
 
-def third(model: Any, history: Any) -> Any:
+def stream_v3(model: Any, history: Any) -> Any:
     stream = model.stream_events(history, version="v3")
     return "".join(stream.text), type(stream).__name__, bool(stream.output.usage_metadata)
 
 
-def pieces(model: Any, history: Any) -> Any:
+def stream_chunks(model: Any, history: Any) -> Any:
     return [(chunk.text, type(chunk).__name__) for chunk in model.stream(history)]
 
 
-def summed(model: Any, history: Any) -> Any:
+def summed_stream(model: Any, history: Any) -> Any:
     whole: Any = None
     for chunk in model.stream(history):
         whole = chunk if whole is None else whole + chunk
     used = whole.usage_metadata or {}
-    return whole.text, whole.response_metadata.get("model_name"), used.get("input_tokens"), used.get("output_tokens")
+    return (
+        whole.text,
+        whole.response_metadata.get("model_name"),
+        used.get("input_tokens"),
+        used.get("output_tokens"),
+    )
 
 
 def bound_stream(model: Any, history: Any) -> Any:
@@ -190,9 +209,9 @@ def alternatives(model: Any, history: Any) -> Any:
 
 
 def chained(model: Any, history: Any) -> Any:
-    return (ChatPromptTemplate.from_messages([("placeholder", "{history}")]) | model | StrOutputParser()).invoke(
-        {"history": history}
-    )
+    return (
+        ChatPromptTemplate.from_messages([("placeholder", "{history}")]) | model | StrOutputParser()
+    ).invoke({"history": history})
 
 
 def pickled(model: Any, history: Any) -> Any:
@@ -204,49 +223,65 @@ def counted_tokens(model: Any, history: Any) -> Any:
 
 
 def typed(model: Any, _: Any) -> Any:
-    return [cls.__name__ for cls in type(model).__mro__ if "Mended" not in cls.__name__][1:] and type(model).__name__
+    return [cls.__name__ for cls in type(model).__mro__ if "Mended" not in cls.__name__][
+        1:
+    ] and type(model).__name__
 
 
 CHECKS: dict[str, Callable[[Any, Any], Any]] = {
     "invoke": lambda model, history: model.invoke(history).text,
     "invoke of a prompt value": chained,
     "invoke with stop": lambda model, history: model.invoke(history, config={"run_name": "n"}).text,
-    "stream": pieces,
-    "stream, summed": summed,
+    "stream": stream_chunks,
+    "stream, summed": summed_stream,
     "batch": lambda model, history: [answer.text for answer in model.batch([history, history])],
-    "batch as completed": lambda model, history: sorted(at for at, _ in model.batch_as_completed([history, history])),
-    "generate": lambda model, history: [[one.text for one in row] for row in model.generate([history]).generations],
+    "batch as completed": lambda model, history: sorted(
+        at for at, _ in model.batch_as_completed([history, history])
+    ),
+    "generate": lambda model, history: [
+        [one.text for one in row] for row in model.generate([history]).generations
+    ],
     "ainvoke": lambda model, history: run(answered(model, history)),
     "astream": lambda model, history: run(streamed(model, history)),
     "abatch": lambda model, history: run(batched(model, history)),
     "agenerate": lambda model, history: run(generated(model, history)),
     "astream_events v2": lambda model, history: run(events(model, history)),
-    "stream_events v3": third,
-    "astream_events v3": lambda model, history: run(third_async(model, history)),
+    "stream_events v3": stream_v3,
+    "astream_events v3": lambda model, history: run(astream_v3(model, history)),
     "count tokens": counted_tokens,
     "bind_tools": lambda model, history: model.bind_tools([look]).invoke(history).text,
     "bind_tools, streamed": bound_stream,
     "bind_tools, a choice": lambda model, history: bool(
         model.bind_tools([look], tool_choice="look").invoke(history).tool_calls
     ),
-    "structured output": lambda model, history: type(model.with_structured_output(Weather).invoke(history)).__name__,
+    "structured output": lambda model, history: (
+        type(model.with_structured_output(Weather).invoke(history)).__name__
+    ),
     "structured output, raw": lambda model, history: sorted(
         model.with_structured_output(Weather, include_raw=True).invoke(history)
     ),
     "bind": lambda model, history: model.bind().invoke(history).text,
     "with_config": lambda model, history: model.with_config(tags=["t"]).invoke(history).text,
-    "with_retry": lambda model, history: model.with_retry(stop_after_attempt=1).invoke(history).text,
-    "with_fallbacks": lambda model, history: model.with_fallbacks([model]).bind_tools([look]).invoke(history).text,
+    "with_retry": lambda model, history: (
+        model.with_retry(stop_after_attempt=1).invoke(history).text
+    ),
+    "with_fallbacks": lambda model, history: (
+        model.with_fallbacks([model]).bind_tools([look]).invoke(history).text
+    ),
     "configurable_fields": configured,
     "configurable_alternatives": alternatives,
-    "in a chain": lambda model, history: (RunnableLambda(lambda given: given) | model).invoke(history).text,
-    "model_copy": lambda model, history: model.model_copy(update={"temperature": 0.1}).invoke(history).text,
+    "in a chain": lambda model, history: (
+        (RunnableLambda(lambda given: given) | model).invoke(history).text
+    ),
+    "model_copy": lambda model, history: (
+        model.model_copy(update={"temperature": 0.1}).invoke(history).text
+    ),
     "copy": lambda model, history: copy.copy(model).invoke(history).text,
     "deepcopy": lambda model, history: copy.deepcopy(model).invoke(history).text,
     "pickle": pickled,
-    "callbacks": heard,
-    "trace": traced,
-    "usage callback": counted,
+    "callbacks": callback_events,
+    "trace": traced_run,
+    "usage callback": usage_is_counted_once,
     "cache": cached,
     "rate limiter": limited,
     "dumpd": lambda model, _: str(dumpd(model)),
@@ -256,7 +291,10 @@ CHECKS: dict[str, Callable[[Any, Any], Any]] = {
     "_llm_type": lambda model, _: model._llm_type,
     "ls params": lambda model, _: model._get_ls_params(),
     "profile": lambda model, _: model.profile,
-    "schemas": lambda model, _: (str(model.get_input_jsonschema())[:200], str(model.get_output_jsonschema())[:200]),
+    "schemas": lambda model, _: (
+        str(model.get_input_jsonschema())[:200],
+        str(model.get_output_jsonschema())[:200],
+    ),
     "agent": in_agent,
     "agent, streamed": in_streaming_agent,
     "deep agent": in_deep_agent,
@@ -264,7 +302,7 @@ CHECKS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def outcome(check: Callable[[Any, Any], Any], model: Any, history: Any) -> tuple[bool, Any]:
-    """Whether a check went through, and what it gave; of a failure its type."""
+    """Return whether a check succeeded, and its result or the name of its exception."""
     try:
         return True, check(model, [copy.copy(message) for message in history])
     except Exception as error:  # noqa: BLE001 - a failure is an outcome
@@ -272,7 +310,7 @@ def outcome(check: Callable[[Any, Any], Any], model: Any, history: Any) -> tuple
 
 
 def main() -> int:
-    """Print the table; 1 where bare and mended differ anywhere."""
+    """Print the table; return 1 if the bare and the wrapped model differ in any check."""
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)
     differ = 0
@@ -281,11 +319,20 @@ def main() -> int:
         for name, check in CHECKS.items():
             row = []
             for configuration in CONFIGURATIONS.values():
-                model = configuration.model(sandbox, **_STANDING.get(configuration.cls, {}))
-                bare, mended = outcome(check, model, VALID), outcome(check, mend(model, on_error="raise"), BROKEN)
-                row.append("same" if bare == mended and bare[0] else "same fail" if bare == mended else "DIFFERENT")
-                if bare != mended:
-                    print("   ", name, configuration.target, bare, mended, file=sys.stderr)
+                model = configuration.model(sandbox, **_EXTRA_PARAMS.get(configuration.cls, {}))
+                bare, wrapped = (
+                    outcome(check, model, VALID),
+                    outcome(check, mend(model, on_error="raise"), BROKEN),
+                )
+                row.append(
+                    "same"
+                    if bare == wrapped and bare[0]
+                    else "same fail"
+                    if bare == wrapped
+                    else "DIFFERENT"
+                )
+                if bare != wrapped:
+                    print("   ", name, configuration.target, bare, wrapped, file=sys.stderr)
             differ += row.count("DIFFERENT")
             print(f"{name:28}", *(f"{cell:10}" for cell in row))
     print(f"{len(CHECKS)} checks x {len(CONFIGURATIONS)} models: {differ} different")

@@ -1,4 +1,4 @@
-"""Messages in every shape that LangChain's partners write or take, by name."""
+"""Messages in every shape that LangChain's partner packages write or accept, by name."""
 
 from __future__ import annotations
 
@@ -23,17 +23,19 @@ SIGNATURES = "__gemini_function_call_thought_signatures__"
 
 
 def call(call_id: str | None = "call_1", name: str = "look", **args: Any) -> Any:
-    """A tool call as LangChain writes it."""
+    """Return a tool call as LangChain writes it."""
     return {"name": name, "args": args or {"at": "Paris"}, "id": call_id, "type": "tool_call"}
 
 
-def broken(call_id: str | None = "call_1", args: str | None = '{"at": "Par', name: str | None = "look") -> Any:
-    """A tool call whose arguments are cut off."""
+def broken(
+    call_id: str | None = "call_1", args: str | None = '{"at": "Par', name: str | None = "look"
+) -> Any:
+    """Return a tool call whose arguments are cut off."""
     return {"name": name, "args": args, "id": call_id, "error": None, "type": "invalid_tool_call"}
 
 
 def raw(call_id: str = "call_1", arguments: str = '{"at": "Paris"}') -> dict[str, Any]:
-    """A tool call as OpenAI writes it."""
+    """Return a tool call as OpenAI writes it."""
     return {"id": call_id, "type": "function", "function": {"name": "look", "arguments": arguments}}
 
 
@@ -54,34 +56,59 @@ _USERS: dict[str, BaseMessage] = {
     "user with bare strings": HumanMessage(["a", "b"]),
     "user with a cache marker": HumanMessage([_text(cache_control={"type": "ephemeral"})]),
     "user chunk": HumanMessageChunk("hello"),
-    "image url": HumanMessage([_text(), {"type": "image_url", "image_url": {"url": _DATA_URL, "detail": "low"}}]),
+    "image url": HumanMessage(
+        [_text(), {"type": "image_url", "image_url": {"url": _DATA_URL, "detail": "low"}}]
+    ),
     "image url as a string": HumanMessage([{"type": "image_url", "image_url": _DATA_URL}]),
-    "v1 image": HumanMessage([{"type": "image", "base64": PIXEL, "mime_type": "image/png", "id": "i1"}]),
+    "v1 image": HumanMessage(
+        [{"type": "image", "base64": PIXEL, "mime_type": "image/png", "id": "i1"}]
+    ),
     "v1 image by url": HumanMessage([{"type": "image", "url": "https://example.com/a.png"}]),
-    "v0 image": HumanMessage([{"type": "image", "source_type": "base64", "data": PIXEL, "mime_type": "image/png"}]),
+    "v0 image": HumanMessage(
+        [{"type": "image", "source_type": "base64", "data": PIXEL, "mime_type": "image/png"}]
+    ),
     "anthropic image": HumanMessage(
         [{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PIXEL}}]
     ),
     "anthropic image by url": HumanMessage(
         [{"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}}]
     ),
-    "anthropic image by file": HumanMessage([{"type": "image", "source": {"type": "file", "file_id": "f1"}}]),
+    "anthropic image by file": HumanMessage(
+        [{"type": "image", "source": {"type": "file", "file_id": "f1"}}]
+    ),
     "anthropic document": HumanMessage(
-        [{"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "x"}, "title": "t"}]
+        [
+            {
+                "type": "document",
+                "source": {"type": "text", "media_type": "text/plain", "data": "x"},
+                "title": "t",
+            }
+        ]
     ),
     "gemini media": HumanMessage([{"type": "media", "mime_type": "image/png", "data": PIXEL}]),
-    "gemini media as bytes": HumanMessage([{"type": "media", "mime_type": "image/png", "data": b"\x89PNG"}]),
-    "gemini media by uri": HumanMessage([{"type": "media", "mime_type": "video/mp4", "file_uri": "gs://b/v.mp4"}]),
+    "gemini media as bytes": HumanMessage(
+        [{"type": "media", "mime_type": "image/png", "data": b"\x89PNG"}]
+    ),
+    "gemini media by uri": HumanMessage(
+        [{"type": "media", "mime_type": "video/mp4", "file_uri": "gs://b/v.mp4"}]
+    ),
     "bedrock image": HumanMessage([{"image": {"format": "png", "source": {"bytes": b"\x89PNG"}}}]),
     "bedrock cache point": HumanMessage([_text(), {"cachePoint": {"type": "default"}}]),
-    "audio": HumanMessage([{"type": "input_audio", "input_audio": {"data": "QUJD", "format": "wav"}}]),
+    "audio": HumanMessage(
+        [{"type": "input_audio", "input_audio": {"data": "QUJD", "format": "wav"}}]
+    ),
     "v1 video": HumanMessage([{"type": "video", "url": "https://example.com/v.mp4"}]),
     "v1 plain text": HumanMessage([{"type": "text-plain", "text": "x", "mime_type": "text/plain"}]),
     "v1 non standard": HumanMessage([{"type": "non_standard", "value": {"anything": 1}}]),
     "openai file": HumanMessage([{"type": "file", "file": {"file_id": "file-1"}}]),
     "tool results inside a user message": HumanMessage(
         [
-            {"type": "tool_result", "tool_use_id": "call_1", "content": [_text("18")], "is_error": True},
+            {
+                "type": "tool_result",
+                "tool_use_id": "call_1",
+                "content": [_text("18")],
+                "is_error": True,
+            },
             {"type": "tool_result", "tool_use_id": "call_2", "content": "19"},
             _text("and now?"),
         ]
@@ -103,16 +130,23 @@ _ANSWERS: dict[str, BaseMessage] = {
     "call without an id": AIMessage("", tool_calls=[call(None)]),
     "invalid call": AIMessage("", invalid_tool_calls=[broken()]),
     "invalid call with nothing": AIMessage("", invalid_tool_calls=[broken(None, None, None)]),
-    "valid and invalid calls": AIMessage("", tool_calls=[call()], invalid_tool_calls=[broken("call_2")]),
+    "valid and invalid calls": AIMessage(
+        "", tool_calls=[call()], invalid_tool_calls=[broken("call_2")]
+    ),
     "chunk with calls": AIMessageChunk(
-        "", tool_call_chunks=[{"name": "look", "args": '{"at": "Paris"}', "id": "call_1", "index": 0}]
+        "",
+        tool_call_chunks=[{"name": "look", "args": '{"at": "Paris"}', "id": "call_1", "index": 0}],
     ),
     "chunk with a cut call": AIMessageChunk(
         "", tool_call_chunks=[{"name": "look", "args": '{"at": ', "id": "call_1", "index": 0}]
     ),
     "openai kwargs": AIMessage("", additional_kwargs={"tool_calls": [raw()], "refusal": None}),
-    "kwargs without parsed calls": AIMessage(content="x", additional_kwargs={"tool_calls": [raw("call_9", "{bad")]}),
-    "legacy function call": AIMessage("", additional_kwargs={"function_call": {"name": "look", "arguments": "{}"}}),
+    "kwargs without parsed calls": AIMessage(
+        content="x", additional_kwargs={"tool_calls": [raw("call_9", "{bad")]}
+    ),
+    "legacy function call": AIMessage(
+        "", additional_kwargs={"function_call": {"name": "look", "arguments": "{}"}}
+    ),
     "reasoning content": AIMessage("hi", additional_kwargs={"reasoning_content": "hm"}),
     "audio answer": AIMessage("", additional_kwargs={"audio": {"id": "audio_1"}}),
     "mistral prefix": AIMessage("Sure", additional_kwargs={"prefix": True}),
@@ -126,18 +160,32 @@ _ANSWERS: dict[str, BaseMessage] = {
         tool_calls=[call("toolu_1")],
         response_metadata=_META,
     ),
-    "anthropic tool use alone": AIMessage([{"type": "tool_use", "id": "toolu_1", "name": "look", "input": {}}]),
-    "anthropic redacted thinking": AIMessage([{"type": "redacted_thinking", "data": "EmwKAhgBEgy3va3pzix"}, _text()]),
+    "anthropic tool use alone": AIMessage(
+        [{"type": "tool_use", "id": "toolu_1", "name": "look", "input": {}}]
+    ),
+    "anthropic redacted thinking": AIMessage(
+        [{"type": "redacted_thinking", "data": "EmwKAhgBEgy3va3pzix"}, _text()]
+    ),
     "anthropic server tools": AIMessage(
         [
-            {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "x"}},
+            {
+                "type": "server_tool_use",
+                "id": "srvtoolu_1",
+                "name": "web_search",
+                "input": {"query": "x"},
+            },
             {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []},
             _text(citations=[{"type": "char_location", "cited_text": "x"}]),
         ]
     ),
     "responses items": AIMessage(
         [
-            {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": f"gAAAAA{'Zm9v' * 20}"},
+            {
+                "type": "reasoning",
+                "id": "rs_1",
+                "summary": [],
+                "encrypted_content": f"gAAAAA{'Zm9v' * 20}",
+            },
             _text(id="msg_1", annotations=[], phase="final"),
             {
                 "type": "function_call",
@@ -151,10 +199,20 @@ _ANSWERS: dict[str, BaseMessage] = {
         response_metadata={"model_provider": "openai", "id": "resp_1"},
     ),
     "responses custom call": AIMessage(
-        [{"type": "custom_tool_call", "id": "ctc_1", "call_id": "call_1", "name": "look", "input": "free text"}],
+        [
+            {
+                "type": "custom_tool_call",
+                "id": "ctc_1",
+                "call_id": "call_1",
+                "name": "look",
+                "input": "free text",
+            }
+        ],
         tool_calls=[call("call_1", __arg1="free text")],
     ),
-    "gemini signatures": AIMessage("", tool_calls=[call()], additional_kwargs={SIGNATURES: {"call_1": SIGNATURE}}),
+    "gemini signatures": AIMessage(
+        "", tool_calls=[call()], additional_kwargs={SIGNATURES: {"call_1": SIGNATURE}}
+    ),
     "gemini text signature": AIMessage([_text(extras={"signature": SIGNATURE})]),
     "gemini code": AIMessage(
         [
@@ -167,22 +225,33 @@ _ANSWERS: dict[str, BaseMessage] = {
         tool_calls=[call()],
         response_metadata=_V1,
     ),
-    "v1 invalid call": AIMessage([_text(), broken()], invalid_tool_calls=[broken()], response_metadata=_V1),
-    "v1 server tool call": AIMessage(
-        [{"type": "server_tool_call", "id": "s1", "name": "code", "args": {}}], response_metadata=_V1
+    "v1 invalid call": AIMessage(
+        [_text(), broken()], invalid_tool_calls=[broken()], response_metadata=_V1
     ),
-    "bedrock reasoning": AIMessage([{"type": "reasoning_content", "reasoning_content": {"text": "hm"}}, _text()]),
-    "mistral thinking": AIMessage([{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, _text()]),
+    "v1 server tool call": AIMessage(
+        [{"type": "server_tool_call", "id": "s1", "name": "code", "args": {}}],
+        response_metadata=_V1,
+    ),
+    "bedrock reasoning": AIMessage(
+        [{"type": "reasoning_content", "reasoning_content": {"text": "hm"}}, _text()]
+    ),
+    "mistral thinking": AIMessage(
+        [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, _text()]
+    ),
 }
 _OTHERS: dict[str, BaseMessage] = {
     "tool result": ToolMessage("18", tool_call_id="call_1", name="look", id="t1"),
-    "tool result with an artifact": ToolMessage("18", tool_call_id="call_1", artifact={"rows": [1]}),
+    "tool result with an artifact": ToolMessage(
+        "18", tool_call_id="call_1", artifact={"rows": [1]}
+    ),
     "failed tool result": ToolMessage("no such city", tool_call_id="call_1", status="error"),
     "tool result with blocks": ToolMessage(
         [_text("18"), {"type": "image_url", "image_url": _DATA_URL}], tool_call_id="c"
     ),
     "empty tool result": ToolMessage("", tool_call_id="call_1"),
-    "custom tool result": ToolMessage("18", tool_call_id="c", additional_kwargs={"type": "custom_tool_call_output"}),
+    "custom tool result": ToolMessage(
+        "18", tool_call_id="c", additional_kwargs={"type": "custom_tool_call_output"}
+    ),
     "function result": FunctionMessage(content="18", name="look"),
     "chat message user": ChatMessage(role="user", content="hello"),
     "chat message assistant": ChatMessage(role="assistant", content="hi"),

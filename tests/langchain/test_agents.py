@@ -1,4 +1,4 @@
-"""Agents with broken histories: the provider accepts what they send, and their state stays as it was."""
+"""Agents with broken histories: the provider accepts their requests; their state is unchanged."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from langgraph.prebuilt import create_react_agent
 from chatmend.langchain import RepairMiddleware, mend, repair_node
 from chatmend.sandbox import Reply
 from tests.langchain.configurations import CONFIGURATIONS
-from tests.langchain.damage import DAMAGE, ONE, Q, asked, told
+from tests.langchain.damage import DAMAGE, ONE, Q, assistant_calls, tool_result
 from tests.langchain.loop import run
 from tests.langchain.test_damage import look
 from tests.langchain.test_dialect import state
@@ -29,18 +29,25 @@ BROKEN = DAMAGE["one of two calls unanswered"]
 HERE: Any = {"configurable": {"thread_id": "1"}}
 
 LEGACY_ROWS = sorted(set(DAMAGE) - {"nothing but a system prompt"})
-"""What ``repair_node`` must get through ``create_react_agent``, whose own check comes before the model. A lone system
-prompt is left out: the node gives it a user's turn, and the agent then wants the turn in its state."""
+"""The histories that ``repair_node`` must repair for ``create_react_agent``.
+
+The agent checks its state before it calls the model. A lone system prompt is excluded: the node
+adds a user message, which the agent then requires in its state.
+"""
 
 
 @ALL
 @pytest.mark.parametrize("row", DAMAGE)
-def test_the_middleware_is_accepted_in_every_row(sandbox: Any, name: str, row: str) -> None:
-    agent = create_agent(CONFIGURATIONS[name].model(sandbox), [look], middleware=[RepairMiddleware(on_error="raise")])
+def test_the_middleware_makes_every_broken_history_acceptable(
+    sandbox: Any, name: str, row: str
+) -> None:
+    agent = create_agent(
+        CONFIGURATIONS[name].model(sandbox), [look], middleware=[RepairMiddleware(on_error="raise")]
+    )
     given = DAMAGE[row]
     out = agent.invoke({"messages": given})["messages"]
     assert isinstance(out[-1], AIMessage)
-    if row != "cut off arguments":  # these LangChain answers itself, in the state
+    if row != "cut off arguments":  # LangChain adds an error result for these to the state
         assert state(out[:-1]) == state(given)
     assert not sandbox.refusals
 
@@ -48,7 +55,9 @@ def test_the_middleware_is_accepted_in_every_row(sandbox: Any, name: str, row: s
 @ALL
 @pytest.mark.parametrize("row", LEGACY_ROWS)
 @pytest.mark.filterwarnings("ignore:create_react_agent")
-def test_the_node_is_accepted_before_the_legacy_agent(sandbox: Any, name: str, row: str) -> None:
+def test_the_node_makes_every_broken_history_acceptable_to_the_legacy_agent(
+    sandbox: Any, name: str, row: str
+) -> None:
     model = CONFIGURATIONS[name].model(sandbox)
     agent = create_react_agent(model, [look], pre_model_hook=repair_node(model, on_error="raise"))
     assert agent.invoke({"messages": DAMAGE[row]})["messages"]
@@ -56,19 +65,24 @@ def test_the_node_is_accepted_before_the_legacy_agent(sandbox: Any, name: str, r
 
 
 def _agents(sandbox: Any, name: str) -> dict[str, Any]:
-    """An agent with a mended model, and one with the middleware, both with checkpoints."""
+    """Return an agent with a wrapped model and one with the middleware, both with checkpoints."""
     model = CONFIGURATIONS[name].model(sandbox)
     return {
         "mend": create_agent(mend(model, on_error="raise"), [look], checkpointer=InMemorySaver()),
         "middleware": create_agent(
-            model, [look], middleware=[RepairMiddleware(on_error="raise")], checkpointer=InMemorySaver()
+            model,
+            [look],
+            middleware=[RepairMiddleware(on_error="raise")],
+            checkpointer=InMemorySaver(),
         ),
     }
 
 
 @ALL
 @pytest.mark.parametrize("how", ["mend", "middleware"])
-def test_a_broken_checkpoint_goes_on_and_stays_as_it_was(sandbox: Any, name: str, how: str) -> None:
+def test_a_run_continues_from_a_broken_checkpoint_and_does_not_change_it(
+    sandbox: Any, name: str, how: str
+) -> None:
     agent = _agents(sandbox, name)[how]
     agent.update_state(HERE, {"messages": deepcopy(BROKEN)})
     before = agent.get_state(HERE).values["messages"]
@@ -93,18 +107,22 @@ def test_async_and_streamed_runs_are_accepted(sandbox: Any, name: str, how: str)
     assert not sandbox.refusals
 
 
-class Losing(AgentMiddleware):
-    """Loses the results of tools inside the loop, as a careless trimmer does."""
+class DropToolResults(AgentMiddleware):
+    """Drops tool results inside the agent loop, as a faulty trimming middleware does."""
 
     def before_model(self, state: Any, runtime: Any) -> Any:  # noqa: ARG002 - LangChain's signature
-        lost = [message for message in state["messages"] if isinstance(message, ToolMessage)]
-        return {"messages": [RemoveMessage(id=message.id) for message in lost]} if lost else None
+        dropped = [message for message in state["messages"] if isinstance(message, ToolMessage)]
+        return (
+            {"messages": [RemoveMessage(id=message.id) for message in dropped]} if dropped else None
+        )
 
 
 def test_damage_made_inside_the_loop_is_repaired(sandbox: Any) -> None:
     sandbox.script([Reply(calls=(("look", {"at": "Paris"}),)), Reply(text="done")])
     model = CONFIGURATIONS["openai"].model(sandbox)
-    agent = create_agent(model, [look], middleware=[Losing(), RepairMiddleware(on_error="raise")])
+    agent = create_agent(
+        model, [look], middleware=[DropToolResults(), RepairMiddleware(on_error="raise")]
+    )
     out = agent.invoke({"messages": [Q]})["messages"]
     assert out[-1].text == "done"
     assert not any(isinstance(message, ToolMessage) for message in out)
@@ -112,12 +130,21 @@ def test_damage_made_inside_the_loop_is_repaired(sandbox: Any) -> None:
 
 
 def _failing(sandbox: Any) -> Any:
-    """A model that cannot be reached."""
-    return CONFIGURATIONS["openai"].load()(model="gpt-4o", api_key="k", base_url=sandbox.url("nowhere"), max_retries=0)
+    """Return a model whose address does not exist."""
+    return CONFIGURATIONS["openai"].load()(
+        model="gpt-4o", api_key="k", base_url=sandbox.url("nowhere"), max_retries=0
+    )
 
 
-def test_a_fallback_to_another_provider_in_mid_conversation_is_accepted(sandbox: Any) -> None:
-    history = [Q, asked("call_of_openai|fc_1"), told("call_of_openai|fc_1"), HumanMessage("so?")]
+def test_a_fallback_to_another_provider_in_the_middle_of_a_conversation_is_accepted(
+    sandbox: Any,
+) -> None:
+    history = [
+        Q,
+        assistant_calls("call_of_openai|fc_1"),
+        tool_result("call_of_openai|fc_1"),
+        HumanMessage("so?"),
+    ]
     for other in ("mistral", "anthropic", "gemini"):
         spare = CONFIGURATIONS[other].model(sandbox)
         for agent in (
@@ -126,22 +153,30 @@ def test_a_fallback_to_another_provider_in_mid_conversation_is_accepted(sandbox:
                 [look],
                 middleware=[ModelFallbackMiddleware(spare), RepairMiddleware(on_error="raise")],
             ),
-            create_agent(mend(_failing(sandbox)), [look], middleware=[ModelFallbackMiddleware(mend(spare))]),
+            create_agent(
+                mend(_failing(sandbox)), [look], middleware=[ModelFallbackMiddleware(mend(spare))]
+            ),
         ):
-            assert agent.invoke({"messages": [*history, asked(ONE), HumanMessage("hello")]})["messages"][-1].text
+            assert agent.invoke(
+                {"messages": [*history, assistant_calls(ONE), HumanMessage("hello")]}
+            )["messages"][-1].text
             assert all(verdict.status == 404 for verdict in sandbox.refusals)
 
 
-def test_the_middleware_refuses_to_stand_outside_a_fallback(sandbox: Any) -> None:
+def test_the_middleware_raises_if_it_is_listed_before_a_fallback(sandbox: Any) -> None:
     model = CONFIGURATIONS["openai"].model(sandbox)
-    agent = create_agent(model, [look], middleware=[RepairMiddleware(), ModelFallbackMiddleware(model)])
-    with pytest.raises(ValueError, match="List it last"):
+    agent = create_agent(
+        model, [look], middleware=[RepairMiddleware(), ModelFallbackMiddleware(model)]
+    )
+    with pytest.raises(ValueError, match="list RepairMiddleware last"):
         agent.invoke({"messages": [Q]})
-    with pytest.raises(ValueError, match="List it last"):
+    with pytest.raises(ValueError, match="list RepairMiddleware last"):
         run(agent.ainvoke({"messages": [Q]}))
 
 
-def test_model_and_middleware_together_do_what_each_does_alone(sandbox: Any) -> None:
+def test_a_wrapped_model_with_the_middleware_sends_what_the_middleware_alone_sends(
+    sandbox: Any,
+) -> None:
     model = CONFIGURATIONS["openai"].model(sandbox)
     for agent in (
         create_agent(model, [look], middleware=[RepairMiddleware()]),
@@ -152,16 +187,18 @@ def test_model_and_middleware_together_do_what_each_does_alone(sandbox: Any) -> 
     assert one == other
 
 
-def test_a_system_prompt_counts_as_the_systems_turn(sandbox: Any) -> None:
+def test_a_system_prompt_of_the_agent_counts_as_the_system_message(sandbox: Any) -> None:
     model = CONFIGURATIONS["mistral"].model(sandbox)
-    agent = create_agent(model, [look], system_prompt="be kind", middleware=[RepairMiddleware(on_error="raise")])
+    agent = create_agent(
+        model, [look], system_prompt="be kind", middleware=[RepairMiddleware(on_error="raise")]
+    )
     assert agent.invoke({"messages": DAMAGE["system in the middle"]})["messages"][-1].text
     assert sandbox.requests[0].body["messages"][0] == {"role": "system", "content": "be kind"}
     assert not sandbox.refusals
 
 
 @ALL
-def test_a_graph_of_ones_own_goes_on(sandbox: Any, name: str) -> None:
+def test_a_custom_graph_continues_from_a_broken_checkpoint(sandbox: Any, name: str) -> None:
     model = mend(CONFIGURATIONS[name].model(sandbox).bind_tools([look]), on_error="raise")
     graph = StateGraph(MessagesState)
     graph.add_node("model", lambda state: {"messages": [model.invoke(state["messages"])]})
@@ -172,19 +209,21 @@ def test_a_graph_of_ones_own_goes_on(sandbox: Any, name: str) -> None:
     assert not sandbox.refusals
 
 
-def test_a_configurable_model_is_mended_whatever_it_becomes(sandbox: Any) -> None:
+def test_a_configurable_model_is_repaired_for_every_model_it_selects(sandbox: Any) -> None:
     pytest.importorskip("langchain_mistralai")
     values = {"model_provider": "openai", "api_key": "k", "base_url": sandbox.url("openai/v1")}
     model = init_chat_model("gpt-4o", configurable_fields=("model",), **values)
-    mended = mend(model, on_error="raise")
-    for runnable in (mended, mended.bind_tools([look]), mended.with_config({"tags": ["t"]})):
-        assert runnable.invoke(BROKEN, config={"configurable": {"model": "gpt-4o-mini"}}).response_metadata
-    assert create_agent(mended, [look]).invoke({"messages": deepcopy(BROKEN)})["messages"][-1].text
+    wrapped = mend(model, on_error="raise")
+    for runnable in (wrapped, wrapped.bind_tools([look]), wrapped.with_config({"tags": ["t"]})):
+        assert runnable.invoke(
+            BROKEN, config={"configurable": {"model": "gpt-4o-mini"}}
+        ).response_metadata
+    assert create_agent(wrapped, [look]).invoke({"messages": deepcopy(BROKEN)})["messages"][-1].text
     assert {verdict.model for verdict in sandbox.requests} == {"gpt-4o", "gpt-4o-mini"}
     assert not sandbox.refusals
 
 
-def test_deep_agents_see_the_class_that_they_ask_for(sandbox: Any) -> None:
+def test_deep_agents_recognise_the_class_of_a_wrapped_model(sandbox: Any) -> None:
     deepagents = pytest.importorskip("deepagents")
     model = mend(CONFIGURATIONS["anthropic"].model(sandbox), on_error="raise")
     agent = deepagents.create_deep_agent(model=model, tools=[look])

@@ -1,4 +1,4 @@
-"""What a repair is reported to have added is in the request body, whichever partner class makes it."""
+"""Additions that a report lists as applied are in the request body, for every partner class."""
 
 from __future__ import annotations
 
@@ -22,13 +22,15 @@ SOME = ("mistral to deepseek", "openai to kimi", "litellm to kimi")
 
 @pytest.mark.parametrize("name", [*CLASSES, *SOME])
 @pytest.mark.parametrize("row", sampled(list(DAMAGE), list(DAMAGE)[::4]))
-def test_what_is_reported_as_applied_is_in_the_body(sandbox: Any, name: str, row: str) -> None:
+def test_additions_that_are_reported_as_applied_are_in_the_body(
+    sandbox: Any, name: str, row: str
+) -> None:
     model, target = (model_of(sandbox, name), None) if name in CLASSES else sender(sandbox, name)
     answer = mend(model, target=target, on_error="raise").bind_tools([look]).invoke(DAMAGE[row])
     assert not sandbox.refusals
     body = sandbox.requests[-1].body
-    told = answer.response_metadata.get("chatmend", {"changes": []})["changes"]
-    applied = Counter(change["code"] for change in told if change["applied"])
+    reported = answer.response_metadata.get("chatmend", {"changes": []})["changes"]
+    applied = Counter(change["code"] for change in reported if change["applied"])
     assert json.dumps(body).count(json.dumps(NO_RESULT)) == applied["TOOL007"]
     thoughts = [message.get("reasoning_content") for message in body.get("messages", [])]
     assert thoughts.count(" ") == applied["THINK002"]

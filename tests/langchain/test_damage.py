@@ -1,4 +1,7 @@
-"""Every kind of damage, every model, every way to repair: accepted by the sandbox, the caller's history untouched."""
+"""Every broken history, with every model and adapter: the sandbox accepts the repaired request.
+
+The history of the caller is unchanged.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +22,14 @@ def look(at: str) -> str:
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
-def test_the_bare_model_is_refused(sandbox: Any, name: str) -> None:
+def test_the_request_of_the_bare_model_is_refused(sandbox: Any, name: str) -> None:
     with pytest.raises(Exception, match="400"):
         CONFIGURATIONS[name].model(sandbox).invoke(DAMAGE["one of two calls unanswered"])
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 @pytest.mark.parametrize("row", DAMAGE)
-def test_the_mended_model_is_accepted(sandbox: Any, name: str, row: str) -> None:
+def test_the_request_of_the_wrapped_model_is_accepted(sandbox: Any, name: str, row: str) -> None:
     messages = DAMAGE[row]
     before = state(messages)
     model = mend(CONFIGURATIONS[name].model(sandbox), on_error="raise")
@@ -40,11 +43,13 @@ def test_the_mended_model_is_accepted(sandbox: Any, name: str, row: str) -> None
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 @pytest.mark.parametrize("row", DAMAGE)
-def test_the_transformer_before_a_bare_model_is_accepted(sandbox: Any, name: str, row: str) -> None:
+def test_the_request_of_the_transformer_with_a_bare_model_is_accepted(
+    sandbox: Any, name: str, row: str
+) -> None:
     configuration = CONFIGURATIONS[name]
-    chain = repair_messages(target=configuration.target, on_error="raise") | configuration.model(sandbox).bind_tools(
-        [look]
-    )
+    chain = repair_messages(target=configuration.target, on_error="raise") | configuration.model(
+        sandbox
+    ).bind_tools([look])
     assert chain.invoke(DAMAGE[row]).response_metadata
     assert not sandbox.refusals
 
@@ -54,6 +59,6 @@ def test_a_valid_history_is_sent_as_the_bare_model_sends_it(sandbox: Any, name: 
     model = CONFIGURATIONS[name].model(sandbox).bind_tools([look])
     model.invoke(VALID)
     answer = mend(model, on_error="raise").invoke(VALID)
-    bare, mended = (verdict.body for verdict in sandbox.requests)
-    assert bare == mended
+    bare, wrapped = (verdict.body for verdict in sandbox.requests)
+    assert bare == wrapped
     assert "chatmend" not in answer.response_metadata

@@ -1,4 +1,7 @@
-"""LangChain's message objects, read and written: nothing is touched but what changes, and that in all its places."""
+"""Reading and writing LangChain message objects.
+
+A change is written to every copy of the changed value in a message; everything else is unchanged.
+"""
 
 from __future__ import annotations
 
@@ -19,39 +22,46 @@ from langchain_core.messages import (
 )
 
 import chatmend
-from chatmend.langchain.dialect import Dialect
-from chatmend.langchain.mending import Settings, mended
-from chatmend.langchain.partners import place_named
+from chatmend.langchain.dialect import LangChainDialect
+from chatmend.langchain.message_repair import RepairSettings, repair_unless_disabled
+from chatmend.langchain.partners import find_destination_by_name
 from chatmend.transcript import Message, ToolCall
 from tests.corpus import rows
 from tests.langchain.shapes import SHAPES, SIGNATURE, SIGNATURES, broken, call, raw
 
-TARGETS = ["openai/gpt-4o", "openai/responses/gpt-5", "anthropic/claude-haiku-4-5", "mistral/mistral-large-latest"]
+TARGETS = [
+    "openai/gpt-4o",
+    "openai/responses/gpt-5",
+    "anthropic/claude-haiku-4-5",
+    "mistral/mistral-large-latest",
+]
 TARGETS += ["gemini/gemini-2.5-flash", "bedrock/amazon.nova-pro-v1:0"]
 
 
 def state(messages: list[BaseMessage]) -> str:
-    """Everything that messages hold, to compare before and after."""
+    """Return the whole content of messages as a string, to compare before and after."""
     return json.dumps(messages_to_dict(messages), default=repr, sort_keys=True)
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_what_was_read_is_written_as_the_very_object(name: str) -> None:
-    message, dialect = SHAPES[name], Dialect()
+def test_writing_an_unchanged_message_returns_the_same_object(name: str) -> None:
+    message, dialect = SHAPES[name], LangChainDialect()
     before = state([message])
     assert dialect.write(dialect.read(message)) is message
     assert state([message]) == before
 
 
 @pytest.mark.parametrize("target", ["other", *TARGETS])
-def test_a_sound_conversation_comes_back_as_the_same_list(target: str) -> None:
+def test_a_clean_conversation_is_returned_as_the_same_list(target: str) -> None:
     messages = [
         SHAPES["system"],
         HumanMessage("What is it like there?"),
         AIMessage("I look.", tool_calls=[call("abcdefgh1"), call("abcdefgh2", at="Rome")]),
         ToolMessage("18", tool_call_id="abcdefgh1", name="look", artifact=[1]),
         ToolMessage("19", tool_call_id="abcdefgh2", name="look"),
-        AIMessage("Fine.", usage_metadata={"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}),
+        AIMessage(
+            "Fine.", usage_metadata={"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
+        ),
         HumanMessage("Thanks"),
     ]
     done = chatmend.repair(messages, target)
@@ -59,14 +69,14 @@ def test_a_sound_conversation_comes_back_as_the_same_list(target: str) -> None:
     assert done.changes == ()
 
 
-class Suspicious(Dialect):
-    """A dialect whose scan sees every symptom everywhere, so that every rule runs on every window."""
+class Suspicious(LangChainDialect):
+    """A dialect whose scan reports every symptom, so that every rule runs on every window."""
 
     def scanner(self, limits: Any) -> Any:
-        look = super().scanner(limits)
+        scan_clean = super().scanner(limits)
 
         def scan(natives: Any, start: int, memory: Any) -> tuple[int, int, list[str]]:
-            stop, _, ids = look(natives, start, memory)
+            stop, _, ids = scan_clean(natives, start, memory)
             return stop, ~0, ids
 
         return scan
@@ -74,22 +84,29 @@ class Suspicious(Dialect):
 
 @pytest.mark.parametrize("name", SHAPES)
 @pytest.mark.parametrize("target", TARGETS)
-def test_what_the_scan_calls_clean_no_rule_would_change(name: str, target: str) -> None:
+def test_no_rule_changes_what_the_scan_calls_clean(name: str, target: str) -> None:
     messages = [HumanMessage("hello"), SHAPES[name], HumanMessage("go on")]
-    place = place_named(target)
-    dialects = (Dialect(chat_messages=place.chat_messages), Suspicious(chat_messages=place.chat_messages))
-    one, all_rules = (chatmend.repair(messages, place.target, dialect=dialect) for dialect in dialects)
+    destination = find_destination_by_name(target)
+    dialects = (
+        LangChainDialect(chat_messages=destination.chat_messages),
+        Suspicious(chat_messages=destination.chat_messages),
+    )
+    one, all_rules = (
+        chatmend.repair(messages, destination.target, dialect=dialect) for dialect in dialects
+    )
     assert [change.code for change in one.changes] == [change.code for change in all_rules.changes]
     assert state(one.messages) == state(all_rules.messages)
 
 
 @pytest.mark.parametrize("name", SHAPES)
 @pytest.mark.parametrize("target", TARGETS)
-def test_a_repaired_conversation_needs_no_repair_and_can_be_replayed(name: str, target: str) -> None:
+def test_a_repaired_conversation_needs_no_repair_and_can_be_replayed(
+    name: str, target: str
+) -> None:
     messages = [HumanMessage("hello"), SHAPES[name], HumanMessage("go on")]
-    place = place_named(target)
-    done = mended(messages, place, Settings(on_error="raise"))
-    again = mended(done.messages, place, Settings(on_error="raise"))
+    destination = find_destination_by_name(target)
+    done = repair_unless_disabled(messages, destination, RepairSettings(on_error="raise"))
+    again = repair_unless_disabled(done.messages, destination, RepairSettings(on_error="raise"))
     assert again.messages is done.messages
     assert chatmend.replay(messages, done.changes) == done.messages
 
@@ -101,36 +118,48 @@ _MIRRORED: dict[str, tuple[AIMessage, list[str]]] = {
     "v1 invalid": (SHAPES["v1 invalid call"], ["call_1"]),  # type: ignore[dict-item]
     "gemini": (SHAPES["gemini signatures"], ["call_1"]),  # type: ignore[dict-item]
     "chunk": (SHAPES["chunk with calls"], ["call_1"]),  # type: ignore[dict-item]
-    "openai kwargs": (AIMessage("", tool_calls=[call()], additional_kwargs={"tool_calls": [raw()]}), ["call_1"]),
+    "openai kwargs": (
+        AIMessage("", tool_calls=[call()], additional_kwargs={"tool_calls": [raw()]}),
+        ["call_1"],
+    ),
     "kwargs alone": (SHAPES["kwargs without parsed calls"], ["call_9"]),  # type: ignore[dict-item]
     "content alone": (SHAPES["anthropic tool use alone"], ["toolu_1"]),  # type: ignore[dict-item]
     "invalid": (SHAPES["valid and invalid calls"], ["call_1", "call_2"]),  # type: ignore[dict-item]
 }
 
 
-def renamed(message: Message) -> Message:
-    parts = tuple(replace(part, id=f"new_{part.id}") if isinstance(part, ToolCall) else part for part in message.parts)
+def with_new_ids(message: Message) -> Message:
+    parts = tuple(
+        replace(part, id=f"new_{part.id}") if isinstance(part, ToolCall) else part
+        for part in message.parts
+    )
     return replace(message, parts=parts)
 
 
 def without_calls(message: Message) -> Message:
-    return replace(message, parts=tuple(part for part in message.parts if not isinstance(part, ToolCall)))
+    return replace(
+        message, parts=tuple(part for part in message.parts if not isinstance(part, ToolCall))
+    )
 
 
 def ids_in(value: Any) -> set[str]:
-    """Every string of a nested value."""
+    """Return every string of a nested value."""
     if isinstance(value, str):
         return {value}
     if isinstance(value, dict):
         return {found for item in (*value.keys(), *value.values()) for found in ids_in(item)}
-    return {found for item in value for found in ids_in(item)} if isinstance(value, list | tuple) else set()
+    return (
+        {found for item in value for found in ids_in(item)}
+        if isinstance(value, list | tuple)
+        else set()
+    )
 
 
 @pytest.mark.parametrize("name", _MIRRORED)
-def test_a_renamed_call_is_renamed_in_every_place(name: str) -> None:
+def test_a_new_call_id_is_written_to_every_copy_of_the_call(name: str) -> None:
     message, ids = _MIRRORED[name]
-    before, dialect = state([message]), Dialect()
-    written = dialect.write(renamed(dialect.read(message)))
+    before, dialect = state([message]), LangChainDialect()
+    written = dialect.write(with_new_ids(dialect.read(message)))
     assert isinstance(written, AIMessage)
     found = ids_in(written.model_dump())
     assert not found & set(ids)
@@ -139,33 +168,44 @@ def test_a_renamed_call_is_renamed_in_every_place(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", _MIRRORED)
-def test_a_dropped_call_is_dropped_in_every_place(name: str) -> None:
+def test_every_copy_of_a_dropped_call_is_dropped(name: str) -> None:
     message, ids = _MIRRORED[name]
-    dialect = Dialect()
+    dialect = LangChainDialect()
     written = dialect.write(without_calls(dialect.read(message)))
     assert isinstance(written, AIMessage)
     assert not ids_in(written.model_dump()) & set(ids)
     assert not written.tool_calls + written.invalid_tool_calls
 
 
-def test_a_signature_follows_its_call_to_the_new_id() -> None:
-    message, dialect = SHAPES["gemini signatures"], Dialect()
-    written: Any = dialect.write(renamed(dialect.read(message)))
+def test_a_signature_is_stored_under_the_new_id_of_its_call() -> None:
+    message, dialect = SHAPES["gemini signatures"], LangChainDialect()
+    written: Any = dialect.write(with_new_ids(dialect.read(message)))
     assert written.additional_kwargs[SIGNATURES] == {"new_call_1": SIGNATURE}
 
 
 def test_two_calls_of_one_id_in_one_message_keep_their_own_blocks() -> None:
-    blocks = [{"type": "tool_use", "id": "same", "name": "look", "input": {"at": at}} for at in ("Paris", "Rome")]
+    blocks = [
+        {"type": "tool_use", "id": "same", "name": "look", "input": {"at": at}}
+        for at in ("Paris", "Rome")
+    ]
     message = AIMessage(blocks, tool_calls=[call("same", at="Paris"), call("same", at="Rome")])
     results = [ToolMessage(text, tool_call_id="same") for text in ("18", "19")]
-    done = chatmend.repair([HumanMessage("q"), message, *results], "anthropic/claude-haiku-4-5").messages
+    done = chatmend.repair(
+        [HumanMessage("q"), message, *results], "anthropic/claude-haiku-4-5"
+    ).messages
     ids = [one["id"] for one in done[1].tool_calls]
     assert len(set(ids)) == 2
-    assert [(block["id"], block["input"]["at"]) for block in done[1].content] == [(ids[0], "Paris"), (ids[1], "Rome")]
-    assert [(result.tool_call_id, result.content) for result in done[2:]] == [(ids[0], "18"), (ids[1], "19")]
+    assert [(block["id"], block["input"]["at"]) for block in done[1].content] == [
+        (ids[0], "Paris"),
+        (ids[1], "Rome"),
+    ]
+    assert [(result.tool_call_id, result.content) for result in done[2:]] == [
+        (ids[0], "18"),
+        (ids[1], "19"),
+    ]
 
 
-def test_what_a_rule_does_not_touch_stays_in_a_changed_message() -> None:
+def test_a_changed_message_keeps_its_other_fields() -> None:
     message = AIMessage(
         [{"type": "thinking", "thinking": "hm", "signature": "c2ln"}, {"type": "tool_use", "id": "a.b", "name": "f",
           "input": {"at": "Paris"}, "caller": {"type": "direct"}}],
@@ -173,8 +213,10 @@ def test_what_a_rule_does_not_touch_stays_in_a_changed_message() -> None:
         additional_kwargs={"unknown": [1]}, usage_metadata={"input_tokens": 1, "output_tokens": 1, "total_tokens": 2},
     )  # fmt: skip
     result = ToolMessage("18", tool_call_id="a.b", artifact={"rows": 1}, status="error", id="t1")
-    place = place_named("anthropic/claude-haiku-4-5")
-    done: Any = mended([HumanMessage("q"), message, result], place, Settings(on_error="raise")).messages
+    destination = find_destination_by_name("anthropic/claude-haiku-4-5")
+    done: Any = repair_unless_disabled(
+        [HumanMessage("q"), message, result], destination, RepairSettings(on_error="raise")
+    ).messages
     new = done[1].tool_calls[0]["id"]
     assert new != "a.b"
     assert done[1].tool_calls[0] == {**message.tool_calls[0], "id": new}
@@ -182,18 +224,27 @@ def test_what_a_rule_does_not_touch_stays_in_a_changed_message() -> None:
     assert done[1].content[1] == {**message.content[1], "id": new}  # type: ignore[dict-item]
     for name in ("id", "name", "response_metadata", "additional_kwargs", "usage_metadata"):
         assert getattr(done[1], name) == getattr(message, name)
-    assert (done[2].tool_call_id, done[2].artifact, done[2].status, done[2].id) == (new, {"rows": 1}, "error", "t1")
+    assert (done[2].tool_call_id, done[2].artifact, done[2].status, done[2].id) == (
+        new,
+        {"rows": 1},
+        "error",
+        "t1",
+    )
 
 
-def test_cut_off_arguments_are_kept_whole() -> None:
-    messages = [HumanMessage("q"), AIMessage("", invalid_tool_calls=[broken()]), HumanMessage("next")]
+def test_cut_off_arguments_are_kept_as_raw_text() -> None:
+    messages = [
+        HumanMessage("q"),
+        AIMessage("", invalid_tool_calls=[broken()]),
+        HumanMessage("next"),
+    ]
     done = chatmend.repair(messages, "anthropic/claude-haiku-4-5").messages
     assert done[1].invalid_tool_calls == []
     assert done[1].tool_calls[0]["args"] == {"_raw_arguments": '{"at": "Par'}
     assert done[2].tool_call_id == done[1].tool_calls[0]["id"] == "call_1"
 
 
-def test_half_a_character_is_mended_in_text_and_arguments() -> None:
+def test_a_lone_surrogate_is_replaced_in_text_and_arguments() -> None:
     messages = [
         HumanMessage("a\ud800b"),
         AIMessage("", tool_calls=[call("call_1", at="\ud83d")]),
@@ -206,82 +257,104 @@ def test_half_a_character_is_mended_in_text_and_arguments() -> None:
     assert done[2].content == "x\ufffd"
 
 
-def test_an_order_to_remove_is_no_message_and_is_told() -> None:
+def test_a_remove_message_is_dropped_and_reported() -> None:
     messages = [HumanMessage("q"), AIMessage("", tool_calls=[call()]), SHAPES["order to remove"]]
     messages += [ToolMessage("18", tool_call_id="call_1")]
-    done = mended(messages, place_named("openai/gpt-4o"), Settings(on_error="raise"))
+    done = repair_unless_disabled(
+        messages, find_destination_by_name("openai/gpt-4o"), RepairSettings(on_error="raise")
+    )
     assert done.messages == [messages[0], messages[1], messages[3]]
     assert [change.code for change in done.changes] == ["ROLE001"]
 
 
-@pytest.mark.parametrize("name", ["chat message user", "chat message assistant", "chat message system"])
-def test_a_chat_message_becomes_one_of_its_role_where_the_partner_takes_none(name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["chat message user", "chat message assistant", "chat message system"]
+)
+def test_a_chat_message_becomes_a_message_of_its_role_if_the_partner_refuses_it(name: str) -> None:
     kinds = {"user": "human", "assistant": "ai", "system": "system"}
     message: Any = SHAPES[name]
     messages = [message, HumanMessage("hello")]
-    kept = mended(messages, place_named("openai/gpt-4o"), Settings(on_error="raise")).messages
-    told = mended(messages, place_named("gemini/gemini-2.5-flash"), Settings(on_error="raise")).messages
+    kept = repair_unless_disabled(
+        messages, find_destination_by_name("openai/gpt-4o"), RepairSettings(on_error="raise")
+    ).messages
+    converted = repair_unless_disabled(
+        messages,
+        find_destination_by_name("gemini/gemini-2.5-flash"),
+        RepairSettings(on_error="raise"),
+    ).messages
     assert kept is messages
-    assert any(other.type == kinds[message.role] and message.content in str(other.content) for other in told)
-    assert all(other.type != "chat" for other in told)
+    assert any(
+        other.type == kinds[message.role] and message.content in str(other.content)
+        for other in converted
+    )
+    assert all(other.type != "chat" for other in converted)
 
 
 def _conversations() -> list[list[Any]]:
     bodies = [row["body"] for row in rows("requests_accepted")]
     found = [body["messages"] for body in bodies if isinstance(body.get("messages"), list)]
     if not found:
-        pytest.skip("the recorded requests are not at hand")
+        pytest.skip("the recorded requests are not available")
     return found
 
 
-def test_every_recorded_conversation_is_written_as_it_was_read() -> None:
-    seen = 0
+def test_writing_a_recorded_conversation_returns_the_same_messages() -> None:
+    message_count = 0
     for messages in _conversations():
         try:
             converted = convert_to_messages(messages)
         except Exception:  # noqa: BLE001, S112 - LangChain itself cannot read it
             continue
-        dialect = Dialect()
-        seen += len(converted)
+        dialect = LangChainDialect()
+        message_count += len(converted)
         assert all(dialect.write(dialect.read(message)) is message for message in converted)
-    assert seen > 1000
+    assert message_count > 1000
 
 
-@pytest.mark.parametrize("odd", [None, "look", 7, ["look"]])
-def test_an_entry_that_is_no_call_is_told_and_costs_no_call_beside_it(odd: Any) -> None:
-    asked = AIMessage("I look.", tool_calls=[{"name": "look", "args": {"at": "Oslo"}, "id": "call_1"}])
-    asked.tool_calls.append(odd)  # LangChain looks at their types when a message is made, and never again
-    asked.invalid_tool_calls = odd
-    done = chatmend.repair([HumanMessage("Look!"), asked, HumanMessage("And?")], "openai/gpt-4o")
+@pytest.mark.parametrize("malformed", [None, "look", 7, ["look"]])
+def test_a_malformed_entry_becomes_text_and_other_calls_are_kept(malformed: Any) -> None:
+    answer = AIMessage(
+        "I look.", tool_calls=[{"name": "look", "args": {"at": "Oslo"}, "id": "call_1"}]
+    )
+    # LangChain checks the types of calls only when a message is created.
+    answer.tool_calls.append(malformed)
+    answer.invalid_tool_calls = malformed
+    done = chatmend.repair([HumanMessage("Look!"), answer, HumanMessage("And?")], "openai/gpt-4o")
     assert "malformed-tool-call" in [change.rule for change in done.changes]
     sent = done.messages[1]
     assert isinstance(sent, AIMessage)
     assert [made["id"] for made in sent.tool_calls] == ["call_1"]
     assert sent.invalid_tool_calls == []
-    assert json.dumps(odd) in str(sent.text)
-    assert [message.tool_call_id for message in done.messages if isinstance(message, ToolMessage)] == ["call_1"]
+    assert json.dumps(malformed) in str(sent.text)
+    assert [
+        message.tool_call_id for message in done.messages if isinstance(message, ToolMessage)
+    ] == ["call_1"]
     assert chatmend.repair(done.messages, "openai/gpt-4o").messages is done.messages
 
 
-def test_calls_in_a_tuple_are_calls() -> None:
-    asked = AIMessage("I look.")
-    asked.tool_calls = ({"name": "look", "args": {"at": "Oslo"}, "id": "call_1"},)  # type: ignore[assignment]
-    messages = [HumanMessage("Look!"), asked, ToolMessage("18", tool_call_id="call_1")]
+def test_calls_in_a_tuple_are_recognised() -> None:
+    answer = AIMessage("I look.")
+    answer.tool_calls = ({"name": "look", "args": {"at": "Oslo"}, "id": "call_1"},)  # type: ignore[assignment]
+    messages = [HumanMessage("Look!"), answer, ToolMessage("18", tool_call_id="call_1")]
     assert chatmend.repair(messages, "openai/gpt-4o").messages is messages
 
 
-def test_a_broken_call_without_a_type_stays_a_broken_call() -> None:
+def test_an_invalid_call_without_a_type_stays_an_invalid_call() -> None:
     made = [{"name": "look", "args": {}, "id": 41 * "a", "type": "tool_call"}]
-    asked = AIMessage("I look.", tool_calls=made)
-    asked.invalid_tool_calls = [{"name": "look", "args": "[", "id": "call_2", "error": None}]  # type: ignore[typeddict-item]
-    sent = chatmend.repair([HumanMessage("Look!"), asked, HumanMessage("And?")], "openai/gpt-4o").messages[1]
+    answer = AIMessage("I look.", tool_calls=made)
+    answer.invalid_tool_calls = [{"name": "look", "args": "[", "id": "call_2", "error": None}]  # type: ignore[typeddict-item]
+    sent = chatmend.repair(
+        [HumanMessage("Look!"), answer, HumanMessage("And?")], "openai/gpt-4o"
+    ).messages[1]
     assert isinstance(sent, AIMessage)
     assert len(sent.tool_calls) + len(sent.invalid_tool_calls) == 2
 
 
-def test_a_call_without_any_of_its_keys_gets_what_it_needs() -> None:
-    asked = AIMessage("I look.")
-    asked.tool_calls = [{}]  # type: ignore[typeddict-item]
-    sent = chatmend.repair([HumanMessage("Look!"), asked, HumanMessage("And?")], "openai/gpt-4o").messages
-    (answer,) = [message for message in sent if isinstance(message, ToolMessage)]
-    assert answer.tool_call_id
+def test_a_call_without_any_keys_gets_an_id_and_a_result() -> None:
+    answer = AIMessage("I look.")
+    answer.tool_calls = [{}]  # type: ignore[typeddict-item]
+    sent = chatmend.repair(
+        [HumanMessage("Look!"), answer, HumanMessage("And?")], "openai/gpt-4o"
+    ).messages
+    (result,) = [message for message in sent if isinstance(message, ToolMessage)]
+    assert result.tool_call_id

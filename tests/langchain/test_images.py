@@ -1,4 +1,4 @@
-"""Images on their way through a mended model, the middleware, the node and the transformer."""
+"""Image repair in wrapped models, the middleware, the node and the transformer."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from PIL import Image
 
 from chatmend import Policy
-from chatmend.langchain import RepairMiddleware, mend, repair_messages, repair_node
-from chatmend.langchain import mending as mending_module
+from chatmend.langchain import RepairMiddleware, mend, message_repair, repair_messages, repair_node
 from tests.langchain.configurations import CONFIGURATIONS
 from tests.langchain.loop import run
 from tests.langchain.shapes import PIXEL, call
@@ -36,9 +35,17 @@ def _saved(form: str, size: tuple[int, int]) -> str:
 
 BITMAP, WIDE = _saved("BMP", (40, 30)), _saved("PNG", (9000, 20))
 FORMS: dict[str, Any] = {
-    "image_url": lambda data, kind: {"type": "image_url", "image_url": {"url": f"data:{kind};base64,{data}"}},
+    "image_url": lambda data, kind: {
+        "type": "image_url",
+        "image_url": {"url": f"data:{kind};base64,{data}"},
+    },
     "v1": lambda data, kind: {"type": "image", "base64": data, "mime_type": kind},
-    "v0": lambda data, kind: {"type": "image", "source_type": "base64", "data": data, "mime_type": kind},
+    "v0": lambda data, kind: {
+        "type": "image",
+        "source_type": "base64",
+        "data": data,
+        "mime_type": kind,
+    },
     "anthropic": lambda data, kind: {
         "type": "image",
         "source": {"type": "base64", "media_type": kind, "data": data},
@@ -46,12 +53,14 @@ FORMS: dict[str, Any] = {
 }
 
 
-def asked(data: str = BITMAP, kind: str = "image/bmp", form: str = "image_url") -> list[Any]:
+def image_question(
+    data: str = BITMAP, kind: str = "image/bmp", form: str = "image_url"
+) -> list[Any]:
     return [HumanMessage([{"type": "text", "text": "What is this?"}, FORMS[form](data, kind)])]
 
 
 def sent(sandbox: Any) -> list[bytes]:
-    """The images in the last request, whatever the wire."""
+    """Return the images in the last request, in any wire format."""
     found: list[bytes] = []
 
     def search(value: Any) -> None:
@@ -61,7 +70,9 @@ def sent(sandbox: Any) -> list[bytes]:
         elif isinstance(value, str) and len(value) > 60:
             text = value.partition("base64,")[2] or value
             try:
-                found.append(base64.b64decode(text.replace("-", "+").replace("_", "/"), validate=True))
+                found.append(
+                    base64.b64decode(text.replace("-", "+").replace("_", "/"), validate=True)
+                )
             except ValueError:
                 return
 
@@ -69,9 +80,11 @@ def sent(sandbox: Any) -> list[bytes]:
     return found
 
 
-def is_shown(sandbox: Any) -> bool:
-    """Whether the last request was taken, and shows a picture of a type that every provider reads."""
-    return not sandbox.refusals and [Image.open(io.BytesIO(data)).format for data in sent(sandbox)] in (
+def has_one_readable_image(sandbox: Any) -> bool:
+    """Return whether the last request was accepted and has one image of a common type."""
+    return not sandbox.refusals and [
+        Image.open(io.BytesIO(data)).format for data in sent(sandbox)
+    ] in (
         ["PNG"],
         ["JPEG"],
         ["WEBP"],
@@ -79,8 +92,8 @@ def is_shown(sandbox: Any) -> bool:
 
 
 @ALL
-def test_a_legal_image_goes_as_it_came(sandbox: Any, name: str) -> None:
-    given = asked(PIXEL, "image/png")
+def test_a_valid_image_is_sent_unchanged(sandbox: Any, name: str) -> None:
+    given = image_question(PIXEL, "image/png")
     answer = mend(CONFIGURATIONS[name].model(sandbox), on_error="raise").invoke(given)
     assert "chatmend" not in answer.response_metadata
     assert sent(sandbox) == [base64.b64decode(PIXEL)]
@@ -88,40 +101,51 @@ def test_a_legal_image_goes_as_it_came(sandbox: Any, name: str) -> None:
 
 @ALL
 @pytest.mark.parametrize("form", FORMS)
-def test_a_mended_model_shows_an_image_that_the_provider_would_refuse(sandbox: Any, name: str, form: str) -> None:
-    given = asked(form=form)
+def test_a_wrapped_model_converts_an_image_that_the_provider_would_refuse(
+    sandbox: Any, name: str, form: str
+) -> None:
+    given = image_question(form=form)
     before = state(given)
     answer = mend(CONFIGURATIONS[name].model(sandbox), on_error="raise").invoke(given)
     codes = {change["code"][:3] for change in answer.response_metadata["chatmend"]["changes"]}
     assert "IMG" in codes
-    assert is_shown(sandbox)
+    assert has_one_readable_image(sandbox)
     assert state(given) == before
 
 
 @ALL
-def test_so_do_the_middleware_the_node_and_the_transformer(sandbox: Any, name: str) -> None:
-    model, given = CONFIGURATIONS[name].model(sandbox), asked()
+def test_the_middleware_the_node_and_the_transformer_convert_it_too(
+    sandbox: Any, name: str
+) -> None:
+    model, given = CONFIGURATIONS[name].model(sandbox), image_question()
     before = state(given)
     agent = create_agent(model, [look], middleware=[RepairMiddleware(on_error="raise")])
     agent.invoke({"messages": deepcopy(given)})
-    assert is_shown(sandbox)
+    assert has_one_readable_image(sandbox)
     model.invoke(repair_node(model, on_error="raise")({"messages": given})["llm_input_messages"])
-    assert is_shown(sandbox)
+    assert has_one_readable_image(sandbox)
     (repair_messages(target=CONFIGURATIONS[name].target, on_error="raise") | model).invoke(given)
-    assert is_shown(sandbox)
+    assert has_one_readable_image(sandbox)
     assert state(given) == before
 
 
 @pytest.mark.parametrize("name", ["anthropic", "responses"])
-def test_an_image_in_a_tools_result_is_recompressed_where_it_stands(sandbox: Any, name: str) -> None:
-    result = ToolMessage([FORMS["image_url"](BITMAP, "image/bmp")], tool_call_id="abcdefgh1", name="look")
+def test_an_image_in_a_tool_result_is_recompressed_in_place(sandbox: Any, name: str) -> None:
+    result = ToolMessage(
+        [FORMS["image_url"](BITMAP, "image/bmp")], tool_call_id="abcdefgh1", name="look"
+    )
     history = [HumanMessage("q"), AIMessage("", tool_calls=[call("abcdefgh1")]), result]
     mend(CONFIGURATIONS[name].model(sandbox).bind_tools([look]), on_error="raise").invoke(history)
-    assert is_shown(sandbox)
+    assert has_one_readable_image(sandbox)
 
 
-def test_an_image_of_too_many_pixels_is_scaled_once_and_sent_alike_ever_after(sandbox: Any) -> None:
-    model, given = mend(CONFIGURATIONS["anthropic"].model(sandbox), on_error="raise"), asked(WIDE, "image/png")
+def test_an_image_with_too_many_pixels_is_scaled_to_the_same_bytes_in_every_request(
+    sandbox: Any,
+) -> None:
+    model, given = (
+        mend(CONFIGURATIONS["anthropic"].model(sandbox), on_error="raise"),
+        image_question(WIDE, "image/png"),
+    )
     model.invoke(given)
     first = sent(sandbox)
     assert Image.open(io.BytesIO(first[0])).width <= 8000
@@ -130,37 +154,45 @@ def test_an_image_of_too_many_pixels_is_scaled_once_and_sent_alike_ever_after(sa
     assert not sandbox.refusals
 
 
-def test_more_images_than_a_provider_takes_are_counted_in_message_objects(sandbox: Any) -> None:
+def test_images_above_the_limit_of_the_provider_are_removed_from_message_objects(
+    sandbox: Any,
+) -> None:
     images = [FORMS["image_url"](PIXEL, "image/png") for _ in range(9)]
     given = [HumanMessage([{"type": "text", "text": "Compare."}, *images])]
     answer = mend(CONFIGURATIONS["mistral"].model(sandbox), on_error="raise").invoke(given)
-    assert [change["code"] for change in answer.response_metadata["chatmend"]["changes"]] == ["IMG012"]
+    assert [change["code"] for change in answer.response_metadata["chatmend"]["changes"]] == [
+        "IMG012"
+    ]
     assert 0 < len(sent(sandbox)) <= 8
     assert not sandbox.refusals
 
 
-def test_images_can_be_left_alone(sandbox: Any) -> None:
-    mended = mend(CONFIGURATIONS["anthropic"].model(sandbox), policy=Policy(images="off"), on_error="raise")
+def test_the_policy_can_disable_image_repair(sandbox: Any) -> None:
+    wrapped = mend(
+        CONFIGURATIONS["anthropic"].model(sandbox), policy=Policy(images="off"), on_error="raise"
+    )
     with pytest.raises(Exception, match="400"):
-        mended.invoke(asked())
+        wrapped.invoke(image_question())
 
 
 @pytest.fixture(name="threads")
 def _threads(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """For each repair whether it ran in the thread of the event loop."""
+    """Record for each repair whether it ran in the thread of the event loop."""
     seen: list[bool] = []
-    real = mending_module.repair
+    real = message_repair.repair
 
     def repair(*args: Any, **kwargs: Any) -> Any:
         seen.append(threading.current_thread() is threading.main_thread())
         return real(*args, **kwargs)
 
-    monkeypatch.setattr(mending_module, "repair", repair)
+    monkeypatch.setattr(message_repair, "repair", repair)
     return seen
 
 
 @pytest.mark.parametrize("how", ["mend", "mend, streamed", "middleware", "transformer"])
-def test_in_async_code_images_are_recompressed_beside_the_loop(sandbox: Any, threads: list[bool], how: str) -> None:
+def test_async_code_recompresses_images_in_another_thread(
+    sandbox: Any, threads: list[bool], how: str
+) -> None:
     async def ask(given: list[Any]) -> None:
         model = CONFIGURATIONS["anthropic"].model(sandbox)
         if how == "mend":
@@ -171,18 +203,27 @@ def test_in_async_code_images_are_recompressed_beside_the_loop(sandbox: Any, thr
             agent = create_agent(model, [look], middleware=[RepairMiddleware(on_error="raise")])
             await agent.ainvoke({"messages": deepcopy(given)})
         else:
-            chain = repair_messages(target=CONFIGURATIONS["anthropic"].target, on_error="raise") | model
+            chain = (
+                repair_messages(target=CONFIGURATIONS["anthropic"].target, on_error="raise") | model
+            )
             await chain.ainvoke(given)
 
     run(ask([HumanMessage([{"type": "text", "text": "hello"}])]))
-    run(ask(asked()))
+    run(ask(image_question()))
     assert threads == [True, False]
-    assert is_shown(sandbox)
+    assert has_one_readable_image(sandbox)
 
 
-def test_an_image_in_a_block_of_results_is_looked_at() -> None:
-    broken = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}
-    called = AIMessage("", tool_calls=[{"name": "look", "args": {}, "id": "toolu_1", "type": "tool_call"}])
+def test_an_image_in_a_tool_result_block_is_checked() -> None:
+    broken = {
+        "type": "image",
+        "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"},
+    }
+    answer = AIMessage(
+        "", tool_calls=[{"name": "look", "args": {}, "id": "toolu_1", "type": "tool_call"}]
+    )
     result = HumanMessage([{"type": "tool_result", "tool_use_id": "toolu_1", "content": [broken]}])
-    sent = repair_messages([HumanMessage("go"), called, result], target="anthropic/claude-sonnet-4-5")
+    sent = repair_messages(
+        [HumanMessage("go"), answer, result], target="anthropic/claude-sonnet-4-5"
+    )
     assert "AAAA" not in json.dumps([message.content for message in sent])

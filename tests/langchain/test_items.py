@@ -1,4 +1,7 @@
-"""What random transcripts showed: repeated items, keys and markers that converters send on, images without data."""
+"""Defects that random transcripts found.
+
+Repeated items, keys and cache markers that converters pass on, and images without data.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,13 @@ from typing import Any
 import pytest
 
 pytest.importorskip("langchain_core")
-from langchain_core.messages import AIMessage, BaseMessage, FunctionMessage, HumanMessage, ToolMessage
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    FunctionMessage,
+    HumanMessage,
+    ToolMessage,
+)
 
 import chatmend
 from chatmend.langchain import mend
@@ -16,32 +25,49 @@ from tests.langchain.fuzz import refusal
 from tests.langchain.shapes import PIXEL, call
 from tests.langchain.test_blocks import ALL, NEXT, sent
 
-CLAUDE, RESPONSES, GEMINI = "anthropic/claude-haiku-4-5", "openai/responses/gpt-5", "gemini/gemini-2.5-flash"
-THOUGHT = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": f"gAAAAA{'Zm9v' * 20}"}
-ITEM = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "look", "arguments": '{"at": "Paris"}'}
+CLAUDE, RESPONSES, GEMINI = (
+    "anthropic/claude-haiku-4-5",
+    "openai/responses/gpt-5",
+    "gemini/gemini-2.5-flash",
+)
+THOUGHT = {
+    "type": "reasoning",
+    "id": "rs_1",
+    "summary": [],
+    "encrypted_content": f"gAAAAA{'Zm9v' * 20}",
+}
+ITEM = {
+    "type": "function_call",
+    "id": "fc_1",
+    "call_id": "call_1",
+    "name": "look",
+    "arguments": '{"at": "Paris"}',
+}
 
 
 def answer(text: str = "I look.", thought: Any = THOUGHT) -> AIMessage:
-    """What a model of OpenAI said through the Responses API."""
-    return AIMessage([thought, {"type": "text", "text": text, "id": "msg_1"}, ITEM], tool_calls=[call()])
+    """Return an answer of an OpenAI model through the Responses API."""
+    return AIMessage(
+        [thought, {"type": "text", "text": text, "id": "msg_1"}, ITEM], tool_calls=[call()]
+    )
 
 
 def result(call_id: str, **more: Any) -> dict[str, Any]:
     return {"type": "tool_result", "tool_use_id": call_id, "content": "18", **more}
 
 
-def twice(second: AIMessage) -> list[BaseMessage]:
-    told = ToolMessage("18", tool_call_id="call_1")
-    return [NEXT, answer(), told, HumanMessage("and now?"), second, told, NEXT]
+def with_second_answer(second: AIMessage) -> list[BaseMessage]:
+    output = ToolMessage("18", tool_call_id="call_1")
+    return [NEXT, answer(), output, HumanMessage("and now?"), second, output, NEXT]
 
 
-def test_an_answer_that_is_there_once_keeps_its_ids() -> None:
+def test_an_answer_that_occurs_once_keeps_its_ids() -> None:
     messages = [NEXT, answer(), ToolMessage("18", tool_call_id="call_1"), NEXT]
     assert sent(messages, RESPONSES) is messages
 
 
-def test_an_answer_that_is_there_twice_is_sent_under_its_ids_once(sandbox: Any) -> None:
-    messages = twice(answer())
+def test_an_answer_that_occurs_twice_is_sent_with_its_ids_only_once(sandbox: Any) -> None:
+    messages = with_second_answer(answer())
     second = sent(messages, RESPONSES)[4]
     assert [block["type"] for block in second.content] == ["text", "function_call"]
     assert second.content[0] == {"type": "text", "text": "I look."}
@@ -50,16 +76,20 @@ def test_an_answer_that_is_there_twice_is_sent_under_its_ids_once(sandbox: Any) 
     assert refusal(model, sandbox, messages) is None
 
 
-def test_an_item_of_one_id_that_says_something_else_is_dropped_only_where_that_is_permitted() -> None:
-    other = twice(answer(thought={**THOUGHT, "summary": [{"type": "summary_text", "text": "other"}]}))
+def test_an_item_with_a_used_id_and_other_content_is_kept_if_the_policy_does_not_allow_drops() -> (
+    None
+):
+    other = with_second_answer(
+        answer(thought={**THOUGHT, "summary": [{"type": "summary_text", "text": "other"}]})
+    )
     model = sent(other, RESPONSES, allow=chatmend.Effect.DEGRADES)[4]
     assert model.content[0]["type"] == "reasoning"
 
 
-def test_the_item_of_a_call_in_langchains_own_blocks_is_named_once() -> None:
+def test_the_item_id_of_a_call_in_langchain_v1_blocks_is_sent_once() -> None:
     block = {**call(), "extras": {"item_id": "fc_1"}}
-    said = AIMessage([block], tool_calls=[call()], response_metadata={"output_version": "v1"})
-    second = sent(twice(said), RESPONSES)[4]
+    first = AIMessage([block], tool_calls=[call()], response_metadata={"output_version": "v1"})
+    second = sent(with_second_answer(first), RESPONSES)[4]
     assert second.content[0]["extras"] == {}
 
 
@@ -75,35 +105,54 @@ def test_the_item_of_a_call_in_langchains_own_blocks_is_named_once() -> None:
         {"type": "image", "url": ""},
     ],
 )
-def test_an_image_without_data_or_label_is_accepted(sandbox: Any, name: str, image: dict[str, Any]) -> None:
+def test_an_image_without_data_or_label_is_accepted(
+    sandbox: Any, name: str, image: dict[str, Any]
+) -> None:
     model = mend(CONFIGURATIONS[name].model(sandbox), on_error="raise")
     assert (
-        refusal(model, sandbox, [HumanMessage([{"type": "text", "text": "see"}, image]), AIMessage("a"), NEXT]) is None
+        refusal(
+            model,
+            sandbox,
+            [HumanMessage([{"type": "text", "text": "see"}, image]), AIMessage("a"), NEXT],
+        )
+        is None
     )
 
 
-def test_a_data_url_becomes_data_where_the_partner_would_go_and_fetch_it() -> None:
-    (message,) = sent([HumanMessage([{"type": "image", "url": f"data:image/png;base64,{PIXEL}"}])], GEMINI)
+def test_a_data_url_becomes_data_if_the_partner_would_download_it() -> None:
+    (message,) = sent(
+        [HumanMessage([{"type": "image", "url": f"data:image/png;base64,{PIXEL}"}])], GEMINI
+    )
     assert message.content == [{"type": "image", "base64": PIXEL, "mime_type": "image/png"}]
 
 
-def test_keys_that_a_stream_left_on_a_tool_result_are_not_sent_to_claude() -> None:
-    leaked = result("call_1", index=0, caller={"type": "direct"}, is_error=True)
-    messages = [NEXT, AIMessage("", tool_calls=[call()]), HumanMessage([leaked])]
+def test_keys_that_streaming_adds_to_a_tool_result_are_not_sent_to_claude() -> None:
+    streamed = result("call_1", index=0, caller={"type": "direct"}, is_error=True)
+    messages = [NEXT, AIMessage("", tool_calls=[call()]), HumanMessage([streamed])]
     assert sent(messages, CLAUDE)[2].content == [result("call_1", is_error=True)]
 
 
-def test_results_that_came_in_a_functions_message_answer_their_calls(sandbox: Any) -> None:
-    asks = AIMessage("", tool_calls=[call("call_1"), call("call_2")])
-    messages = [NEXT, asks, FunctionMessage(name="f", content=[result("call_1"), result("call_2")]), NEXT]
+def test_results_in_a_function_message_answer_their_calls(sandbox: Any) -> None:
+    calls = AIMessage("", tool_calls=[call("call_1"), call("call_2")])
+    messages = [
+        NEXT,
+        calls,
+        FunctionMessage(name="f", content=[result("call_1"), result("call_2")]),
+        NEXT,
+    ]
     assert sent(messages, CLAUDE)[2].content == [result("call_1"), result("call_2")]
     for name in CONFIGURATIONS:
         model = mend(CONFIGURATIONS[name].model(sandbox), on_error="raise")
         assert refusal(model, sandbox, messages) is None, name
 
 
-def test_a_tool_message_around_its_own_result_is_not_touched() -> None:
-    messages = [NEXT, AIMessage("", tool_calls=[call()]), ToolMessage([result("call_1")], tool_call_id="call_1"), NEXT]
+def test_a_tool_message_that_contains_its_own_result_block_is_unchanged() -> None:
+    messages = [
+        NEXT,
+        AIMessage("", tool_calls=[call()]),
+        ToolMessage([result("call_1")], tool_call_id="call_1"),
+        NEXT,
+    ]
     assert sent(messages, CLAUDE) is messages
 
 
@@ -114,44 +163,64 @@ def _marked(count: int, hidden: int = 1) -> list[BaseMessage]:
     return [HumanMessage([*texts, *files]), AIMessage("a"), NEXT]
 
 
-def test_four_cache_markers_stay_where_they_are() -> None:
+def test_four_cache_markers_are_unchanged() -> None:
     messages = _marked(3)
     assert sent(messages, CLAUDE) is messages
 
 
-def test_a_cache_marker_that_langchain_put_under_extras_counts(sandbox: Any) -> None:
+def test_a_cache_marker_under_extras_counts_towards_the_limit(sandbox: Any) -> None:
     model = mend(CONFIGURATIONS["anthropic"].model(sandbox), on_error="raise")
     assert refusal(model, sandbox, _marked(4)) is None
     (message, _, _) = sent(_marked(4), CLAUDE)
     assert sum("cache_control" in block for block in message.content) == 4
-    assert message.content[-1]["cache_control"], "the newest stays"
+    assert message.content[-1]["cache_control"], "the last marker is kept"
 
 
-def test_thinking_on_both_sides_of_a_blank_text_that_is_not_sent_is_kept_apart(sandbox: Any) -> None:
-    one, two = ({"type": "thinking", "thinking": text, "signature": "EqQBCkYIAhgCKkAx"} for text in "ab")
+def test_thinking_blocks_stay_separated_if_the_blank_text_between_them_is_not_sent(
+    sandbox: Any,
+) -> None:
+    one, two = (
+        {"type": "thinking", "thinking": text, "signature": "EqQBCkYIAhgCKkAx"} for text in "ab"
+    )
     content = [one, {"type": "text", "text": " "}, two, {"type": "text", "text": "x"}]
     messages = [NEXT, AIMessage(content), NEXT]
     model = mend(CONFIGURATIONS["anthropic"].model(sandbox), on_error="raise")
     assert refusal(model, sandbox, messages) is None
-    assert [block["type"] for block in sent(messages, CLAUDE)[1].content] == ["thinking", "text", "thinking", "text"]
+    assert [block["type"] for block in sent(messages, CLAUDE)[1].content] == [
+        "thinking",
+        "text",
+        "thinking",
+        "text",
+    ]
 
 
-def test_a_blank_text_that_stands_between_words_is_not_touched() -> None:
+def test_a_blank_text_between_texts_is_unchanged() -> None:
     blank = {"type": "text", "text": " "}
-    messages = [NEXT, AIMessage([{"type": "text", "text": "a"}, blank, {"type": "text", "text": "b"}]), NEXT]
+    messages = [
+        NEXT,
+        AIMessage([{"type": "text", "text": "a"}, blank, {"type": "text", "text": "b"}]),
+        NEXT,
+    ]
     assert sent(messages, CLAUDE)[1] is messages[1]
 
 
-def test_four_calls_of_one_id_in_the_content_alone_stay_four() -> None:
+def test_four_calls_with_one_id_in_the_content_stay_four_calls() -> None:
     inputs: list[Any] = [{"n": 1}, {"n": 2}, None, {"n": 4}]
-    blocks = [{"type": "tool_use", "id": "call_0", "name": f"f{at}", "input": held} for at, held in enumerate(inputs)]
-    asked = sent([NEXT, AIMessage(blocks), NEXT], CLAUDE)[1]
-    assert sorted(one["name"] for one in asked.tool_calls) == ["f0", "f1", "f2", "f3"]
-    assert [one["args"] for one in asked.tool_calls if one["name"] != "f2"] == [{"n": 1}, {"n": 2}, {"n": 4}]
-    assert len({one["id"] for one in asked.tool_calls}) == 4
+    blocks = [
+        {"type": "tool_use", "id": "call_0", "name": f"f{at}", "input": arguments}
+        for at, arguments in enumerate(inputs)
+    ]
+    answered = sent([NEXT, AIMessage(blocks), NEXT], CLAUDE)[1]
+    assert sorted(one["name"] for one in answered.tool_calls) == ["f0", "f1", "f2", "f3"]
+    assert [one["args"] for one in answered.tool_calls if one["name"] != "f2"] == [
+        {"n": 1},
+        {"n": 2},
+        {"n": 4},
+    ]
+    assert len({one["id"] for one in answered.tool_calls}) == 4
 
 
-def test_a_block_whose_type_is_a_list_does_not_keep_the_others_from_being_repaired() -> None:
+def test_a_block_whose_type_is_a_list_does_not_prevent_other_repairs() -> None:
     messages = [
         NEXT,
         AIMessage([{"type": ["x"]}, {"type": "text", "text": "a"}]),
@@ -161,7 +230,7 @@ def test_a_block_whose_type_is_a_list_does_not_keep_the_others_from_being_repair
     assert isinstance(sent(messages, CLAUDE)[4], ToolMessage)
 
 
-def test_an_empty_function_call_beside_an_empty_answer_is_accepted(sandbox: Any) -> None:
+def test_an_empty_function_call_in_an_empty_answer_is_accepted(sandbox: Any) -> None:
     messages = [NEXT, AIMessage("", additional_kwargs={"function_call": None}), NEXT]
     for name in ("openai", "responses"):
         model = mend(CONFIGURATIONS[name].model(sandbox), on_error="raise")

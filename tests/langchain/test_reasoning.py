@@ -1,4 +1,7 @@
-"""Models that refuse calls without their reasoning get it, whichever class sends, and the report says what was sent."""
+"""Models that refuse tool calls without their reasoning get it from every partner class.
+
+The report only lists reasoning that was sent.
+"""
 
 from __future__ import annotations
 
@@ -43,42 +46,58 @@ SENDERS = {
         None,
     ),
 }  # fmt: skip
-"""Classes that send to hosts which want reasoning back; with the provider, where only the address tells it."""
+"""Partner classes that send to hosts which require the reasoning of earlier calls.
+
+The second value is the provider, where it can only be recognised by the address.
+"""
 ALL = pytest.mark.parametrize("name", SENDERS)
 CALL = {"name": "get_weather", "args": {"city": "Paris"}, "id": "abcdefgh1", "type": "tool_call"}
 THOUGHT = "Paris is in France."
-ASKED, RESULT = HumanMessage("The weather in Paris?"), ToolMessage("18 degrees", tool_call_id="abcdefgh1")
+QUESTION, RESULT = (
+    HumanMessage("The weather in Paris?"),
+    ToolMessage("18 degrees", tool_call_id="abcdefgh1"),
+)
 
 
 def get_weather(city: str) -> str:
-    """Tell the weather of a city."""
+    """Return the weather of a city."""
     return f"18 degrees in {city}"
 
 
 def sender(sandbox: Any, name: str, **more: Any) -> tuple[Any, str | None]:
     partner, provider = SENDERS[name]
-    return partner.model(sandbox.url(partner.wire), **more), provider and f"{provider}/{partner.params['model']}"
+    return partner.model(
+        sandbox.url(partner.wire), **more
+    ), provider and f"{provider}/{partner.params['model']}"
 
 
 def reasoning(sandbox: Any) -> Iterator[str | None]:
-    """What each call of the last request came back with."""
+    """Yield the reasoning of each message with tool calls in the last request."""
     for message in sandbox.requests[-1].body["messages"]:
         if message.get("tool_calls"):
             yield message.get("reasoning_content")
 
 
 def reported(answer: Any) -> list[tuple[str, bool]]:
-    told = answer.response_metadata.get("chatmend", {"changes": []})
-    return [(change["code"], change["applied"]) for change in told["changes"]]
+    report = answer.response_metadata.get("chatmend", {"changes": []})
+    return [(change["code"], change["applied"]) for change in report["changes"]]
 
 
 @ALL
 @pytest.mark.parametrize("streaming", [False, True])
-def test_a_clean_agent_goes_round(sandbox: Any, name: str, streaming: bool) -> None:  # noqa: FBT001 - a parameter
+def test_an_agent_with_a_clean_history_completes_its_run(
+    sandbox: Any,
+    name: str,
+    streaming: bool,  # noqa: FBT001 - a pytest parameter
+) -> None:
     model, target = sender(sandbox, name, streaming=streaming)
-    out = create_agent(mend(model, target=target), [get_weather]).invoke({"messages": "What is the weather in Paris?"})
+    out = create_agent(mend(model, target=target), [get_weather]).invoke(
+        {"messages": "What is the weather in Paris?"}
+    )
     assert [verdict.status for verdict in sandbox.requests] == [200, 200]
-    (kept,) = [message.additional_kwargs.get("reasoning_content") for message in out["messages"][1:2]]
+    (kept,) = [
+        message.additional_kwargs.get("reasoning_content") for message in out["messages"][1:2]
+    ]
     (sent,) = reasoning(sandbox)
     assert sent == (kept or " ")
     assert (("THINK002", True) in reported(out["messages"][-1])) is not bool(kept)
@@ -86,11 +105,11 @@ def test_a_clean_agent_goes_round(sandbox: Any, name: str, streaming: bool) -> N
 
 @ALL
 @pytest.mark.parametrize("kept", [THOUGHT, None])
-def test_every_way_to_ask_sends_it(sandbox: Any, name: str, kept: str | None) -> None:
+def test_every_kind_of_call_sends_the_reasoning(sandbox: Any, name: str, kept: str | None) -> None:
     bare, target = sender(sandbox, name)
     model = mend(bare, target=target)
     kwargs = {"reasoning_content": kept} if kept else {}
-    history = [ASKED, AIMessage("", tool_calls=[CALL], additional_kwargs=kwargs), RESULT]
+    history = [QUESTION, AIMessage("", tool_calls=[CALL], additional_kwargs=kwargs), RESULT]
 
     async def awaited() -> list[Any]:
         whole = await model.ainvoke(history)
@@ -100,37 +119,49 @@ def test_every_way_to_ask_sends_it(sandbox: Any, name: str, kept: str | None) ->
     answers = [model.invoke(history), next(iter(model.stream(history))), *run(awaited())]
     assert not sandbox.refusals
     for answer, verdict in zip(answers, sandbox.requests, strict=True):
-        (sent,) = [message["reasoning_content"] for message in verdict.body["messages"] if message.get("tool_calls")]
+        (sent,) = [
+            message["reasoning_content"]
+            for message in verdict.body["messages"]
+            if message.get("tool_calls")
+        ]
         assert sent == (kept or " ")
         assert reported(answer) == ([] if kept else [("THINK002", True)])
     assert history[1].additional_kwargs == kwargs
 
 
 @pytest.mark.parametrize("name", ["deepseek", "openai to kimi", "litellm to kimi"])
-def test_the_middleware_sends_it_with_a_model_that_is_not_mended(sandbox: Any, name: str) -> None:
+def test_the_middleware_sends_the_reasoning_with_a_bare_model(sandbox: Any, name: str) -> None:
     model, target = sender(sandbox, name)
-    agent = create_agent(model, [get_weather], middleware=[RepairMiddleware(target=target, on_error="raise")])
+    agent = create_agent(
+        model, [get_weather], middleware=[RepairMiddleware(target=target, on_error="raise")]
+    )
     agent.invoke({"messages": "What is the weather in Paris?"})
     assert [verdict.status for verdict in sandbox.requests] == [200, 200]
     run(agent.ainvoke({"messages": "What is the weather in Rome?"}))
     assert not sandbox.refusals
 
 
-def test_reasoning_is_sent_to_nobody_else(sandbox: Any) -> None:
+def test_reasoning_is_not_sent_to_other_hosts(sandbox: Any) -> None:
     model = mend(Partner("langchain_openai.ChatOpenAI", "openai/v1", "base_url", {"model": "gpt-4o", **_OPENAI}).model(
         sandbox.url("openai/v1")
     ))  # fmt: skip
     kwargs = {"reasoning_content": THOUGHT}
-    answer = model.invoke([ASKED, AIMessage("", tool_calls=[CALL], additional_kwargs=kwargs), RESULT])
+    answer = model.invoke(
+        [QUESTION, AIMessage("", tool_calls=[CALL], additional_kwargs=kwargs), RESULT]
+    )
     assert reported(answer) == []
     assert list(reasoning(sandbox)) == [None]
-    model.invoke([ASKED, AIMessage("", additional_kwargs=kwargs), HumanMessage("and?")])
+    model.invoke([QUESTION, AIMessage("", additional_kwargs=kwargs), HumanMessage("and?")])
     assert not sandbox.refusals
 
 
-def test_in_report_mode_nothing_is_sent_that_the_package_does_not_send(sandbox: Any) -> None:
+def test_report_mode_sends_what_the_bare_model_sends(sandbox: Any) -> None:
     bare, _ = sender(sandbox, "deepseek")
-    history = [ASKED, AIMessage("", tool_calls=[CALL], additional_kwargs={"reasoning_content": THOUGHT}), RESULT]
+    history = [
+        QUESTION,
+        AIMessage("", tool_calls=[CALL], additional_kwargs={"reasoning_content": THOUGHT}),
+        RESULT,
+    ]
     for model in (bare, mend(bare, mode="report")):
         with pytest.raises(Exception, match="reasoning_content"):
             model.invoke(history)
@@ -138,8 +169,8 @@ def test_in_report_mode_nothing_is_sent_that_the_package_does_not_send(sandbox: 
     assert one == two
 
 
-class Own(BaseChatModel):
-    """A class of somebody's own, which makes its payload where nobody sees it."""
+class HidesPayload(BaseChatModel):
+    """A custom class whose request payload chatmend cannot observe."""
 
     model: str = "deepseek-v4-flash"
 
@@ -147,13 +178,15 @@ class Own(BaseChatModel):
     def _llm_type(self) -> str:
         return "own"
 
-    def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:  # noqa: ARG002
+    def _generate(self, *args: Any, **kwargs: Any) -> ChatResult:  # noqa: ARG002
         return ChatResult(generations=[ChatGeneration(message=AIMessage("Hello."))])
 
 
-def test_what_is_not_seen_in_the_payload_is_not_reported_as_applied(caplog: pytest.LogCaptureFixture) -> None:
-    history = [ASKED, AIMessage("", tool_calls=[CALL]), RESULT]
-    answer = mend(Own(), target="deepseek/deepseek-v4-flash").invoke(history)
+def test_a_change_that_is_not_in_an_observed_payload_is_not_reported_as_applied(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    history = [QUESTION, AIMessage("", tool_calls=[CALL]), RESULT]
+    answer = mend(HidesPayload(), target="deepseek/deepseek-v4-flash").invoke(history)
     (change,) = answer.response_metadata["chatmend"]["changes"]
     assert (change["code"], change["applied"]) == ("THINK002", False)
     assert "does not send" in change["why"]

@@ -1,4 +1,4 @@
-"""The sandbox, and LiteLLM without network and without callbacks of other tests."""
+"""Fixtures: the sandbox, a LiteLLM proxy, and LiteLLM without the callbacks of other tests."""
 
 from __future__ import annotations
 
@@ -25,15 +25,18 @@ __all__ = ["sandbox", "sandbox_server"]
 
 @pytest.fixture(autouse=True)
 def untouched_litellm(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """What a test installs is gone afterwards, and so is what its calls still log, which the next one would count."""
+    """Remove what a test installed, after LiteLLM has finished logging the calls of the test.
+
+    Otherwise the next test would count those calls.
+    """
     logged: list[Future[Any]] = []
     submit = executor.submit
 
-    def noted(*task: Any, **named: Any) -> Future[Any]:
-        logged.append(submit(*task, **named))
+    def recording(*args: Any, **kwargs: Any) -> Future[Any]:
+        logged.append(submit(*args, **kwargs))
         return logged[-1]
 
-    monkeypatch.setattr(executor, "submit", noted)
+    monkeypatch.setattr(executor, "submit", recording)
     monkeypatch.setattr(litellm, "suppress_debug_info", True)
     litellm.logging_callback_manager._reset_all_callbacks()
     yield
@@ -44,7 +47,7 @@ def untouched_litellm(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def mend() -> ChatMend:
-    """A registered callback that lets its own failures out."""
+    """Return a registered callback that raises its internal errors."""
     callback = ChatMend(on_error="raise")
     litellm.callbacks = [callback]
     return callback
@@ -52,7 +55,7 @@ def mend() -> ChatMend:
 
 @pytest.fixture(scope="session")
 def proxy(sandbox_server: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
-    """A real LiteLLM proxy in a process of its own, whose deployments are the sandbox's."""
-    pytest.importorskip("fastapi", reason="the proxy's own dependencies are not installed")
+    """Run a real LiteLLM proxy in another process; its deployments send to the sandbox."""
+    pytest.importorskip("fastapi", reason="the dependencies of the proxy are not installed")
     with Proxy(sandbox_server, tmp_path_factory.mktemp("proxy")) as found:
         yield found

@@ -1,4 +1,4 @@
-"""A real LiteLLM proxy in a process of its own."""
+"""A real LiteLLM proxy in another process."""
 
 from __future__ import annotations
 
@@ -23,27 +23,32 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 GUARDRAIL = "chatmend.litellm.guardrail.Guardrail"
-PATIENCE = 240
-"""Seconds to wait for the proxy: it imports for half a minute where the machine is busy."""
+TIMEOUT = 240
+"""Seconds to wait for the proxy; on a busy machine its imports take half a minute."""
 
 DEPLOYMENTS = {
     "oai": ("openai/gpt-4o", "openai/v1"),
     "ant": ("anthropic/claude-sonnet-4-5", "anthropic"),
     "gem": ("gemini/gemini-2.5-flash", "gemini/v1beta"),
     "mis": ("mistral/mistral-large-latest", "mistral/v1"),
+    "nova": ("bedrock/us.amazon.nova-pro-v1:0", "bedrock"),
     "down": ("openai/gpt-4o", "nothing"),
     "guarded": ("openai/gpt-4o", "openai/v1"),
 }
-"""Model groups: the deployment, and its path in the sandbox."""
+"""Model groups, each with its deployment and the path in the sandbox."""
 
 
 class Proxy:
-    """A proxy on a free port, with ``tests.litellm_adapter.counted.callback`` registered."""
+    """A proxy on a free port with the callback of ``tests.litellm_adapter.proxy_callback``."""
 
     def __init__(
-        self, sandbox: Any, folder: Path, environment: Mapping[str, str] | None = None, **settings: Any
+        self,
+        sandbox: Any,
+        folder: Path,
+        environment: Mapping[str, str] | None = None,
+        **settings: Any,
     ) -> None:
-        """Write the configuration. ``settings`` are further sections of it, or stand for those here."""
+        """Write the configuration; ``settings`` adds or replaces sections."""
         self.folder = folder
         self._environment = environment or {}
         self._process: subprocess.Popen[bytes] | None = None
@@ -61,17 +66,29 @@ class Proxy:
             "model_list": [
                 {
                     "model_name": name,
-                    "litellm_params": {"model": model, "api_key": "any", "api_base": sandbox.url(path)},
+                    "litellm_params": {
+                        "model": model,
+                        "api_key": "any",
+                        "api_base": sandbox.url(path),
+                    },
                 }
                 for name, (model, path) in DEPLOYMENTS.items()
             ],
-            "router_settings": {"fallbacks": [{"down": ["ant"]}], "num_retries": 0, "disable_cooldowns": True},
-            "litellm_settings": {"callbacks": "tests.litellm_adapter.counted.callback"},
+            "router_settings": {
+                "fallbacks": [{"down": ["ant"]}],
+                "num_retries": 0,
+                "disable_cooldowns": True,
+            },
+            "litellm_settings": {"callbacks": "tests.litellm_adapter.proxy_callback.callback"},
             "chatmend": {"deny": ["guarded"], "record": str(folder / "workspace")},
             "guardrails": [
                 {
                     "guardrail_name": "mend",
-                    "litellm_params": {"guardrail": GUARDRAIL, "mode": "pre_call", "default_on": False},
+                    "litellm_params": {
+                        "guardrail": GUARDRAIL,
+                        "mode": "pre_call",
+                        "default_on": False,
+                    },
                 }
             ],
             "general_settings": {"master_key": self.key},
@@ -80,7 +97,7 @@ class Proxy:
         self._config.write_text(yaml.safe_dump(config), encoding="utf-8")
 
     def __enter__(self) -> Self:
-        """Start it where that has not been done, and wait until it answers."""
+        """Start the proxy if it is not running, and wait until it answers."""
         if self._process is None:
             self.start()
         try:
@@ -91,17 +108,23 @@ class Proxy:
         return self
 
     def start(self) -> Self:
-        """Start it and return at once, so that several can start at the same time; ``with`` waits and stops it."""
+        """Start the proxy and return at once, so that several can start at the same time.
+
+        A ``with`` statement waits for the proxy and stops it.
+        """
         bases = {
             "OPENAI_API_BASE": "openai",
             "ANTHROPIC_API_BASE": "anthropic",
             "GEMINI_API_BASE": "gemini",
+            "AWS_BEDROCK_RUNTIME_ENDPOINT": "bedrock",
         }
         env = {
             **os.environ,
             **OFFLINE,
             **{name: self._sandbox.url(path) for name, path in bases.items()},
             **dict.fromkeys(("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"), "any"),
+            **dict.fromkeys(("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"), "any"),
+            "AWS_REGION_NAME": "us-east-1",
             "LITELLM_MODE": "PRODUCTION",
             "NO_PROXY": "127.0.0.1",
             "CHATMEND_TEST_CALLS": str(self.calls),
@@ -110,10 +133,10 @@ class Proxy:
             **self._environment,
         }
         start = "from litellm.proxy.proxy_cli import run_server; run_server()"
-        place = ["--config", str(self._config), "--host", "127.0.0.1", "--port", str(self.port)]
+        address = ["--config", str(self._config), "--host", "127.0.0.1", "--port", str(self.port)]
         with self.log.open("wb") as out:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", start, *place, "--telemetry", "False"],
+                [sys.executable, "-c", start, *address, "--telemetry", "False"],
                 env=env,
                 stdout=out,
                 stderr=subprocess.STDOUT,
@@ -122,20 +145,28 @@ class Proxy:
         return self
 
     def _wait(self) -> None:
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + TIMEOUT
         while self._process is not None and time.monotonic() < end:
             if self._process.poll() is not None:
-                raise RuntimeError(f"the proxy ended: {self.log.read_text(errors='replace')[-2000:]}")
+                raise RuntimeError(
+                    f"the proxy exited: {self.log.read_text(errors='replace')[-2000:]}"
+                )
             try:
-                if httpx.get(self.url("/health/liveliness"), timeout=5).status_code == httpx.codes.OK:
+                if (
+                    httpx.get(self.url("/health/liveliness"), timeout=5).status_code
+                    == httpx.codes.OK
+                ):
                     return
             except httpx.HTTPError:
                 with suppress(subprocess.TimeoutExpired):
                     self._process.wait(timeout=0.5)
-        raise RuntimeError(f"the proxy does not answer: {self.log.read_text(errors='replace')[-2000:]}")
+        raise RuntimeError(
+            f"the proxy did not answer in {TIMEOUT} s: "
+            f"{self.log.read_text(errors='replace')[-2000:]}"
+        )
 
     def __exit__(self, *_: object) -> None:
-        """Stop it."""
+        """Stop the proxy."""
         self._client.close()
         self._news.close()
         if self._process is None:
@@ -152,20 +183,20 @@ class Proxy:
 
     def post(self, path: str, body: dict[str, Any], **headers: str) -> httpx.Response:
         """Send a request with the proxy's key."""
-        # Gemini's clients show their key in a header of their own.
-        shown = {"x-goog-api-key": self.key} if path.startswith("/gemini/") else {}
-        auth = {"Authorization": f"Bearer {self.key}", **shown, **headers}
+        # Gemini's clients send their key in another header.
+        gemini_key = {"x-goog-api-key": self.key} if path.startswith("/gemini/") else {}
+        auth = {"Authorization": f"Bearer {self.key}", **gemini_key, **headers}
         return self._client.post(self.url(path), json=body, headers=auth)
 
     def rows(self) -> list[dict[str, Any]]:
-        """The proxy's ledger."""
+        """Return the rows of the ledger in the proxy."""
         path = self.folder / "rows.json"
         found: list[dict[str, Any]] = json.loads(path.read_text()) if path.exists() else []
         return found
 
-    def until(self, condition: Callable[[], bool]) -> bool:
-        """Wait until it holds; it is asked anew after each call that the proxy has logged."""
-        end = time.monotonic() + PATIENCE
+    def wait_until(self, condition: Callable[[], bool]) -> bool:
+        """Wait until a condition holds; evaluate it again after each call that the proxy logs."""
+        end = time.monotonic() + TIMEOUT
         while not condition():
             self._news.settimeout(max(0.01, end - time.monotonic()))
             try:
@@ -174,8 +205,8 @@ class Proxy:
                 return condition()
         return True
 
-    def hooks(self) -> int:
-        """How often a hook that repairs has run since the last time."""
+    def take_hook_count(self) -> int:
+        """Return how often repairing hooks have run since the last call, and reset the count."""
         if not self.calls.exists():
             return 0
         count = len(self.calls.read_text().splitlines())
@@ -183,9 +214,9 @@ class Proxy:
         return count
 
     def switch(self, *, on: bool, **options: Any) -> None:
-        """Switch chatmend on or off in the running proxy, as its environment would, and set options of the callback.
+        """Enable or disable chatmend in the running proxy and set options of the callback.
 
-        Options that are not named get the values that they started with.
+        Options that are not named are reset to their initial values.
         """
         new = self.folder / "switch.new"
         new.write_text(json.dumps({"on": on, "options": options}))

@@ -1,4 +1,4 @@
-"""What LiteLLM's conversion would lose or refuse is spelled so that it arrives."""
+"""Content that LiteLLM's conversion would drop or refuse is rewritten so that it arrives."""
 
 from __future__ import annotations
 
@@ -8,34 +8,47 @@ import litellm
 import pytest
 
 import chatmend
-from chatmend.litellm.attempt import attempt
-from chatmend.litellm.conversion import reached
+from chatmend.litellm.attempt import repair_attempt
+from chatmend.litellm.conversion import target_through_litellm
 from chatmend.litellm.shapes import CHAT
 from tests.litellm_adapter.transcripts import CHAT_TOOLS, valid
 
-GEMINI, MISTRAL, OPENAI = "gemini/gemini-2.5-flash", "mistral/mistral-medium-latest", "openai/gpt-4o"
+GEMINI, MISTRAL, OPENAI = (
+    "gemini/gemini-2.5-flash",
+    "mistral/mistral-medium-latest",
+    "openai/gpt-4o",
+)
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 PATHS = {GEMINI: "gemini/v1beta", MISTRAL: "mistral/v1", OPENAI: "openai/v1"}
 
 
 def call(call_id: str, arguments: str = '{"city": "Rome"}') -> dict[str, Any]:
-    return {"id": call_id, "type": "function", "function": {"name": "get_weather", "arguments": arguments}}
+    return {
+        "id": call_id,
+        "type": "function",
+        "function": {"name": "get_weather", "arguments": arguments},
+    }
 
 
 def result(call_id: str, text: str) -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": call_id, "content": text}
 
 
-def twice() -> list[Any]:
-    """A model that asks the same thing twice in one breath."""
+def equal_calls() -> list[Any]:
+    """Return a transcript in which the model makes two equal calls in one message."""
     return [
         {"role": "user", "content": "The weather in Rome, now and now?"},
-        {"role": "assistant", "content": None, "tool_calls": [call("c1"), call("c2", '{ "city":"Rome" }')]},
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [call("c1"), call("c2", '{ "city":"Rome" }')],
+        },
         result("c1", "18 degrees"),
         result("c2", "19 degrees"),
     ]
 
 
-def silent() -> list[Any]:
+def empty_result() -> list[Any]:
     return [
         {"role": "user", "content": "Look."},
         {"role": "assistant", "content": None, "tool_calls": [call("call00001")]},
@@ -43,52 +56,86 @@ def silent() -> list[Any]:
     ]
 
 
-def bare() -> list[Any]:
+def string_parts() -> list[Any]:
     return [{"role": "user", "content": ["look", {"type": "text", "text": "here"}]}]
 
 
-def mended(messages: list[Any], target: str) -> list[Any]:
-    made = attempt({"messages": messages, "tools": CHAT_TOOLS}, CHAT, target)
+def repaired(messages: list[Any], target: str) -> list[Any]:
+    made = repair_attempt({"messages": messages, "tools": CHAT_TOOLS}, CHAT, target)
     found: list[Any] = (made.request or {"messages": messages})["messages"]
     return found
 
 
 def sent(sandbox: Any, messages: list[Any], target: str) -> Any:
     base = sandbox.url(PATHS[target])
-    return litellm.completion(target, messages, tools=CHAT_TOOLS, api_base=base, api_key="any", max_retries=0)
+    return litellm.completion(
+        target, messages, tools=CHAT_TOOLS, api_base=base, api_key="any", max_retries=0
+    )
 
 
 @pytest.mark.parametrize("target", [GEMINI, MISTRAL, OPENAI, "other/model"])
-def test_what_litellm_converts_without_loss_is_the_very_list(target: str) -> None:
+def test_messages_that_litellm_converts_without_loss_are_returned_as_the_same_list(
+    target: str,
+) -> None:
     messages = valid()
-    assert mended(messages, target) is messages
+    assert repaired(messages, target) is messages
 
 
-@pytest.mark.parametrize("target", [OPENAI, MISTRAL, "gemini/gemini-3-pro-preview", "anthropic/claude-sonnet-4-5"])
-def test_equal_calls_stay_together_where_litellm_does_not_fold_them(target: str) -> None:
-    assert [message["role"] for message in mended(twice(), target)] == ["user", "assistant", "tool", "tool"]
+@pytest.mark.parametrize(
+    "target", [OPENAI, MISTRAL, "gemini/gemini-3-pro-preview", "anthropic/claude-sonnet-4-5"]
+)
+def test_equal_calls_stay_in_one_message_if_litellm_does_not_merge_them(target: str) -> None:
+    assert [message["role"] for message in repaired(equal_calls(), target)] == [
+        "user",
+        "assistant",
+        "tool",
+        "tool",
+    ]
 
 
-@pytest.mark.parametrize(("make", "target"), [(twice, GEMINI), (silent, MISTRAL), (bare, OPENAI)])
-def test_a_session_that_litellm_would_lose_goes_on(make: Any, target: str, sandbox: Any) -> None:
+@pytest.mark.parametrize(
+    ("make", "target"), [(equal_calls, GEMINI), (empty_result, MISTRAL), (string_parts, OPENAI)]
+)
+def test_a_transcript_that_litellm_cannot_send_is_accepted_after_the_repair(
+    make: Any, target: str, sandbox: Any
+) -> None:
     with pytest.raises(Exception, match=r".+"):
         sent(sandbox, make(), target)
-    assert sent(sandbox, mended(make(), target), target).choices
-    again = mended(make(), target)
-    assert mended(again, target) is again
+    assert sent(sandbox, repaired(make(), target), target).choices
+    again = repaired(make(), target)
+    assert repaired(again, target) is again
 
 
-def test_both_results_of_two_equal_calls_reach_gemini_each_behind_its_call(sandbox: Any) -> None:
-    sent(sandbox, mended(twice(), GEMINI), GEMINI)
+def test_both_results_of_two_equal_calls_reach_gemini_each_after_its_call(sandbox: Any) -> None:
+    sent(sandbox, repaired(equal_calls(), GEMINI), GEMINI)
     _, first, one, second, other = sandbox.requests[-1].body["contents"]
-    assert [part["function_call"]["args"] for turn in (first, second) for part in turn["parts"]] == [
-        {"city": "Rome"}
-    ] * 2
+    assert [
+        part["function_call"]["args"] for turn in (first, second) for part in turn["parts"]
+    ] == [{"city": "Rome"}] * 2
     assert "18 degrees" in str(one)
     assert "19 degrees" in str(other)
 
 
-def test_what_is_known_of_litellm_does_not_change_what_the_provider_takes() -> None:
-    messages = bare()
+def test_an_image_in_a_result_does_not_put_the_user_directly_behind_it(sandbox: Any) -> None:
+    image = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}"}}
+    messages = [
+        {"role": "user", "content": "Look."},
+        {"role": "assistant", "content": None, "tool_calls": [call("call00001")]},
+        {**result("call00001", ""), "content": [{"type": "text", "text": "seen"}, image]},
+    ]
+    sent(sandbox, repaired(messages, MISTRAL), MISTRAL)
+    said = sandbox.requests[-1].body["messages"]
+    assert [message["role"] for message in said] == [
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+        "user",
+    ]
+    assert said[-1]["content"][-1]["type"] == "image_url"
+
+
+def test_limits_of_litellms_conversion_do_not_change_the_limits_of_the_provider() -> None:
+    messages = string_parts()
     assert chatmend.repair(messages, OPENAI).messages is messages
-    assert reached(OPENAI).limits == chatmend.targets.resolve(OPENAI).limits
+    assert target_through_litellm(OPENAI).limits == chatmend.targets.resolve(OPENAI).limits

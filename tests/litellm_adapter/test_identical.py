@@ -1,4 +1,7 @@
-"""A small sample of ``python -m tests.litellm_adapter.identical``: a proxy with chatmend, and one without."""
+"""Compare proxies with and without chatmend on a small sample of requests.
+
+``python -m tests.litellm_adapter.identical`` compares recorded requests.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-pytest.importorskip("fastapi", reason="the proxy's own dependencies are not installed")
+pytest.importorskip("fastapi", reason="the dependencies of the proxy are not installed")
 
 from tests.litellm_adapter.identical import MODES, Judge, Request, pair, run
-from tests.litellm_adapter.transcripts import CHAT_TOOLS, MESSAGES_TOOLS, chat, contents, messages, responses
+from tests.litellm_adapter.transcripts import (
+    CHAT_TOOLS,
+    MESSAGES_TOOLS,
+    chat,
+    contents,
+    messages,
+    responses,
+)
 from tests.scale import sampled
 
 if TYPE_CHECKING:
@@ -24,21 +34,29 @@ _RESPONSES = {"model": "openai/gpt-4o", "input": HELLO}
 _CONTENTS = {"contents": [{"role": "user", "parts": [{"text": "Hello"}]}]}
 _GEMINI, _CLAUDE = "gemini/gemini-2.5-flash", "claude-sonnet-4-5"
 _STREAM = {"stream": True, "stream_options": {"include_usage": True}}
-SAID_AND_CALLED = [
+TEXT_AND_CALL = [
     *HELLO,
     {
         "role": "assistant",
         "content": [
             {"type": "text", "text": "I look."},
-            {"type": "tool_use", "id": "toolu_1", "name": "get_weather", "input": {"city": "Berlin"}},
+            {
+                "type": "tool_use",
+                "id": "toolu_1",
+                "name": "get_weather",
+                "input": {"city": "Berlin"},
+            },
         ],
     },
-    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "18"}]},
+    {
+        "role": "user",
+        "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "18"}],
+    },
 ]
-"""LiteLLM writes the text after the call when it makes Responses items of this."""
+"""Messages for which LiteLLM writes the text after the call when it converts them to items."""
 BRIDGED = (
     "/v1/messages",
-    {**_MESSAGES, "model": "openai/gpt-4o", "messages": SAID_AND_CALLED, "tools": MESSAGES_TOOLS},
+    {**_MESSAGES, "model": "openai/gpt-4o", "messages": TEXT_AND_CALL, "tools": MESSAGES_TOOLS},
 )
 VALID: list[tuple[str, dict[str, Any]]] = [
     ("/v1/chat/completions", _CHAT),
@@ -61,24 +79,38 @@ VALID: list[tuple[str, dict[str, Any]]] = [
 ]
 BROKEN: list[tuple[str, dict[str, Any]]] = [
     ("/v1/chat/completions", {**_CHAT, "messages": chat(), "tools": CHAT_TOOLS}),
-    ("/v1/messages", {**_MESSAGES, "messages": messages(), "tools": MESSAGES_TOOLS, "stream": True}),
+    (
+        "/v1/messages",
+        {**_MESSAGES, "messages": messages(), "tools": MESSAGES_TOOLS, "stream": True},
+    ),
     ("/v1/responses", {**_RESPONSES, "input": responses()}),
     ("/v1/responses", {**_RESPONSES, "input": responses(), "model": "anthropic/claude-sonnet-4-5"}),
-    ("/anthropic/v1/messages", {**_MESSAGES, "model": _CLAUDE, "messages": messages(), "tools": MESSAGES_TOOLS}),
+    (
+        "/anthropic/v1/messages",
+        {**_MESSAGES, "model": _CLAUDE, "messages": messages(), "tools": MESSAGES_TOOLS},
+    ),
     ("/gemini/v1beta/models/gemini-2.5-flash:generateContent", {"contents": contents()}),
 ]
 
 
-def test_a_proxy_does_the_same_with_chatmend_and_without_but_for_what_is_repaired(tmp_path: Path, sandbox: Any) -> None:
+@pytest.mark.showpiece
+def test_a_proxy_with_chatmend_only_differs_from_one_without_where_it_repairs(
+    tmp_path: Path, sandbox: Any
+) -> None:
     broken = sampled(BROKEN, BROKEN[::4])
-    every = [Request("valid", path, body) for path, body in sampled(VALID, [*VALID[1::8], BRIDGED, VALID[-1]])]
+    every = [
+        Request("valid", path, body)
+        for path, body in sampled(VALID, [*VALID[1::8], BRIDGED, VALID[-1]])
+    ]
     every += [Request("broken", path, body) for path, body in broken]
     with ExitStack() as stack:
-        without, with_us = pair(stack, tmp_path)
-        outcome, _ = run(every, without, with_us, Judge(sandbox))
-        (line,) = [line for line in with_us.proxy.log.read_text().splitlines() if ": mode " in line]
+        without, with_chatmend = pair(stack, tmp_path)
+        outcome, _ = run(every, without, with_chatmend, Judge(sandbox))
+        (line,) = [
+            line for line in with_chatmend.proxy.log.read_text().splitlines() if ": mode " in line
+        ]
     assert outcome.faults == []
-    assert not outcome.left_out
+    assert not outcome.skipped
     assert outcome.compared.total() == len(every)
     assert outcome.repaired.total() == len(broken)
     assert set(MODES) == {"report", "denied", "disabled", "repair"}

@@ -1,4 +1,4 @@
-"""The synchronous path: the drop-in, and what ``install()`` reaches."""
+"""Synchronous calls: the drop-in ``completion`` and the functions that ``install()`` wraps."""
 
 from __future__ import annotations
 
@@ -12,21 +12,29 @@ import litellm
 import pytest
 
 from chatmend.litellm import ChatMend, completion, install, uninstall
-from tests.litellm_adapter.heard import Heard
+from tests.litellm_adapter.log_waiter import LogWaiter
 from tests.litellm_adapter.transcripts import CHAT_TOOLS, chat, valid
 
 
 def given(sandbox: Any, **more: Any) -> dict[str, Any]:
-    base = {"api_key": "any", "api_base": sandbox.url("openai/v1"), "max_retries": 0, "tools": CHAT_TOOLS}
+    base = {
+        "api_key": "any",
+        "api_base": sandbox.url("openai/v1"),
+        "max_retries": 0,
+        "tools": CHAT_TOOLS,
+    }
     return {**base, "model": "openai/gpt-4o", "messages": chat(), **more}
 
 
 async def _logged(**given: Any) -> None:
-    """An asynchronous call until LiteLLM has logged it; it would carry the log into the loop of the next test."""
-    logger = Heard()
+    """Make an asynchronous call and wait until LiteLLM has logged it.
+
+    Otherwise LiteLLM would log it in the event loop of the next test.
+    """
+    logger = LogWaiter()
     litellm.callbacks = [*litellm.callbacks, logger]
     await litellm.acompletion(**given)
-    assert await logger.heard()
+    assert await logger.wait_async()
 
 
 def test_the_drop_in_repairs_and_installs_nothing(sandbox: Any) -> None:
@@ -37,24 +45,26 @@ def test_the_drop_in_repairs_and_installs_nothing(sandbox: Any) -> None:
     assert litellm.callbacks == []
 
 
-def test_the_drop_in_leaves_a_valid_request_alone(sandbox: Any) -> None:
+def test_the_drop_in_sends_a_valid_request_unchanged(sandbox: Any) -> None:
     mine = valid()
     answer = completion(**given(sandbox, messages=mine, tools=None))
     assert sandbox.requests[0].body["messages"] == valid() == mine
     assert answer._hidden_params["chatmend"]["changes"] == {}
 
 
-def test_a_synchronous_call_that_the_callback_cannot_reach_is_warned_of_once(
+def test_a_synchronous_call_that_the_callback_cannot_repair_causes_one_warning(
     sandbox: Any, mend: ChatMend, caplog: pytest.LogCaptureFixture
 ) -> None:
     for _ in range(2):
         litellm.completion(**given(sandbox, messages=valid(), tools=None))
-    (told,) = [record for record in caplog.records if record.name == "chatmend.litellm"]
-    assert told.levelname == "WARNING"
-    assert "chatmend.litellm.install()" in told.message
+    (warning,) = [record for record in caplog.records if record.name == "chatmend.litellm"]
+    assert warning.levelname == "WARNING"
+    assert "chatmend.litellm.install()" in warning.message
 
 
-def test_calls_within_reach_are_not_warned_of(sandbox: Any, mend: ChatMend, caplog: pytest.LogCaptureFixture) -> None:
+def test_calls_that_are_repaired_cause_no_warning(
+    sandbox: Any, mend: ChatMend, caplog: pytest.LogCaptureFixture
+) -> None:
     more = given(sandbox)
     completion(**more)
     asyncio.run(_logged(**more))
@@ -63,7 +73,7 @@ def test_calls_within_reach_are_not_warned_of(sandbox: Any, mend: ChatMend, capl
     assert not [record for record in caplog.records if record.levelname == "WARNING"]
 
 
-def test_positional_arguments_are_understood(sandbox: Any) -> None:
+def test_positional_arguments_are_supported(sandbox: Any) -> None:
     more = given(sandbox)
     model, messages = more.pop("model"), more.pop("messages")
     assert completion(model, messages, **more).choices
@@ -71,7 +81,7 @@ def test_positional_arguments_are_understood(sandbox: Any) -> None:
     assert sandbox.refusals == []
 
 
-def test_installing_twice_changes_nothing(sandbox: Any) -> None:
+def test_installing_twice_has_no_effect(sandbox: Any) -> None:
     first = install(ChatMend(on_error="raise"))
     wrapped = litellm.completion
     assert install(ChatMend()) is first
@@ -81,12 +91,12 @@ def test_installing_twice_changes_nothing(sandbox: Any) -> None:
     assert sandbox.refusals == []
 
 
-def test_a_callback_that_is_registered_already_is_the_one_installed(mend: ChatMend) -> None:
+def test_install_uses_a_callback_that_is_already_registered(mend: ChatMend) -> None:
     assert install() is mend
     assert litellm.callbacks == [mend]
 
 
-def test_uninstalling_leaves_litellm_as_it_was(sandbox: Any) -> None:
+def test_uninstalling_restores_litellm(sandbox: Any) -> None:
     names = ("completion", "acompletion", "responses")
     before = [getattr(litellm, name) for name in names]
     install(ChatMend(on_error="raise"))
@@ -97,7 +107,7 @@ def test_uninstalling_leaves_litellm_as_it_was(sandbox: Any) -> None:
     assert litellm.callbacks == litellm.success_callback == litellm._async_success_callback == []
 
 
-def test_a_name_that_was_bound_before_is_told(
+def test_a_name_that_was_bound_before_install_causes_a_warning(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     early = types.ModuleType("early_bird")
@@ -105,36 +115,43 @@ def test_a_name_that_was_bound_before_is_told(
     monkeypatch.setitem(sys.modules, "early_bird", early)
     with caplog.at_level(logging.WARNING, "chatmend.litellm"):
         install()
-    assert any("ask in early_bird: it was bound before install()" in message for message in caplog.messages)
+    assert any(
+        "ask in early_bird: it was imported before install()" in message
+        for message in caplog.messages
+    )
 
 
-def test_a_stream_is_itself_to_everyone_who_asks(sandbox: Any) -> None:
+def test_a_wrapped_stream_is_still_a_custom_stream_wrapper(sandbox: Any) -> None:
     install(ChatMend(on_error="raise"))
-    stream = litellm.completion(**given(sandbox, stream=True, stream_options={"include_usage": True}))
+    stream = litellm.completion(
+        **given(sandbox, stream=True, stream_options={"include_usage": True})
+    )
     assert isinstance(stream, litellm.CustomStreamWrapper)
     chunks = list(stream)
     whole = litellm.stream_chunk_builder(chunks)
     assert "Are you there?" in whole.choices[0].message.content
-    accounts = [usage.chatmend for chunk in chunks if (usage := getattr(chunk, "usage", None))]
-    assert [told["total_tokens"] for told in accounts] == [whole.usage.total_tokens]
-    assert all(told.get("cost_source") in (None, "litellm") for told in accounts)
+    records = [usage.chatmend for chunk in chunks if (usage := getattr(chunk, "usage", None))]
+    assert [record["total_tokens"] for record in records] == [whole.usage.total_tokens]
+    assert all(record.get("cost_source") in (None, "litellm") for record in records)
 
 
-def test_the_callers_metadata_is_not_written_to(sandbox: Any) -> None:
+def test_the_metadata_of_the_caller_is_unchanged(sandbox: Any) -> None:
     install(ChatMend(on_error="raise"))
     metadata = {"mine": 1}
     litellm.completion(**given(sandbox, metadata=metadata))
     assert metadata == {"mine": 1}
 
 
-def test_the_kill_switch_works_on_the_synchronous_path(sandbox: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_kill_switch_applies_to_synchronous_calls(
+    sandbox: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     install(ChatMend(on_error="raise"))
     monkeypatch.setenv("CHATMEND_DISABLED", "1")
     with pytest.raises(litellm.BadRequestError):
         litellm.completion(**given(sandbox))
 
 
-def test_report_mode_works_on_the_synchronous_path(sandbox: Any) -> None:
+def test_report_mode_applies_to_synchronous_calls(sandbox: Any) -> None:
     install(ChatMend(mode="report", on_error="raise"))
     with pytest.raises(litellm.BadRequestError):
         litellm.completion(**given(sandbox))

@@ -1,4 +1,4 @@
-"""The notebook runs from top to bottom against the sandbox."""
+"""The notebook runs completely against the sandbox and prints what is stored in it."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ pytestmark = pytest.mark.showpiece
 NOTEBOOK = Path(__file__).resolve().parents[2] / "notebooks" / "litellm.ipynb"
 
 
-def test_the_notebook_runs_and_says_what_it_said() -> None:
+def test_the_notebook_runs_and_prints_its_stored_output() -> None:
     notebook = nbformat.read(NOTEBOOK, 4)
     before = _texts(notebook)
-    nbclient.NotebookClient(notebook, timeout=300, startup_timeout=300, coalesce_streams=True).execute()
+    nbclient.NotebookClient(
+        notebook, timeout=300, startup_timeout=300, coalesce_streams=True
+    ).execute()
     after = _texts(notebook)
     assert after == before
     assert any(text.startswith("refused:") for text in after)
@@ -25,4 +27,9 @@ def test_the_notebook_runs_and_says_what_it_said() -> None:
 
 def _texts(notebook: object) -> list[str]:
     cells = notebook.cells  # type: ignore[attr-defined]
-    return [output.text for cell in cells for output in cell.get("outputs", ()) if output.get("name") == "stdout"]
+    return [
+        output.text
+        for cell in cells
+        for output in cell.get("outputs", ())
+        if output.get("name") == "stdout"
+    ]

@@ -1,4 +1,4 @@
-"""A real proxy: what its clients and its operators see."""
+"""A real proxy: its responses to clients, and its logs and ledger for operators."""
 
 from __future__ import annotations
 
@@ -20,65 +20,81 @@ CHAT = "/v1/chat/completions"
 
 
 @pytest.fixture(autouse=True)
-def switched_on(proxy: Proxy) -> Iterator[None]:
+def enabled(proxy: Proxy) -> Iterator[None]:
     proxy.switch(on=True)
     return
 
 
-def test_a_valid_request_has_no_header_and_arrives_as_it_was_sent(proxy: Proxy, sandbox: Any) -> None:
+def test_a_valid_request_is_sent_unchanged_and_its_response_has_no_header(
+    proxy: Proxy, sandbox: Any
+) -> None:
     answer = proxy.post(CHAT, {"model": "oai", "messages": valid()})
     assert "x-chatmend-changes" not in answer.headers
     assert sandbox.requests[-1].body["messages"] == valid()
 
 
-def test_the_header_names_codes_and_counts(proxy: Proxy, sandbox: Any) -> None:
+def test_the_header_lists_codes_and_counts(proxy: Proxy, sandbox: Any) -> None:
     answer = proxy.post(CHAT, {"model": "ant", "messages": chat(), "tools": CHAT_TOOLS})
     assert answer.headers["x-chatmend-changes"] == "TOOL007=1"
 
 
-def test_the_log_has_one_line_a_repaired_request_and_no_content(proxy: Proxy, sandbox: Any) -> None:
+def test_the_log_has_one_line_for_each_repaired_request_without_content(
+    proxy: Proxy, sandbox: Any
+) -> None:
     before = len(proxy.log.read_text())
     proxy.post(CHAT, {"model": "oai", "messages": chat(), "tools": CHAT_TOOLS})
-    ours = [line for line in proxy.log.read_text()[before:].splitlines() if "chatmend" in line]
-    assert ours == ["chatmend repaired for openai/gpt-4o: TOOL007=1"]
+    lines = [line for line in proxy.log.read_text()[before:].splitlines() if "chatmend" in line]
+    assert lines == ["chatmend repaired for openai/gpt-4o: TOOL007=1"]
 
 
-def test_the_header_tells_of_the_attempt_that_succeeded(proxy: Proxy, sandbox: Any) -> None:
+def test_the_header_lists_the_changes_of_the_successful_attempt(proxy: Proxy, sandbox: Any) -> None:
     answer = proxy.post(CHAT, {"model": "down", "messages": chat(), "tools": CHAT_TOOLS})
     assert answer.headers["x-chatmend-changes"] == "TOOL007=1"
-    assert [verdict.provider for verdict in sandbox.requests if verdict.status == 200] == ["anthropic"]
+    assert [verdict.provider for verdict in sandbox.requests if verdict.status == 200] == [
+        "anthropic"
+    ]
 
 
-def test_anthropics_events_carry_the_account_and_are_whole(proxy: Proxy, sandbox: Any) -> None:
-    proxy.switch(on=True, usage_place="body")
-    body = {"model": "ant", "max_tokens": 64, "stream": True, "messages": messages(), "tools": MESSAGES_TOOLS}
+def test_anthropic_events_contain_the_usage_record_and_are_complete(
+    proxy: Proxy, sandbox: Any
+) -> None:
+    proxy.switch(on=True, usage_mode="body")
+    body = {
+        "model": "ant",
+        "max_tokens": 64,
+        "stream": True,
+        "messages": messages(),
+        "tools": MESSAGES_TOOLS,
+    }
     answer = proxy.post("/v1/messages", body)
     lines = [line for line in answer.text.splitlines() if line.startswith("data:")]
     events = [json.loads(line.removeprefix("data:")) for line in lines]
     assert events[-1]["type"] == "message_stop"
-    (told,) = [event["usage"]["chatmend"] for event in events if event["type"] == "message_delta"]
+    (record,) = [event["usage"]["chatmend"] for event in events if event["type"] == "message_delta"]
     verdict = sandbox.requests[-1]
-    assert told["input_tokens"] == verdict.prompt
-    assert told["cache_read_tokens"] == verdict.cached
-    assert told["total_tokens"] == told["input_tokens"] + told["output_tokens"]
+    assert record["input_tokens"] == verdict.prompt
+    assert record["cache_read_tokens"] == verdict.cached
+    assert record["total_tokens"] == record["input_tokens"] + record["output_tokens"]
 
 
 STREAM = {"stream": True, "stream_options": {"include_usage": True}}
 
 
 @pytest.mark.parametrize("stream", [{}, STREAM])
-def test_an_answer_is_written_into_where_the_operator_wants_it(
+def test_the_usage_record_is_written_into_the_body_only_if_the_operator_enables_it(
     stream: dict[str, Any], proxy: Proxy, sandbox: Any
 ) -> None:
     body = {"model": "oai", "messages": valid(), **stream}
     assert '"chatmend":' not in proxy.post(CHAT, body).text
-    proxy.switch(on=True, usage_place="body")
+    proxy.switch(on=True, usage_mode="body")
     assert '"chatmend":' in proxy.post(CHAT, body).text
 
 
 @pytest.mark.parametrize("stream", [{}, STREAM])
-def test_an_answer_of_a_denied_model_is_never_written_into(stream: dict[str, Any], proxy: Proxy, sandbox: Any) -> None:
-    proxy.switch(on=True, usage_place="body")
+def test_no_usage_record_is_written_into_an_answer_of_a_denied_model(
+    stream: dict[str, Any], proxy: Proxy, sandbox: Any
+) -> None:
+    proxy.switch(on=True, usage_mode="body")
     answer = proxy.post(CHAT, {"model": "guarded", "messages": valid(), **stream})
     assert '"prompt_tokens":' in answer.text
     assert '"chatmend":' not in answer.text
@@ -91,10 +107,10 @@ def test_an_answer_of_a_denied_model_is_never_written_into(stream: dict[str, Any
         (
             "/v1/messages",
             {"messages": messages(), "tools": MESSAGES_TOOLS, "max_tokens": 64},
-        ),  # bridged, in two dialects
+        ),  # LiteLLM converts it to OpenAI's dialect
     ],
 )
-def test_a_denied_model_group_is_left_alone_on_every_route(
+def test_requests_of_a_denied_model_group_are_unchanged_on_every_route(
     path: str, body: dict[str, Any], proxy: Proxy, sandbox: Any
 ) -> None:
     answer = proxy.post(path, {"model": "guarded", **body})
@@ -103,7 +119,7 @@ def test_a_denied_model_group_is_left_alone_on_every_route(
     assert not [name for name in answer.headers if "chatmend" in name]
 
 
-def test_the_proxy_says_in_one_line_at_its_start_what_is_at_work(proxy: Proxy) -> None:
+def test_the_proxy_logs_its_configuration_in_one_line_at_startup(proxy: Proxy) -> None:
     lines = [line for line in proxy.log.read_text().splitlines() if ": mode " in line]
     assert lines == [
         f"chatmend {version('chatmend')}: mode repair, policy default, models all except guarded",
@@ -111,9 +127,9 @@ def test_the_proxy_says_in_one_line_at_its_start_what_is_at_work(proxy: Proxy) -
     ]
 
 
-def test_a_client_cannot_write_to_another_teams_account(proxy: Proxy, sandbox: Any) -> None:
-    said = {"user_api_key_team_id": "victim", "user_api_key_hash": "victim", "session_id": "mine"}
-    proxy.post(CHAT, {"model": "oai", "messages": valid(), "metadata": said, "user": "ann"})
+def test_a_client_cannot_add_usage_to_another_team(proxy: Proxy, sandbox: Any) -> None:
+    forged = {"user_api_key_team_id": "victim", "user_api_key_hash": "victim", "session_id": "mine"}
+    proxy.post(CHAT, {"model": "oai", "messages": valid(), "metadata": forged, "user": "ann"})
     rows = _rows_with(proxy, "session", "mine")
     assert rows
     assert "victim" not in json.dumps([row["keys"] for row in rows])
@@ -132,7 +148,12 @@ def test_a_client_cannot_forge_the_header_whether_its_call_succeeds_or_fails(
 
 
 def test_a_streamed_call_is_counted_once(proxy: Proxy, sandbox: Any) -> None:
-    body = {"model": "ant", "messages": valid(), "stream": True, "metadata": {"session_id": "streamed"}}
+    body = {
+        "model": "ant",
+        "messages": valid(),
+        "stream": True,
+        "metadata": {"session_id": "streamed"},
+    }
     answer = proxy.post(CHAT, body)
     assert "[DONE]" in answer.text
     (row,) = _rows_with(proxy, "session", "streamed")
@@ -141,19 +162,24 @@ def test_a_streamed_call_is_counted_once(proxy: Proxy, sandbox: Any) -> None:
 
 
 def test_a_pass_through_call_is_counted(proxy: Proxy, sandbox: Any) -> None:
-    model = "claude-opus-4-1-20250805"  # which no other test asks, whose calls may still be on their way to the ledger
+    # No other test calls this model: calls of earlier tests may be counted during this test.
+    model = "claude-opus-4-1-20250805"
     body = {"model": model, "max_tokens": 64, "messages": messages(), "tools": MESSAGES_TOOLS}
     proxy.post("/anthropic/v1/messages", body)
-    assert proxy.until(lambda: [row["calls"] for row in proxy.rows() if row["keys"]["model"] == model] == [1])
+    assert proxy.wait_until(
+        lambda: [row["calls"] for row in proxy.rows() if row["keys"]["model"] == model] == [1]
+    )
 
 
-def test_the_section_in_the_proxys_own_configuration_is_read(proxy: Proxy, sandbox: Any) -> None:
+def test_the_chatmend_section_in_the_configuration_of_the_proxy_is_read(
+    proxy: Proxy, sandbox: Any
+) -> None:
     answer = proxy.post(CHAT, {"model": "guarded", "messages": chat(), "tools": CHAT_TOOLS})
     assert answer.status_code == 400
     assert len(sandbox.refusals) == 1
 
 
-def test_a_guardrail_repairs_for_those_who_ask_for_it(proxy: Proxy, sandbox: Any) -> None:
+def test_a_guardrail_repairs_requests_that_name_it(proxy: Proxy, sandbox: Any) -> None:
     body = {"model": "guarded", "messages": chat(), "tools": CHAT_TOOLS, "guardrails": ["mend"]}
     answer = proxy.post(CHAT, body)
     assert answer.status_code == 200, answer.text
@@ -165,29 +191,45 @@ def _rows_with(proxy: Proxy, key: str, value: str) -> list[dict[str, Any]]:
     def found() -> list[dict[str, Any]]:
         return [row for row in proxy.rows() if row["keys"].get(key) == value]
 
-    proxy.until(lambda: bool(found()))
+    proxy.wait_until(lambda: bool(found()))
     return found()
 
 
-def test_a_client_s_session_is_kept_under_the_key_that_was_authenticated(proxy: Proxy, sandbox: Any) -> None:
-    said = [{"role": "user", "content": "Hello"}]
+def test_the_session_of_a_client_is_stored_under_its_authenticated_key(
+    proxy: Proxy, sandbox: Any
+) -> None:
+    history = [{"role": "user", "content": "Hello"}]
     for turn in (1, 2):
-        answer = proxy.post(CHAT, {"model": "oai", "messages": said, "metadata": {"session_id": "of ann"}}).json()
-        said = [*said, answer["choices"][0]["message"], {"role": "user", "content": "More"}]
+        answer = proxy.post(
+            CHAT, {"model": "oai", "messages": history, "metadata": {"session_id": "of ann"}}
+        ).json()
+        history = [*history, answer["choices"][0]["message"], {"role": "user", "content": "More"}]
         session = _session(proxy, "of ann", turn)
-    assert [message["role"] for message in session.messages] == ["user", "assistant", "user", "assistant"]
+    assert [message["role"] for message in session.messages] == [
+        "user",
+        "assistant",
+        "user",
+        "assistant",
+    ]
     owner, name = session.agent.removesuffix("@openai/gpt-4o").split("/")
     assert (name, proxy.key in session.agent, len(owner) > 20) == ("of ann", False, True)
     assert (session.usage.calls, session.header.continues) == (2, "")
 
 
 def _session(proxy: Proxy, name: str, turns: int) -> Session:
-    """The session of that name, as soon as it has so many turns: LiteLLM logs in the background."""
+    """Wait until the named session has ``turns`` turns, and return it.
+
+    LiteLLM logs in the background.
+    """
     store, found = SessionStore(proxy.folder / "workspace"), list[Session]()
 
-    def is_there() -> bool:
-        found[:] = [one for one in map(store.load, store.paths()) if name in one.agent and one.header.turns == turns]
+    def is_stored() -> bool:
+        found[:] = [
+            one
+            for one in map(store.load, store.paths())
+            if name in one.agent and one.header.turns == turns
+        ]
         return bool(found)
 
-    assert proxy.until(is_there), proxy.log.read_text()[-2000:]
+    assert proxy.wait_until(is_stored), proxy.log.read_text()[-2000:]
     return found[0]

@@ -1,4 +1,4 @@
-"""The options of the proxy's callback: from the environment, and from YAML."""
+"""Options of the proxy callback, from the environment and from YAML."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(f"CHATMEND_{name}", raising=False)
 
 
-def test_without_options_the_defaults_hold() -> None:
+def test_without_options_the_defaults_apply() -> None:
     callback = from_environment()
     assert (callback.mode, callback.on_error, callback.allow, callback.deny, callback.policy) == (
         "repair",
@@ -37,9 +37,13 @@ def test_without_options_the_defaults_hold() -> None:
     )
 
 
-def test_a_section_in_a_file_is_read_and_a_variable_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_environment_variable_overrides_the_section_in_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "config.yaml"
-    file.write_text("chatmend:\n  mode: report\n  allow: ['openai/*']\n  policy: {orphans: drop, allow: adds}\n")
+    file.write_text(
+        "chatmend:\n  mode: report\n  allow: ['openai/*']\n  policy: {orphans: drop, allow: adds}\n"
+    )
     monkeypatch.setenv("CHATMEND_CONFIG", str(file))
     monkeypatch.setenv("CHATMEND_ALLOW", "anthropic/*, gemini/*")
     callback = from_environment()
@@ -48,51 +52,57 @@ def test_a_section_in_a_file_is_read_and_a_variable_wins(tmp_path: Path, monkeyp
     assert callback.policy == Policy(orphans="drop", allow=Effect.ADDS)
 
 
-@pytest.mark.parametrize("place", ["body", "hidden", "off"])
-def test_the_place_of_usage_is_named(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert from_section({"usage": place}).usage_place == place
-    monkeypatch.setenv("CHATMEND_USAGE", place)
-    assert from_environment().usage_place == place
+@pytest.mark.parametrize("location", ["body", "hidden", "off"])
+def test_the_usage_option_is_read_from_the_section_and_the_environment(
+    location: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert from_section({"usage": location}).usage_mode == location
+    monkeypatch.setenv("CHATMEND_USAGE", location)
+    assert from_environment().usage_mode == location
 
 
-def test_the_line_at_the_start_says_what_is_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    callback = from_section({"allow": "openai/*, gemini/*", "deny": ["*-mini"], "policy": "offline", "mode": "report"})
+def test_the_line_at_startup_describes_the_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+    callback = from_section(
+        {"allow": "openai/*, gemini/*", "deny": ["*-mini"], "policy": "offline", "mode": "report"}
+    )
     line = start_line(callback, disabled=True)
-    told = "mode report, policy offline, models openai/*, gemini/* except *-mini"
-    assert line == f"chatmend {version('chatmend')} (disabled: CHATMEND_DISABLED=1): {told}"
+    expected = "mode report, policy offline, models openai/*, gemini/* except *-mini"
+    assert line == f"chatmend {version('chatmend')} (disabled: CHATMEND_DISABLED=1): {expected}"
     fields = from_section({"policy": {"orphans": "drop", "allow": "adds"}})
     assert "policy orphans=drop allow=adds, models all" in start_line(fields, disabled=False)
 
 
-def test_outside_a_proxy_nothing_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_is_printed_outside_of_a_proxy(capsys: pytest.CaptureFixture[str]) -> None:
     from_environment()
     assert capsys.readouterr().out == ""
 
 
-def test_a_policy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_can_name_a_policy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHATMEND_POLICY", "strict_alternation")
     assert from_environment().policy == Policy.strict_alternation()
 
 
 @pytest.mark.parametrize(
-    ("section", "told"),
+    ("section", "expected"),
     [
-        ({"modus": "report"}, "no such option of chatmend: modus"),
+        ({"modus": "report"}, "unknown options of chatmend: modus"),
         ({"mode": "dry"}, "choose 'repair' or 'report'"),
         ({"usage": "ledger"}, "choose 'body' or 'hidden' or 'off'"),
-        ({"policy": "best"}, "one of strict_alternation"),
+        ({"policy": "best"}, "one of the names strict_alternation"),
         ({"policy": {"orphan": "drop"}}, "orphan"),
         ({"image_memory": "much"}, "image_memory='much': give bytes, or a size"),
         ({"policy": {"orphans": "keep"}}, "choose one of 'note', 'drop'"),
         ({"policy": {"allow": "everything"}}, "choose one of reshapes"),
     ],
 )
-def test_a_fault_in_the_options_names_it_and_what_there_is(section: Any, told: str) -> None:
-    with pytest.raises(PolicyError, match=told):
+def test_an_error_in_the_options_names_the_option_and_the_choices(
+    section: Any, expected: str
+) -> None:
+    with pytest.raises(PolicyError, match=expected):
         from_section(section)
 
 
-def test_the_memory_for_images_is_bytes_or_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_image_memory_is_given_in_bytes_or_as_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
     assert from_section({}).images is None
     out = io.BytesIO()
     Image.new("RGB", (40, 30)).save(out, "BMP")
@@ -104,20 +114,22 @@ def test_the_memory_for_images_is_bytes_or_a_size(monkeypatch: pytest.MonkeyPatc
         assert "the budget is 100 bytes" in done.messages[0]["content"][0]["text"]
 
 
-def test_shared_images_have_the_same_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shared_images_use_the_image_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHATMEND_SECRET", "0123456789abcdef")
     images = from_section({"image_memory": "1 GB", "shared_images": True}).images
     assert isinstance(images, SharedImages)
     assert images.memory == 1_000_000_000
 
 
-def test_a_file_that_is_not_there_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_configuration_file_raises_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHATMEND_CONFIG", "/nowhere/chatmend.yaml")
-    with pytest.raises(PolicyError, match="which is no file"):
+    with pytest.raises(PolicyError, match="is not a file"):
         from_environment()
 
 
-def test_a_section_that_is_no_mapping_is_a_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_section_that_is_not_a_mapping_raises_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "config.yaml"
     file.write_text("chatmend: [mode, report]\n")
     monkeypatch.setenv("CHATMEND_CONFIG", str(file))

@@ -1,4 +1,7 @@
-"""Recompressed images shared by replicas through LiteLLM's cache: by tenant, authenticated, for a time."""
+"""Recompressed images that replicas share through LiteLLM's cache.
+
+Entries are separated by tenant, authenticated, and expire.
+"""
 
 from __future__ import annotations
 
@@ -37,13 +40,13 @@ def _photo() -> str:
     return base64.b64encode(out.getvalue()).decode()
 
 
-def asked() -> list[Any]:
+def image_question() -> list[Any]:
     part = {"type": "image_url", "image_url": {"url": f"data:image/jpeg;base64,{_photo()}"}}
     return [{"role": "user", "content": [{"type": "text", "text": "What is this?"}, part]}]
 
 
 def sent(callback: ChatMend, **more: Any) -> Any:
-    kwargs = {"model": CLAUDE, "messages": asked(), **more}
+    kwargs = {"model": CLAUDE, "messages": image_question(), **more}
     new = asyncio.run(callback.async_pre_call_deployment_hook(kwargs, "acompletion"))
     return (new or kwargs)["messages"]
 
@@ -57,7 +60,11 @@ def team(name: str) -> dict[str, Any]:
 
 
 def entries(cache: DualCache) -> dict[str, str]:
-    return {key: value for key, value in cache.in_memory_cache.cache_dict.items() if key.startswith("chatmend:")}
+    return {
+        key: value
+        for key, value in cache.in_memory_cache.cache_dict.items()
+        if key.startswith("chatmend:")
+    }
 
 
 @pytest.fixture
@@ -66,7 +73,7 @@ def cache() -> DualCache:
 
 
 @pytest.fixture
-def nobody_decodes(monkeypatch: pytest.MonkeyPatch) -> Any:
+def forbid_decoding(monkeypatch: pytest.MonkeyPatch) -> Any:
     def switch() -> None:
         def refuse(*_: Any) -> Any:
             raise AssertionError("decoded again")
@@ -76,67 +83,83 @@ def nobody_decodes(monkeypatch: pytest.MonkeyPatch) -> Any:
     return switch
 
 
-def test_by_default_nothing_is_written_to_litellms_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_by_default_nothing_is_written_to_the_cache_of_litellm(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(litellm, "cache", Cache())
-    assert sent(ChatMend(on_error="raise")) != asked()
+    assert sent(ChatMend(on_error="raise")) != image_question()
     assert litellm.cache is not None
     assert litellm.cache.cache.cache_dict == {}
 
 
-def test_a_second_replica_is_given_what_the_first_has_made(cache: DualCache, nobody_decodes: Any) -> None:
+def test_a_second_replica_uses_the_images_of_the_first(
+    cache: DualCache, forbid_decoding: Any
+) -> None:
     first = sent(replica(cache), **team("a"))
-    assert first != asked()
+    assert first != image_question()
     assert len(entries(cache)) == 1
-    nobody_decodes()
+    forbid_decoding()
     assert sent(replica(cache), **team("a")) == first
 
 
-def test_the_cache_that_litellm_is_configured_with_is_found(
-    monkeypatch: pytest.MonkeyPatch, nobody_decodes: Any
+def test_the_cache_that_litellm_is_configured_with_is_used(
+    monkeypatch: pytest.MonkeyPatch, forbid_decoding: Any
 ) -> None:
     monkeypatch.setattr(litellm, "cache", Cache())
     first = sent(replica(None))
-    nobody_decodes()
+    forbid_decoding()
     assert sent(replica(None)) == first
 
 
-def test_without_a_configured_cache_each_replica_works_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_configured_cache_nothing_is_shared(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(litellm, "cache", None)
     assert sent(replica(None)) == sent(ChatMend(on_error="raise"))
 
 
-def test_no_tenant_is_given_anothers_result(cache: DualCache) -> None:
+def test_tenants_do_not_share_images(cache: DualCache) -> None:
     callback = replica(cache)
-    said = (team("a"), team("b"), {"metadata": {"user_api_key_hash": "a"}}, {"litellm_metadata": {}})
-    for count, metadata in enumerate(said, 1):
+    tenants = (
+        team("a"),
+        team("b"),
+        {"metadata": {"user_api_key_hash": "a"}},
+        {"litellm_metadata": {}},
+    )
+    for count, metadata in enumerate(tenants, 1):
         sent(callback, **metadata)
         assert len(entries(cache)) == count
 
 
-def test_a_client_cannot_take_another_tenants_name(cache: DualCache) -> None:
+def test_a_client_cannot_claim_another_tenant(cache: DualCache) -> None:
     callback = replica(cache)
     sent(callback, **team("victim"))
-    claimed = {"metadata": {"user_api_key_team_id": "victim"}, "litellm_metadata": {"user_api_key_team_id": "mine"}}
+    claimed = {
+        "metadata": {"user_api_key_team_id": "victim"},
+        "litellm_metadata": {"user_api_key_team_id": "mine"},
+    }
     sent(callback, **claimed)
     assert len(entries(cache)) == 2
 
 
-def test_a_request_that_passes_through_belongs_to_its_key(cache: DualCache) -> None:
+def test_a_pass_through_request_belongs_to_the_tenant_of_its_key(cache: DualCache) -> None:
     callback = replica(cache)
     for name in ("a", "b"):
-        key = SimpleNamespace(request_route="/openai/v1/chat/completions", team_id=name, api_key="k")
-        data = {"model": "gpt-4o", "messages": asked(), **team("victim")}
+        key = SimpleNamespace(
+            request_route="/openai/v1/chat/completions", team_id=name, api_key="k"
+        )
+        data = {"model": "gpt-4o", "messages": image_question(), **team("victim")}
         asyncio.run(callback.async_pre_call_hook(key, cache, data, "pass_through_endpoint"))
     assert len(entries(cache)) == 2
 
 
-def test_what_somebody_else_has_written_there_is_not_used(cache: DualCache) -> None:
+def test_forged_cache_entries_are_not_used(cache: DualCache) -> None:
     first = sent(replica(cache))
     ((key, value),) = entries(cache).items()
-    held = json.loads(value)["chatmend"]
-    other = "A" if held[-100] != "A" else "B"
+    encoded = json.loads(value)["chatmend"]
+    other = "A" if encoded[-100] != "A" else "B"
     forged = (
-        json.dumps({"chatmend": held[:-100] + other + held[-99:]}),
+        json.dumps({"chatmend": encoded[:-100] + other + encoded[-99:]}),
         '{"chatmend": "\u20ac"}',
         "no JSON",
         7,
@@ -150,7 +173,7 @@ def test_what_somebody_else_has_written_there_is_not_used(cache: DualCache) -> N
     assert sent(replica(cache)) == first
 
 
-def test_an_entry_lives_for_its_lifetime(cache: DualCache) -> None:
+def test_an_entry_expires_after_its_lifetime(cache: DualCache) -> None:
     store, before = LiteLLMStore(cache, lifetime=60), time.time()
     store.put("k", b"v")
     assert store.get("k") == b"v"
@@ -159,12 +182,12 @@ def test_an_entry_lives_for_its_lifetime(cache: DualCache) -> None:
     assert store.get("k") is None
 
 
-def test_redis_gives_back_what_the_json_says(cache: DualCache) -> None:
+def test_entries_that_redis_returns_as_objects_are_read(cache: DualCache) -> None:
     cache.set_cache("chatmend:k", {"chatmend": "v"})
     assert LiteLLMStore(cache).get("k") == b"v"
 
 
-def test_a_store_that_fails_costs_nothing_but_the_sharing() -> None:
+def test_a_failing_cache_only_disables_sharing() -> None:
     class Broken(DualCache):
         def get_cache(self, *_: Any, **__: Any) -> Any:
             raise ConnectionError
@@ -175,7 +198,9 @@ def test_a_store_that_fails_costs_nothing_but_the_sharing() -> None:
     assert sent(replica(Broken())) == sent(ChatMend(on_error="raise"))
 
 
-def test_the_option_takes_its_secret_from_the_environment_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_secret_is_read_from_the_environment_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("CHATMEND_SECRET", SECRET.decode())
     monkeypatch.setenv("CHATMEND_SHARED_IMAGES", "3600")
     assert isinstance(from_environment().images, SharedImages)
@@ -187,6 +212,6 @@ def test_the_option_takes_its_secret_from_the_environment_only(monkeypatch: pyte
 
 
 @pytest.mark.parametrize("value", ["often", -1, 0.0, [1]])
-def test_a_lifetime_that_is_none_is_refused(value: Any) -> None:
+def test_an_invalid_lifetime_raises_an_error(value: Any) -> None:
     with pytest.raises(PolicyError, match="a lifetime in seconds"):
         from_section({"shared_images": value})

@@ -1,4 +1,4 @@
-"""Where LiteLLM sends a call: the address counts, wherever it was set."""
+"""The target of a LiteLLM call is derived from its address, from every setting that can set it."""
 
 from __future__ import annotations
 
@@ -20,48 +20,63 @@ CALL = {"id": "c1", "type": "function", "function": {"name": "look", "arguments"
     [
         ({"model": "openai/gpt-5"}, "openai/gpt-5"),
         ({"model": "gpt-5", "api_base": "https://api.openai.com/v1"}, "openai/gpt-5"),
-        ({"model": "openai/deepseek-chat", "api_base": "https://api.deepseek.com/v1"}, "deepseek/deepseek-chat"),
+        (
+            {"model": "openai/deepseek-chat", "api_base": "https://api.deepseek.com/v1"},
+            "deepseek/deepseek-chat",
+        ),
         ({"model": "openai/kimi-k3", "base_url": "https://api.moonshot.ai/v1"}, "moonshot/kimi-k3"),
         ({"model": "openai/my-model", "api_base": FOREIGN}, "openai_compatible/my-model"),
         ({"model": "custom_openai/my-model", "api_base": FOREIGN}, "openai_compatible/my-model"),
         ({"model": "openai_like/my-model", "api_base": FOREIGN}, "openai_compatible/my-model"),
         ({"model": "hosted_vllm/my-model", "api_base": FOREIGN}, "hosted_vllm/my-model"),
         ({"model": "nebius/my-model"}, "nebius/my-model"),
-        ({"model": "databricks/dbrx", "api_base": "https://acme.databricks.com"}, "databricks/dbrx"),
+        (
+            {"model": "databricks/dbrx", "api_base": "https://acme.databricks.com"},
+            "databricks/dbrx",
+        ),
     ],
 )
-def test_the_address_of_a_call_names_its_target(kwargs: dict[str, Any], target: str) -> None:
+def test_the_address_of_a_call_determines_its_target(kwargs: dict[str, Any], target: str) -> None:
     assert target_of(kwargs) == target
 
 
-def test_an_operator_who_names_the_target_is_believed() -> None:
+def test_a_target_set_by_the_operator_overrides_the_address() -> None:
     info = {"chatmend_target": "openai/gpt-4o"}
-    assert target_of({"model": "openai/x", "api_base": FOREIGN, "model_info": info}) == "openai/gpt-4o"
+    assert (
+        target_of({"model": "openai/x", "api_base": FOREIGN, "model_info": info}) == "openai/gpt-4o"
+    )
 
 
 @pytest.mark.parametrize("name", ["OPENAI_BASE_URL", "OPENAI_API_BASE"])
-def test_an_address_in_the_environment_counts(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_address_in_the_environment_is_used(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(name, FOREIGN)
     assert target_of({"model": "openai/my-model"}) == "openai_compatible/my-model"
-    assert target_of({"model": "openai/my-model", "api_base": "https://api.x.ai/v1"}) == "xai/my-model"
+    assert (
+        target_of({"model": "openai/my-model", "api_base": "https://api.x.ai/v1"}) == "xai/my-model"
+    )
     assert target_of({"model": "groq/llama-3.3-70b-versatile"}) == "groq/llama-3.3-70b-versatile"
 
 
-def test_the_address_that_litellm_was_set_to_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_address_in_litellm_api_base_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(litellm, "api_base", FOREIGN)
     assert target_of({"model": "openai/my-model"}) == "openai_compatible/my-model"
 
 
-def test_a_server_without_a_table_is_as_well_repaired_as_one_behind_openais_client() -> None:
+def test_a_provider_without_a_table_is_repaired_like_an_unknown_openai_compatible_server() -> None:
     ask = {"role": "assistant", "content": None, "tool_calls": [CALL]}
     messages = [{"role": "user", "content": "a"}, ask, {"role": "user", "content": "b"}]
-    names = [target_of({"model": model, "api_base": FOREIGN}) for model in ("openai/m", "custom_openai/m", "nebius/m")]
+    names = [
+        target_of({"model": model, "api_base": FOREIGN})
+        for model in ("openai/m", "custom_openai/m", "nebius/m")
+    ]
     sent = [chatmend.repair(messages, name).messages for name in names]
     assert [message["role"] for message in sent[0]] == ["user", "assistant", "tool", "user"]
     assert sent[1:] == sent[:1] * 2
 
 
-def test_an_entry_of_known_hosts_that_says_nothing_is_an_error_at_construction(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_entry_in_chatmend_hosts_raises_at_construction(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("CHATMEND_HOSTS", "llm.acme.example=opneai")
     with pytest.raises(chatmend.TargetError, match="CHATMEND_HOSTS"):
         ChatMend()

@@ -1,4 +1,7 @@
-"""Where the usage of an answer goes; and answers to requests that are left alone, which are LiteLLM's to the byte."""
+"""The ``usage`` option: where usage records are written.
+
+Requests that chatmend leaves unchanged are sent and answered exactly as LiteLLM alone does.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,11 @@ import pytest
 
 from chatmend import PolicyError
 from chatmend.litellm import ChatMend, install, uninstall
-from chatmend.litellm.notes import Failures
-from chatmend.litellm.streams import ChunkMarker
+from chatmend.litellm.streams import ChunkUsageWriter
+from chatmend.litellm.summaries import Failures
 from chatmend.usage import Usage, UsageLedger, UsageStream
 from tests.litellm_adapter import upstream
-from tests.litellm_adapter.heard import Heard
+from tests.litellm_adapter.log_waiter import LogWaiter
 from tests.litellm_adapter.upstream import Recorder
 
 if TYPE_CHECKING:
@@ -24,11 +27,13 @@ if TYPE_CHECKING:
 
 HELLO = [{"role": "user", "content": "Hello"}]
 ORPHAN = [*HELLO, {"role": "tool", "tool_call_id": "gone", "content": "42"}]
-ORPHAN_BLOCK = [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "gone", "content": "42"}]}]
+ORPHAN_BLOCK = [
+    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "gone", "content": "42"}]}
+]
 ORPHAN_ITEM = [*HELLO, {"type": "function_call_output", "call_id": "gone", "output": "42"}]
 NUMBERS = count()
 STREAMED = {"stream": True, "stream_options": {"include_usage": True}}
-LEFT_ALONE: dict[str, dict[str, Any]] = {
+UNCHANGED: dict[str, dict[str, Any]] = {
     "report": {"mode": "report", "usage": "body"},
     "denied": {"deny": "*", "usage": "body"},
     "not allowed": {"allow": "nobody/*"},
@@ -44,8 +49,13 @@ def recorder() -> Iterator[Recorder]:
 
 
 def chat(recorder: Recorder, **more: Any) -> Any:
-    place = {"model": "openai/gpt-4o", "api_key": "any", "api_base": recorder.url("openai/v1"), "max_retries": 0}
-    return {**place, "messages": ORPHAN, **more}
+    target = {
+        "model": "openai/gpt-4o",
+        "api_key": "any",
+        "api_base": recorder.url("openai/v1"),
+        "max_retries": 0,
+    }
+    return {**target, "messages": ORPHAN, **more}
 
 
 async def _whole(recorder: Recorder, **more: Any) -> list[Any]:
@@ -65,24 +75,35 @@ async def _synchronous_stream(recorder: Recorder) -> list[Any]:
 
 
 async def _messages(recorder: Recorder) -> list[Any]:
-    place = {"model": "anthropic/claude-sonnet-4-5", "api_key": "any", "api_base": recorder.url("anthropic")}
-    return [await litellm.anthropic_messages(**place, max_tokens=64, messages=ORPHAN_BLOCK)]
+    target = {
+        "model": "anthropic/claude-sonnet-4-5",
+        "api_key": "any",
+        "api_base": recorder.url("anthropic"),
+    }
+    return [await litellm.anthropic_messages(**target, max_tokens=64, messages=ORPHAN_BLOCK)]
 
 
-def _place(recorder: Recorder) -> dict[str, Any]:
+def _target(recorder: Recorder) -> dict[str, Any]:
     return {"model": "openai/gpt-4o", "api_key": "any", "api_base": recorder.url("openai/v1")}
 
 
 async def _responses(recorder: Recorder) -> list[Any]:
-    return [await litellm.aresponses(**_place(recorder), input=ORPHAN_ITEM)]
+    return [await litellm.aresponses(**_target(recorder), input=ORPHAN_ITEM)]
 
 
 async def _synchronous_responses(recorder: Recorder) -> list[Any]:
-    return [await asyncio.to_thread(lambda: litellm.responses(**_place(recorder), input=ORPHAN_ITEM))]
+    return [
+        await asyncio.to_thread(lambda: litellm.responses(**_target(recorder), input=ORPHAN_ITEM))
+    ]
 
 
 async def _responses_stream(recorder: Recorder) -> list[Any]:
-    return [event async for event in await litellm.aresponses(**_place(recorder), input=ORPHAN_ITEM, stream=True)]
+    return [
+        event
+        async for event in await litellm.aresponses(
+            **_target(recorder), input=ORPHAN_ITEM, stream=True
+        )
+    ]
 
 
 CALLS: list[Callable[[Recorder], Any]] = [
@@ -97,43 +118,47 @@ CALLS: list[Callable[[Recorder], Any]] = [
 ]
 
 
-def asked(call: Callable[[Recorder], Any], recorder: Recorder) -> tuple[list[Any], list[bytes]]:
-    """The answers of a call, and the requests that it made."""
+def ask_and_record(
+    call: Callable[[Recorder], Any], recorder: Recorder
+) -> tuple[list[Any], list[bytes]]:
+    """Make a call; return its answers and the requests that it sent."""
     recorder.take()
     answers = asyncio.run(call(recorder))
     return answers, [received.body for received in recorder.take()]
 
 
 def text(answer: Any) -> str:
-    """What a client would be sent; the ids and times that LiteLLM draws itself are left out."""
-    told = answer if isinstance(answer, dict) else answer.model_dump(mode="json")
-    for holder in (told, told.get("response")):
+    """Return an answer as JSON, without the ids and times that LiteLLM generates."""
+    body = answer if isinstance(answer, dict) else answer.model_dump(mode="json")
+    for holder in (body, body.get("response")):
         for key in ("id", "created", "created_at", "completed_at"):
             if isinstance(holder, dict):
                 holder.pop(key, None)
-    return json.dumps(told)
+    return json.dumps(body)
 
 
-@pytest.mark.parametrize("options", LEFT_ALONE.values(), ids=LEFT_ALONE)
+@pytest.mark.parametrize("options", UNCHANGED.values(), ids=UNCHANGED)
 @pytest.mark.parametrize("call", CALLS)
-def test_a_request_that_is_left_alone_is_sent_and_answered_as_litellm_does(
+def test_an_unchanged_request_is_sent_and_answered_as_by_litellm_alone(
     call: Callable[[Recorder], Any], options: dict[str, Any], recorder: Recorder
 ) -> None:
-    alone, sent_alone = asked(call, recorder)
+    alone, sent_alone = ask_and_record(call, recorder)
     install(ChatMend(on_error="raise", **options))
-    answers, sent = asked(call, recorder)
+    answers, sent = ask_and_record(call, recorder)
     assert [text(answer) for answer in answers] == [text(answer) for answer in alone]
     assert "chatmend" not in "".join(map(text, answers))
     assert sent == sent_alone
 
 
-def counted(recorder: Recorder, **options: Any) -> tuple[Any, Usage, dict[str, Any]]:
-    """The answer to a call, what the ledger counted, and the metadata that a logger is shown."""
+def counted_call(recorder: Recorder, **options: Any) -> tuple[Any, Usage, dict[str, Any]]:
+    """Make a call; return its answer, its usage in the ledger and the metadata for loggers."""
     metadata: dict[str, Any] = {}
     user = f"user {next(NUMBERS)}"
 
-    class Logger(Heard):
-        async def async_log_success_event(self, kwargs: Any, response_obj: Any, start_time: Any, end_time: Any) -> None:
+    class Logger(LogWaiter):
+        async def async_log_success_event(
+            self, kwargs: Any, response_obj: Any, start_time: Any, end_time: Any
+        ) -> None:
             if kwargs.get("user") != user:  # LiteLLM may still be logging calls of earlier tests
                 return
             metadata.update(kwargs["litellm_params"]["metadata"])
@@ -144,7 +169,7 @@ def counted(recorder: Recorder, **options: Any) -> tuple[Any, Usage, dict[str, A
 
     async def ask() -> Any:
         (answer,) = await _whole(recorder, messages=HELLO, user=user)
-        assert await logger.heard()
+        assert await logger.wait_async()
         return answer
 
     answer = asyncio.run(ask())
@@ -152,19 +177,21 @@ def counted(recorder: Recorder, **options: Any) -> tuple[Any, Usage, dict[str, A
     return answer, row.usage, metadata
 
 
-@pytest.mark.parametrize("options", [{"usage": "hidden"}, {"mode": "report"}, {"deny": ["*"], "usage": "body"}])
-def test_a_hidden_account_is_in_hidden_params_in_logs_and_in_the_ledger(
+@pytest.mark.parametrize(
+    "options", [{"usage": "hidden"}, {"mode": "report"}, {"deny": ["*"], "usage": "body"}]
+)
+def test_hidden_usage_is_in_hidden_params_in_logs_and_in_the_ledger(
     options: dict[str, Any], recorder: Recorder
 ) -> None:
-    answer, usage, metadata = counted(recorder, **options)
+    answer, usage, metadata = counted_call(recorder, **options)
     assert not hasattr(answer.usage, "chatmend")
     assert answer._hidden_params["chatmend"]["usage"]["cache_read_tokens"] == 8
     assert metadata["chatmend"]["usage"]["total_tokens"] == 26
     assert usage.total_tokens == 26
 
 
-def test_off_only_counts(recorder: Recorder) -> None:
-    answer, usage, metadata = counted(recorder, usage="off", ledger=UsageLedger())
+def test_usage_off_only_counts_in_the_ledger(recorder: Recorder) -> None:
+    answer, usage, metadata = counted_call(recorder, usage="off", ledger=UsageLedger())
     assert not hasattr(answer.usage, "chatmend")
     assert "usage" not in answer._hidden_params.get("chatmend", {})
     assert "usage" not in metadata.get("chatmend", {})
@@ -173,24 +200,34 @@ def test_off_only_counts(recorder: Recorder) -> None:
 
 def test_the_default_is_the_body_in_the_sdk_and_hidden_in_the_proxy() -> None:
     callback = ChatMend()
-    assert callback.place_of_usage({"model": "openai/gpt-4o"}) == "body"
-    assert callback.place_of_usage({"model": "openai/gpt-4o", "proxy_server_request": {"url": "/"}}) == "hidden"
-    assert callback.place_of_usage({"litellm_params": {"proxy_server_request": {"url": "/"}}}) == "hidden"
+    assert callback.usage_mode_for({"model": "openai/gpt-4o"}) == "body"
+    assert (
+        callback.usage_mode_for({"model": "openai/gpt-4o", "proxy_server_request": {"url": "/"}})
+        == "hidden"
+    )
+    assert (
+        callback.usage_mode_for({"litellm_params": {"proxy_server_request": {"url": "/"}}})
+        == "hidden"
+    )
     denied = {"model": "gpt-4o", "litellm_params": {"metadata": {"model_group": "team-model"}}}
-    assert ChatMend(deny="team-*").place_of_usage(denied) == "hidden"
-    assert ChatMend(usage="body").place_of_usage({"proxy_server_request": {"url": "/"}}) == "body"
+    assert ChatMend(deny="team-*").usage_mode_for(denied) == "hidden"
+    assert ChatMend(usage="body").usage_mode_for({"proxy_server_request": {"url": "/"}}) == "body"
 
 
-def test_a_hidden_account_of_a_stream_is_beside_the_chunk(recorder: Recorder) -> None:
+def test_hidden_usage_of_a_stream_is_in_the_hidden_params_of_the_chunk(recorder: Recorder) -> None:
     install(ChatMend(on_error="raise", usage="hidden"))
-    chunks, _ = asked(_streamed, recorder)
-    told = [chunk._hidden_params.get("chatmend", {}).get("usage") for chunk in chunks if getattr(chunk, "usage", None)]
-    assert [account["total_tokens"] for account in told] == [26]
+    chunks, _ = ask_and_record(_streamed, recorder)
+    records = [
+        chunk._hidden_params.get("chatmend", {}).get("usage")
+        for chunk in chunks
+        if getattr(chunk, "usage", None)
+    ]
+    assert [record["total_tokens"] for record in records] == [26]
     uninstall()
 
 
 @pytest.mark.parametrize("value", ["Body", "none", True, UsageLedger()])
-def test_a_place_that_does_not_exist_is_refused(value: Any) -> None:
+def test_an_invalid_usage_option_raises_an_error(value: Any) -> None:
     with pytest.raises(PolicyError, match="choose 'body' or 'hidden' or 'off'"):
         ChatMend(usage=value)
 
@@ -204,10 +241,13 @@ STREAMS = {
 
 
 @pytest.mark.parametrize(("events", "last"), STREAMS.values(), ids=STREAMS)
-def test_only_lines_of_a_stream_that_can_carry_usage_are_parsed_and_the_account_is_whole(
+def test_only_stream_lines_with_usage_are_parsed_and_the_usage_record_is_complete(
     events: list[Any], last: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lines = [b"data: " + (e if isinstance(e, str) else json.dumps(e, ensure_ascii=False)).encode() for e in events]
+    lines = [
+        b"data: " + (e if isinstance(e, str) else json.dumps(e, ensure_ascii=False)).encode()
+        for e in events
+    ]
     parsed: list[bytes] = []
 
     class Counting:
@@ -219,8 +259,10 @@ def test_only_lines_of_a_stream_that_can_carry_usage_are_parsed_and_the_account_
             return json.loads(text)
 
     monkeypatch.setattr("chatmend.litellm.streams.json", Counting)
-    marker = ChunkMarker(Failures("raise"))
-    passed = b"".join([marker.each(line + b"\n\n") for line in lines]).split(b"\n\n")[: len(lines)]
+    writer = ChunkUsageWriter(Failures("raise"))
+    passed = b"".join([writer.process(line + b"\n\n") for line in lines]).split(b"\n\n")[
+        : len(lines)
+    ]
     carrying = [line for line in lines if b'"usage":' in line or b'"usageMetadata":' in line]
     assert [b"data:" + text for text in parsed] == carrying
     assert [new for new, old in zip(passed, lines, strict=True) if old not in carrying] == [
@@ -231,8 +273,8 @@ def test_only_lines_of_a_stream_that_can_carry_usage_are_parsed_and_the_account_
         if isinstance(event, dict):
             whole.feed(event)
         if isinstance(event, dict) and (event.get("type", "") == last or not last):
-            told = whole.usage
+            expected = whole.usage
     written = json.loads(passed[lines.index(carrying[-1])].removeprefix(b"data:"))
     usage = written.get("usage") or written.get("usageMetadata") or written["response"]["usage"]
-    assert usage["chatmend"]["total_tokens"] == told.total_tokens == 26
-    assert usage["chatmend"].get("warnings", []) == list(told.warnings)
+    assert usage["chatmend"]["total_tokens"] == expected.total_tokens == 26
+    assert usage["chatmend"].get("warnings", []) == list(expected.warnings)

@@ -1,4 +1,7 @@
-"""A provider that takes everything: it keeps each request as bytes and gives fixed answers in the format asked for."""
+"""A provider that accepts every request, stores it as bytes and returns fixed answers.
+
+The answer has the wire format of the requested path.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock, Thread
 from typing import Any, NamedTuple, Self
 
-THEN = 1_760_000_000
+CREATED = 1_760_000_000
 CHAT_USAGE = {
     "prompt_tokens": 21,
     "completion_tokens": 5,
@@ -17,15 +20,30 @@ CHAT_USAGE = {
 CHAT = {
     "id": "chatcmpl-fixed",
     "object": "chat.completion",
-    "created": THEN,
+    "created": CREATED,
     "model": "fixed-model",
-    "choices": [{"index": 0, "message": {"role": "assistant", "content": "Grüße!"}, "finish_reason": "stop"}],
+    "choices": [
+        {"index": 0, "message": {"role": "assistant", "content": "Grüße!"}, "finish_reason": "stop"}
+    ],
     "usage": CHAT_USAGE,
 }
-_CHUNK = {"id": "chatcmpl-fixed", "object": "chat.completion.chunk", "created": THEN, "model": "fixed-model"}
+_CHUNK = {
+    "id": "chatcmpl-fixed",
+    "object": "chat.completion.chunk",
+    "created": CREATED,
+    "model": "fixed-model",
+}
 CHAT_EVENTS: list[Any] = [
-    {**_CHUNK, "choices": [{"index": 0, "delta": {"role": "assistant", "content": "Grü"}, "finish_reason": None}]},
-    {**_CHUNK, "choices": [{"index": 0, "delta": {"content": 'ße "usage"!'}, "finish_reason": None}]},
+    {
+        **_CHUNK,
+        "choices": [
+            {"index": 0, "delta": {"role": "assistant", "content": "Grü"}, "finish_reason": None}
+        ],
+    },
+    {
+        **_CHUNK,
+        "choices": [{"index": 0, "delta": {"content": 'ße "usage"!'}, "finish_reason": None}],
+    },
     {**_CHUNK, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
     {**_CHUNK, "choices": [], "usage": CHAT_USAGE},
     "[DONE]",
@@ -53,7 +71,11 @@ MESSAGE_EVENTS: list[Any] = [
     },
     {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
     {"type": "ping"},
-    {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": 'Grüße "usage"!'}},
+    {
+        "type": "content_block_delta",
+        "index": 0,
+        "delta": {"type": "text_delta", "text": 'Grüße "usage"!'},
+    },
     {"type": "content_block_stop", "index": 0},
     {
         "type": "message_delta",
@@ -63,11 +85,17 @@ MESSAGE_EVENTS: list[Any] = [
     {"type": "message_stop"},
 ]
 _TEXT = {"type": "output_text", "text": "Grüße!", "annotations": []}
-_ITEM = {"id": "msg_fixed", "type": "message", "status": "completed", "role": "assistant", "content": [_TEXT]}
+_ITEM = {
+    "id": "msg_fixed",
+    "type": "message",
+    "status": "completed",
+    "role": "assistant",
+    "content": [_TEXT],
+}
 RESPONSE: dict[str, Any] = {
     "id": "resp_fixed",
     "object": "response",
-    "created_at": THEN,
+    "created_at": CREATED,
     "status": "completed",
     "model": "fixed-model",
     "output": [_ITEM],
@@ -88,24 +116,46 @@ RESPONSE: dict[str, Any] = {
         "total_tokens": 26,
     },
 }
-_BEGUN = {**RESPONSE, "status": "in_progress", "output": [], "usage": None}
+_IN_PROGRESS = {**RESPONSE, "status": "in_progress", "output": [], "usage": None}
 _AT = {"item_id": "msg_fixed", "output_index": 0, "content_index": 0}
 RESPONSE_EVENTS: list[Any] = [
-    {"type": "response.created", "sequence_number": 0, "response": _BEGUN},
+    {"type": "response.created", "sequence_number": 0, "response": _IN_PROGRESS},
     {
         "type": "response.output_item.added",
         "sequence_number": 1,
         "output_index": 0,
         "item": {**_ITEM, "content": [], "status": "in_progress"},
     },
-    {"type": "response.content_part.added", "sequence_number": 2, **_AT, "part": {**_TEXT, "text": ""}},
-    {"type": "response.output_text.delta", "sequence_number": 3, **_AT, "delta": "Grüße!", "logprobs": []},
-    {"type": "response.output_text.done", "sequence_number": 4, **_AT, "text": "Grüße!", "logprobs": []},
+    {
+        "type": "response.content_part.added",
+        "sequence_number": 2,
+        **_AT,
+        "part": {**_TEXT, "text": ""},
+    },
+    {
+        "type": "response.output_text.delta",
+        "sequence_number": 3,
+        **_AT,
+        "delta": "Grüße!",
+        "logprobs": [],
+    },
+    {
+        "type": "response.output_text.done",
+        "sequence_number": 4,
+        **_AT,
+        "text": "Grüße!",
+        "logprobs": [],
+    },
     {"type": "response.content_part.done", "sequence_number": 5, **_AT, "part": _TEXT},
     {"type": "response.output_item.done", "sequence_number": 6, "output_index": 0, "item": _ITEM},
     {"type": "response.completed", "sequence_number": 7, "response": RESPONSE},
 ]
-_COUNTS = {"promptTokenCount": 21, "candidatesTokenCount": 5, "totalTokenCount": 26, "cachedContentTokenCount": 8}
+_COUNTS = {
+    "promptTokenCount": 21,
+    "candidatesTokenCount": 5,
+    "totalTokenCount": 26,
+    "cachedContentTokenCount": 8,
+}
 
 
 def _contents(text: str, **more: Any) -> dict[str, Any]:
@@ -123,17 +173,17 @@ CONTENTS_EVENTS: list[Any] = [_contents("Grü"), _contents("ße!", finishReason=
 
 
 class Received(NamedTuple):
-    """A request as it came over the wire."""
+    """A received request."""
 
     path: str
     body: bytes
 
 
 class Recorder:
-    """The server, on a free port of this machine."""
+    """The server, on a free port of the loopback interface."""
 
     def __init__(self) -> None:
-        """Bind the port; `with` serves."""
+        """Bind the port; a ``with`` statement starts the server."""
         self._received: list[Received] = []
         self._lock = Lock()
         recorder = self
@@ -147,12 +197,12 @@ class Recorder:
         self._server.daemon_threads = True
 
     def __enter__(self) -> Self:
-        """Serve in a thread."""
+        """Start the server in a thread."""
         Thread(target=self._server.serve_forever, daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop."""
+        """Stop the server."""
         self._server.shutdown()
         self._server.server_close()
 
@@ -160,7 +210,7 @@ class Recorder:
         return f"http://127.0.0.1:{self._server.server_port}/{path}"
 
     def take(self) -> list[Received]:
-        """What came since the last time."""
+        """Return the requests that arrived since the last call."""
         with self._lock:
             taken, self._received = self._received, []
         return taken
@@ -183,13 +233,15 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(sent)
 
     def log_message(self, *_: Any) -> None:
-        """Nothing."""
+        """Log nothing."""
 
 
 def answer(path: str, body: bytes) -> tuple[str, bytes]:
-    """The content type and the body of the answer to a request."""
+    """Return the content type and the body of the answer to a request."""
     whole, events, named = _answers(path)
-    if path.endswith(":streamGenerateContent") or (events and json.loads(body or b"{}").get("stream")):
+    if path.endswith(":streamGenerateContent") or (
+        events and json.loads(body or b"{}").get("stream")
+    ):
         return "text/event-stream", b"".join(_event(event, named=named) for event in events)
     return "application/json", json.dumps(whole, ensure_ascii=False).encode()
 

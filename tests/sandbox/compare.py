@@ -1,4 +1,4 @@
-"""Compares what the sandbox says with what was recorded: status, error type and text, up to indices and ids."""
+"""Compares error texts and types of the sandbox with recorded ones; indices and ids may differ."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _IDS = re.compile(
 _DIGITS = re.compile(r"\d+(?:\.\d+)?|(?<=\.)[NM](?=[.:\s])|(?<=column )N|\{[ij]\}")
 
 
-def text_of(body: Any) -> str:  # noqa: PLR0911 - one shape, one return
-    """The text of an error body, whichever shape it has."""
+def text_of(body: Any) -> str:  # noqa: PLR0911 - one return for each shape
+    """Return the text of an error body of any provider."""
     if isinstance(body, str):
         try:
             return text_of(json.loads(body))
@@ -37,8 +37,8 @@ def _unwrapped(error: dict[str, Any]) -> str:
     return str(error.get("message", ""))
 
 
-def normal(text: str) -> str:
-    """A text without its indices and ids."""
+def normalize(text: str) -> str:
+    """Replace the indices and ids of a text with placeholders."""
     return " ".join(_DIGITS.sub("#", _IDS.sub("<id>", text)).split())
 
 
@@ -46,30 +46,34 @@ _ID_KEYS = frozenset({"id", "call_id", "tool_call_id", "tool_use_id", "toolUseId
 
 
 def _ids_in(body: Any) -> list[str]:
-    """The ids that a request holds, longest first."""
+    """Return the ids in a request, longest first."""
     found: set[str] = set()
     stack = [body]
     while stack:
         value = stack.pop()
         if isinstance(value, dict):
-            found |= {inner for key, inner in value.items() if key in _ID_KEYS and isinstance(inner, str) and inner}
+            found |= {
+                inner
+                for key, inner in value.items()
+                if key in _ID_KEYS and isinstance(inner, str) and inner
+            }
             stack += value.values()
         elif isinstance(value, list):
             stack += value
     return sorted(found, key=len, reverse=True)
 
 
-def same(ours: str, recorded: str, body: Any = None) -> bool:
-    """Whether two texts say the same; the recorded one may leave things out with three dots."""
+def is_same_text(actual: str, recorded: str, body: Any = None) -> bool:
+    """Return whether two texts are equal; three dots in the recorded one match any text."""
     for name in _ids_in(body):
-        ours = re.sub(rf"(?<![\w-]){re.escape(name)}(?![\w-])", "call_x", ours)
+        actual = re.sub(rf"(?<![\w-]){re.escape(name)}(?![\w-])", "call_x", actual)
         recorded = re.sub(rf"(?<![\w-]){re.escape(name)}(?![\w-])", "call_x", recorded)
-    left, right = normal(ours), normal(recorded)
+    left, right = normalize(actual), normalize(recorded)
     if left == right:
         return True
     if "..." not in recorded:
         return False
-    pieces = [normal(piece) for piece in recorded.split("...") if piece.strip()]
+    pieces = [normalize(piece) for piece in recorded.split("...") if piece.strip()]
     at = 0
     for piece in pieces:
         found = left.find(piece.strip(", '"), at)
@@ -79,8 +83,8 @@ def same(ours: str, recorded: str, body: Any = None) -> bool:
     return True
 
 
-def kind_of(body: Any) -> str | None:
-    """The error type of a body, where it has one."""
+def error_type_of(body: Any) -> str | None:
+    """Return the error type of a body, or ``None``."""
     if isinstance(body, str):
         try:
             body = json.loads(body)

@@ -1,4 +1,4 @@
-"""The fixtures that the plugin gives to everyone, also where the entry point is not installed."""
+"""The fixtures of the pytest plugin, for environments in which its entry point is not installed."""
 
 from chatmend.sandbox.pytest_plugin import sandbox, sandbox_server
 

@@ -1,4 +1,7 @@
-"""``python -m tests.sandbox.fidelity``: how close the sandbox is to what was recorded of the real providers."""
+"""Compare the sandbox with recorded responses of the real providers.
+
+python -m tests.sandbox.fidelity
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ import httpx
 
 from chatmend.sandbox import Sandbox
 from tests.corpus import ROOT, rows
-from tests.sandbox.compare import kind_of, same, text_of
+from tests.sandbox.compare import error_type_of, is_same_text, text_of
 from tests.sandbox.triggers import image, request_of
 
 if TYPE_CHECKING:
@@ -23,7 +26,7 @@ Body = dict[str, Any]
 _FACTS = ROOT.parent / "facts" / "provider_rules.jsonl"
 _ELIDED = re.compile(r"^(data:[^,]*,)?.*<base64 elided.*$", re.DOTALL)
 
-LEFT_OUT = {
+SKIPPED = {
     "openai-chat-image-url-download": "needs a download; the sandbox fetches nothing",
     "gemini-file-uri": "needs a download; the sandbox fetches nothing",
     "openai-chat-file-mime": "needs an uploaded file",
@@ -56,8 +59,8 @@ LEFT_OUT = {
     "deepseek-anthropic-endpoint-thinking": "/anthropic of DeepSeek; no such endpoint",
     "deepseek-responses-interleaved": "/responses of DeepSeek; no such endpoint",
 }
-LEFT_OUT = {code: reason for code, reason in LEFT_OUT.items() if reason}
-"""Rules that are not tried, each with its reason."""
+SKIPPED = {code: reason for code, reason in SKIPPED.items() if reason}
+"""Rules that are not tested, each with its reason."""
 
 _ACCEPTED_PATHS = {
     ("anthropic", "messages"): "/anthropic/v1/messages",
@@ -66,7 +69,10 @@ _ACCEPTED_PATHS = {
     ("azure", "chat"): "/azure/openai/v1/chat/completions",
     ("azure", "responses"): "/azure/openai/v1/responses",
     ("google", "generateContent"): "/gemini/v1beta/models/{model}:generateContent",
-    ("vertex", "generateContent"): "/vertex/v1/projects/p/locations/l/publishers/google/models/{model}:generateContent",
+    (
+        "vertex",
+        "generateContent",
+    ): "/vertex/v1/projects/p/locations/l/publishers/google/models/{model}:generateContent",
     ("mistral", "chat"): "/mistral/v1/chat/completions",
     ("bedrock", "invoke"): "/bedrock/model/{model}/invoke",
     ("bedrock", "converse"): "/bedrock/model/{model}/converse",
@@ -83,14 +89,14 @@ _ACCEPTED_PATHS = {
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one recorded request."""
+    """The result of one recorded request or rule."""
 
     id: str
     provider: str
     status: int
-    ours: str
-    wanted_status: Any = 200
-    wanted: str = ""
+    actual: str
+    expected_status: Any = 200
+    expected: str = ""
     status_ok: bool = True
     kind_ok: bool = True
     text_ok: bool = True
@@ -98,14 +104,17 @@ class Outcome:
 
 
 def _restored(value: Any) -> Any:
-    """Images whose data was cut out of the recordings become small whole ones."""
+    """Replace images whose data was removed from the recordings with small complete ones."""
     if isinstance(value, dict):
-        label = str(value.get("media_type") or value.get("mimeType") or value.get("format") or "png")
+        label = str(
+            value.get("media_type") or value.get("mimeType") or value.get("format") or "png"
+        )
         kind = {"jpeg": "JPEG", "jpg": "JPEG", "gif": "GIF", "webp": "WEBP"}.get(
             label.rsplit("/", maxsplit=1)[-1], "PNG"
         )
         return {
-            key: _elided(inner, kind) if isinstance(inner, str) else _restored(inner) for key, inner in value.items()
+            key: _elided(inner, kind) if isinstance(inner, str) else _restored(inner)
+            for key, inner in value.items()
         }
     return [_restored(inner) for inner in value] if isinstance(value, list) else value
 
@@ -125,11 +134,13 @@ def _native_ollama(row: Body) -> bool:
         for call in message.get("tool_calls") or []
     ]
     objects = any(isinstance(call.get("function", {}).get("arguments"), dict) for call in calls)
-    return row["provider"] == "ollama" and (objects or bool({"options", "keep_alive", "format"} & row["body"].keys()))
+    return row["provider"] == "ollama" and (
+        objects or bool({"options", "keep_alive", "format"} & row["body"].keys())
+    )
 
 
 def path_of(row: Body) -> str | None:
-    """The endpoint of the sandbox for a recorded request."""
+    """Return the path of the sandbox for a recorded request, or ``None`` without an endpoint."""
     if _native_ollama(row):
         return "/ollama/api/chat"
     if row["format"] == "cohere_v1":
@@ -142,33 +153,39 @@ def path_of(row: Body) -> str | None:
 
 def _send(client: httpx.Client, path: str, body: Body) -> httpx.Response:
     data = json.dumps(body, ensure_ascii=True).encode()
-    return client.post(path, content=data, headers={"content-type": "application/json", "authorization": "Bearer k"})
+    return client.post(
+        path,
+        content=data,
+        headers={"content-type": "application/json", "authorization": "Bearer k"},
+    )
 
 
-def accepted(client: httpx.Client) -> Iterator[Outcome]:
-    """Every recorded request that was accepted."""
+def send_accepted(client: httpx.Client) -> Iterator[Outcome]:
+    """Send every recorded request that was accepted."""
     for row in rows("requests_accepted"):
         path = path_of(row)
         if path is None:
             continue
         got = _send(client, path, _restored(row["body"]))
-        fine = got.status_code == 200
+        is_accepted = got.status_code == 200
         yield Outcome(
             row["id"],
             row["provider"],
             got.status_code,
-            "" if fine else text_of(got.text),
-            status_ok=fine,
+            "" if is_accepted else text_of(got.text),
+            status_ok=is_accepted,
             rule=got.headers.get("x-sandbox-rule"),
         )
 
 
-def rejected(client: httpx.Client, categories: tuple[str, ...] = ("messages",)) -> Iterator[Outcome]:
-    """Every recorded request that was refused, and whose cause can be seen in the body."""
+def send_rejected(
+    client: httpx.Client, categories: tuple[str, ...] = ("messages",)
+) -> Iterator[Outcome]:
+    """Send every recorded request that was refused because of its body."""
     for row in rows("requests_rejected"):
-        wanted = text_of(row["response_body"])
+        expected = text_of(row["response_body"])
         path = path_of(row)
-        if row["category"] not in categories or path is None or "download" in wanted:
+        if row["category"] not in categories or path is None or "download" in expected:
             continue
         got = _send(client, path, row["body"])
         yield Outcome(
@@ -177,65 +194,67 @@ def rejected(client: httpx.Client, categories: tuple[str, ...] = ("messages",)) 
             got.status_code,
             text_of(got.text),
             row["status"],
-            wanted,
+            expected,
             got.status_code == row["status"],
-            kind_of(got.text) == kind_of(row["response_body"]),
-            same(text_of(got.text), wanted),
+            error_type_of(got.text) == error_type_of(row["response_body"]),
+            is_same_text(text_of(got.text), expected),
             got.headers.get("x-sandbox-rule"),
         )
 
 
-def facts() -> list[Body]:
-    """The recorded rules; none where they are absent."""
+def recorded_rules() -> list[Body]:
+    """Return the recorded rules; an empty list if they are absent."""
     if not _FACTS.exists():
         return []
     return [json.loads(line) for line in _FACTS.read_text(encoding="utf-8").splitlines()]
 
 
-_OTHERS = frozenset({"qwen", "github-copilot", "llama.cpp", "cerebras", "lmstudio"})
-"""Providers without an endpoint here."""
+_WITHOUT_ENDPOINT = frozenset({"qwen", "github-copilot", "llama.cpp", "cerebras", "lmstudio"})
+"""Providers without an endpoint in the sandbox."""
 
 
-def due() -> list[Body]:
-    """The rules that must be tried: with a trigger, certain, and of a provider with an endpoint."""
+def testable_rules() -> list[Body]:
+    """Return the certain rules that have a trigger and belong to a provider with an endpoint."""
     return [
         rule
-        for rule in facts()
-        if rule.get("trigger") and rule["provider"] not in _OTHERS and (rule["negative"] or not rule["uncertain"])
+        for rule in recorded_rules()
+        if rule.get("trigger")
+        and rule["provider"] not in _WITHOUT_ENDPOINT
+        and (rule["negative"] or not rule["uncertain"])
     ]
 
 
-def tried(client: httpx.Client) -> Iterator[Outcome]:
-    """Every due rule that is not left out."""
-    for rule in due():
-        sent = request_of(rule) if rule["id"] not in LEFT_OUT else None
+def send_triggers(client: httpx.Client) -> Iterator[Outcome]:
+    """Send the trigger of every testable rule that is not in ``SKIPPED``."""
+    for rule in testable_rules():
+        sent = request_of(rule) if rule["id"] not in SKIPPED else None
         if sent is None:
             continue
         got = _send(client, *sent)
-        ours = text_of(got.text) if got.status_code != 200 else ""
+        actual = text_of(got.text) if got.status_code != 200 else ""
         if rule["negative"]:
             yield Outcome(
                 rule["id"],
                 rule["provider"],
                 got.status_code,
-                ours,
+                actual,
                 200,
                 "",
                 got.status_code == 200,
                 rule=got.headers.get("x-sandbox-rule"),
             )
             continue
-        wanted = str(rule.get("error_text") or "")
+        expected = str(rule.get("error_text") or "")
         fits = str(got.status_code) in str(rule["http_status"])
         yield Outcome(
             rule["id"],
             rule["provider"],
             got.status_code,
-            ours,
+            actual,
             rule["http_status"],
-            wanted,
+            expected,
             fits,
-            text_ok=not wanted or same(ours, wanted, sent[1]),
+            text_ok=not expected or is_same_text(actual, expected, sent[1]),
             rule=got.headers.get("x-sandbox-rule"),
         )
 
@@ -248,37 +267,55 @@ def _table(title: str, outcomes: list[Outcome]) -> None:
     for provider, members in sorted(groups.items()):
         right = sum(o.status_ok and o.text_ok and o.kind_ok for o in members)
         print(
-            f"  {provider:<14} {len(members):>5} sent  {sum(o.status_ok for o in members):>5} status right"
-            f"  {right:>5} all right"
+            f"  {provider:<14} {len(members):>5} sent"
+            f"  {sum(o.status_ok for o in members):>5} with the right status"
+            f"  {right:>5} completely right"
         )
     for outcome in outcomes:
         if not (outcome.status_ok and outcome.text_ok and outcome.kind_ok):
             print(
-                f"  ! {outcome.id} [{outcome.rule}] {outcome.status} (wanted {outcome.wanted_status})\n"
-                f"      ours:   {outcome.ours[:200]}\n      theirs: {outcome.wanted[:200]}"
+                f"  ! {outcome.id} [{outcome.rule}] {outcome.status} "
+                f"(expected {outcome.expected_status})\n"
+                f"      sandbox:  {outcome.actual[:200]}\n      recorded: {outcome.expected[:200]}"
             )
 
 
 def main() -> int:
-    """Print the tables; exit status 1 if something recorded is judged otherwise, 2 without the recordings."""
-    if not rows("requests_accepted") or not facts():
-        print(f"the recordings are not here: {ROOT}; set CHATMEND_CORPUS")
+    """Print the tables; return 1 if the sandbox differs, 2 without the recordings."""
+    if not rows("requests_accepted") or not recorded_rules():
+        print(f"the recordings are not in {ROOT}; set CHATMEND_CORPUS to their directory")
         return 2
-    with Sandbox(bodies=False) as sandbox, httpx.Client(base_url=sandbox.url(), timeout=60) as client:
-        taken, refused, rules = list(accepted(client)), list(rejected(client)), list(tried(client))
-        more = list(rejected(client, ("params", "tools_schema")))
-    _table(f"Recorded as accepted: {len(taken)} of {len(rows('requests_accepted'))} have an endpoint", taken)
+    with (
+        Sandbox(bodies=False) as sandbox,
+        httpx.Client(base_url=sandbox.url(), timeout=60) as client,
+    ):
+        accepted, refused, rules = (
+            list(send_accepted(client)),
+            list(send_rejected(client)),
+            list(send_triggers(client)),
+        )
+        more = list(send_rejected(client, ("params", "tools_schema")))
+    _table(
+        f"Recorded as accepted: {len(accepted)} of {len(rows('requests_accepted'))} have an endpoint",
+        accepted,
+    )
     _table("Recorded as refused, category messages", refused)
     _table("Recorded as refused, categories params and tools_schema", more)
     _table("Rules with a trigger", rules)
-    missed = [rule for rule in due() if rule["id"] not in {outcome.id for outcome in rules}]
-    print(f"\nLeft out: {len(missed)} of {len(due())}")
+    missed = [
+        rule for rule in testable_rules() if rule["id"] not in {outcome.id for outcome in rules}
+    ]
+    print(f"\nSkipped: {len(missed)} of {len(testable_rules())} rules")
     for rule in missed:
-        print(f"  {rule['id']:<48} {LEFT_OUT.get(rule['id'], 'no endpoint for ' + rule['api'])}")
-    wrong = [outcome for outcome in (*taken, *refused, *rules) if not (outcome.status_ok and outcome.kind_ok)]
+        print(f"  {rule['id']:<48} {SKIPPED.get(rule['id'], 'no endpoint for ' + rule['api'])}")
+    wrong = [
+        outcome
+        for outcome in (*accepted, *refused, *rules)
+        if not (outcome.status_ok and outcome.kind_ok)
+    ]
     texts = [outcome for outcome in rules if not outcome.text_ok]
-    sent = len(taken) + len(refused) + len(rules)
-    print(f"\n{sent} sent, {len(wrong)} judged otherwise, {len(texts)} rules in other words")
+    sent = len(accepted) + len(refused) + len(rules)
+    print(f"\n{sent} sent, {len(wrong)} with another verdict, {len(texts)} rules with another text")
     return 1 if wrong or texts else 0
 
 

@@ -1,7 +1,9 @@
-"""``python -m tests.sandbox.record``: record the proof pairs with vcrpy, through the official SDKs and LiteLLM.
+"""Record the proof pairs with vcrpy, through the official SDKs and LiteLLM.
 
-Against the sandbox, unless ``LIVE=1``: then against the real providers whose keys are in the environment. Each file
-says what it was recorded against. Credentials are never written.
+    python -m tests.sandbox.record
+
+The requests are sent to the sandbox or, with ``LIVE=1``, to the real providers whose keys are in
+the environment. The first line of each file names the origin. Credentials are never written.
 """
 
 from __future__ import annotations
@@ -21,7 +23,15 @@ from tests.sandbox.proof_pairs import MODELS, PAIRS, THROUGH_LITELLM, Body
 
 LIVE = os.environ.get("LIVE") == "1"
 FOLDER = Path(__file__).resolve().parents[2] / "cassettes"
-_HIDDEN = ["authorization", "x-api-key", "x-goog-api-key", "api-key", "x-amz-security-token", "cookie", "user-agent"]
+_HIDDEN = [
+    "authorization",
+    "x-api-key",
+    "x-goog-api-key",
+    "api-key",
+    "x-amz-security-token",
+    "cookie",
+    "user-agent",
+]
 _KEYS = {
     "openai": "OPENAI_API_KEY",
     "azure": "AZURE_OPENAI_API_KEY",
@@ -35,12 +45,16 @@ _KEYS = {
     "openrouter": "OPENROUTER_API_KEY",
     "openai-responses": "OPENAI_API_KEY",
     "perplexity": "PERPLEXITYAI_API_KEY",
+    "cerebras": "CEREBRAS_API_KEY",
+    "fireworks_ai": "FIREWORKS_API_KEY",
+    "databricks": "DATABRICKS_API_KEY",
     "cohere": "CO_API_KEY",
     "anthropic": "ANTHROPIC_API_KEY",
     "gemini": "GEMINI_API_KEY",
     "bedrock": "AWS_SECRET_ACCESS_KEY",
+    "ollama_chat": "OLLAMA_HOST",
 }
-_HERE = {
+_SANDBOX_PATHS = {
     "openai": "openai/v1",
     "openai-responses": "openai/v1",
     "openrouter": "openrouter/api/v1",
@@ -52,8 +66,11 @@ _HERE = {
     "perplexity": "perplexity",
     "ollama": "ollama/v1",
     "strict": "strict/v1",
+    "cerebras": "cerebras/v1",
+    "fireworks_ai": "fireworks_ai/inference/v1",
+    "databricks": "databricks/serving-endpoints",
 }
-_THERE = {
+_PROVIDER_URLS = {
     "openai": "https://api.openai.com/v1",
     "openai-responses": "https://api.openai.com/v1",
     "openrouter": "https://openrouter.ai/api/v1",
@@ -63,6 +80,9 @@ _THERE = {
     "zai": "https://api.z.ai/api/paas/v4",
     "minimax": "https://api.minimax.io/v1",
     "perplexity": "https://api.perplexity.ai",
+    "cerebras": "https://api.cerebras.ai/v1",
+    "fireworks_ai": "https://api.fireworks.ai/inference/v1",
+    "databricks": os.environ.get("DATABRICKS_API_BASE", ""),
 }
 _LITELLM = {
     "openai": ("openai/gpt-4o", "openai/v1"),
@@ -78,7 +98,7 @@ _LITELLM = {
     "gemini": ("gemini/gemini-2.5-flash", "gemini/v1beta"),
     "bedrock": ("bedrock/converse/us.anthropic.claude-sonnet-4-5-20250929-v1:0", "bedrock"),
 }
-"""LiteLLM's model, and the path of the sandbox."""
+"""LiteLLM's model, and the path in the sandbox."""
 Send = Callable[[Body], Any]
 
 
@@ -87,15 +107,19 @@ def _key(provider: str) -> str:
 
 
 def sender(provider: str, root: str | None) -> Send:
-    """Something that sends a body through the provider's official SDK; ``root``: the sandbox, or None."""
+    """Return a function that sends a body through the official SDK of a provider.
+
+    ``root`` is the URL of the sandbox, or ``None`` for the real provider.
+    """
     model, key = MODELS[provider], _key(provider)
     special = {"anthropic": _anthropic, "gemini": _gemini, "mistral": _mistral, "bedrock": _bedrock}
+    special |= {"ollama_chat": _ollama}
     special |= {"cohere": _cohere, "groq": _groq, "azure": _azure, "openai-responses": _responses}
     if provider in special:
         return special[provider](model, key, root)
-    import openai  # noqa: PLC0415 - each SDK only where it is used
+    import openai  # noqa: PLC0415 - each SDK is imported only if it is used
 
-    base = f"{root}/{_HERE[provider]}" if root else _THERE[provider]
+    base = f"{root}/{_SANDBOX_PATHS[provider]}" if root else _PROVIDER_URLS[provider]
     client = openai.OpenAI(base_url=base, api_key=key, max_retries=0)
     return lambda body: client.chat.completions.create(**{"model": model, **body})
 
@@ -103,7 +127,9 @@ def sender(provider: str, root: str | None) -> Send:
 def _responses(model: str, key: str, root: str | None) -> Send:
     import openai  # noqa: PLC0415
 
-    client = openai.OpenAI(base_url=f"{root}/openai/v1" if root else None, api_key=key, max_retries=0)
+    client = openai.OpenAI(
+        base_url=f"{root}/openai/v1" if root else None, api_key=key, max_retries=0
+    )
     return lambda body: client.responses.create(**{"model": model, **body})
 
 
@@ -111,14 +137,18 @@ def _azure(model: str, key: str, root: str | None) -> Send:
     import openai  # noqa: PLC0415
 
     endpoint = f"{root}/azure" if root else os.environ["AZURE_OPENAI_ENDPOINT"]
-    client = openai.AzureOpenAI(azure_endpoint=endpoint, api_key=key, api_version="2024-10-21", max_retries=0)
+    client = openai.AzureOpenAI(
+        azure_endpoint=endpoint, api_key=key, api_version="2024-10-21", max_retries=0
+    )
     return lambda body: client.chat.completions.create(**{"model": model, **body})
 
 
 def _anthropic(model: str, key: str, root: str | None) -> Send:
     import anthropic  # noqa: PLC0415
 
-    client = anthropic.Anthropic(base_url=f"{root}/anthropic" if root else None, api_key=key, max_retries=0)
+    client = anthropic.Anthropic(
+        base_url=f"{root}/anthropic" if root else None, api_key=key, max_retries=0
+    )
     return lambda body: client.messages.create(**{"model": model, **body})
 
 
@@ -140,10 +170,27 @@ def _mistral(model: str, key: str, root: str | None) -> Send:
 def _bedrock(model: str, _key: str, root: str | None) -> Send:
     import boto3  # noqa: PLC0415
 
-    fake = {"aws_access_key_id": "sandbox", "aws_secret_access_key": "sandbox", "region_name": "us-east-1"}
+    fake = {
+        "aws_access_key_id": "sandbox",
+        "aws_secret_access_key": "sandbox",
+        "region_name": "us-east-1",
+    }
     more = {"endpoint_url": f"{root}/bedrock", **fake} if root else {}
     client = boto3.client("bedrock-runtime", **more)
     return lambda body: client.converse(**{"modelId": model, **body})
+
+
+def _ollama(model: str, _key: str, root: str | None) -> Send:
+    """Send without an SDK: Ollama's own refuses some of the bodies itself."""
+    import httpx  # noqa: PLC0415
+
+    base = f"{root}/ollama" if root else os.environ["OLLAMA_HOST"]
+
+    def send(body: Body) -> Any:
+        answer = httpx.post(f"{base}/api/chat", json={"model": model, **body})
+        return answer.raise_for_status().json()
+
+    return send
 
 
 def _cohere(model: str, key: str, root: str | None) -> Send:
@@ -161,21 +208,23 @@ def _groq(model: str, key: str, root: str | None) -> Send:
 
 
 def through_litellm(provider: str, root: str | None) -> Send:
-    """Something that sends a body through LiteLLM."""
+    """Return a function that sends a body through LiteLLM."""
     import litellm  # noqa: PLC0415
 
     model, path = _LITELLM[provider]
     owner = model.partition("/")[0]
     more: dict[str, Any] = {"num_retries": 0, "max_retries": 0}
     if root:
-        more["aws_bedrock_runtime_endpoint" if provider == "bedrock" else "api_base"] = f"{root}/{path}"
+        more["aws_bedrock_runtime_endpoint" if provider == "bedrock" else "api_base"] = (
+            f"{root}/{path}"
+        )
     more |= dict.fromkeys(_AWS, "sandbox") if root and provider == "bedrock" else {}
     if provider != "bedrock":
         more["api_key"] = _key(provider)
 
     def send(body: Body) -> Any:
-        own = f"{owner}/{body['model']}" if "model" in body else model
-        return litellm.completion(**{**copy.deepcopy(body), "model": own}, **more)
+        litellm_model = f"{owner}/{body['model']}" if "model" in body else model
+        return litellm.completion(**{**copy.deepcopy(body), "model": litellm_model}, **more)
 
     return send
 
@@ -183,8 +232,8 @@ def through_litellm(provider: str, root: str | None) -> Send:
 _AWS = ("aws_access_key_id", "aws_secret_access_key", "aws_region_name")
 
 
-class _Told:
-    """Writes YAML with a first line that says what it was recorded against."""
+class _WithOrigin:
+    """Writes YAML with a first line that names the origin of the recording."""
 
     @staticmethod
     def serialize(cassette: Any) -> str:
@@ -199,17 +248,21 @@ def _anonymous(root: str | None) -> Callable[[Any], Any]:
     def hide(request: Any) -> Any:
         if root:
             request.uri = request.uri.replace(root, "http://sandbox")
-        request.headers = {name: value for name, value in request.headers.items() if name.lower() in _SHOWN}
+        request.headers = {
+            name: value for name, value in request.headers.items() if name.lower() in _KEPT_HEADERS
+        }
         return request
 
     return hide
 
 
-_SHOWN = frozenset({"content-type", "accept"})
+_KEPT_HEADERS = frozenset({"content-type", "accept"})
 
 
 def _plain(response: Any) -> Any:
-    response["headers"] = {name: value for name, value in response["headers"].items() if name.lower() != "date"}
+    response["headers"] = {
+        name: value for name, value in response["headers"].items() if name.lower() != "date"
+    }
     return response
 
 
@@ -217,12 +270,15 @@ def _plain(response: Any) -> Any:
 def _cassette(path: Path, root: str | None) -> Iterator[None]:
     path.unlink(missing_ok=True)
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Gemini's key may stand in the address
+    # Gemini's key may be in the query string.
     hidden: dict[str, Any] = {"filter_headers": _HIDDEN, "filter_query_parameters": ["key"]}
     recorder = vcr.VCR(record_mode="all", decode_compressed_response=True, **hidden)
-    recorder.register_serializer("told", _Told)
+    recorder.register_serializer("with-origin", _WithOrigin)
     with recorder.use_cassette(
-        str(path), serializer="told", before_record_request=_anonymous(root), before_record_response=_plain
+        str(path),
+        serializer="with-origin",
+        before_record_request=_anonymous(root),
+        before_record_response=_plain,
     ):
         yield
 
@@ -231,21 +287,21 @@ def record(send: Send, path: Path, pair: tuple[Body, Body], root: str | None) ->
     """Record one pair.
 
     Raises:
-        AssertionError: if the first is accepted, or the second refused.
+        AssertionError: if the first body is accepted.
     """
     refused, accepted = pair
     with _cassette(path, root):
         try:
             send(refused)
-        except Exception as error:  # noqa: BLE001 - each SDK has its own
+        except Exception as error:  # noqa: BLE001 - each SDK has its own exceptions
             print(f"  {path.relative_to(FOLDER)}: {str(error)[:100]!r}")
         else:
-            raise AssertionError(f"{path.name}: what must be refused was accepted")
+            raise AssertionError(f"{path.name}: the request that must be refused was accepted")
         send(accepted)
 
 
 def main() -> None:
-    """Record every pair of every provider that has a key, or of all against the sandbox."""
+    """Record every pair against the sandbox or, with ``LIVE=1``, for providers with a key."""
     with Sandbox() as sandbox:
         root = None if LIVE else sandbox.url()
         for provider, faults in PAIRS.items():

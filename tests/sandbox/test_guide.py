@@ -1,4 +1,4 @@
-"""What the guide tells to set does point clients at the sandbox."""
+"""The environment variables in the guide point clients at the sandbox."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HELLO = [{"role": "user", "content": "hello there"}]
 
 
 @pytest.fixture
-def guided(sandbox: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+def configured_sandbox(sandbox: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     for name, value in re.findall(r"export (\w+)=(\S+)", guide(sandbox.url())):
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
@@ -45,26 +45,31 @@ def guided(sandbox: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
         "hosted_vllm/strict",
     ],
 )
-def test_litellm_follows_the_variables(guided: Any, model: str) -> None:
+def test_litellm_uses_the_variables(configured_sandbox: Any, model: str) -> None:
     litellm = pytest.importorskip("litellm")
     answer = litellm.completion(model=model, messages=HELLO, num_retries=0)
     assert "hello there" in answer.choices[0].message.content
-    assert [verdict.status for verdict in guided.requests if verdict.status != 404] == [200]
+    assert [verdict.status for verdict in configured_sandbox.requests if verdict.status != 404] == [
+        200
+    ]
 
 
-def test_the_official_sdks_follow_the_variables(guided: Any) -> None:
+def test_the_official_sdks_use_the_variables(configured_sandbox: Any) -> None:
     openai, anthropic = pytest.importorskip("openai"), pytest.importorskip("anthropic")
     groq, cohere = pytest.importorskip("groq"), pytest.importorskip("cohere")
     genai, boto3 = pytest.importorskip("google.genai"), pytest.importorskip("boto3")
     openai.OpenAI().chat.completions.create(model="gpt-4o", messages=HELLO)
     anthropic.Anthropic().messages.create(model="claude-sonnet-4-6", max_tokens=10, messages=HELLO)
     groq.Groq().chat.completions.create(model="llama-3.3-70b", messages=HELLO)
-    cohere.ClientV2(api_key="any", base_url=guided.url("cohere")).chat(model="command-a-03-2025", messages=HELLO)
+    cohere.ClientV2(api_key="any", base_url=configured_sandbox.url("cohere")).chat(
+        model="command-a-03-2025", messages=HELLO
+    )
     gemini = genai.Client()
     gemini.models.generate_content(model="gemini-2.5-flash", contents="hello there")
     boto3.client("bedrock-runtime").converse(
-        modelId="us.amazon.nova-lite-v1:0", messages=[{"role": "user", "content": [{"text": "hello there"}]}]
+        modelId="us.amazon.nova-lite-v1:0",
+        messages=[{"role": "user", "content": [{"text": "hello there"}]}],
     )
-    providers = [verdict.provider for verdict in guided.requests]
+    providers = [verdict.provider for verdict in configured_sandbox.requests]
     assert providers == ["openai", "anthropic", "groq", "cohere", "gemini", "bedrock"]
-    assert not guided.refusals
+    assert not configured_sandbox.refusals

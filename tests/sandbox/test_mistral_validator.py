@@ -1,4 +1,4 @@
-"""The sandbox's Mistral against Mistral's own validator: two judges that know nothing of each other."""
+"""The Mistral rules of the sandbox agree with Mistral's own validator, an independent program."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chatmend.sandbox.memory import Memory
+from chatmend.sandbox.memory import SandboxMemory
 from chatmend.sandbox.providers import mistral
-from chatmend.sandbox.refusals import table
-from chatmend.sandbox.request import Request
+from chatmend.sandbox.refusals import load_table
+from chatmend.sandbox.request import SandboxRequest
 
 pytest.importorskip("mistral_common")
 from mistral_common.exceptions import MistralCommonException
@@ -23,7 +23,8 @@ from tests.scale import examples
 
 VALIDATOR = get_validator(TokenizerVersion.v11, ValidationMode.serving)
 MODEL = "mistral-large-2411"
-HOSTED_ONLY = {"mistral-assistant-empty"}  # the hosted API asks more than its open validator
+# The hosted API refuses more than the open-source validator.
+HOSTED_ONLY = {"mistral-assistant-empty", "mistral-user-after-tool"}
 
 IDS = st.sampled_from(["abcdefgh1", "abcdefgh2", "call_1"])
 
@@ -42,8 +43,8 @@ MESSAGES = st.one_of(
 )
 
 
-def theirs(messages: list[Any]) -> bool:
-    """Whether Mistral's validator takes them."""
+def is_valid(messages: list[Any]) -> bool:
+    """Return whether Mistral's validator accepts the messages."""
     try:
         VALIDATOR.validate_request(ChatCompletionRequest(messages=messages, model=MODEL))
     except MistralCommonException:
@@ -51,17 +52,21 @@ def theirs(messages: list[Any]) -> bool:
     return True
 
 
-def ours(messages: list[Any]) -> str | None:
-    """The rule that the sandbox finds broken."""
-    request = Request("mistral", MODEL, {"model": MODEL, "messages": messages}, Memory(), "mistral")
-    found = table("mistral").first(
-        (fault for fault in mistral.faults(request) if fault.code not in HOSTED_ONLY), "mistral", MODEL
+def broken_rule(messages: list[Any]) -> str | None:
+    """Return the rule that the messages break in the sandbox, or ``None``."""
+    request = SandboxRequest(
+        "mistral", MODEL, {"model": MODEL, "messages": messages}, SandboxMemory(), "mistral"
+    )
+    found = load_table("mistral").first_refused(
+        (fault for fault in mistral.faults(request) if fault.code not in HOSTED_ONLY),
+        "mistral",
+        MODEL,
     )
     return found[0].code if found else None
 
 
 @settings(max_examples=examples(200, 3_000))
 @given(st.lists(MESSAGES, max_size=7))
-def test_both_judge_alike(later: list[Any]) -> None:
+def test_the_sandbox_and_the_validator_agree(later: list[Any]) -> None:
     messages = [{"role": "user", "content": "q"}, *later]
-    assert (ours(messages) is None) == theirs(messages), ours(messages)
+    assert (broken_rule(messages) is None) == is_valid(messages), broken_rule(messages)

@@ -1,4 +1,4 @@
-"""Whatever is sent is judged: a broken body is a refusal or an answer, never a failure of the sandbox."""
+"""The sandbox refuses or answers every body, however broken; it never fails."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from chatmend.sandbox.answers import Answer, compose
 from chatmend.sandbox.endpoints import ENDPOINTS, Endpoint
-from chatmend.sandbox.memory import Memory, count
-from chatmend.sandbox.refusals import table
-from chatmend.sandbox.request import Request
+from chatmend.sandbox.memory import SandboxMemory, count_prompt
+from chatmend.sandbox.refusals import load_table
+from chatmend.sandbox.request import SandboxRequest
 from tests.sandbox.proof_pairs import MODELS, PAIRS
 from tests.scale import examples
 
@@ -24,7 +24,10 @@ ANY = st.recursive(
     | st.integers(-3, 10**6)
     | st.text(max_size=4)
     | st.sampled_from(["user", "tool", "text"]),
-    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["type", "id", "content"]), inner),
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.dictionaries(st.sampled_from(["type", "id", "content"]), inner)
+    ),
     max_leaves=4,
 )
 CHOSEN = {endpoint.provider + endpoint.path.rpartition("/")[2]: endpoint for endpoint in ENDPOINTS}
@@ -36,46 +39,84 @@ def body_of(endpoint: Endpoint) -> dict[str, Any]:
     if endpoint.table == "anthropic" or "invoke" in endpoint.path:
         name = "anthropic"
     faults = PAIRS[name]
-    fault = next((fault for fault in ("orphan-tool-result", "invalid-tool-arguments") if fault in faults), min(faults))
-    body = copy.deepcopy(faults[fault][1]) | {"model": model, "temperature": 0.5, "stop": ["x"], "metadata": {"a": "b"}}
+    fault = next(
+        (fault for fault in ("orphan-tool-result", "invalid-tool-arguments") if fault in faults),
+        min(faults),
+    )
+    body = copy.deepcopy(faults[fault][1]) | {
+        "model": model,
+        "temperature": 0.5,
+        "stop": ["x"],
+        "metadata": {"a": "b"},
+    }
     if "responses" in endpoint.path:
-        call = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}", "id": "fc_1"}
+        call = {
+            "type": "function_call",
+            "call_id": "c",
+            "name": "f",
+            "arguments": "{}",
+            "id": "fc_1",
+        }
         output = {"type": "function_call_output", "call_id": "c", "output": "r"}
-        reasoning = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "q" * 50}
-        body = {"model": model, "input": [{"role": "user", "content": "q"}, reasoning, call, output], "tools": []}
+        reasoning = {
+            "type": "reasoning",
+            "id": "rs_1",
+            "summary": [],
+            "encrypted_content": "q" * 50,
+        }
+        body = {
+            "model": model,
+            "input": [{"role": "user", "content": "q"}, reasoning, call, output],
+            "tools": [],
+        }
     if endpoint.path == "/ollama/api/chat":
-        for call in body["messages"][1]["tool_calls"]:
-            call["function"]["arguments"] = {"city": "Paris"}
+        body["messages"] = copy.deepcopy(PAIRS["ollama_chat"]["call-id-number"][1]["messages"])
     return body
 
 
-def places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+def paths(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     found = [at] if at else []
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    items = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
     for key, inner in items:
-        found += places(inner, (*at, key))
+        found += paths(inner, (*at, key))
     return found
 
 
 def judge(endpoint: Endpoint, body: dict[str, Any]) -> str:
-    """What the server does, without the wire."""
+    """Handle a body as the server does, without HTTP; return the broken rule or ``accepted``."""
     raw = json.dumps(body).encode()
-    request = Request(
-        endpoint.provider, str(body.get("model")), body, Memory(), endpoint.table, {"x-sandbox-alt": "sse"}, raw=raw
+    request = SandboxRequest(
+        endpoint.provider,
+        str(body.get("model")),
+        body,
+        SandboxMemory(),
+        endpoint.table,
+        {"x-sandbox-alt": "sse"},
+        raw=raw,
     )
-    rules = table(endpoint.table)
-    found = rules.first(endpoint.faults(request), request.provider, request.model)
+    rules = load_table(endpoint.table)
+    found = rules.first_refused(endpoint.faults(request), request.provider, request.model)
     if found is not None:
         return rules.refuse(found[0], found[1].values, "req_1").code
-    prompt = count(request.memory, "me", endpoint.wire.segments(request), markers=endpoint.wire.MARKERS)
-    answer = compose(endpoint.wire.ask(request), Answer("id", request.model, prompt=prompt), ["call_1"])
-    json.dumps(endpoint.wire.whole(answer, request))
+    prompt = count_prompt(
+        request.memory, "me", endpoint.wire.segments(request), markers=endpoint.wire.MARKERS
+    )
+    answer = compose(
+        endpoint.wire.normalize(request), Answer("id", request.model, prompt=prompt), ["call_1"]
+    )
+    json.dumps(endpoint.wire.response_body(answer, request))
     assert b"".join(endpoint.wire.events(answer, request))
     return "accepted"
 
 
 @pytest.mark.parametrize("name", CHOSEN)
-def test_a_healthy_body_is_accepted(name: str) -> None:
+def test_a_valid_body_is_accepted(name: str) -> None:
     endpoint = CHOSEN[name]
     body = body_of(endpoint)
     for key in ("stop", "metadata", "temperature"):
@@ -90,14 +131,14 @@ def test_a_healthy_body_is_accepted(name: str) -> None:
 @pytest.mark.parametrize("name", CHOSEN)
 @settings(max_examples=examples(15, 300), suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
-def test_a_broken_body_is_judged(name: str, data: st.DataObject) -> None:
+def test_a_broken_body_is_refused_or_answered(name: str, data: st.DataObject) -> None:
     endpoint = CHOSEN[name]
     body = body_of(endpoint)
     for _ in range(data.draw(st.integers(1, 3))):
-        spots = places(body)
-        if not spots:
+        found = paths(body)
+        if not found:
             break
-        *path, last = data.draw(st.sampled_from(spots))
+        *path, last = data.draw(st.sampled_from(found))
         target = body
         for step in path:
             target = target[step]

@@ -1,4 +1,4 @@
-"""Turns the trigger of a recorded rule (often a fragment) into a whole request for one endpoint of the sandbox."""
+"""Builds complete requests for the sandbox from the triggers of recorded rules, often fragments."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Sent = tuple[str, Body]
 """A path and a body."""
 
 FOREIGN = "EtsBCkYIChgCKkANrO4e7QOyBt" + "q" * 200
-"""It has the form of a signature that was made elsewhere."""
+"""A string with the form of a signature that the sandbox has not created."""
 
 
 @cache
 def image(kind: str = "PNG", size: tuple[int, int] = (64, 48)) -> str:
-    """An image in base64."""
+    """Return an image in base64."""
     out = io.BytesIO()
     Image.new("RGB", size, (200, 30, 30)).save(out, kind)
     return base64.b64encode(out.getvalue()).decode()
@@ -51,7 +51,9 @@ _PATHS = {
     ("bedrock", "converse"): "/bedrock/model/{model}/converse",
     ("bedrock", "invoke (anthropic)"): "/bedrock/model/{model}/invoke",
 }
-_VERTEX = "/vertex/v1/projects/p/locations/us-central1/publishers/google/models/{model}:generateContent"
+_VERTEX = (
+    "/vertex/v1/projects/p/locations/us-central1/publishers/google/models/{model}:generateContent"
+)
 _MODELS = {
     "anthropic": "claude-sonnet-4-5",
     "openai": "gpt-4o",
@@ -71,7 +73,11 @@ _MODELS = {
     "gemini": "gemini-2.5-flash",
     "bedrock": "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
 }
-_LLAMA, _NOVA, _HAIKU = "us.meta.llama3-3-70b-instruct-v1:0", "us.amazon.nova-lite-v1:0", "claude-3-5-haiku-20241022"
+_LLAMA, _NOVA, _HAIKU = (
+    "us.meta.llama3-3-70b-instruct-v1:0",
+    "us.amazon.nova-lite-v1:0",
+    "claude-3-5-haiku-20241022",
+)
 _SCOPED = {
     "anthropic-system-sonnet5-ignored": "claude-sonnet-5",
     "anthropic-role-system-first": "claude-opus-4-8",
@@ -136,7 +142,7 @@ _SCOPED = {
     "vllm-tmpl-mistral-blocks": "mistral-small-3",
     "vllm-mm-count": "llava-1.5",
 }
-"""The model that a rule's scope names, where it is not the usual one."""
+"""The model for rules whose scope names another one than that of ``_MODELS``."""
 _ON_VERTEX = frozenset(
     {
         "gemini-parts-empty",
@@ -152,7 +158,7 @@ _ON_VERTEX = frozenset(
 
 
 def model_of(rule: Body) -> str:
-    """The model that a rule is tried on."""
+    """Return the model with which a rule is tested."""
     trigger = rule.get("trigger")
     named = trigger.get("model") if isinstance(trigger, dict) else None
     if named:
@@ -163,7 +169,7 @@ def model_of(rule: Body) -> str:
 
 
 def request_of(rule: Body) -> Sent | None:
-    """The path and the body that try a rule; None where the sandbox has no such endpoint."""
+    """Return the path and the body that test a rule, or ``None`` without an endpoint."""
     path = _PATHS.get((rule["provider"], rule["api"]))
     if path is None:
         return None
@@ -189,7 +195,11 @@ def _base(rule: Body, model: str) -> Body:
     head = head if rule["provider"] in ("anthropic", "bedrock") else {}
     if rule["id"].startswith(("anthropic-thinking", "anthropic-prefill-with")):
         head = {"max_tokens": 4096}
-    return {"messages": hi, **head} if rule["api"].startswith("invoke") else {"model": model, "messages": hi, **head}
+    return (
+        {"messages": hi, **head}
+        if rule["api"].startswith("invoke")
+        else {"model": model, "messages": hi, **head}
+    )
 
 
 def _only_result_id(trigger: Body) -> Body:
@@ -208,7 +218,9 @@ _WRAPS = {
     "mistral-tool-message-id-required": _after_a_call,
     "anthropic-image-media-type": lambda t: {"messages": [{"role": "user", "content": [t]}]},
     "gemini-role-missing-vertex": lambda t: {"contents": [t]},
-    "gemini-schema-object-empty": lambda t: {"tools": [{"functionDeclarations": [{"name": "f", "parameters": t}]}]},
+    "gemini-schema-object-empty": lambda t: {
+        "tools": [{"functionDeclarations": [{"name": "f", "parameters": t}]}]
+    },
     "openai-chat-tools-function-missing": lambda t: {"tools": t["messages"]},
     "openai-responses-tool-type-missing": lambda t: {"tools": t["input"]},
     "openai-responses-tool-choice-name": lambda t: {
@@ -226,23 +238,32 @@ _WRAPS = {
         "input": [{"role": "user", "content": "hi"}, t, {"role": "assistant", "content": "a"}]
     },
 }
-"""Triggers that are a part of a request, stand under another key, or break another rule before the one they are for."""
+"""Conversions of triggers that cannot be used as a request body.
+
+They are a part of a request, use another key, or break another rule first.
+"""
 
 
 def _whole(rule: Body) -> Body:
     trigger = rule["trigger"]
-    return dict(_WRAPS.get(rule["id"], lambda same: same)(json.loads(json.dumps(trigger))))
+    return dict(
+        _WRAPS.get(rule["id"], lambda unchanged: unchanged)(json.loads(json.dumps(trigger)))
+    )
 
 
 def _filled(rule: Body, trigger: Body) -> Body:
-    """Placeholders become real images and signatures."""
+    """Replace placeholders with real images and signatures."""
     if rule["id"] == "anthropic-thinking-bound-conversation":
         return _bound(trigger)
     text = json.dumps(trigger)
     signature = FOREIGN
     if rule["id"] == "anthropic-thinking-modified":
         signature = sign(model_of(rule), "the original thought")
-    large = image("PNG", (4000, 3000)) if rule["id"] == "anthropic-image-oversized-error-flag" else image()
+    large = (
+        image("PNG", (4000, 3000))
+        if rule["id"] == "anthropic-image-oversized-error-flag"
+        else image()
+    )
     large = image("WEBP") if rule["id"] == "xai-image-types" else large
     large = image("BMP") if rule["id"] == "openrouter-image-types" else large
     replaced = {
@@ -263,7 +284,7 @@ def _filled(rule: Body, trigger: Body) -> Body:
 
 
 def _bound(trigger: Body) -> Body:
-    """The thought is genuine, but the system prompt before it was another one."""
+    """Sign the thought as if it had followed another system prompt."""
     before = json.dumps(["ORIGINAL", None, trigger["messages"][:1]], sort_keys=True)
     text = json.dumps(trigger).replace("<SIGNATURE>", sign("claude-fable-5-1", "x", before))
     found: Body = json.loads(text)

@@ -24,8 +24,13 @@ if TYPE_CHECKING:
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """The end of the transcript."""
     end = len(window.messages)
-    if context.limits.of("last_word") is not None and window.last and end and window.messages[-1].is_assistant:
+    if (
+        context.limits.of("last_word") is not None
+        and window.is_last
+        and end
+        and window.messages[-1].is_assistant
+    ):
         yield Fix(end, end, (continued(Role.USER),), "the last word is the model's", Effect.ADDS)
 
 
-RULE = Rule("TURN900", "lonely-answer", find, owns={"last_word": bool})
+RULE = Rule("TURN900", "lonely-answer", find, own_limits={"last_word": bool})

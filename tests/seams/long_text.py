@@ -37,13 +37,19 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     for at, message in enumerate(window.messages):
         parts = tuple(_cut(part, most) for part in message.parts)
         if parts != message.parts:
-            yield Fix(at, at + 1, (replace(message, parts=parts),), "a text is too long", Effect.DEGRADES)
+            yield Fix(
+                at, at + 1, (replace(message, parts=parts),), "a text is too long", Effect.DEGRADES
+            )
 
 
 def _cut(part: Part, most: int) -> Part:
     if isinstance(part, ToolResult):
         return replace(part, content=tuple(_cut(inner, most) for inner in part.content))
-    return replace(part, text=part.text[:most]) if isinstance(part, Text) and len(part.text) > most else part
+    return (
+        replace(part, text=part.text[:most])
+        if isinstance(part, Text) and len(part.text) > most
+        else part
+    )
 
 
 def _judge(limits: Limits, traits: Traits) -> Judge | None:
@@ -51,4 +57,4 @@ def _judge(limits: Limits, traits: Traits) -> Judge | None:
     return None if most is None else lambda text: len(text) > most
 
 
-RULE = Rule("TEXT900", "long-text", find, {"texts": _judge}, owns={"max_text_length": int})
+RULE = Rule("TEXT900", "long-text", find, {"texts": _judge}, own_limits={"max_text_length": int})

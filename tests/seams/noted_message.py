@@ -26,8 +26,8 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         return
     for at, message in enumerate(window.messages):
         if "x_note" in message.extra:
-            becomes = replace(message, without=message.without | {"x_note"})
+            becomes = replace(message, omitted_keys=message.omitted_keys | {"x_note"})
             yield Fix(at, at + 1, (becomes,), "the target refuses the key")
 
 
-RULE = Rule("KEY900", "noted-message", find, STRUCTURE, owns={"no_notes": bool})
+RULE = Rule("KEY900", "noted-message", find, STRUCTURE, own_limits={"no_notes": bool})

@@ -33,7 +33,13 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     for at, message in enumerate(window.messages):
         parts = tuple(map(_without, message.parts))
         if parts != message.parts:
-            yield Fix(at, at + 1, (replace(message, parts=parts),), "a call holds a password", Effect.DROPS)
+            yield Fix(
+                at,
+                at + 1,
+                (replace(message, parts=parts),),
+                "a call holds a password",
+                Effect.DROPS,
+            )
 
 
 def _without(part: Part) -> Part:
@@ -52,4 +58,6 @@ def _judge(limits: Limits, traits: Traits) -> Judge | None:
     return None if limits.of("no_secrets") is None else _is_secret
 
 
-RULE = Rule("TOOL900", "secret-argument", find, {"arguments": _judge}, owns={"no_secrets": bool})
+RULE = Rule(
+    "TOOL900", "secret-argument", find, {"arguments": _judge}, own_limits={"no_secrets": bool}
+)

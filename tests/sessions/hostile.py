@@ -63,12 +63,19 @@ values = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4),
     max_leaves=8,
 )
-parts = st.dictionaries(st.sampled_from(("type", "text", "thinking", "content", "input", "x")), values, max_size=4)
+parts = st.dictionaries(
+    st.sampled_from(("type", "text", "thinking", "content", "input", "x")), values, max_size=4
+)
 messages: st.SearchStrategy[Any] = (
     st.fixed_dictionaries({"role": st.sampled_from(("user", "assistant")), "content": texts})
     | st.fixed_dictionaries(
         {"role": texts, "content": st.lists(parts, max_size=3) | texts | values},
-        optional={"tool_calls": values, "tool_call_id": texts, "reasoning_content": texts, "parts": st.lists(parts)},
+        optional={
+            "tool_calls": values,
+            "tool_call_id": texts,
+            "reasoning_content": texts,
+            "parts": st.lists(parts),
+        },
     )
     | values
 )
@@ -89,7 +96,9 @@ def hostile_everywhere(value: Any, rng: Random) -> Any:
         return hostile(value, rng) if rng.random() < 0.3 else value
     if isinstance(value, dict):
         return {
-            (hostile(key, rng) if isinstance(key, str) and rng.random() < 0.03 else key): hostile_everywhere(inner, rng)
+            (
+                hostile(key, rng) if isinstance(key, str) and rng.random() < 0.03 else key
+            ): hostile_everywhere(inner, rng)
             for key, inner in value.items()
         }
     return [hostile_everywhere(inner, rng) for inner in value] if isinstance(value, list) else value

@@ -20,7 +20,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from chatmend.errors import SessionConflictError, SessionError, SessionFormatError, SessionWriteError
+from chatmend.errors import (
+    SessionConflictError,
+    SessionError,
+    SessionFormatError,
+    SessionWriteError,
+)
 from chatmend.sessions import SessionStore
 
 pytest.importorskip("obstore")
@@ -41,7 +46,9 @@ if TYPE_CHECKING:
 
 HELLO, HI = {"role": "user", "content": "Hello <!--"}, {"role": "assistant", "content": "Hi"}
 ACCOUNT = "devstoreaccount1"
-EMULATOR_KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
+EMULATOR_KEY = (
+    "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
+)
 """No secret: every emulator of Azure has this one."""
 RUN = os.environ.setdefault("CHATMEND_TEST_RUN", token_hex(4))
 """Tells this run and the processes it starts from earlier ones, whose sessions an emulator still holds."""
@@ -63,7 +70,11 @@ def endpoint(request: pytest.FixtureRequest) -> Iterator[str]:
 def _moto() -> Iterator[str]:
     # Not threaded: moto checks a condition and writes in two steps.
     server = make_server(
-        "127.0.0.1", 0, DomainDispatcherApplication(create_backend_app), threaded=False, request_handler=_Quiet
+        "127.0.0.1",
+        0,
+        DomainDispatcherApplication(create_backend_app),
+        threaded=False,
+        request_handler=_Quiet,
     )
     Thread(target=server.serve_forever, daemon=True).start()
     url = f"http://127.0.0.1:{server.server_port}"
@@ -99,16 +110,28 @@ def bucket(endpoint: str, prefix: str) -> SessionStore:
     prefix = f"{prefix}-{RUN}"
     if kind == "azure":
         keys = {"account_name": ACCOUNT, "account_key": EMULATOR_KEY}
-        return SessionStore(CloudStorage(AzureStore("sessions", prefix=prefix, endpoint=url, **keys, **more)))
-    return SessionStore(CloudStorage(S3Store("sessions", prefix=prefix, endpoint=url, **KEYS, **more)))
+        return SessionStore(
+            CloudStorage(AzureStore("sessions", prefix=prefix, endpoint=url, **keys, **more))
+        )
+    return SessionStore(
+        CloudStorage(S3Store("sessions", prefix=prefix, endpoint=url, **KEYS, **more))
+    )
 
 
 def test_a_session_in_a_bucket_is_resumed_on_another_machine(endpoint: str) -> None:
-    session = bucket(endpoint, "one").start("main", target="openai/gpt-4o", beside={"tools": []})
-    session.record([HELLO], reply=HI, usage={"prompt_tokens": 3, "completion_tokens": 1, "total_tokens": 4})
+    session = bucket(endpoint, "one").start(
+        "main", target="openai/gpt-4o", request_parameters={"tools": []}
+    )
+    session.record(
+        [HELLO], reply=HI, usage={"prompt_tokens": 3, "completion_tokens": 1, "total_tokens": 4}
+    )
     again = bucket(endpoint, "one").latest()
     assert again is not None
-    assert (again.path, again.messages, again.beside) == (session.path, [HELLO, HI], {"tools": []})
+    assert (again.path, again.messages, again.request_parameters) == (
+        session.path,
+        [HELLO, HI],
+        {"tools": []},
+    )
     again.record([HELLO, HI, HELLO])
     assert bucket(endpoint, "one").load(session.path).messages == [HELLO, HI, HELLO]
     assert list(bucket(endpoint, "one").paths()) == [session.path]

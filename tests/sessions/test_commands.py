@@ -1,4 +1,4 @@
-"""``chatmend sessions``, and ``chatmend repair`` on what other programs stored."""
+"""``chatmend sessions``, and ``chatmend repair`` on files that other programs stored."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from typer.testing import CliRunner
 
 from chatmend import resolve
 from chatmend.cli import app
-from chatmend.cli.ahead import ahead
-from chatmend.cli.conversation import Order
-from chatmend.cli.crew import crew
+from chatmend.cli.conversation import RunSettings
+from chatmend.cli.prefetch import prefetch
+from chatmend.cli.processing import process_file
 from chatmend.cli.sources import discover
-from chatmend.cli.walk import walk
+from chatmend.cli.workers import worker_pool
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +30,12 @@ TARGET = "anthropic/claude-sonnet-4-5"
 HELLO, HI = {"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi \x1b[31mred"}
 CALL = {"id": "c.1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
 BROKEN = [HELLO, {"role": "assistant", "content": None, "tool_calls": [CALL]}, HELLO]
-USAGE = {"input_tokens": 10, "output_tokens": 5, "cache_read_input_tokens": 30, "cache_creation_input_tokens": 0}
+USAGE = {
+    "input_tokens": 10,
+    "output_tokens": 5,
+    "cache_read_input_tokens": 30,
+    "cache_creation_input_tokens": 0,
+}
 
 
 def run(*words: object) -> Result:
@@ -57,7 +62,9 @@ def test_ls_lists_every_session_with_what_it_used(tmp_path: Path) -> None:
     assert "search" not in run("sessions", "ls", "--root", tmp_path, "--agent", "main").stdout
 
 
-def test_a_damaged_session_is_named_and_the_others_are_listed(store: SessionStore, tmp_path: Path) -> None:
+def test_a_damaged_session_is_named_and_the_others_are_listed(
+    store: SessionStore, tmp_path: Path
+) -> None:
     path = next(store.paths())
     (tmp_path / path).write_bytes((tmp_path / path).read_bytes()[:-5])
     done = run("sessions", "ls", "--root", tmp_path)
@@ -80,16 +87,19 @@ def test_show_prints_what_was_said_and_nothing_that_a_terminal_obeys(tmp_path: P
     assert "Hello" in done.stdout
     assert "red" in done.stdout
     assert "\x1b" not in done.stdout
-    assert "up to here in the provider's cache" in done.stdout
+    assert "end of the prefix in the provider's cache" in done.stdout
 
 
 def test_resume_check_says_whether_a_session_can_go_on(store: SessionStore, tmp_path: Path) -> None:
     good, bad = store.paths()
     done = run("sessions", "resume-check", good, "--root", tmp_path)
-    assert (done.exit_code, "begins with the 1 message that" in done.stdout) == (0, True)
+    assert (done.exit_code, "begins with the 1 message already sent" in done.stdout) == (0, True)
     before = (tmp_path / bad).read_bytes()
     done = run("sessions", "resume-check", bad, "--root", tmp_path)
-    assert (done.exit_code, "missing-tool-result" in done.stdout or "does not begin" in done.stdout) == (1, True)
+    assert (
+        done.exit_code,
+        "missing-tool-result" in done.stdout or "does not begin" in done.stdout,
+    ) == (1, True)
     assert (tmp_path / bad).read_bytes() == before
 
 
@@ -100,14 +110,21 @@ def test_a_session_that_is_not_there_is_a_fault(tmp_path: Path, name: str) -> No
 
 def dump(messages: list[Any]) -> list[Any]:
     langchain = pytest.importorskip("langchain_core.messages")
-    return json.loads(json.dumps(langchain.messages_to_dict(langchain.convert_to_messages(messages))))
+    return json.loads(
+        json.dumps(langchain.messages_to_dict(langchain.convert_to_messages(messages)))
+    )
 
 
-def test_a_directory_of_all_that_teams_have_on_disk_is_repaired(store: SessionStore, tmp_path: Path) -> None:
+def test_a_directory_of_all_that_teams_have_on_disk_is_repaired(
+    store: SessionStore, tmp_path: Path
+) -> None:
     (tmp_path / "README.md").write_text("# not a session\n")
     dumped = tmp_path / "dump.json"
     dumped.write_text(json.dumps(dump(BROKEN)))
-    logs = [{"custom_id": str(at), "body": {"model": "x", "messages": BROKEN, "tools": []}} for at in range(3)]
+    logs = [
+        {"custom_id": str(at), "body": {"model": "x", "messages": BROKEN, "tools": []}}
+        for at in range(3)
+    ]
     log = tmp_path / "batch.jsonl"
     log.write_text("".join(f"{json.dumps(row)}\n" for row in logs))
 
@@ -119,7 +136,9 @@ def test_a_directory_of_all_that_teams_have_on_disk_is_repaired(store: SessionSt
     assert run("check", tmp_path, "--target", TARGET).exit_code == 0
 
     langchain = pytest.importorskip("langchain_core.messages")
-    assert [type(m).__name__ for m in langchain.messages_from_dict(json.loads(dumped.read_text()))] == [
+    assert [
+        type(m).__name__ for m in langchain.messages_from_dict(json.loads(dumped.read_text()))
+    ] == [
         "HumanMessage",
         "AIMessage",
         "ToolMessage",
@@ -130,7 +149,12 @@ def test_a_directory_of_all_that_teams_have_on_disk_is_repaired(store: SessionSt
     assert all(row["body"]["messages"][2]["role"] == "tool" for row in rows)
     session = store.latest("search")
     assert session is not None
-    assert [message["role"] for message in session.messages] == ["user", "assistant", "tool", "user"]
+    assert [message["role"] for message in session.messages] == [
+        "user",
+        "assistant",
+        "tool",
+        "user",
+    ]
     assert store.latest().messages == [HELLO, HI]  # type: ignore[union-attr]
 
 
@@ -140,7 +164,9 @@ def test_the_difference_of_a_session_is_shown_as_text(store: SessionStore, tmp_p
     assert '+<!--MSG role="tool"-->' in done.stdout
 
 
-def test_a_damaged_session_is_a_fault_that_names_the_line(store: SessionStore, tmp_path: Path) -> None:
+def test_a_damaged_session_is_a_fault_that_names_the_line(
+    store: SessionStore, tmp_path: Path
+) -> None:
     path = tmp_path / next(store.paths())
     path.write_bytes(path.read_bytes()[:-5])
     done = run("check", path, "--target", TARGET)
@@ -149,7 +175,7 @@ def test_a_damaged_session_is_a_fault_that_names_the_line(store: SessionStore, t
 
 
 def many(root: Path) -> None:
-    """Small files in folders, two of them with lines, one that is no JSON, and one that holds no conversation."""
+    """Write small files in folders: two with JSON lines, one that is not JSON, and one without a conversation."""
     for at in range(40):
         (root / f"{at % 4}").mkdir(parents=True, exist_ok=True)
         (root / f"{at % 4}" / f"{at}.json").write_text(json.dumps(BROKEN if at % 3 else [HELLO]))
@@ -162,12 +188,21 @@ def many(root: Path) -> None:
 def test_many_small_files_are_repaired_the_same_by_two_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chatmend.cli.crew.MUCH", 1000)
-    monkeypatch.setattr("chatmend.cli.ahead._GROUP", 1000)
+    monkeypatch.setattr("chatmend.cli.workers.MIN_PARALLEL_BYTES", 1000)
+    monkeypatch.setattr("chatmend.cli.prefetch._GROUP_BYTES", 1000)
     told = []
     for jobs in (1, 2):
         many(tmp_path / str(jobs))
-        done = run("repair", tmp_path / str(jobs), "--target", TARGET, "--write", "--backup", "--jobs", jobs)
+        done = run(
+            "repair",
+            tmp_path / str(jobs),
+            "--target",
+            TARGET,
+            "--write",
+            "--backup",
+            "--jobs",
+            jobs,
+        )
         assert done.exit_code == 2
         told.append(done.output.replace(str(tmp_path / str(jobs)), ""))
     one, two = (
@@ -182,17 +217,17 @@ def test_many_small_files_are_repaired_the_same_by_two_processes(
 def test_a_file_that_changed_after_it_was_seen_ahead_is_seen_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chatmend.cli.crew.MUCH", 1)
+    monkeypatch.setattr("chatmend.cli.workers.MIN_PARALLEL_BYTES", 1)
     for name in "ab":
         (tmp_path / f"{name}.json").write_text(json.dumps(BROKEN))
-    order = Order(resolve(TARGET), repairs=True, jobs=2)
+    settings = RunSettings(resolve(TARGET), wants_repair=True, jobs=2)
     sources = discover([tmp_path], print).sources
-    with crew(sources, order) as pool:
-        first, second = ahead(sources, order, pool)
+    with worker_pool(sources, settings) as pool:
+        first, second = prefetch(sources, settings, pool)
         (tmp_path / "b.json").write_text(json.dumps([HELLO]))
         seen = []
         for source in (first, second):
             with source.path.open("rb") as file:
-                assert source.ahead is not None
-                seen += [bool(found.visits) for _, found in walk(source, file, order)]
+                assert source.prefetched is not None
+                seen += [bool(found.outcomes) for _, found in process_file(source, file, settings)]
     assert seen == [True, False]

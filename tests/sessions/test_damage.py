@@ -15,7 +15,11 @@ CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{
 MESSAGES = [
     {"role": "user", "content": "Grüße\n\n<!--/MSG-->\n"},
     {"role": "assistant", "content": None, "tool_calls": [CALL]},
-    {"role": "tool", "tool_call_id": "c", "content": [{"type": "text", "text": "one"}, {"type": "text", "text": ""}]},
+    {
+        "role": "tool",
+        "tool_call_id": "c",
+        "content": [{"type": "text", "text": "one"}, {"type": "text", "text": ""}],
+    },
     {"role": "assistant", "content": ""},
 ]
 WHOLE = written(MESSAGES, {"system": "Be brief.", "tools": [{"name": "f"}]})
@@ -62,17 +66,19 @@ def test_a_byte_added_anywhere_is_an_error() -> None:
         (b"<!-- session_transcript", b"<!-- something", 1, "session_transcript"),
         (b"created: 2026", b"created: soon", 4, "'created'"),
         (b"messages: 4", b"messages: many", 6, "'messages'"),
-        (b"messages: 4", b"messages: 5", 37, "expected 5 messages, as the header says; there are 4"),
+        (b"messages: 4", b"messages: 5", 37, "expected 5 messages (see the header), found 4"),
         (b'"c", "content": [', b'"c", "content": {', 27, "JSON"),
-        (b'"text": <2>', b'"text": <3>', 27, "2 places"),
-        (b'"text": <2>', b'"text": <1>', 27, "2 places"),
-        (b'"text": <1>', b'"text": 1', 27, "2 places"),
+        (b'"text": <2>', b'"text": <3>', 27, "2 placeholders"),
+        (b'"text": <2>', b'"text": <1>', 27, "2 placeholders"),
+        (b'"text": <1>', b'"text": 1', 27, "2 placeholders"),
         (b'<!--MSG role="tool"-->', b'<!--MESSAGE role="tool"-->', 27, '<!--MSG role="...'),
         (b'\n\n<!--MSG role="tool"', b'\n<!--MSG role="tool"', 23, "<!--"),
         (b"Gr\xc3\xbc\xc3\x9fe", b"Gr\xfc\xdfe", 17, "UTF-8"),
     ],
 )  # fmt: skip
-def test_an_error_names_file_line_and_what_was_expected(old: bytes, new: bytes, line: int, expected: str) -> None:
+def test_an_error_names_file_line_and_what_was_expected(
+    old: bytes, new: bytes, line: int, expected: str
+) -> None:
     assert WHOLE.count(old) >= 1
     with pytest.raises(SessionFormatError) as caught:
         parse(signed(WHOLE.replace(old, new, 1)), "sessions/21112026/main_1.md")
@@ -92,6 +98,8 @@ def test_errors_say_nothing_of_what_was_said() -> None:
     assert "Gr" not in str(caught.value)
 
 
-@pytest.mark.parametrize("error", [SessionFormatError("a.md", 3, "expected x"), SessionDivergedError("a.md", 2)])
+@pytest.mark.parametrize(
+    "error", [SessionFormatError("a.md", 3, "expected x"), SessionDivergedError("a.md", 2)]
+)
 def test_errors_travel_between_processes(error: Exception) -> None:
     assert str(pickle.loads(pickle.dumps(error))) == str(error)  # noqa: S301 - our own

@@ -33,7 +33,9 @@ SAID = [
 
 
 def test_messages_come_back_as_they_were_in_another_process_too(tmp_path: Path) -> None:
-    history = ChatMendHistory.of(SessionStore(tmp_path), "thread 7/é", target="anthropic/claude-sonnet-4-5")
+    history = ChatMendHistory.of(
+        SessionStore(tmp_path), "thread 7/é", target="anthropic/claude-sonnet-4-5"
+    )
     history.add_messages(SAID[:2])
     history.add_messages(SAID[2:])
     again = ChatMendHistory.of(SessionStore(tmp_path), "thread 7/é")
@@ -49,7 +51,9 @@ def test_the_stored_texts_are_readable(tmp_path: Path) -> None:
 
 
 def test_what_the_target_would_refuse_is_found_in_langchain_messages_too(tmp_path: Path) -> None:
-    history = ChatMendHistory.of(SessionStore(tmp_path), "main", target="anthropic/claude-sonnet-4-5")
+    history = ChatMendHistory.of(
+        SessionStore(tmp_path), "main", target="anthropic/claude-sonnet-4-5"
+    )
     history.add_messages([SAID[0], HumanMessage("q"), *SAID[2:], AIMessage("ok")])
     assert history.session.findings == ()
     history.add_messages([HumanMessage("more"), ToolMessage("late", tool_call_id="nobody")])
@@ -57,7 +61,9 @@ def test_what_the_target_would_refuse_is_found_in_langchain_messages_too(tmp_pat
 
 
 def test_a_continuation_of_langchain_messages_is_repaired_in_their_form(tmp_path: Path) -> None:
-    history = ChatMendHistory.of(SessionStore(tmp_path), "main", target="anthropic/claude-sonnet-4-5")
+    history = ChatMendHistory.of(
+        SessionStore(tmp_path), "main", target="anthropic/claude-sonnet-4-5"
+    )
     history.add_messages([HumanMessage("q"), AIMessage("", tool_calls=[CALL], id="run-1")])
     done = history.session.extend(messages_to_dict([HumanMessage("never mind")]))
     kinds = [type(message).__name__ for message in messages_from_dict(done.messages)]
@@ -80,7 +86,9 @@ def test_clearing_begins_a_new_session_and_keeps_the_old_one(tmp_path: Path) -> 
 def test_a_runnable_with_message_history_remembers_across_processes(tmp_path: Path) -> None:
     def ask(text: str) -> None:
         model = GenericFakeChatModel(messages=iter([AIMessage(f"{text}!")]))
-        chain = RunnableWithMessageHistory(model, lambda name: ChatMendHistory.of(SessionStore(tmp_path), name))
+        chain = RunnableWithMessageHistory(
+            model, lambda name: ChatMendHistory.of(SessionStore(tmp_path), name)
+        )
         chain.invoke(text, {"configurable": {"session_id": "ann"}})
 
     ask("one")
@@ -89,7 +97,9 @@ def test_a_runnable_with_message_history_remembers_across_processes(tmp_path: Pa
     assert [message.content for message in stored] == ["one", "one!", "two", "two!"]
 
 
-def test_a_conversation_is_followed_and_one_whose_past_changed_goes_on_in_a_new_session(tmp_path: Path) -> None:
+def test_a_conversation_is_followed_and_one_whose_past_changed_goes_on_in_a_new_session(
+    tmp_path: Path,
+) -> None:
     store = SessionStore(tmp_path)
     for length in (1, 1, 3, 4):
         ChatMendHistory.of(store, "main").follow(SAID[:length])
@@ -106,9 +116,9 @@ def test_the_recipe_for_langgraph_runs_as_it_is_written_and_resumes(
 ) -> None:
     pytest.importorskip("langgraph")
     text = (Path(__file__).parents[2] / "docs/sessions.md").read_text("utf-8")
-    recipe = text.partition("<!-- run by tests/sessions/test_langchain_history.py -->\n```python\n")[2].partition(
-        "```"
-    )[0]
+    recipe = text.partition(
+        "<!-- run by tests/sessions/test_langchain_history.py -->\n```python\n"
+    )[2].partition("```")[0]
     monkeypatch.chdir(tmp_path)
     for answers in (["one", "two"], ["three", "four"]):
         model = GenericFakeChatModel(messages=iter(map(AIMessage, answers)))
@@ -116,6 +126,8 @@ def test_the_recipe_for_langgraph_runs_as_it_is_written_and_resumes(
     stored = ChatMendHistory.of(SessionStore(tmp_path), "ann").messages
     questions = ["Hello", "And tomorrow?"] * 2
     assert [message.content for message in stored] == [
-        text for pair in zip(questions, ["one", "two", "three", "four"], strict=True) for text in pair
+        text
+        for pair in zip(questions, ["one", "two", "three", "four"], strict=True)
+        for text in pair
     ]
     assert len(list(SessionStore(tmp_path).paths())) == 1

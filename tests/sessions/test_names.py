@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from chatmend.sessions.names import file_name, index_of, stem
 
-NAMES = st.text(st.characters(codec=None)) | st.sampled_from(["main", "Main", "con", "a/b", "..", "a.", "a_1", "~", ""])
+NAMES = st.text(st.characters(codec=None)) | st.sampled_from(
+    ["main", "Main", "con", "a/b", "..", "a.", "a_1", "~", ""]
+)
 
 
 @pytest.mark.parametrize("agent", ["main", "planner-2", "a_1", "gpt4.search"])
@@ -40,10 +42,14 @@ def test_two_agents_never_share_a_file_not_even_where_case_is_folded(one: str, o
 
 
 @given(NAMES, NAMES, st.integers(1, 10**8))
-def test_the_index_of_one_agent_is_never_taken_for_another_s(one: str, other: str, index: int) -> None:
+def test_the_index_of_one_agent_is_never_taken_for_another_s(
+    one: str, other: str, index: int
+) -> None:
     assert index_of(file_name(one, index), other) == (index if one == other else None)
 
 
-@pytest.mark.parametrize("name", ["main_01.md", "main_1.md.bak", ".main_1.md.tmp", "main.md", "main_-1.md", "_1.md"])
+@pytest.mark.parametrize(
+    "name", ["main_01.md", "main_1.md.bak", ".main_1.md.tmp", "main.md", "main_-1.md", "_1.md"]
+)
 def test_other_files_have_no_index(name: str) -> None:
     assert index_of(name, "main") is None

@@ -1,4 +1,4 @@
-"""Many processes, killed processes, full disks. CHATMEND_KILLS and CHATMEND_RESERVATIONS raise the numbers."""
+"""Many processes, killed processes, full disks. CHATMEND_KILLS and CHATMEND_RESERVATIONS raise the counts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ pytestmark = [
 
 
 def _write_for_ever(root: Path, path: str, acknowledged: int) -> None:
-    """Write turn after turn, and tell through a pipe how many messages are known to be stored."""
+    """Write turns until killed, and report through a pipe how many messages are stored."""
     session = SessionStore(root).load(path)
     messages = session.messages
     while True:
@@ -44,11 +44,15 @@ def _write_for_ever(root: Path, path: str, acknowledged: int) -> None:
             {"role": "user", "content": f"turn {turn} " * 200},
             {"role": "assistant", "content": "<!--/MSG-->"},
         ]
-        session.record(messages[:-1], reply=messages[-1], usage={"input_tokens": 1, "output_tokens": 1})
+        session.record(
+            messages[:-1], reply=messages[-1], usage={"input_tokens": 1, "output_tokens": 1}
+        )
         os.write(acknowledged, f"{len(messages)}\n".encode())
 
 
-def test_a_process_killed_at_any_moment_breaks_no_file_and_loses_nothing_it_acknowledged(tmp_path: Path) -> None:
+def test_a_process_killed_at_any_moment_breaks_no_file_and_loses_nothing_it_acknowledged(
+    tmp_path: Path,
+) -> None:
     rng = Random(9)
     store = SessionStore(tmp_path)
     path = store.start().path
@@ -59,18 +63,22 @@ def test_a_process_killed_at_any_moment_breaks_no_file_and_loses_nothing_it_ackn
         os.close(sending)
         deadline = time.monotonic() + rng.uniform(0, 0.06)
         while time.monotonic() < deadline:
-            store.load(path)  # what a reader sees is always whole
+            store.load(path)  # a reader never sees a partial file
         os.kill(process.pid, signal.SIGKILL)
         process.join()
         with os.fdopen(receiving) as lines:
             acknowledged = [int(line) for line in lines]
         messages = store.load(path).messages
         assert len(messages) >= max(acknowledged, default=0)
-        assert [m["content"] for m in messages[::2]] == [f"turn {at} " * 200 for at in range(0, len(messages), 2)]
+        assert [m["content"] for m in messages[::2]] == [
+            f"turn {at} " * 200 for at in range(0, len(messages), 2)
+        ]
         if len(messages) > 100:
             path = store.start().path
     assert {found.name for found in (tmp_path / path).parent.iterdir()} - {
-        name for listed in store.paths() for name in (listed.rpartition("/")[2], f".{listed.rpartition('/')[2]}.tmp")
+        name
+        for listed in store.paths()
+        for name in (listed.rpartition("/")[2], f".{listed.rpartition('/')[2]}.tmp")
     } == set()
 
 
@@ -82,7 +90,9 @@ def _reserve(root: Path, number: int, results: Any) -> None:
 def test_no_two_processes_ever_share_a_file(tmp_path: Path) -> None:
     results = FORK.Queue()
     each = RESERVATIONS // PROCESSES
-    processes = [FORK.Process(target=_reserve, args=(tmp_path, each, results)) for _ in range(PROCESSES)]
+    processes = [
+        FORK.Process(target=_reserve, args=(tmp_path, each, results)) for _ in range(PROCESSES)
+    ]
     for process in processes:
         process.start()
     paths = [path for _ in processes for path in results.get(timeout=500)]
@@ -91,7 +101,9 @@ def test_no_two_processes_ever_share_a_file(tmp_path: Path) -> None:
     assert len(paths) == len(set(paths)) == each * PROCESSES
     stored = list(SessionStore(tmp_path).paths())
     assert sorted(stored) == sorted(paths)
-    assert {path.rpartition("_")[2] for path in stored} == {f"{index}.md" for index in range(1, len(paths) + 1)}
+    assert {path.rpartition("_")[2] for path in stored} == {
+        f"{index}.md" for index in range(1, len(paths) + 1)
+    }
 
 
 def _fight(root: Path, path: str, name: str, results: Any) -> None:
@@ -100,7 +112,7 @@ def _fight(root: Path, path: str, name: str, results: Any) -> None:
         session = SessionStore(root).load(path)
         try:
             session.append({"role": "user", "content": f"{name}{at}"})
-        except Exception as error:  # noqa: BLE001 - told to the test
+        except Exception as error:  # noqa: BLE001 - passed to the test
             results.put((name, type(error).__name__, None))
         else:
             won += 1
@@ -108,7 +120,9 @@ def _fight(root: Path, path: str, name: str, results: Any) -> None:
     results.put((name, "done", won))
 
 
-def test_of_two_processes_that_go_on_with_one_session_none_overwrites_the_other(tmp_path: Path) -> None:
+def test_of_two_processes_that_go_on_with_one_session_none_overwrites_the_other(
+    tmp_path: Path,
+) -> None:
     path = SessionStore(tmp_path).start().path
     results = FORK.Queue()
     processes = [FORK.Process(target=_fight, args=(tmp_path, path, name, results)) for name in "ab"]
@@ -129,7 +143,9 @@ def test_a_full_disk_is_a_clear_error_and_leaves_what_was_stored(small_disk: Pat
     store = SessionStore(small_disk)
     session = store.start()
     session.record([HELLO])
-    with pytest.raises(SessionWriteError, match=r"main_1\.md: not written \(No space left on device\)") as caught:
+    with pytest.raises(
+        SessionWriteError, match=r"main_1\.md: not written \(No space left on device\)"
+    ) as caught:
         session.record([HELLO, {"role": "assistant", "content": "x" * 300_000}])
     assert caught.value.errno == errno.ENOSPC
     assert session.messages == store.load(session.path).messages == [HELLO]
@@ -140,16 +156,24 @@ def test_a_full_disk_is_a_clear_error_and_leaves_what_was_stored(small_disk: Pat
 def test_a_disk_that_is_full_from_the_start_is_a_clear_error(small_disk: Path) -> None:
     (small_disk / "filler").write_bytes(b"x" * 200_000)
     with pytest.raises(SessionWriteError):
-        SessionStore(small_disk).start(beside={"system": "x" * 100_000})
+        SessionStore(small_disk).start(request_parameters={"system": "x" * 100_000})
 
 
 def test_a_session_started_in_one_process_goes_on_in_another(tmp_path: Path) -> None:
-    session = SessionStore(tmp_path).start("main", beside={"system": "s"})
+    session = SessionStore(tmp_path).start("main", request_parameters={"system": "s"})
     session.record([HELLO], reply={"role": "assistant", "content": "Hi"})
     script = (
         "import sys, json; from chatmend.sessions import SessionStore; s = SessionStore(sys.argv[1]).latest();"
-        "m = s.messages; s.record([*m, {'role': 'user', 'content': 'More'}]); print(json.dumps([m, s.beside]))"
+        "m = s.messages; s.record([*m, {'role': 'user', 'content': 'More'}]); print(json.dumps([m, s.request_parameters]))"
     )
-    run = subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True, capture_output=True)  # noqa: S603
-    assert json.loads(run.stdout) == [[HELLO, {"role": "assistant", "content": "Hi"}], {"system": "s"}]
-    assert SessionStore(tmp_path).load(session.path).messages[-1] == {"role": "user", "content": "More"}
+    run = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", script, str(tmp_path)], check=True, capture_output=True
+    )
+    assert json.loads(run.stdout) == [
+        [HELLO, {"role": "assistant", "content": "Hi"}],
+        {"system": "s"},
+    ]
+    assert SessionStore(tmp_path).load(session.path).messages[-1] == {
+        "role": "user",
+        "content": "More",
+    }

@@ -1,4 +1,4 @@
-"""Recording never slows or breaks a request, and says what it lost."""
+"""Recording never slows or breaks a request, and counts lost records."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def recorder(tmp_path: Path) -> Iterator[Recorder]:
 
 
 class SlowDisk(LocalStorage):
-    """A disk that writes when it is told to."""
+    """Storage that writes only when the test allows it."""
 
     def __init__(self, root: Path) -> None:
         super().__init__(root)
@@ -43,14 +43,19 @@ class SlowDisk(LocalStorage):
 
 
 def test_a_conversation_is_one_session_and_two_keys_are_two(recorder: Recorder) -> None:
-    recorder.submit(ANN, [HELLO], reply=HI, usage={"prompt_tokens": 3, "completion_tokens": 1, "total_tokens": 4})
-    recorder.submit(ANN, [HELLO, HI, MORE], beside={"tools": []})
+    recorder.submit(
+        ANN,
+        [HELLO],
+        reply=HI,
+        usage={"prompt_tokens": 3, "completion_tokens": 1, "total_tokens": 4},
+    )
+    recorder.submit(ANN, [HELLO, HI, MORE], request_parameters={"tools": []})
     recorder.submit(Origin(("team-2", "session-7")), [HELLO])
     assert recorder.flush(10)
     store = recorder.store
     session = store.latest("team-1/session-7@openai/gpt-4o")
     assert session is not None
-    assert (session.messages, session.beside) == ([HELLO, HI, MORE], {"tools": []})
+    assert (session.messages, session.request_parameters) == ([HELLO, HI, MORE], {"tools": []})
     assert (session.usage.usage.input_tokens, session.header.dispatcher, session.target) == (
         3,
         "litellm",
@@ -108,7 +113,7 @@ def test_a_slow_disk_holds_up_nobody_and_what_does_not_fit_is_counted(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     disk = SlowDisk(tmp_path)
-    recorder = Recorder(SessionStore(disk), most=2)
+    recorder = Recorder(SessionStore(disk), max_requests=2)
     assert recorder.submit(ANN, [HELLO])
     assert disk.reached.wait(10)
     with caplog.at_level(logging.WARNING):
@@ -125,7 +130,7 @@ def test_a_slow_disk_holds_up_nobody_and_what_does_not_fit_is_counted(
 
 
 def test_too_many_bytes_do_not_fit_either(tmp_path: Path) -> None:
-    recorder = Recorder(SessionStore(tmp_path), most_bytes=1000)
+    recorder = Recorder(SessionStore(tmp_path), max_bytes=1000)
     assert not recorder.submit(ANN, [{"role": "user", "content": "x" * 1000}])
     assert recorder.faults == {"queue full": 1}
     recorder.close()
@@ -139,7 +144,9 @@ def test_what_cannot_be_stored_is_counted_and_raises_nothing(recorder: Recorder)
     assert len(list(recorder.store.paths())) == 1
 
 
-def test_a_full_disk_is_counted_and_requests_go_on(small_disk: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_full_disk_is_counted_and_requests_go_on(
+    small_disk: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     recorder = Recorder(SessionStore(small_disk))
     recorder.submit(ANN, [HELLO])
     big = {"role": "user", "content": "x" * 300_000}
@@ -162,4 +169,7 @@ def test_what_was_submitted_is_written_when_python_ends(tmp_path: Path) -> None:
         "[r.submit(Origin((str(i),)), [{'role': 'user', 'content': 'x'}]) for i in range(20)]"
     )
     subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True)  # noqa: S603
-    assert len([SessionStore(tmp_path).load(path).messages for path in SessionStore(tmp_path).paths()]) == 20
+    assert (
+        len([SessionStore(tmp_path).load(path).messages for path in SessionStore(tmp_path).paths()])
+        == 20
+    )

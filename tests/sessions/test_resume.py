@@ -1,4 +1,4 @@
-"""A resumed session reads its whole prefix from the provider's cache, in whatever process, whatever it holds."""
+"""A session resumed in another process reads its whole prefix from the provider's cache, for any content."""
 
 from __future__ import annotations
 
@@ -32,10 +32,24 @@ def server() -> Iterator[Sandbox]:
         yield running
 
 
-def in_a_process(root: Path, server: Sandbox, provider: str, message: str, *, dies: bool = False) -> dict[str, Any]:
-    command = [sys.executable, "-m", "tests.sessions.agent", str(root), server.url(), provider, message]
+def in_a_process(
+    root: Path, server: Sandbox, provider: str, message: str, *, dies: bool = False
+) -> dict[str, Any]:
+    command = [
+        sys.executable,
+        "-m",
+        "tests.sessions.agent",
+        str(root),
+        server.url(),
+        provider,
+        message,
+    ]
     run = subprocess.run(  # noqa: S603
-        command + ["--die"] * dies, check=False, capture_output=True, text=True, cwd=Path(__file__).parents[2]
+        command + ["--die"] * dies,
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).parents[2],
     )
     assert run.returncode == (-9 if dies else 0), run.stderr
     return json.loads(run.stdout)
@@ -46,7 +60,9 @@ def test_the_first_call_after_a_resume_reads_all_that_was_sent_from_the_cache(
     tmp_path: Path, server: Sandbox, provider: str
 ) -> None:
     thoughts = provider == "anthropic"
-    server.script([WEATHER, ANSWER] if thoughts else [Reply(calls=WEATHER.calls), Reply(text=ANSWER.text)])
+    server.script(
+        [WEATHER, ANSWER] if thoughts else [Reply(calls=WEATHER.calls), Reply(text=ANSWER.text)]
+    )
     first = in_a_process(tmp_path, server, provider, "What is the weather in Paris?", dies=True)
     whole_prefix = server.requests[-1].prompt
     assert first["calls"][-1]["input"] == whole_prefix
@@ -66,7 +82,9 @@ def test_the_stored_messages_are_those_that_the_server_got(tmp_path: Path, serve
     body = server.requests[-1].body or {}
     sent = session.messages[: session.header.cache_boundary]
     assert json.dumps(sent) == json.dumps(body["messages"])
-    assert json.dumps({"model": body["model"], **session.beside, "messages": sent}) == json.dumps(body)
+    assert json.dumps(
+        {"model": body["model"], **session.request_parameters, "messages": sent}
+    ) == json.dumps(body)
     assert {part["type"] for message in sent for part in message["content"]} == {
         "image",
         "text",
@@ -90,5 +108,5 @@ def test_a_fork_reads_its_parent_s_prefix_from_the_cache_on_its_first_call(
     assert normalize_usage(answer, provider).cache_read_tokens == whole_prefix
     assert fork.usage.usage.cache_read_tokens == whole_prefix
     child = parent.child("search")
-    assert "get_weather" not in json.dumps(child.beside)
+    assert "get_weather" not in json.dumps(child.request_parameters)
     assert (child.messages, child.usage.calls) == ([], 0)

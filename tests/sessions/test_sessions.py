@@ -35,7 +35,12 @@ HELLO = {"role": "user", "content": "Hello"}
 HI = {"role": "assistant", "content": "Hi"}
 MORE = {"role": "user", "content": "More"}
 TARGET = "anthropic/claude-sonnet-4-5"
-USAGE = {"input_tokens": 10, "output_tokens": 5, "cache_read_input_tokens": 30, "cache_creation_input_tokens": 0}
+USAGE = {
+    "input_tokens": 10,
+    "output_tokens": 5,
+    "cache_read_input_tokens": 30,
+    "cache_creation_input_tokens": 0,
+}
 
 
 @pytest.fixture
@@ -56,12 +61,22 @@ def test_a_session_has_a_file_of_its_own_at_once(store: SessionStore) -> None:
     assert [store.load(path).messages for path in store.paths()] == [[], [], []]
 
 
-def test_what_is_recorded_is_what_another_process_loads(store: SessionStore, tmp_path: Path) -> None:
-    session = store.start(target=TARGET, dispatcher="litellm", beside={"system": "Be brief.", "tools": [{"name": "f"}]})
+def test_what_is_recorded_is_what_another_process_loads(
+    store: SessionStore, tmp_path: Path
+) -> None:
+    session = store.start(
+        target=TARGET,
+        dispatcher="litellm",
+        request_parameters={"system": "Be brief.", "tools": [{"name": "f"}]},
+    )
     session.record([HELLO], reply=HI, usage=USAGE)
     again = SessionStore(tmp_path).load(session.path)
     assert again.messages == session.messages == [HELLO, HI]
-    assert again.beside == session.beside == {"system": "Be brief.", "tools": [{"name": "f"}]}
+    assert (
+        again.request_parameters
+        == session.request_parameters
+        == {"system": "Be brief.", "tools": [{"name": "f"}]}
+    )
     assert again.header == session.header
     assert (again.agent, again.target, again.header.dispatcher) == ("main", TARGET, "litellm")
 
@@ -87,15 +102,21 @@ def test_the_header_tells_people_what_was_used(store: SessionStore) -> None:
     } <= set(lines)
 
 
-def test_what_was_charged_and_what_is_estimated_stand_apart(store: SessionStore, tmp_path: Path) -> None:
+def test_what_was_charged_and_what_is_estimated_stand_apart(
+    store: SessionStore, tmp_path: Path
+) -> None:
     store = SessionStore(tmp_path, ledger=UsageLedger(price=lambda _: Decimal("0.5")))
     session = store.start(target="openrouter/x")
-    session.record([HELLO], usage={"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2, "cost": 0.25})
+    session.record(
+        [HELLO], usage={"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2, "cost": 0.25}
+    )
     session.record([HELLO], usage={"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2})
     assert "\ncharged: 0.25 USD\nestimated: 0.5 USD\n" in text(store, session)
 
 
-def test_usage_goes_on_where_it_was_when_a_session_is_loaded_again(store: SessionStore, tmp_path: Path) -> None:
+def test_usage_goes_on_where_it_was_when_a_session_is_loaded_again(
+    store: SessionStore, tmp_path: Path
+) -> None:
     session = store.start(target=TARGET)
     session.record([HELLO], usage=USAGE)
     again = SessionStore(tmp_path).load(session.path)
@@ -111,7 +132,10 @@ def test_the_ledger_of_a_store_knows_every_agent_and_session(tmp_path: Path) -> 
     session.record([HELLO], usage=USAGE)
     child = session.child("search")
     child.record([HELLO], usage=USAGE)
-    assert {row.keys["agent"]: row.calls for row in ledger.snapshot(by=["agent"])} == {"main": 1, "search": 1}
+    assert {row.keys["agent"]: row.calls for row in ledger.snapshot(by=["agent"])} == {
+        "main": 1,
+        "search": 1,
+    }
     assert (session.usage.calls, child.usage.calls) == (1, 1)
 
 
@@ -154,12 +178,19 @@ def test_what_was_sent_never_changes(store: SessionStore, sent: list[Any], index
     with pytest.raises(SessionDivergedError) as caught:
         session.record(sent, usage=USAGE)
     assert caught.value.index == index
-    assert (text(store, session), session.messages, session.usage.calls) == (before, [HELLO, HI, MORE], 0)
+    assert (text(store, session), session.messages, session.usage.calls) == (
+        before,
+        [HELLO, HI, MORE],
+        0,
+    )
 
 
 def test_cache_markers_may_move(store: SessionStore, tmp_path: Path) -> None:
     def marked(content: str) -> dict[str, Any]:
-        return {"role": "user", "content": [{"type": "text", "text": content, "cache_control": {"type": "ephemeral"}}]}
+        return {
+            "role": "user",
+            "content": [{"type": "text", "text": content, "cache_control": {"type": "ephemeral"}}],
+        }
 
     def plain(content: str) -> dict[str, Any]:
         return {"role": "user", "content": [{"type": "text", "text": content}]}
@@ -171,17 +202,19 @@ def test_cache_markers_may_move(store: SessionStore, tmp_path: Path) -> None:
 
 
 def test_a_caller_who_changes_what_he_was_given_changes_nothing(store: SessionStore) -> None:
-    session = store.start(beside={"tools": []})
+    session = store.start(request_parameters={"tools": []})
     sent = [{"role": "user", "content": [{"type": "text", "text": "a"}]}]
     session.record(sent)
     sent[0]["content"] = "b"
     session.messages[0]["content"] = "c"
-    session.beside["tools"].append("d")
+    session.request_parameters["tools"].append("d")
     assert session.messages == [{"role": "user", "content": [{"type": "text", "text": "a"}]}]
-    assert session.beside == {"tools": []}
+    assert session.request_parameters == {"tools": []}
 
 
-def test_the_latest_session_is_the_one_with_the_highest_index_of_the_newest_day(tmp_path: Path) -> None:
+def test_the_latest_session_is_the_one_with_the_highest_index_of_the_newest_day(
+    tmp_path: Path,
+) -> None:
     clock = [NOON]
     store = SessionStore(tmp_path, clock=lambda: clock[0])
     assert store.latest() is None
@@ -199,8 +232,14 @@ def test_the_latest_session_is_the_one_with_the_highest_index_of_the_newest_day(
     assert store.latest("nobody", days=None) is None
     new = store.start()
     assert (store.latest() or ten[0]).path == new.path == "sessions/23112026/main_1.md"
-    assert list(store.paths())[8:10] == ["sessions/21112026/main_9.md", "sessions/21112026/main_10.md"]
-    assert list(store.paths())[-2:] == ["sessions/21112026/other_1.md", "sessions/23112026/main_1.md"]
+    assert list(store.paths())[8:10] == [
+        "sessions/21112026/main_9.md",
+        "sessions/21112026/main_10.md",
+    ]
+    assert list(store.paths())[-2:] == [
+        "sessions/21112026/other_1.md",
+        "sessions/23112026/main_1.md",
+    ]
 
 
 def test_days_are_those_of_utc(tmp_path: Path) -> None:
@@ -210,19 +249,33 @@ def test_days_are_those_of_utc(tmp_path: Path) -> None:
     assert session.header.created == late
 
 
-def test_a_malformed_newest_file_is_an_error_and_not_skipped(store: SessionStore, tmp_path: Path) -> None:
+def test_a_malformed_newest_file_is_an_error_and_not_skipped(
+    store: SessionStore, tmp_path: Path
+) -> None:
     store.start()
     (tmp_path / "sessions/21112026/main_2.md").write_bytes(b"")
-    with pytest.raises(SessionFormatError, match=r"main_2\.md: line 1: expected '<!-- session_transcript'"):
+    with pytest.raises(
+        SessionFormatError, match=r"main_2\.md: line 1: expected '<!-- session_transcript'"
+    ):
         store.latest()
 
 
 def test_a_child_starts_empty_and_a_fork_with_the_exact_prefix(store: SessionStore) -> None:
-    session = store.start(target=TARGET, beside={"system": "s"})
+    session = store.start(target=TARGET, request_parameters={"system": "s"})
     session.record([HELLO], reply=HI, usage=USAGE)
     child, fork = session.child("search"), session.fork("draft")
-    assert (child.messages, child.beside, child.target, child.usage.calls) == ([], {}, TARGET, 0)
-    assert (fork.messages, fork.beside, fork.target, fork.usage.calls) == ([HELLO, HI], {"system": "s"}, TARGET, 0)
+    assert (child.messages, child.request_parameters, child.target, child.usage.calls) == (
+        [],
+        {},
+        TARGET,
+        0,
+    )
+    assert (fork.messages, fork.request_parameters, fork.target, fork.usage.calls) == (
+        [HELLO, HI],
+        {"system": "s"},
+        TARGET,
+        0,
+    )
     assert {child.header.parent, fork.header.parent} == {session.path}
     fork.record([HELLO, HI, MORE])
     assert session.messages == [HELLO, HI]
@@ -233,14 +286,26 @@ def test_a_child_starts_empty_and_a_fork_with_the_exact_prefix(store: SessionSto
 def test_appended_messages_count_as_not_sent(store: SessionStore) -> None:
     session = store.start()
     session.append(HELLO, HI)
-    assert (session.messages, session.header.cache_boundary, session.header.turns) == ([HELLO, HI], 0, 0)
+    assert (session.messages, session.header.cache_boundary, session.header.turns) == (
+        [HELLO, HI],
+        0,
+        0,
+    )
     session.record([MORE])
     assert session.messages == [MORE]
 
 
 def test_findings_are_at_hand_and_the_stored_bytes_untouched(store: SessionStore) -> None:
     session = store.start(target=TARGET)
-    session.record([HELLO, {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "x", "content": "y"}]}])
+    session.record(
+        [
+            HELLO,
+            {
+                "role": "user",
+                "content": [{"type": "tool_result", "tool_use_id": "x", "content": "y"}],
+            },
+        ]
+    )
     before = text(store, session)
     assert [finding.rule for finding in session.findings] == ["orphan-tool-result"]
     assert text(store, session) == before
@@ -257,20 +322,27 @@ def test_a_repaired_continuation_begins_with_what_was_sent(
 ) -> None:
     target = {"openai_chat": "mistral/mistral-large-latest", "anthropic_messages": TARGET}[dialect]
     store = SessionStore(tmp_path_factory.mktemp("s"), durable=False)
-    session, transcript, done = store.start(target=target, dialect=dialect), broken(seed, dialect), 0
+    session, transcript, done = (
+        store.start(target=target, dialect=dialect),
+        broken(seed, dialect),
+        0,
+    )
     for at in _requests(transcript):
         repaired = session.extend(transcript[done:at])
         try:
-            # Raises where it does not begin with what was sent.
-            session.record(repaired.messages, beside={"system": repaired.system} if repaired.system else None)
+            # Raises if the messages do not begin with those already sent.
+            session.record(
+                repaired.messages,
+                request_parameters={"system": repaired.system} if repaired.system else None,
+            )
         except TranscriptError:
-            return  # something that no JSON can say
+            return  # the transcript cannot be represented as JSON
         assert as_sent(store.load(session.path).messages) == as_sent(repaired.messages)
         done = at
 
 
 def _requests(transcript: list[Any]) -> list[int]:
-    """The lengths at which a transcript was sent: what stands there is a reply, and something was asked before."""
+    """Return the lengths at which a transcript was sent: a reply is next, and a user message comes before it."""
 
     def role(message: Any) -> object:
         return message.get("role") if isinstance(message, dict) else None
@@ -279,11 +351,14 @@ def _requests(transcript: list[Any]) -> list[int]:
     return [
         at
         for at in replies
-        if role(transcript[at - 1]) in ("user", "tool") and any(role(m) == "user" for m in transcript[:at])
+        if role(transcript[at - 1]) in ("user", "tool")
+        and any(role(m) == "user" for m in transcript[:at])
     ]
 
 
-def test_a_second_writer_is_told_and_overwrites_nothing(store: SessionStore, tmp_path: Path) -> None:
+def test_a_second_writer_is_told_and_overwrites_nothing(
+    store: SessionStore, tmp_path: Path
+) -> None:
     mine = store.start()
     theirs = SessionStore(tmp_path).load(mine.path)
     theirs.record([HELLO])
@@ -313,7 +388,9 @@ def test_files_are_for_their_owner_only(store: SessionStore, tmp_path: Path) -> 
     session = store.start()
     session.record([HELLO])
     path = tmp_path / session.path
-    assert [stat.S_IMODE(place.stat().st_mode) for place in (path, path.parent, path.parent.parent)] == [
+    assert [
+        stat.S_IMODE(place.stat().st_mode) for place in (path, path.parent, path.parent.parent)
+    ] == [
         0o600,
         0o700,
         0o700,
@@ -322,7 +399,9 @@ def test_files_are_for_their_owner_only(store: SessionStore, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("place", ["sessions", "sessions/21112026"])
-def test_a_link_in_the_place_of_a_folder_is_not_followed(store: SessionStore, tmp_path: Path, place: str) -> None:
+def test_a_link_in_the_place_of_a_folder_is_not_followed(
+    store: SessionStore, tmp_path: Path, place: str
+) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (tmp_path / place).parent.mkdir(exist_ok=True)
@@ -345,7 +424,9 @@ def test_a_link_in_the_place_of_a_file_is_not_followed(store: SessionStore, tmp_
     assert store.start().path == "sessions/21112026/main_2.md"
 
 
-@pytest.mark.parametrize("path", ["../x.md", "/etc/passwd", "sessions/../../x.md", "sessions//x.md", "", "a\0b"])
+@pytest.mark.parametrize(
+    "path", ["../x.md", "/etc/passwd", "sessions/../../x.md", "sessions//x.md", "", "a\0b"]
+)
 def test_a_path_cannot_leave_the_root(store: SessionStore, path: str) -> None:
     with pytest.raises(SessionError, match="below the root"):
         store.load(path)

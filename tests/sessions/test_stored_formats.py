@@ -9,9 +9,9 @@ import pytest
 
 from chatmend import repair
 from chatmend.sessions import SessionStore
+from chatmend.sessions.embedded import find_conversation
 from chatmend.sessions.langchain_dumps import from_native, is_dump, to_native
-from chatmend.sessions.places import located
-from chatmend.sessions.repairs import is_session, repaired_file
+from chatmend.sessions.repairs import is_session, repair_file
 from tests.broken.generate import broken
 from tests.scale import examples
 
@@ -56,7 +56,10 @@ def test_a_repaired_dump_is_what_langchain_reads_with_everything_else_kept() -> 
     dump = dumped(
         messages.HumanMessage("q"),
         messages.AIMessage(
-            [{"type": "text", "text": "t"}, block], tool_calls=[call], additional_kwargs=mirrored, id="run-1"
+            [{"type": "text", "text": "t"}, block],
+            tool_calls=[call],
+            additional_kwargs=mirrored,
+            id="run-1",
         ),
         messages.ToolMessage("r", tool_call_id="call.long/id", artifact={"big": 1}, status="error"),
         messages.HumanMessage("next"),
@@ -72,7 +75,13 @@ def test_a_repaired_dump_is_what_langchain_reads_with_everything_else_kept() -> 
 
 
 def test_cut_off_arguments_stay_as_text() -> None:
-    call = {"name": "f", "args": '{"a": ', "id": "abcdefghi", "error": None, "type": "invalid_tool_call"}
+    call = {
+        "name": "f",
+        "args": '{"a": ',
+        "id": "abcdefghi",
+        "error": None,
+        "type": "invalid_tool_call",
+    }
     dump = dumped(messages.HumanMessage("q"), messages.AIMessage("", invalid_tool_calls=[call]))
     assert '{\\"a\\": ' in json.dumps(to_native(dump))
     assert '{\\"a\\": ' in json.dumps(mended(dump)) or '{\\"a\\":' in json.dumps(mended(dump))
@@ -100,45 +109,54 @@ def test_a_block_or_an_entry_of_an_odd_type_is_no_exception(odd: Any) -> None:
 
 
 LOGS: list[Any] = [
-    {"custom_id": "1", "method": "POST", "url": "/v1/chat/completions", "body": {"model": "m", "messages": [HELLO]}},
+    {
+        "custom_id": "1",
+        "method": "POST",
+        "url": "/v1/chat/completions",
+        "body": {"model": "m", "messages": [HELLO]},
+    },
     {"custom_id": "1", "params": {"model": "m", "max_tokens": 1, "messages": [HELLO]}},
-    {"timestamp": 1, "request": {"url": "u", "body": {"model": "m", "messages": [HELLO]}}, "response": {}},
+    {
+        "timestamp": 1,
+        "request": {"url": "u", "body": {"model": "m", "messages": [HELLO]}},
+        "response": {},
+    },
     {"request": {"body": json.dumps({"model": "m", "messages": [HELLO]})}},
 ]
 
 
 @pytest.mark.parametrize("log", LOGS)
 def test_the_request_in_a_log_is_found_and_put_back(log: Any) -> None:
-    place = located(log)
-    assert place is not None
-    assert isinstance(place.conversation, dict)
-    assert place.conversation["messages"] == [HELLO]
-    assert place.put(place.conversation) == log
-    changed = place.put({**place.conversation, "messages": [HELLO, HELLO]})
-    again = located(changed)
+    embedded = find_conversation(log)
+    assert embedded is not None
+    assert isinstance(embedded.conversation, dict)
+    assert embedded.conversation["messages"] == [HELLO]
+    assert embedded.replace(embedded.conversation) == log
+    changed = embedded.replace({**embedded.conversation, "messages": [HELLO, HELLO]})
+    again = find_conversation(changed)
     assert again is not None
-    assert again.conversation == {**place.conversation, "messages": [HELLO, HELLO]}
-    assert again.put(place.conversation) == log
+    assert again.conversation == {**embedded.conversation, "messages": [HELLO, HELLO]}
+    assert again.replace(embedded.conversation) == log
 
 
 @pytest.mark.parametrize(
     "value", [[HELLO], {"messages": [HELLO]}, {"model": "m", "messages": []}, [], {}, 1, None, "{}"]
 )
 def test_a_bare_conversation_stands_in_no_other_place(value: Any) -> None:
-    assert located(value) is None
+    assert find_conversation(value) is None
 
 
 def test_a_session_s_file_is_repaired_as_a_whole(tmp_path: Path) -> None:
     store = SessionStore(tmp_path)
-    session = store.start(target=TARGET, beside={"tools": []})
+    session = store.start(target=TARGET, request_parameters={"tools": []})
     session.record([HELLO, CALLS])
     session.append(HELLO)
     data, _ = store.storage.read(session.path)
     assert is_session(data)
-    written, changes = repaired_file(data, session.path)
+    written, changes = repair_file(data, session.path)
     assert {change.rule for change in changes} >= {"missing-tool-result", "invalid-call-id"}
     (tmp_path / session.path).write_bytes(written)
     again = store.load(session.path)
     assert again.findings == ()
     assert again.header.cache_boundary == 1
-    assert repaired_file(written, session.path) == (written, ())
+    assert repair_file(written, session.path) == (written, ())

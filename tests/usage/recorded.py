@@ -1,4 +1,4 @@
-"""Recorded payloads and streams, put back into the shape in which a provider sends them."""
+"""Recorded payloads and streams, restored to the form in which the provider sent them."""
 
 from __future__ import annotations
 
@@ -19,16 +19,22 @@ FIELDS = {
 
 
 def body(row: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """The response's body, as far as it was kept, and its headers."""
-    kept = {key.split(".", 1)[1]: value for key, value in row["other_cost_fields"].items() if key.startswith("body.")}
+    """Return the recorded parts of the response's body, and its headers."""
+    kept = {
+        key.split(".", 1)[1]: value
+        for key, value in row["other_cost_fields"].items()
+        if key.startswith("body.")
+    }
     headers = {
-        key.split(".", 1)[1]: value for key, value in row["other_cost_fields"].items() if key.startswith("header.")
+        key.split(".", 1)[1]: value
+        for key, value in row["other_cost_fields"].items()
+        if key.startswith("header.")
     }
     return {"model": row["model"], **kept, "usage": usage_of(row)}, headers
 
 
 def usage_of(row: dict[str, Any]) -> dict[str, Any]:
-    """The usage, with the one path undone that the recordings flatten."""
+    """Return the usage, with the one path nested again that the recordings flatten."""
     usage = dict(row["raw_usage"])
     for count in usage.pop("results[].tokenCount", ()):
         usage.setdefault("results", []).append({"tokenCount": count})
@@ -36,7 +42,7 @@ def usage_of(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def event(chunk: dict[str, Any]) -> dict[str, Any]:
-    """One chunk of a stream: its usage where it stood, beside the name of the event."""
+    """Return one chunk of a stream: its usage at the recorded path, with the name of the event."""
     named = {"type": chunk["event"]} if chunk["event"] else {}
     if chunk["path"] == "(top)":
         return {**named, **chunk["usage"]}
@@ -50,16 +56,22 @@ def event(chunk: dict[str, Any]) -> dict[str, Any]:
 
 
 def differences(row: dict[str, Any], usage: Any) -> dict[str, tuple[int, int | None]]:
-    """The fields in which an account differs from the truth; a count that nobody reported is as good as 0 there."""
+    """Return the fields in which a usage record differs from the expected one; an unreported count equals 0."""
     truth = row["expected"]
     found = {name: getattr(usage, field) for name, field in FIELDS.items() if name in truth}
-    return {name: (truth[name], value) for name, value in found.items() if (value or 0) != truth[name]}
+    return {
+        name: (truth[name], value) for name, value in found.items() if (value or 0) != truth[name]
+    }
 
 
 def numbers(value: Any, path: str = "") -> set[str]:
-    """The path of every number inside a payload."""
+    """Return the path of every number inside a payload."""
     if isinstance(value, dict):
-        return {one for key, inner in value.items() for one in numbers(inner, f"{path}.{key}" if path else key)}
+        return {
+            one
+            for key, inner in value.items()
+            for one in numbers(inner, f"{path}.{key}" if path else key)
+        }
     if isinstance(value, list):
         return {one for inner in value for one in numbers(inner, f"{path}[]")}
     return {path} if isinstance(value, int | float) and not isinstance(value, bool) else set()

@@ -41,25 +41,36 @@ def test_a_count_that_nobody_reported_is_none_and_not_zero() -> None:
     usage = normalize_usage(chat(10, 5))
     assert usage.cache_read_tokens is None
     assert usage.provider_total is None
-    assert normalize_usage(chat(10, 5, prompt_tokens_details={"cached_tokens": 0})).cache_read_tokens == 0
+    assert (
+        normalize_usage(chat(10, 5, prompt_tokens_details={"cached_tokens": 0})).cache_read_tokens
+        == 0
+    )
 
 
 def test_every_field_says_where_it_was_read() -> None:
-    usage = normalize_usage({"usage": chat(10, 5, 15, completion_tokens_details={"reasoning_tokens": 2})})
+    usage = normalize_usage(
+        {"usage": chat(10, 5, 15, completion_tokens_details={"reasoning_tokens": 2})}
+    )
     assert usage.sources["input_tokens"] == "usage.prompt_tokens"
     assert usage.sources["reasoning_tokens"] == "usage.completion_tokens_details.reasoning_tokens"
     assert usage.sources["total_tokens"] == "input_tokens + output_tokens"
 
 
 def test_openai_chat_counts_everything_in() -> None:
-    details = {"prompt_tokens_details": {"cached_tokens": 64}, "completion_tokens_details": {"reasoning_tokens": 8}}
+    details = {
+        "prompt_tokens_details": {"cached_tokens": 64},
+        "completion_tokens_details": {"reasoning_tokens": 8},
+    }
     assert counts(normalize_usage(chat(100, 20, 120, **details))) == (100, 20, 64, None, 8)
 
 
 def test_reasoning_that_the_total_holds_beside_completion_is_output() -> None:
     usage = normalize_usage(chat(140, 38, 322, completion_tokens_details={"reasoning_tokens": 144}))
     assert (usage.output_tokens, usage.total_tokens, usage.provider_total) == (182, 322, 322)
-    assert usage.sources["output_tokens"] == "completion_tokens + completion_tokens_details.reasoning_tokens"
+    assert (
+        usage.sources["output_tokens"]
+        == "completion_tokens + completion_tokens_details.reasoning_tokens"
+    )
     assert usage.warnings == ()
 
 
@@ -76,13 +87,22 @@ def test_cached_tokens_above_a_prompt_that_adds_up_are_reported_and_not_added() 
 
 
 def test_vercel_leaves_gemini_thoughts_out_of_completion_and_total() -> None:
-    thinking = chat(507, 137, 644, completion_tokens_details={"reasoning_tokens": 600}, cost=0.0036, market_cost=0.0036)
+    thinking = chat(
+        507,
+        137,
+        644,
+        completion_tokens_details={"reasoning_tokens": 600},
+        cost=0.0036,
+        market_cost=0.0036,
+    )
     assert normalize_usage(thinking).output_tokens == 737
     assert normalize_usage({**thinking, "market_cost": None}, "vercel-gateway").output_tokens == 737
 
 
 def test_openrouter_counts_reasoning_with_another_tokenizer() -> None:
-    usage = normalize_usage(chat(10, 20, 30, completion_tokens_details={"reasoning_tokens": 24}, is_byok=False))
+    usage = normalize_usage(
+        chat(10, 20, 30, completion_tokens_details={"reasoning_tokens": 24}, is_byok=False)
+    )
     assert (usage.output_tokens, usage.warnings) == (20, ())
 
 
@@ -93,7 +113,11 @@ def test_reasoning_above_output_of_a_host_nobody_knows_is_reported() -> None:
 
 def test_the_gap_in_googles_openai_endpoint_is_thoughts() -> None:
     usage = normalize_usage(chat(35, 12, 109), "google")
-    assert (usage.output_tokens, usage.reasoning_tokens, usage.sources["reasoning_tokens"]) == (74, 62, "total")
+    assert (usage.output_tokens, usage.reasoning_tokens, usage.sources["reasoning_tokens"]) == (
+        74,
+        62,
+        "total",
+    )
     assert normalize_usage(chat(35, 12, 109), model="gemini-2.5-flash").output_tokens == 74
 
 
@@ -141,9 +165,19 @@ def test_a_compaction_stands_beside_the_answer_and_not_in_it() -> None:
             "cache_read_input_tokens": 0,
             "output_tokens": 11,
             "iterations": [
-                {"type": "compaction", "input_tokens": 100, "output_tokens": 81, "cache_creation_input_tokens": 55096},
+                {
+                    "type": "compaction",
+                    "input_tokens": 100,
+                    "output_tokens": 81,
+                    "cache_creation_input_tokens": 55096,
+                },
                 {"type": "message", "input_tokens": 162, "output_tokens": 11},
-                {"type": "advisor_message", "model": "claude-opus-4-8", "input_tokens": 5, "output_tokens": 6},
+                {
+                    "type": "advisor_message",
+                    "model": "claude-opus-4-8",
+                    "input_tokens": 5,
+                    "output_tokens": 6,
+                },
             ],
         }
     )
@@ -162,23 +196,39 @@ def test_gemini_leaves_thoughts_and_tool_results_out() -> None:
         "toolUsePromptTokenCount": 30,
         "cachedContentTokenCount": 60,
         "totalTokenCount": 157,
-        "promptTokensDetails": [{"modality": "TEXT", "tokenCount": 80}, {"modality": "IMAGE", "tokenCount": 20}],
+        "promptTokensDetails": [
+            {"modality": "TEXT", "tokenCount": 80},
+            {"modality": "IMAGE", "tokenCount": 20},
+        ],
         "cacheTokensDetails": [{"modality": "TEXT", "tokenCount": 60}],
     }
     usage = normalize_usage(gemini)
     assert counts(usage) == (130, 27, 60, None, 7)
-    assert (usage.tool_use_prompt_tokens, usage.input_text_tokens, usage.input_image_tokens) == (30, 80, 20)
+    assert (usage.tool_use_prompt_tokens, usage.input_text_tokens, usage.input_image_tokens) == (
+        30,
+        80,
+        20,
+    )
     assert usage.details == {"cache_read_text_tokens": 60}
 
 
 def test_a_gemini_preview_whose_total_says_that_thoughts_are_inside() -> None:
-    preview = {"promptTokenCount": 8, "candidatesTokenCount": 79, "totalTokenCount": 87, "thoughtsTokenCount": 71}
+    preview = {
+        "promptTokenCount": 8,
+        "candidatesTokenCount": 79,
+        "totalTokenCount": 87,
+        "thoughtsTokenCount": 71,
+    }
     assert counts(normalize_usage(preview)) == (8, 79, None, None, 71)
 
 
 def test_vertex_writes_modalities_and_traffic_as_numbers() -> None:
     usage = normalize_usage(
-        {"promptTokenCount": 11, "trafficType": 1, "promptTokensDetails": [{"modality": 2, "tokenCount": 11}]}
+        {
+            "promptTokenCount": 11,
+            "trafficType": 1,
+            "promptTokensDetails": [{"modality": 2, "tokenCount": 11}],
+        }
     )
     assert (usage.input_image_tokens, usage.service_tier) == (11, "ON_DEMAND")
 
@@ -211,7 +261,11 @@ def test_cohere_bills_other_numbers_than_the_model_saw() -> None:
 
 def test_billed_units_without_tokens_are_no_tokens() -> None:
     usage = normalize_usage({"billed_units": {"input_tokens": 58, "output_tokens": 100}})
-    assert (usage.input_tokens, usage.total_tokens, usage.billed["output_tokens"]) == (None, None, 100)
+    assert (usage.input_tokens, usage.total_tokens, usage.billed["output_tokens"]) == (
+        None,
+        None,
+        100,
+    )
 
 
 @pytest.mark.parametrize(
@@ -219,17 +273,29 @@ def test_billed_units_without_tokens_are_no_tokens() -> None:
     [
         (chat(1, 1, 2, cost=0.001008), "0.001008", "USD"),
         (chat(1, 1, 2, cost_in_usd_ticks=2488500), "0.00024885", "USD"),
-        (chat(1, 1, 2, cost={"input_cost": 2.8e-08, "total_cost": 2.8e-08, "currency": "EUR"}), "2.8E-8", "EUR"),
+        (
+            chat(1, 1, 2, cost={"input_cost": 2.8e-08, "total_cost": 2.8e-08, "currency": "EUR"}),
+            "2.8E-8",
+            "EUR",
+        ),
         (chat(1, 1, 2, cost={"usd": "0.00017", "hypercredits": 0.0034}), "0.00017", "USD"),
     ],
 )
-def test_a_cost_is_exact_and_has_a_currency(payload: dict[str, Any], cost: str, currency: str) -> None:
+def test_a_cost_is_exact_and_has_a_currency(
+    payload: dict[str, Any], cost: str, currency: str
+) -> None:
     usage = normalize_usage(payload)
-    assert (usage.cost, usage.cost_currency, usage.cost_source) == (Decimal(cost), currency, "provider")
+    assert (usage.cost, usage.cost_currency, usage.cost_source) == (
+        Decimal(cost),
+        currency,
+        "provider",
+    )
 
 
 def test_the_callers_own_key_at_openrouter_is_billed_by_the_upstream_provider() -> None:
-    usage = normalize_usage(chat(14, 7, 21, cost=0, is_byok=True, cost_details={"upstream_inference_cost": 6.3e-06}))
+    usage = normalize_usage(
+        chat(14, 7, 21, cost=0, is_byok=True, cost_details={"upstream_inference_cost": 6.3e-06})
+    )
     assert (usage.cost, usage.cost_details["upstream"]) == (0, Decimal("0.0000063"))
     assert codes(usage) == {"byok"}
 
@@ -253,19 +319,33 @@ class TestGatewaysThatNestOneAccountInAnother:
                 "choices": [{"message": {"content": "hi"}}],
                 "usage": chat(90, 10, 100, prompt_tokens_details={"cached_tokens": 5}),
                 "openhuman": {
-                    "usage": {"input_tokens": 110, "output_tokens": None, "cached_input_tokens": 40},
+                    "usage": {
+                        "input_tokens": 110,
+                        "output_tokens": None,
+                        "cached_input_tokens": 40,
+                    },
                     "billing": {"charged_amount_usd": 0.0123},
                 },
             }
         )
         assert counts(usage)[:3] == (110, 10, 40)
-        assert (usage.cost, usage.cost_currency, usage.cost_source) == (Decimal("0.0123"), "USD", "provider")
+        assert (usage.cost, usage.cost_currency, usage.cost_source) == (
+            Decimal("0.0123"),
+            "USD",
+            "provider",
+        )
         assert usage.sources["input_tokens"] == "openhuman.usage.input_tokens"
         assert usage.sources["output_tokens"] == "usage.completion_tokens"
 
     def test_a_stated_total_that_no_longer_fits_is_reported(self) -> None:
-        usage = normalize_usage({"usage": chat(90, 10, 100), "openhuman": {"usage": {"input_tokens": 110}}})
-        assert (usage.total_tokens, usage.provider_total, codes(usage)) == (120, 100, {"total-differs"})
+        usage = normalize_usage(
+            {"usage": chat(90, 10, 100), "openhuman": {"usage": {"input_tokens": 110}}}
+        )
+        assert (usage.total_tokens, usage.provider_total, codes(usage)) == (
+            120,
+            100,
+            {"total-differs"},
+        )
 
     def test_an_empty_vendor_block_changes_nothing(self) -> None:
         plain = {"choices": [{}], "usage": chat(90, 10, 100)}
@@ -273,12 +353,16 @@ class TestGatewaysThatNestOneAccountInAnother:
             assert normalize_usage({**plain, "openhuman": block}) == normalize_usage(plain)
 
     def test_no_choices_are_an_error_and_not_a_silent_success(self) -> None:
-        usage = normalize_usage({"object": "chat.completion", "choices": [], "usage": chat(90, 0, 90)})
+        usage = normalize_usage(
+            {"object": "chat.completion", "choices": [], "usage": chat(90, 0, 90)}
+        )
         assert (usage.complete, codes(usage), usage.input_tokens) == (False, {"empty-choices"}, 90)
         assert not normalize_usage({"choices": []}).complete
 
     def test_a_usage_only_chunk_is_no_error(self) -> None:
-        usage = normalize_usage({"object": "chat.completion.chunk", "choices": [], "usage": chat(90, 10, 100)})
+        usage = normalize_usage(
+            {"object": "chat.completion.chunk", "choices": [], "usage": chat(90, 10, 100)}
+        )
         assert (usage.complete, usage.warnings) == (True, ())
 
 
@@ -294,7 +378,10 @@ def test_the_requests_of_tools_stand_outside_the_usage() -> None:
             "model": "gpt-5",
             "service_tier": "flex",
             "usage": {"input_tokens": 10, "output_tokens": 5, "total_tokens": 15},
-            "tool_usage": {"web_search": {"num_requests": 3}, "image_gen": {"input_tokens": 7, "output_tokens": 4160}},
+            "tool_usage": {
+                "web_search": {"num_requests": 3},
+                "image_gen": {"input_tokens": 7, "output_tokens": 4160},
+            },
         }
     )
     assert (usage.web_search_requests, usage.service_tier, usage.model) == (3, "flex", "gpt-5")
@@ -318,7 +405,9 @@ def test_the_requests_of_tools_stand_outside_the_usage() -> None:
         (None, None, None),
     ],
 )
-def test_an_odd_value_is_read_or_reported(value: object, read: int | None, code: str | None) -> None:
+def test_an_odd_value_is_read_or_reported(
+    value: object, read: int | None, code: str | None
+) -> None:
     usage = normalize_usage({"prompt_tokens": value, "completion_tokens": 1})
     assert usage.input_tokens == read
     assert codes(usage) == ({code} if code else set())
@@ -345,5 +434,7 @@ def test_an_object_that_holds_itself_ends() -> None:
 
 def test_objects_of_sdks_are_read_like_what_they_were_parsed_from() -> None:
     inner = SimpleNamespace(cached_tokens=4)
-    outer = SimpleNamespace(usage=SimpleNamespace(prompt_tokens=10, completion_tokens=5, prompt_tokens_details=inner))
+    outer = SimpleNamespace(
+        usage=SimpleNamespace(prompt_tokens=10, completion_tokens=5, prompt_tokens_details=inner)
+    )
     assert counts(normalize_usage(outer))[:3] == (10, 5, 4)

@@ -1,4 +1,4 @@
-"""Recorded files: whatever they hold, each call is counted once."""
+"""Recorded files: each call is counted once, in every file format."""
 
 from __future__ import annotations
 
@@ -14,8 +14,18 @@ if TYPE_CHECKING:
 
 
 def chat(prompt: int, completion: int, **more: Any) -> dict[str, Any]:
-    usage = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
-    return {"object": "chat.completion", "model": "gpt-4o-mini", "choices": [{"index": 0}], "usage": usage, **more}
+    usage = {
+        "prompt_tokens": prompt,
+        "completion_tokens": completion,
+        "total_tokens": prompt + completion,
+    }
+    return {
+        "object": "chat.completion",
+        "model": "gpt-4o-mini",
+        "choices": [{"index": 0}],
+        "usage": usage,
+        **more,
+    }
 
 
 def tokens(text: str) -> list[tuple[int | None, int | None]]:
@@ -45,31 +55,65 @@ def test_the_lines_of_a_batch() -> None:
 
 
 def test_a_dump_of_several_streams() -> None:
-    first = {"id": "1", "object": "chat.completion.chunk", "choices": [{"delta": {}, "finish_reason": "stop"}]}
-    last = {"id": "1", "object": "chat.completion.chunk", "choices": [], "usage": chat(10, 5)["usage"]}
-    start = {"type": "message_start", "message": {"id": "m", "usage": {"input_tokens": 7, "output_tokens": 1}}}
+    first = {
+        "id": "1",
+        "object": "chat.completion.chunk",
+        "choices": [{"delta": {}, "finish_reason": "stop"}],
+    }
+    last = {
+        "id": "1",
+        "object": "chat.completion.chunk",
+        "choices": [],
+        "usage": chat(10, 5)["usage"],
+    }
+    start = {
+        "type": "message_start",
+        "message": {"id": "m", "usage": {"input_tokens": 7, "output_tokens": 1}},
+    }
     delta = {"type": "message_delta", "usage": {"output_tokens": 9}}
-    openai = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in (first, last)) + "data: [DONE]\n\n"
-    anthropic = "".join(f"event: {chunk['type']}\ndata: {json.dumps(chunk)}\n\n" for chunk in (start, delta))
+    openai = (
+        "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in (first, last)) + "data: [DONE]\n\n"
+    )
+    anthropic = "".join(
+        f"event: {chunk['type']}\ndata: {json.dumps(chunk)}\n\n" for chunk in (start, delta)
+    )
     assert tokens(openai + anthropic + anthropic) == [(10, 5), (7, 9), (7, 9)]
     assert tokens(openai + openai.replace('"1"', '"2"')) == [(10, 5), (10, 5)]
 
 
 def test_a_dump_of_an_ollama_stream() -> None:
     talk = {"model": "llama3", "message": {"content": "hi"}, "done": False}
-    end = {"model": "llama3", "done": True, "prompt_eval_count": 26, "eval_count": 290, "total_duration": 5}
+    end = {
+        "model": "llama3",
+        "done": True,
+        "prompt_eval_count": 26,
+        "eval_count": 290,
+        "total_duration": 5,
+    }
     assert tokens(lines(talk, talk, end)) == [(26, 290)]
 
 
 def test_a_log_that_repeats_an_answer_for_each_of_its_blocks() -> None:
     usage = {"input_tokens": 3, "cache_read_input_tokens": 7, "output_tokens": 5}
-    block = {"type": "assistant", "requestId": "r", "message": {"id": "m", "model": "claude-opus-4-8", "usage": usage}}
+    block = {
+        "type": "assistant",
+        "requestId": "r",
+        "message": {"id": "m", "model": "claude-opus-4-8", "usage": usage},
+    }
     other = {**block, "requestId": "s"}
-    assert tokens(lines({"type": "user", "message": {"content": "hi"}}, block, block, other)) == [(10, 5), (10, 5)]
+    assert tokens(lines({"type": "user", "message": {"content": "hi"}}, block, block, other)) == [
+        (10, 5),
+        (10, 5),
+    ]
 
 
 def test_litellms_spend_log() -> None:
-    kept = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120, "cache_read_input_tokens": 90}
+    kept = {
+        "prompt_tokens": 100,
+        "completion_tokens": 20,
+        "total_tokens": 120,
+        "cache_read_input_tokens": 90,
+    }
     row = {
         "call_type": "acompletion",
         "spend": 0.0125,
@@ -83,7 +127,11 @@ def test_litellms_spend_log() -> None:
     whole, bare = usages_in(lines(row, {**row, "metadata": "{}"}))
     assert (whole.cache_read_tokens, bare.cache_read_tokens) == (90, None)
     for usage in (whole, bare):
-        assert (usage.input_tokens, usage.model, usage.provider) == (100, "claude-sonnet-4-5", "anthropic")
+        assert (usage.input_tokens, usage.model, usage.provider) == (
+            100,
+            "claude-sonnet-4-5",
+            "anthropic",
+        )
         assert (str(usage.cost), usage.cost_source) == ("0.0125", "litellm")
 
 
@@ -107,6 +155,8 @@ def test_a_name_out_of_a_file_does_not_steer_the_terminal() -> None:
 def test_the_picture_is_a_picture(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     image = pytest.importorskip("PIL.Image")
-    draw(summarise(usages_in(lines(chat(300, 5), chat(100, 2, model="other")))), tmp_path / "out.png")
+    draw(
+        summarise(usages_in(lines(chat(300, 5), chat(100, 2, model="other")))), tmp_path / "out.png"
+    )
     with image.open(tmp_path / "out.png") as picture:
         assert (picture.format, picture.width > 500) == ("PNG", True)

@@ -1,4 +1,4 @@
-"""A ledger sums calls up by whatever they are known by, whoever adds them."""
+"""A ledger sums calls by any of their keys, also across threads and tasks."""
 
 from __future__ import annotations
 
@@ -14,10 +14,18 @@ from chatmend import Usage, UsageLedger, normalize_usage
 from chatmend.usage import Cost, estimate_cost
 
 
-def call(prompt: int = 10, completion: int = 5, cost: str | None = None, model: str | None = "gpt-4o-mini") -> Usage:
+def call(
+    prompt: int = 10,
+    completion: int = 5,
+    cost: str | None = None,
+    model: str | None = "gpt-4o-mini",
+) -> Usage:
     priced = {"cost": cost} if cost is not None else {}
     return normalize_usage(
-        {"model": model, "usage": {"prompt_tokens": prompt, "completion_tokens": completion, **priced}}
+        {
+            "model": model,
+            "usage": {"prompt_tokens": prompt, "completion_tokens": completion, **priced},
+        }
     )
 
 
@@ -35,7 +43,10 @@ def test_calls_are_summed_by_any_key() -> None:
     ledger.add(call(10), user="ann", session="1", agent="planner")
     ledger.add(call(20), user="ann", session="2", agent="planner", sub_agent="search")
     ledger.add(call(40), user="bob", session="3")
-    tokens = {row.keys.get("user"): (row.usage.input_tokens, row.calls) for row in ledger.snapshot(by=["user"])}
+    tokens = {
+        row.keys.get("user"): (row.usage.input_tokens, row.calls)
+        for row in ledger.snapshot(by=["user"])
+    }
     assert tokens == {"ann": (30, 2), "bob": (40, 1)}
     assert [row.usage.input_tokens for row in ledger.snapshot(by=["agent"])] == [40, 30]
     assert [row.usage.input_tokens for row in ledger.snapshot(by=[])] == [70]
@@ -50,7 +61,10 @@ def test_the_model_is_a_key_by_itself() -> None:
     ledger.add(call(model="a"))
     ledger.add(call(model="a"))
     ledger.add(call(model="b"), model="alias")
-    assert [(row.keys, row.calls) for row in ledger.snapshot()] == [({"model": "a"}, 2), ({"model": "alias"}, 1)]
+    assert [(row.keys, row.calls) for row in ledger.snapshot()] == [
+        ({"model": "a"}, 2),
+        ({"model": "alias"}, 1),
+    ]
 
 
 def test_a_call_told_later_is_counted_as_one_told_at_once() -> None:
@@ -58,7 +72,7 @@ def test_a_call_told_later_is_counted_as_one_told_at_once() -> None:
     for number in range(150):
         usage, keys = call(number, cost="0.5"), {"user": f"u{number % 3}"}
         at_once.add(usage, **keys)
-        later.add_later(lambda usage=usage, keys=keys: (usage, keys))  # type: ignore[misc] # both are bound
+        later.add_later(lambda usage=usage, keys=keys: (usage, keys))  # type: ignore[misc] # the defaults bind both
     assert later.snapshot() == at_once.snapshot()
     assert [row.calls for row in later.reset()] == [50, 50, 50]
 
@@ -128,7 +142,10 @@ def test_a_cost_says_who_says_so() -> None:
     ledger.add(call(model="unknown"))
     row = ledger.total()
     assert row is not None
-    assert row.costs == (Cost("genai-prices", "USD", Decimal(4), 2), Cost("provider", "USD", Decimal("0.1"), 1))
+    assert row.costs == (
+        Cost("genai-prices", "USD", Decimal(4), 2),
+        Cost("provider", "USD", Decimal("0.1"), 1),
+    )
     assert (row.cost_usd, row.unpriced, row.calls) == (Decimal("4.1"), 1, 4)
 
 
@@ -165,13 +182,23 @@ class TestEstimates:
         pytest.importorskip("genai_prices")
 
     def test_cached_tokens_are_cheaper(self) -> None:
-        full = Usage(input_tokens=10**6, output_tokens=0, total_tokens=10**6, model="gpt-4o-mini", provider="openai")
+        full = Usage(
+            input_tokens=10**6,
+            output_tokens=0,
+            total_tokens=10**6,
+            model="gpt-4o-mini",
+            provider="openai",
+        )
         cached = Usage.from_dict({**full.to_dict(), "cache_read_tokens": 10**6})
         assert Decimal(0) < (estimate_cost(cached) or 0) < (estimate_cost(full) or 0)
 
     def test_a_part_is_priced_too(self) -> None:
         alone = Usage(
-            input_tokens=10, output_tokens=5, total_tokens=15, model="claude-sonnet-4-5", provider="anthropic"
+            input_tokens=10,
+            output_tokens=5,
+            total_tokens=15,
+            model="claude-sonnet-4-5",
+            provider="anthropic",
         )
         part = Usage(input_tokens=10, output_tokens=5, total_tokens=15, kind="compaction")
         both = Usage.from_dict({**alone.to_dict(), "parts": [part.to_dict()]})
@@ -179,7 +206,11 @@ class TestEstimates:
 
     def test_a_provider_that_the_list_calls_otherwise_is_found(self) -> None:
         gemini = Usage(
-            input_tokens=10, output_tokens=5, total_tokens=15, model="gemini-2.5-flash", provider="vertex_ai"
+            input_tokens=10,
+            output_tokens=5,
+            total_tokens=15,
+            model="gemini-2.5-flash",
+            provider="vertex_ai",
         )
         assert estimate_cost(gemini)
 
@@ -188,13 +219,18 @@ class TestEstimates:
         assert estimate_cost(call(model=None)) is None
 
     def test_details_that_contradict_do_not_raise(self) -> None:
-        assert estimate_cost(Usage(input_tokens=1, total_tokens=1, cache_read_tokens=9, model="grok-4")) is None
+        assert (
+            estimate_cost(
+                Usage(input_tokens=1, total_tokens=1, cache_read_tokens=9, model="grok-4")
+            )
+            is None
+        )
 
 
 def test_a_price_may_read_the_ledger_that_asks_it() -> None:
     ledger = UsageLedger()
     ledger.price = lambda _: Decimal("0.1") if ledger.total() is None else Decimal("0.2")
-    for _ in range(130):  # more than are put into their rows at once
+    for _ in range(130):  # more than one batch of calls
         ledger.add_later(lambda: (Usage(input_tokens=1), {"user": "u"}))
     (row,) = ledger.snapshot()
     assert row.calls == 130
@@ -212,7 +248,10 @@ def test_the_keys_of_a_call_are_those_it_was_told_with() -> None:
 
     ledger.add_later(told("a"))
     ledger.add_later(told("b"))
-    assert [(row.keys, row.calls) for row in ledger.snapshot()] == [({"user": "a"}, 1), ({"user": "b"}, 1)]
+    assert [(row.keys, row.calls) for row in ledger.snapshot()] == [
+        ({"user": "a"}, 1),
+        ({"user": "b"}, 1),
+    ]
 
 
 def test_calls_that_cannot_be_added_up_cost_no_other_row() -> None:
@@ -235,7 +274,9 @@ def is_no_key() -> tuple[Usage, dict[str, Any]]:
 
 
 @pytest.mark.parametrize(("broken", "error"), [(fails, KeyError), (is_no_key, TypeError)])
-def test_a_call_that_cannot_be_counted_costs_no_other_and_is_heard_of(broken: Any, error: type[Exception]) -> None:
+def test_a_call_that_cannot_be_counted_costs_no_other_and_is_heard_of(
+    broken: Any, error: type[Exception]
+) -> None:
     ledger, heard = UsageLedger(price=None), list[str]()
     ledger.add_later(broken, lambda error: heard.append(type(error).__name__))
     ledger.add_later(lambda: (Usage(input_tokens=1), {"user": "u"}))

@@ -19,7 +19,9 @@ NOTEBOOK = Path(__file__).resolve().parents[2] / "notebooks" / "usage_and_cache.
 def test_the_notebook_runs_and_says_what_it_said() -> None:
     notebook = nbformat.read(NOTEBOOK, 4)
     before = _texts(notebook)
-    nbclient.NotebookClient(notebook, timeout=300, startup_timeout=300, coalesce_streams=True).execute()
+    nbclient.NotebookClient(
+        notebook, timeout=300, startup_timeout=300, coalesce_streams=True
+    ).execute()
     after = _texts(notebook)
     assert after == before
     assert "refused: 0\n" in after

@@ -25,7 +25,9 @@ CHAT = {
     "created": 1,
     "model": "gpt-5-mini",
     "service_tier": "default",
-    "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "hi"}}],
+    "choices": [
+        {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "hi"}}
+    ],
     "usage": {
         "prompt_tokens": 100,
         "completion_tokens": 20,
@@ -53,27 +55,42 @@ MESSAGE = {
     },
 }
 GEMINI = {
-    "candidates": [{"content": {"parts": [{"text": "hi"}], "role": "model"}, "finishReason": "STOP"}],
+    "candidates": [
+        {"content": {"parts": [{"text": "hi"}], "role": "model"}, "finishReason": "STOP"}
+    ],
     "usageMetadata": {
         "promptTokenCount": 100,
         "candidatesTokenCount": 20,
         "thoughtsTokenCount": 7,
         "totalTokenCount": 127,
         "cachedContentTokenCount": 60,
-        "promptTokensDetails": [{"modality": "TEXT", "tokenCount": 80}, {"modality": "IMAGE", "tokenCount": 20}],
+        "promptTokensDetails": [
+            {"modality": "TEXT", "tokenCount": 80},
+            {"modality": "IMAGE", "tokenCount": 20},
+        ],
     },
     "modelVersion": "gemini-2.5-flash",
 }
 
 
 def alike(one: Usage, two: Usage) -> bool:
-    return counts(one) == counts(two) and (one.cost, one.model, one.unread) == (two.cost, two.model, two.unread)
+    return counts(one) == counts(two) and (one.cost, one.model, one.unread) == (
+        two.cost,
+        two.model,
+        two.unread,
+    )
 
 
 def test_openai() -> None:
     chat = pytest.importorskip("openai.types.chat")
     assert alike(normalize_usage(chat.ChatCompletion.model_validate(CHAT)), normalize_usage(CHAT))
-    assert counts(normalize_usage(chat.ChatCompletion.model_validate(CHAT).usage)) == (100, 20, 64, 3, 8)
+    assert counts(normalize_usage(chat.ChatCompletion.model_validate(CHAT).usage)) == (
+        100,
+        20,
+        64,
+        3,
+        8,
+    )
 
 
 def test_openai_stream() -> None:
@@ -91,13 +108,21 @@ def test_anthropic() -> None:
     types = pytest.importorskip("anthropic.types")
     usage = normalize_usage(types.Message.model_validate(MESSAGE))
     assert alike(usage, normalize_usage(MESSAGE))
-    assert (usage.cache_write_1h_tokens, usage.web_search_requests, usage.provider) == (10, 2, "anthropic")
+    assert (usage.cache_write_1h_tokens, usage.web_search_requests, usage.provider) == (
+        10,
+        2,
+        "anthropic",
+    )
 
 
 def test_anthropic_stream() -> None:
     types = pytest.importorskip("anthropic.types")
     start = types.RawMessageStartEvent.model_validate({"type": "message_start", "message": MESSAGE})
-    delta = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 44}}
+    delta = {
+        "type": "message_delta",
+        "delta": {"stop_reason": "end_turn"},
+        "usage": {"output_tokens": 44},
+    }
     stream = UsageStream()
     for event in (
         start,
@@ -112,7 +137,11 @@ def test_google_genai() -> None:
     types = pytest.importorskip("google.genai.types")
     usage = normalize_usage(types.GenerateContentResponse.model_validate(GEMINI))
     assert counts(usage) == (100, 27, 60, None, 7)
-    assert (usage.input_text_tokens, usage.input_image_tokens, usage.model) == (80, 20, "gemini-2.5-flash")
+    assert (usage.input_text_tokens, usage.input_image_tokens, usage.model) == (
+        80,
+        20,
+        "gemini-2.5-flash",
+    )
 
 
 def test_litellm_response() -> None:
@@ -130,10 +159,17 @@ def test_litellm_response() -> None:
 def test_litellms_text_tokens_are_less_the_cache() -> None:
     litellm = pytest.importorskip("litellm")
     gemini = litellm.Usage(
-        100, 27, 127, prompt_tokens_details={"cached_tokens": 60, "text_tokens": 20, "image_tokens": 20}
+        100,
+        27,
+        127,
+        prompt_tokens_details={"cached_tokens": 60, "text_tokens": 20, "image_tokens": 20},
     )
     usage = normalize_usage(gemini)
-    assert (usage.input_text_tokens, usage.details["uncached_text_tokens"], usage.input_image_tokens) == (None, 20, 20)
+    assert (
+        usage.input_text_tokens,
+        usage.details["uncached_text_tokens"],
+        usage.input_image_tokens,
+    ) == (None, 20, 20)
 
 
 def test_langchain_messages_keep_more_in_what_was_raw() -> None:
@@ -148,7 +184,12 @@ def test_langchain_messages_keep_more_in_what_was_raw() -> None:
         },
         response_metadata={
             "model_name": "mistral-small",
-            "token_usage": {"prompt_tokens": 9, "completion_tokens": 4, "total_tokens": 13, "num_cached_tokens": 5},
+            "token_usage": {
+                "prompt_tokens": 9,
+                "completion_tokens": 4,
+                "total_tokens": 13,
+                "num_cached_tokens": 5,
+            },
         },
     )
     usage = normalize_usage(message)

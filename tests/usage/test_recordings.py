@@ -1,4 +1,4 @@
-"""What real providers reported, and what it meant."""
+"""Usage that real providers reported is read with its documented meaning."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ def test_every_recorded_account_is_exact(known: bool) -> None:  # noqa: FBT001 -
     wrong = {
         row["id"]: found
         for row in WHOLE
-        if row["expected"] and (found := differences(row, account(row, row["provider"] if known else None)))
+        if row["expected"]
+        and (found := differences(row, account(row, row["provider"] if known else None)))
     }
     assert wrong == {}
 
@@ -43,7 +44,10 @@ def test_every_recorded_stream_is_exact(known: bool, bare: bool) -> None:  # noq
     wrong = {
         row["id"]: found
         for row in STREAMS
-        if row["expected"] and (found := differences(row, streamed(row, row["provider"] if known else None, bare=bare)))
+        if row["expected"]
+        and (
+            found := differences(row, streamed(row, row["provider"] if known else None, bare=bare))
+        )
     }
     assert wrong == {}
 
@@ -53,16 +57,22 @@ def test_a_whole_body_with_its_headers_says_the_same_as_its_usage() -> None:
     for row in WHOLE:
         payload, headers = body(row)
         usage = normalize_usage(payload, row["provider"], headers=headers)
-        # llama.cpp's timings tell of cached tokens where its usage is silent
+        # llama.cpp reports cached tokens in its timings where its usage omits them
         cached = payload.get("timings", {}).get("cache_n")
-        if row["expected"] and (found := differences(row, usage)) != ({"cache_read": (0, cached)} if cached else {}):
+        if row["expected"] and (found := differences(row, usage)) != (
+            {"cache_read": (0, cached)} if cached else {}
+        ):
             wrong[row["id"]] = found
     assert wrong == {}
 
 
 def test_an_account_whose_truth_is_not_recorded_still_gives_a_result() -> None:
     told = {row["id"]: account(row, row["provider"]) for row in WHOLE if not row["expected"]}
-    told |= {row["id"]: streamed(row, row["provider"], bare=False) for row in STREAMS if not row["expected"]}
+    told |= {
+        row["id"]: streamed(row, row["provider"], bare=False)
+        for row in STREAMS
+        if not row["expected"]
+    }
     silent = [name for name, usage in told.items() if _says_nothing(usage)]
     assert silent == []
 
@@ -89,24 +99,34 @@ def test_no_number_of_a_stream_is_lost_without_being_listed() -> None:
     lost = set()
     for row in STREAMS:
         usage = streamed(row, row["provider"], bare=False)
-        known = set(usage.unread) | paths(usage, "") | {path for part in usage.parts for path in paths(part, "")}
+        known = (
+            set(usage.unread)
+            | paths(usage, "")
+            | {path for part in usage.parts for path in paths(part, "")}
+        )
         given = {number for chunk in row["raw_usage"] for number in numbers(chunk["usage"])}
-        lost |= {(row["provider"], number) for number in given if not any(_ends(path, number) for path in known)}
+        lost |= {
+            (row["provider"], number)
+            for number in given
+            if not any(_ends(path, number) for path in known)
+        }
     assert {number for _, number in lost} <= NAMES
 
 
 def _ends(path: str, number: str) -> bool:
-    """A chunk's usage stands somewhere in an event; its parts are told by the path inside their list."""
+    """Return whether one path ends with the other: usage may be nested in an event, and paths of parts start in their list."""
     return path == number or path.endswith(f".{number}") or number.endswith(f".{path}")
 
 
-# Numbers that are names: Vertex writes 1 for TEXT, and 1 for ON_DEMAND.
+# Numbers that encode names: Vertex writes 1 for TEXT, and 1 for ON_DEMAND.
 NAMES = {"promptTokensDetails[].modality", "candidatesTokensDetails[].modality"}
 
 
 def paths(usage: Usage, prefix: str) -> set[str]:
-    """Every path that the account was read from."""
-    return {prefix + path for source in usage.sources.values() for path in re.split(r" [+|] ", source)}
+    """Return every path that the usage record was read from."""
+    return {
+        prefix + path for source in usage.sources.values() for path in re.split(r" [+|] ", source)
+    }
 
 
 def test_what_is_left_unread_is_a_duration_a_rate_or_a_size() -> None:

@@ -35,7 +35,11 @@ def chat(usage: dict[str, Any] | None, finish: str | None = None) -> dict[str, A
 
 
 def tokens(prompt: int, completion: int) -> dict[str, int]:
-    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
+    return {
+        "prompt_tokens": prompt,
+        "completion_tokens": completion,
+        "total_tokens": prompt + completion,
+    }
 
 
 LAST = {"id": "1", "object": "chat.completion.chunk", "choices": [], "usage": tokens(10, 5)}
@@ -56,7 +60,12 @@ STOP = {"type": "message_stop"}
 
 def test_a_last_chunk_with_nothing_but_usage() -> None:
     usage = fed(chat(None), chat(None, "stop"), LAST)
-    assert (usage.input_tokens, usage.output_tokens, usage.complete, usage.warnings) == (10, 5, True, ())
+    assert (usage.input_tokens, usage.output_tokens, usage.complete, usage.warnings) == (
+        10,
+        5,
+        True,
+        (),
+    )
 
 
 def test_counts_that_grow_with_every_chunk_are_not_added_up() -> None:
@@ -76,7 +85,11 @@ def test_moonshot_writes_its_usage_into_the_choice() -> None:
 
 
 def test_anthropics_delta_is_laid_over_its_start() -> None:
-    delta = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 44}}
+    delta = {
+        "type": "message_delta",
+        "delta": {"stop_reason": "end_turn"},
+        "usage": {"output_tokens": 44},
+    }
     usage = fed(START, delta, STOP)
     assert (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens) == (2067, 44, 7)
     assert usage.complete
@@ -93,7 +106,12 @@ def test_a_split_of_the_start_that_the_delta_outdates_is_dropped() -> None:
 
 
 def test_gemini_starts_anew_after_a_tool_and_its_last_chunk_is_right() -> None:
-    first = {"promptTokenCount": 8, "candidatesTokenCount": 40, "thoughtsTokenCount": 9, "totalTokenCount": 57}
+    first = {
+        "promptTokenCount": 8,
+        "candidatesTokenCount": 40,
+        "thoughtsTokenCount": 9,
+        "totalTokenCount": 57,
+    }
     last = {"promptTokenCount": 8, "thoughtsTokenCount": 12, "totalTokenCount": 20}
     usage = fed(
         {"usageMetadata": {"trafficType": "ON_DEMAND"}},
@@ -105,7 +123,10 @@ def test_gemini_starts_anew_after_a_tool_and_its_last_chunk_is_right() -> None:
 
 
 def test_watsonx_counts_the_prompt_in_the_first_event_only() -> None:
-    events = [{"input_token_count": 8 if done == 1 else 0, "generated_token_count": done} for done in range(1, 6)]
+    events = [
+        {"input_token_count": 8 if done == 1 else 0, "generated_token_count": done}
+        for done in range(1, 6)
+    ]
     usage = fed(*events)
     assert (usage.input_tokens, usage.output_tokens) == (8, 5)
 
@@ -117,14 +138,22 @@ def test_the_steps_of_a_run_are_added_until_its_total_comes() -> None:
         stream.feed(SimpleNamespace(event="thread.run.step.completed", data=step))
     assert (stream.usage.input_tokens, stream.usage.complete) == (392, False)
     stream.feed({"event": "thread.run.completed", "data": {"usage": tokens(400, 170)}})
-    assert (stream.usage.input_tokens, stream.usage.output_tokens, stream.usage.complete) == (400, 170, True)
+    assert (stream.usage.input_tokens, stream.usage.output_tokens, stream.usage.complete) == (
+        400,
+        170,
+        True,
+    )
 
 
 def test_chunks_of_langchain_hold_what_is_new() -> None:
     messages = pytest.importorskip("langchain_core.messages")
     new = [
-        messages.AIMessageChunk("", usage_metadata={"input_tokens": 10, "output_tokens": 0, "total_tokens": 10}),
-        messages.AIMessageChunk("a", usage_metadata={"input_tokens": 0, "output_tokens": 3, "total_tokens": 3}),
+        messages.AIMessageChunk(
+            "", usage_metadata={"input_tokens": 10, "output_tokens": 0, "total_tokens": 10}
+        ),
+        messages.AIMessageChunk(
+            "a", usage_metadata={"input_tokens": 0, "output_tokens": 3, "total_tokens": 3}
+        ),
         messages.AIMessageChunk("", chunk_position="last"),
     ]
     usage = fed(*new)
@@ -133,7 +162,13 @@ def test_chunks_of_langchain_hold_what_is_new() -> None:
 
 def test_what_bedrock_counted_fills_what_the_model_did_not_say() -> None:
     metrics = {"inputTokenCount": 25, "outputTokenCount": 4, "invocationLatency": 266}
-    usage = fed({"completion": "x", "stop_reason": "stop_sequence", "amazon-bedrock-invocationMetrics": metrics})
+    usage = fed(
+        {
+            "completion": "x",
+            "stop_reason": "stop_sequence",
+            "amazon-bedrock-invocationMetrics": metrics,
+        }
+    )
     assert (usage.input_tokens, usage.output_tokens, usage.complete) == (25, 4, True)
     told = fed(
         START,
@@ -165,7 +200,9 @@ class TestStreamsThatDoNotEndWell:
         assert "include_usage" in usage.warnings[0]
 
     def test_an_error_in_the_stream_is_no_success(self) -> None:
-        usage = fed(START, {"type": "error", "error": {"type": "overloaded_error", "message": "secret"}})
+        usage = fed(
+            START, {"type": "error", "error": {"type": "overloaded_error", "message": "secret"}}
+        )
         assert not usage.complete
         assert "failed-stream" in codes(usage)
         assert "secret" not in repr(usage)
@@ -175,7 +212,10 @@ class TestStreamsThatDoNotEndWell:
 
 
 def sse(chunks: list[dict[str, Any]], newline: str) -> bytes:
-    lines = [f"event: {chunk.get('type', 'chunk')}{newline}data: {json.dumps(chunk)}{newline * 2}" for chunk in chunks]
+    lines = [
+        f"event: {chunk.get('type', 'chunk')}{newline}data: {json.dumps(chunk)}{newline * 2}"
+        for chunk in chunks
+    ]
     return "".join([f": keep-alive{newline * 2}", *lines, f"data: [DONE]{newline * 2}"]).encode()
 
 
@@ -184,20 +224,32 @@ WHOLE = {
     "anthropic": [
         START,
         {"type": "content_block_delta", "delta": {"type": "text_delta", "text": "grün 🌱"}},
-        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 44}},
+        {
+            "type": "message_delta",
+            "delta": {"stop_reason": "end_turn"},
+            "usage": {"output_tokens": 44},
+        },
         STOP,
     ],
     "gemini": [
         {"candidates": [{}], "usageMetadata": {"promptTokenCount": 8, "totalTokenCount": 8}},
         {
             "candidates": [{"finishReason": "STOP"}],
-            "usageMetadata": {"promptTokenCount": 8, "candidatesTokenCount": 4, "totalTokenCount": 12},
+            "usageMetadata": {
+                "promptTokenCount": 8,
+                "candidatesTokenCount": 4,
+                "totalTokenCount": 12,
+            },
         },
     ],
 }
 
 
-@given(name=st.sampled_from(sorted(WHOLE)), newline=st.sampled_from(["\n", "\r\n", "\r"]), data=st.data())
+@given(
+    name=st.sampled_from(sorted(WHOLE)),
+    newline=st.sampled_from(["\n", "\r\n", "\r"]),
+    data=st.data(),
+)
 def test_a_network_may_cut_the_bytes_anywhere(name: str, newline: str, data: st.DataObject) -> None:
     raw = sse(WHOLE[name], newline)
     cuts = sorted(data.draw(st.sets(st.integers(0, len(raw)), max_size=20)))
@@ -208,7 +260,9 @@ def test_a_network_may_cut_the_bytes_anywhere(name: str, newline: str, data: st.
     assert stream.close() == fed(*WHOLE[name])
 
 
-NOISE = st.sampled_from([{"type": "ping"}, chat(None), {"choices": [{"delta": {}}]}, {}, {"usage": None}, "", None, 3])
+NOISE = st.sampled_from(
+    [{"type": "ping"}, chat(None), {"choices": [{"delta": {}}]}, {}, {"usage": None}, "", None, 3]
+)
 
 
 @given(name=st.sampled_from(sorted(WHOLE)), data=st.data())
@@ -228,7 +282,9 @@ def test_streams_that_run_side_by_side_do_not_mix(order: list[str]) -> None:
     left = {name: iter(chunks) for name, chunks in WHOLE.items()}
     for name in order:
         streams[name].feed(next(left[name]))
-    assert {name: stream.usage for name, stream in streams.items()} == {name: fed(*WHOLE[name]) for name in WHOLE}
+    assert {name: stream.usage for name, stream in streams.items()} == {
+        name: fed(*WHOLE[name]) for name in WHOLE
+    }
 
 
 def test_tasks_may_each_have_a_stream() -> None:
@@ -325,22 +381,40 @@ def test_a_count_that_two_accounts_have_keeps_both_paths_and_one_that_differs_is
     stream.feed({"amazon-bedrock-invocationMetrics": {"inputTokenCount": 5, "outputTokenCount": 9}})
     usage = stream.usage
     assert (usage.input_tokens, usage.output_tokens) == (5, 7)
-    assert usage.sources["input_tokens"] == "usage.input_tokens | amazon-bedrock-invocationMetrics.inputTokenCount"
+    assert (
+        usage.sources["input_tokens"]
+        == "usage.input_tokens | amazon-bedrock-invocationMetrics.inputTokenCount"
+    )
     assert usage.unread == ("amazon-bedrock-invocationMetrics.outputTokenCount",)
 
 
-LINES = ['data: {"a": 1}', "data: [DONE]", '{"b": 2}', "event: ping", ": comment", "", "data: {", 'data: "c": 3}']
+LINES = [
+    'data: {"a": 1}',
+    "data: [DONE]",
+    '{"b": 2}',
+    "event: ping",
+    ": comment",
+    "",
+    "data: {",
+    'data: "c": 3}',
+]
 
 
-@given(st.lists(st.tuples(st.sampled_from(LINES), st.sampled_from(["\n", "\r\n", "\r"]))), st.data())
+@given(
+    st.lists(st.tuples(st.sampled_from(LINES), st.sampled_from(["\n", "\r\n", "\r"]))), st.data()
+)
 @settings(max_examples=examples(100, 2_000))
-def test_events_are_the_same_wherever_the_stream_is_cut(lines: list[tuple[str, str]], data: st.DataObject) -> None:
+def test_events_are_the_same_wherever_the_stream_is_cut(
+    lines: list[tuple[str, str]], data: st.DataObject
+) -> None:
     text = "".join(line + end for line, end in lines)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=12)))
     whole, cut = EventReader(), EventReader()
     expected = [*whole.feed(text), *whole.close()]
     pieces = [text[start:stop] for start, stop in pairwise([0, *cuts, len(text)])]
-    found = [event for piece in pieces for event in cut.feed(piece.encode() if len(piece) % 2 else piece)]
+    found = [
+        event for piece in pieces for event in cut.feed(piece.encode() if len(piece) % 2 else piece)
+    ]
     assert [*found, *cut.close()] == expected
 
 
@@ -349,17 +423,33 @@ def _answered(number: int, tokens: int) -> dict[str, Any]:
         "total_tokens": tokens + 5,
         "input_tokens": tokens,
         "output_tokens": 5,
-        "input_token_details": {"cached_tokens": 40, "text_tokens": tokens - 20, "audio_tokens": 20},
+        "input_token_details": {
+            "cached_tokens": 40,
+            "text_tokens": tokens - 20,
+            "audio_tokens": 20,
+        },
         "output_token_details": {"text_tokens": 1, "audio_tokens": 4},
     }
-    response = {"object": "realtime.response", "id": f"resp_{number}", "status": "completed", "usage": usage}
+    response = {
+        "object": "realtime.response",
+        "id": f"resp_{number}",
+        "status": "completed",
+        "usage": usage,
+    }
     return {"type": "response.done", "event_id": f"event_{number}", "response": response}
 
 
 def test_a_realtime_session_is_the_sum_of_its_responses() -> None:
-    usage = fed({"type": "session.created", "event_id": "event_0"}, *[_answered(at, 100 * at) for at in (1, 2, 3)])
+    usage = fed(
+        {"type": "session.created", "event_id": "event_0"},
+        *[_answered(at, 100 * at) for at in (1, 2, 3)],
+    )
     assert (usage.input_tokens, usage.output_tokens, usage.total_tokens) == (600, 15, 615)
-    assert (usage.cache_read_tokens, usage.input_audio_tokens, usage.output_audio_tokens) == (120, 60, 12)
+    assert (usage.cache_read_tokens, usage.input_audio_tokens, usage.output_audio_tokens) == (
+        120,
+        60,
+        12,
+    )
     assert usage.complete
 
 

@@ -37,7 +37,9 @@ def accounts(*, parts: bool = True) -> st.SearchStrategy[Usage]:
         billed=GROUP,
         cost_details=st.dictionaries(st.sampled_from(["x", "y"]), MONEY, max_size=2),
         parts=inner,
-        sources=st.dictionaries(st.sampled_from(["input_tokens", "cost"]), st.sampled_from(["p", "q"]), max_size=2),
+        sources=st.dictionaries(
+            st.sampled_from(["input_tokens", "cost"]), st.sampled_from(["p", "q"]), max_size=2
+        ),
         unread=st.lists(st.sampled_from(["m", "n"]), unique=True).map(tuple),
         warnings=TEXTS.map(sorted).map(tuple),
     )
@@ -53,7 +55,9 @@ def test_nothing_added_to_an_account_is_the_account() -> None:
 
 
 @given(accounts(), st.lists(st.integers(0, 99), max_size=4), st.lists(accounts(), max_size=2))
-def test_all_at_once_is_one_after_the_other(one: Usage, counts: list[int], others: list[Usage]) -> None:
+def test_all_at_once_is_one_after_the_other(
+    one: Usage, counts: list[int], others: list[Usage]
+) -> None:
     alike = [replace(one, input_tokens=count) for count in counts]
     for usages in ([one, *alike], [one, *others], [one, *alike, *others]):
         assert total(usages) == reduce(add, usages)
@@ -62,7 +66,9 @@ def test_all_at_once_is_one_after_the_other(one: Usage, counts: list[int], other
 @given(st.lists(st.integers(0, 10**9), min_size=1, max_size=5))
 def test_calls_of_one_kind_are_summed_exactly(counts: list[int]) -> None:
     usages = [
-        normalize_usage({"prompt_tokens": count, "completion_tokens": 1, "total_tokens": count + 1, "cost": 0.1})
+        normalize_usage(
+            {"prompt_tokens": count, "completion_tokens": 1, "total_tokens": count + 1, "cost": 0.1}
+        )
         for count in counts
     ]
     assert total(usages) == reduce(add, usages)
@@ -120,14 +126,20 @@ def test_money_does_not_drift_and_currencies_do_not_mix() -> None:
 
 
 def test_a_thousand_warnings_are_one_line() -> None:
-    usages = [normalize_usage({"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": n}) for n in range(3, 1003)]
+    usages = [
+        normalize_usage({"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": n})
+        for n in range(3, 1003)
+    ]
     assert sum(usages, Usage()).warnings == ("total-differs",)
 
 
 @pytest.mark.parametrize(
-    ("read", "given_", "ratio"), [(None, 5, None), (1, None, None), (0, 0, None), (1, 4, 0.25), (9, 4, 1.0)]
+    ("read", "given_", "ratio"),
+    [(None, 5, None), (1, None, None), (0, 0, None), (1, 4, 0.25), (9, 4, 1.0)],
 )
-def test_the_cache_hit_ratio_is_known_where_both_counts_are(read: int, given_: int, ratio: float) -> None:
+def test_the_cache_hit_ratio_is_known_where_both_counts_are(
+    read: int, given_: int, ratio: float
+) -> None:
     assert Usage(input_tokens=given_, cache_read_tokens=read).cache_hit_ratio == ratio
 
 
@@ -198,7 +210,10 @@ def test_no_token_is_in_two_of_langchains_details(usage: Usage) -> None:
     assert sum(written.get("input_token_details", {}).values()) <= written["input_tokens"]
     assert sum(written.get("output_token_details", {}).values()) <= written["output_tokens"]
     read = normalize_usage(written)
-    assert (read.cache_read_tokens, read.cache_write_tokens) == (usage.cache_read_tokens, usage.cache_write_tokens)
+    assert (read.cache_read_tokens, read.cache_write_tokens) == (
+        usage.cache_read_tokens,
+        usage.cache_write_tokens,
+    )
     assert read.reasoning_tokens == usage.reasoning_tokens
 
 
@@ -207,17 +222,30 @@ def test_langchains_modalities_are_less_the_cache() -> None:
         input_tokens=100, output_tokens=1, total_tokens=101, cache_read_tokens=64, input_audio_tokens=30,
         input_text_tokens=70, details={"cache_read_audio_tokens": 10, "cache_read_text_tokens": 54},
     )  # fmt: skip
-    assert usage.to_langchain()["input_token_details"] == {"cache_read": 64, "audio": 20, "text": 16}
+    assert usage.to_langchain()["input_token_details"] == {
+        "cache_read": 64,
+        "audio": 20,
+        "text": 16,
+    }
     known = replace(usage, details={}, input_audio_tokens=80, input_text_tokens=20)
     assert known.to_langchain()["input_token_details"] == {"cache_read": 64, "audio": 36, "text": 0}
 
 
 @pytest.mark.parametrize(
-    ("rest", "written"), [(0, 42), (42, 42), (8, 50), (60, 102)], ids=["0", "all of it", "a rest", "a sum of calls"]
+    ("rest", "written"),
+    [(0, 42), (42, 42), (8, 50), (60, 102)],
+    ids=["0", "all of it", "a rest", "a sum of calls"],
 )
 def test_what_langchain_says_was_written_is_whole(rest: int, written: int) -> None:
-    own = {"cache_read": 3, "cache_creation": rest, "ephemeral_5m_input_tokens": 40, "ephemeral_1h_input_tokens": 2}
-    usage = normalize_usage({"input_tokens": 150, "output_tokens": 1, "total_tokens": 151, "input_token_details": own})
+    own = {
+        "cache_read": 3,
+        "cache_creation": rest,
+        "ephemeral_5m_input_tokens": 40,
+        "ephemeral_1h_input_tokens": 2,
+    }
+    usage = normalize_usage(
+        {"input_tokens": 150, "output_tokens": 1, "total_tokens": 151, "input_token_details": own}
+    )
     assert usage.cache_write_tokens == written
     assert usage.to_langchain()["input_token_details"] == {**own, "cache_creation": written - 42}
 
@@ -225,7 +253,12 @@ def test_what_langchain_says_was_written_is_whole(rest: int, written: int) -> No
 def test_opentelemetry_names_are_those_of_the_conventions() -> None:
     names = pytest.importorskip("opentelemetry.semconv._incubating.attributes.gen_ai_attributes")
     usage = Usage(
-        input_tokens=5, output_tokens=4, cache_read_tokens=3, cache_write_tokens=2, reasoning_tokens=1, model="m"
+        input_tokens=5,
+        output_tokens=4,
+        cache_read_tokens=3,
+        cache_write_tokens=2,
+        reasoning_tokens=1,
+        model="m",
     )
     assert usage.to_opentelemetry() == {
         names.GEN_AI_USAGE_INPUT_TOKENS: 5,

@@ -14,7 +14,7 @@ import pytest
 
 import chatmend
 from chatmend.usage import Usage, tables
-from chatmend.usage.shapes import Branch, Each, Leaf
+from chatmend.usage.shapes import Branch, CountList, Leaf
 
 HERE = Path(tables.__file__).parent / "tables"
 NAMES = sorted(path.stem for path in HERE.glob("*.toml"))
@@ -53,7 +53,7 @@ def leaves(keys: dict[str, Any]) -> list[Leaf]:
             found.append(node)
         elif isinstance(node, Branch):
             found += [*leaves(node.keys), *([node.own] if node.own else [])]
-        elif isinstance(node, Each):
+        elif isinstance(node, CountList):
             found += node.leaves.values()
     return found
 
@@ -65,7 +65,11 @@ def test_the_rank_of_a_table_is_its_place_in_the_order() -> None:
 def test_a_mark_is_a_key_that_the_table_knows() -> None:
     for table in tables.tables().values():
         ignored = tables.load(table.shape).get("ignored", {})
-        assert [mark for mark in table.marks if mark not in table.keys and mark not in ignored | _IN_PASSING] == []
+        assert [
+            mark
+            for mark in table.marks
+            if mark not in table.keys and mark not in ignored | _IN_PASSING
+        ] == []
 
 
 # strings that tell the shape and carry no count
@@ -73,11 +77,20 @@ _IN_PASSING = {"inference_geo": "a place"}
 
 
 def test_no_provider_is_named_in_the_code() -> None:
-    names = {name for row in tables.providers() for name in (row.name, *row.names)} - {"google", "litellm", "gemini"}
+    names = {name for row in tables.providers() for name in (row.name, *row.names)} - {
+        "google",
+        "litellm",
+        "gemini",
+    }
     for path in HERE.parent.glob("*.py"):
-        if path.stem not in {"prices", "converters"}:  # tables of their own, for other people's names
+        if path.stem not in {
+            "prices",
+            "converters",
+        }:  # tables of their own, for other people's names
             code = "".join(
-                line for line in path.read_text().splitlines(keepends=True) if not line.strip().startswith("#")
+                line
+                for line in path.read_text().splitlines(keepends=True)
+                if not line.strip().startswith("#")
             )
             assert [name for name in names if f'"{name}"' in code] == [], path
 

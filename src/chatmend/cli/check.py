@@ -1,4 +1,4 @@
-"""``chatmend check``."""
+"""``chatmend check``: lists the defects in files."""
 
 from __future__ import annotations
 
@@ -7,13 +7,22 @@ from typing import TYPE_CHECKING
 import typer
 from rich.console import Console
 
-from chatmend.cli.account import Account
-from chatmend.cli.ahead import ahead
-from chatmend.cli.conversation import Order
-from chatmend.cli.crew import crew
-from chatmend.cli.options import Files, Jobs, PolicyName, PolicySettings, Quiet, TargetName, policy_given, target_named
-from chatmend.cli.sources import BUFFER, Source, discover
-from chatmend.cli.walk import walk
+from chatmend.cli.conversation import RunSettings
+from chatmend.cli.options import (
+    Files,
+    Jobs,
+    PolicyName,
+    PolicySettings,
+    Quiet,
+    TargetName,
+    parse_policy,
+    parse_target,
+)
+from chatmend.cli.prefetch import prefetch
+from chatmend.cli.processing import process_file
+from chatmend.cli.run_report import RunReport
+from chatmend.cli.sources import BUFFER, InputFile, discover
+from chatmend.cli.workers import worker_pool
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -28,28 +37,30 @@ def check(  # noqa: PLR0913 - a command's options
     jobs: Jobs = 0,
     quiet: Quiet = False,
 ) -> None:
-    """Say what a target would refuse and what a repair would do. No file is changed.
+    """List what a target would refuse and what a repair would change. Files are not changed.
 
-    Exit status: 0 nothing found, 1 something found, 2 a file could not be read or the target is unknown.
+    Exit status: 0 no findings, 1 findings, 2 a file could not be read or an argument is invalid.
     """
-    order = Order(target_named(target), policy_given(policy, settings), jobs=jobs)
-    with Account(Console(), quiet=quiet) as account:
-        discovery = discover(files, account.fault)
-        with crew(discovery.sources, order) as pool:
-            account.begin(discovery)
-            for source in ahead(discovery.sources, order, pool):
-                _check(source, order, account, pool)
-    account.summarise()
-    raise typer.Exit(account.status(found=bool(account.codes)))
+    run_settings = RunSettings(parse_target(target), parse_policy(policy, settings), jobs=jobs)
+    with RunReport(Console(), quiet=quiet) as report:
+        discovery = discover(files, report.report_error)
+        with worker_pool(discovery.sources, run_settings) as pool:
+            report.start_progress(discovery)
+            for source in prefetch(discovery.sources, run_settings, pool):
+                _check(source, run_settings, report, pool)
+    report.print_summary()
+    raise typer.Exit(report.exit_status(found=bool(report.codes)))
 
 
-def _check(source: Source, order: Order, account: Account, pool: Executor | None) -> None:
+def _check(
+    source: InputFile, settings: RunSettings, report: RunReport, pool: Executor | None
+) -> None:
     try:
         with source.path.open("rb", buffering=BUFFER) as file:
             first = 1
-            for block, seen in walk(source, file, order, pool):
-                account.tell(source, seen, first)
-                account.advance(block.size)
-                first += seen.lines
+            for block, outcome in process_file(source, file, settings, pool):
+                report.report_block(source, outcome, first)
+                report.advance(block.size)
+                first += outcome.lines
     except OSError as error:
-        account.fault(f"{source.path}: could not be read: {error.strerror}")
+        report.report_error(f"{source.path}: could not be read: {error.strerror}")

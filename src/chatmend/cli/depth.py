@@ -1,4 +1,4 @@
-"""How deep JSON may be nested: the same for each command, though the parsers that they use differ."""
+"""The limit for the nesting depth of JSON, the same for all commands and parsers."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-DEEPEST = 1024
-"""Levels of nesting that are read: as many as orjson reads."""
+MAX_DEPTH = 1024
+"""Levels of nesting that are read, which is the limit of orjson."""
 _FRAMES = 10_000
-"""Calls on top of each other that such values need at most, with room to spare."""
+"""A recursion limit that is sufficient for values of this depth."""
 
 
 @contextmanager
 def deep_values() -> Iterator[None]:
-    """Inside, values of that depth are parsed, judged and written without an end of recursion."""
+    """Raise the recursion limit so that values of ``MAX_DEPTH`` can be processed."""
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(max(before, _FRAMES))
     try:
@@ -26,12 +26,12 @@ def deep_values() -> Iterator[None]:
         sys.setrecursionlimit(before)
 
 
-def is_too_deep(value: object, text: str) -> bool:
-    """Whether a value, and so the JSON text that it was read from, is nested deeper."""
-    if text.count("[") + text.count("{") <= DEEPEST:
+def exceeds_max_depth(value: object, text: str) -> bool:
+    """Whether a value, parsed from ``text``, is nested deeper than ``MAX_DEPTH``."""
+    if text.count("[") + text.count("{") <= MAX_DEPTH:
         return False
     level, depth = [value], 0
-    while level and depth <= DEEPEST:
+    while level and depth <= MAX_DEPTH:
         depth += 1
         level = [
             inner
@@ -40,4 +40,4 @@ def is_too_deep(value: object, text: str) -> bool:
             for inner in (item.values() if isinstance(item, dict) else item)
             if isinstance(inner, dict | list)
         ]
-    return depth > DEEPEST
+    return depth > MAX_DEPTH

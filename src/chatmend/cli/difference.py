@@ -1,4 +1,4 @@
-"""The differences between a conversation and its repaired form, message by message, for people to read."""
+"""Shows the differences between a conversation and its repaired form, message by message."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 def difference(old: Conversation, new: Conversation) -> str:
-    """What changed, as hunks in the manner of ``diff -u``, each under the name of the message it begins at."""
+    """Return the changes as hunks like those of ``diff -u``.
+
+    The header of each hunk names the position of its first message.
+    """
     old = {"messages": old} if isinstance(old, list) else old
     new = {"messages": new} if isinstance(new, list) else new
     return "".join(
@@ -27,7 +30,7 @@ def difference(old: Conversation, new: Conversation) -> str:
 
 
 def text_difference(old: list[str], new: list[str]) -> str:
-    """What changed between the lines of two texts."""
+    """Return the differences between the lines of two texts."""
     return "".join(f"{line}\n" for line in list(unified_diff(old, new, lineterm="", n=3))[2:])
 
 
@@ -35,8 +38,10 @@ def _hunks(name: str, old: object, new: object) -> Iterator[str]:
     if not isinstance(old, list) or not isinstance(new, list):
         yield _hunk(name, [] if old is None else [old], [new])
         return
-    # Messages that were not changed are the same objects, so identities are all that needs comparing.
-    matcher = SequenceMatcher(None, [id(item) for item in old], [id(item) for item in new], autojunk=False)
+    # Unchanged messages are the same objects, so it is sufficient to compare identities.
+    matcher = SequenceMatcher(
+        None, [id(item) for item in old], [id(item) for item in new], autojunk=False
+    )
     for tag, start, stop, to_start, to_stop in matcher.get_opcodes():
         if tag != "equal":
             yield _hunk(f"{name}[{start}]", old[start:stop], new[to_start:to_stop])
@@ -49,10 +54,10 @@ def _hunk(name: str, old: list[object], new: list[object]) -> str:
 
 
 def _lines(values: list[object]) -> list[str]:
-    return [line for value in values for line in _pretty(value).split("\n")]
+    return [line for value in values for line in _indented_json(value).split("\n")]
 
 
-def _pretty(value: object) -> str:
+def _indented_json(value: object) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, indent=2)
     except (RecursionError, TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""``chatmend image``: shows what a target would be given for image files, and writes it."""
+"""``chatmend image``: shows and writes the image files that a target would receive."""
 
 from __future__ import annotations
 
@@ -10,122 +10,149 @@ import typer
 from rich.console import Console
 
 from chatmend import Effect, ImageError, Policy, recompress
-from chatmend.cli.options import PolicyName, PolicySettings, TargetName, policy_given, target_named
-from chatmend.cli.terminal import FAULT, FOUND, say
+from chatmend.cli.options import PolicyName, PolicySettings, TargetName, parse_policy, parse_target
+from chatmend.cli.terminal import EXIT_ERROR, EXIT_FINDINGS, print_line
 from chatmend.images import Probe, probe_image, tokens
 
 if TYPE_CHECKING:
     from chatmend.targets import Target
 
 _EXTENSIONS = {"jpeg": ".jpg"}
-_LARGEST = 128 << 20
+_MAX_BYTES = 128 << 20
+"""Size of the largest image file that is read."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """A file before and after."""
+    """An image file before and after recompression."""
 
     name: str
     before: bytes
     after: bytes
-    """The same as before where the policy permits no change."""
+    """The same bytes if the policy does not allow the change."""
     is_left: bool = False
-    """Whether something is wrong with it that the policy does not permit to repair."""
+    """Whether the image needs a change that the policy does not allow."""
 
 
 def image(  # noqa: PLR0913 - a command's options
     *,
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Image files.", show_default=False)],
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE", help="Image files.", show_default=False)
+    ],
     target: TargetName = "",
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Where the results go; made if missing. Without it nothing is written."),
+        typer.Option(
+            metavar="DIR",
+            help="Write the results to this directory, which is created if necessary. Without it "
+            "nothing is written.",
+        ),
     ] = None,
     sheet: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw a contact sheet of all files, before and after.")
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write a contact sheet (PNG) that shows all images before and after.",
+        ),
     ] = None,
     policy: PolicyName = None,
     settings: PolicySettings = None,
-    native: Annotated[bool, typer.Option("--native", help="The same as --set images=native.")] = False,
+    native: Annotated[
+        bool, typer.Option("--native", help="Short for --set images=native.")
+    ] = False,
 ) -> None:
-    """Show what becomes of images for a target: size, bytes, tokens; and write the results.
+    """Recompress image files for a target; show their sizes, bytes and tokens before and after.
 
-    Of a policy its fields images, rules and allow count.
+    Only the policy fields images, rules and allow have an effect.
 
-    Exit status: 0 all are fit to be sent, 1 the policy leaves one as it is, 2 one could not be read or saved, or the
-    target is unknown.
+    Exit status: 0 all images are acceptable, 1 the policy does not allow a necessary change, 2 a
+    file could not be read or written or an argument is invalid.
     """
-    meant = target_named(target)
-    chosen = policy_given(policy, [*(settings or ()), *(["images=native"] if native else ())]) or Policy()
-    pairs = [pair for path in files if (pair := _recompressed(path, meant, chosen))]
-    faults = len(files) - len(pairs)
-    faults += not _written(pairs, out) if out else 0
-    if sheet and pairs and not _drawn(sheet, pairs):
-        faults += 1
-    raise typer.Exit(FAULT if faults else FOUND if any(pair.is_left for pair in pairs) else 0)
+    parsed_target = parse_target(target)
+    chosen = (
+        parse_policy(policy, [*(settings or ()), *(["images=native"] if native else ())])
+        or Policy()
+    )
+    pairs = [pair for path in files if (pair := _recompress_file(path, parsed_target, chosen))]
+    errors = len(files) - len(pairs)
+    errors += not _write_all(pairs, out) if out else 0
+    if sheet and pairs and not _write_sheet(sheet, pairs):
+        errors += 1
+    raise typer.Exit(
+        EXIT_ERROR if errors else EXIT_FINDINGS if any(pair.is_left for pair in pairs) else 0
+    )
 
 
-def _fault(text: str) -> None:
-    say(Console(stderr=True), text, "red")
+def _print_error(text: str) -> None:
+    print_line(Console(stderr=True), text, "red")
 
 
-def _recompressed(path: Path, target: Target, policy: Policy) -> _Pair | None:
+def _recompress_file(path: Path, target: Target, policy: Policy) -> _Pair | None:
     limits = target.hygiene if policy.rules == "hygiene" else target.limits
-    judged = replace(target, limits=policy.apply(limits))
+    adjusted = replace(target, limits=policy.apply(limits))
     try:
-        if path.stat().st_size > _LARGEST:
-            _fault(f"{path}: larger than {_LARGEST >> 20} MiB")
+        if path.stat().st_size > _MAX_BYTES:
+            _print_error(f"{path}: larger than the limit of {_MAX_BYTES >> 20} MiB")
             return None
         before = path.read_bytes()
-        after = recompress(before, judged)
+        after = recompress(before, adjusted)
     except OSError as error:
-        _fault(f"{path}: could not be read: {error.strerror}")
+        _print_error(f"{path}: could not be read: {error.strerror}")
         return None
     except ImageError as error:
-        _fault(f"{path}: {error}")
+        _print_error(f"{path}: {error}")
         return None
     old, new = probe_image(before), probe_image(after)
-    was = f"{path}: {old.described}{_cost(old, target)}"
-    becomes = "stays as it is" if after is before else f"becomes {new.described}{_cost(new, target)}"
+    was = f"{path}: {old.description}{_describe_tokens(old, target)}"
+    becomes = (
+        "unchanged"
+        if after is before
+        else f"becomes {new.description}{_describe_tokens(new, target)}"
+    )
     if is_left := after is not before and policy.allow < Effect.DEGRADES:
-        becomes = "is left as it is: the policy permits no such change"
-    say(Console(), f"{was}; {becomes}")
+        becomes = "left unchanged: the policy does not allow this change"
+    print_line(Console(), f"{was}; {becomes}")
     return _Pair(path.name, before, before if is_left else after, is_left)
 
 
-def _cost(probe: Probe, target: Target) -> str:
-    count = tokens(target.limits.images, probe.shown) if probe.width else None
+def _describe_tokens(probe: Probe, target: Target) -> str:
+    count = tokens(target.limits.images, probe.display_size) if probe.width else None
     return "" if count is None else f", about {count} tokens"
 
 
-def _written(pairs: list[_Pair], out: Path) -> bool:
-    """Write the results into a directory, each under its own name; whether all went well."""
+def _write_all(pairs: list[_Pair], out: Path) -> bool:
+    """Write the results into a directory under their names; return whether all were written."""
     names: set[str] = set()
     for pair in pairs:
         kind = probe_image(pair.after).type
-        suffix = Path(pair.name).suffix if pair.after is pair.before else _EXTENSIONS.get(kind, f".{kind}")
+        suffix = (
+            Path(pair.name).suffix
+            if pair.after is pair.before
+            else _EXTENSIONS.get(kind, f".{kind}")
+        )
         name = f"{Path(pair.name).stem}{suffix}"
         if name in names:
-            _fault(f"{out / name}: two files would have this name; the second is not written")
+            _print_error(f"{out / name}: two files would have this name; the second is not written")
             return False
         names.add(name)
-        if not _saved(out / name, pair.after):
+        if not _write(out / name, pair.after):
             return False
-        say(Console(), f"written: {out / name}")
+        print_line(Console(), f"written: {out / name}")
     return True
 
 
-def _drawn(path: Path, pairs: list[_Pair]) -> bool:
-    from chatmend.cli.contact_sheet import contact_sheet  # noqa: PLC0415 - Pillow only where a sheet is drawn
+def _write_sheet(path: Path, pairs: list[_Pair]) -> bool:
+    # Only contact sheets need the drawing modules of Pillow.
+    from chatmend.cli.contact_sheet import contact_sheet  # noqa: PLC0415
 
-    return _saved(path, contact_sheet([(pair.name, pair.before, pair.after) for pair in pairs]))
+    return _write(path, contact_sheet([(pair.name, pair.before, pair.after) for pair in pairs]))
 
 
-def _saved(path: Path, data: bytes) -> bool:
+def _write(path: Path, data: bytes) -> bool:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
     except OSError as error:
-        _fault(f"{path}: could not be written: {error.strerror}")
+        _print_error(f"{path}: could not be written: {error.strerror}")
         return False
     return True

@@ -1,4 +1,7 @@
-"""Temporary files beside those that are rewritten. Each is locked by its writer: without a lock it is a leftover."""
+"""Temporary files next to the files that are rewritten, and their removal.
+
+Each temporary file is locked by its writer. One without a lock was left by a killed run.
+"""
 
 from __future__ import annotations
 
@@ -11,53 +14,57 @@ from typing import IO, TYPE_CHECKING
 
 try:
     import fcntl
-except ImportError:  # Windows: nothing tells a leftover there, so all are left, and a file must be closed to be renamed
+except ImportError:
+    # Windows: without locks no leftover can be recognised, so none is removed. There a file must
+    # also be closed before it can be renamed.
     fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-LOCKS = fcntl is not None
+HAS_LOCKS = fcntl is not None
 _PREFIX, _SUFFIX = ".chatmend-", ".tmp"
-_OURS = re.compile(r"\.chatmend-[a-z0-9_]{8}\.tmp")
-"""As ``tempfile`` names them."""
+_NAME = re.compile(r"\.chatmend-[a-z0-9_]{8}\.tmp")
+"""The names that ``tempfile`` generates with this prefix and suffix."""
 
 
-def temporary(folder: Path) -> IO[bytes]:
-    """A new file in a folder, locked until it is closed.
+def open_temporary(folder: Path) -> IO[bytes]:
+    """Create a file in a folder, locked until it is closed.
 
     Raises:
-        OSError: the disk or the folder does not take it.
+        OSError: the file cannot be created.
     """
     while True:
-        new = tempfile.NamedTemporaryFile(dir=folder, prefix=_PREFIX, suffix=_SUFFIX, delete=False)  # noqa: SIM115
-        if not LOCKS or _is_free(new.fileno(), new.name) is not False:
+        new = tempfile.NamedTemporaryFile(  # noqa: SIM115 - the caller closes it
+            dir=folder, prefix=_PREFIX, suffix=_SUFFIX, delete=False
+        )
+        if not HAS_LOCKS or _try_lock(new.fileno(), new.name) is not False:
             return new
-        new.close()  # another run took it for a leftover before it was locked
+        new.close()  # another run removed it as a leftover before it was locked
 
 
-def clear(folders: Iterable[Path]) -> int:
-    """Remove the leftovers of runs that were killed; how many there were. Whatever else is there stays."""
-    return sum(_cleared(folder) for folder in folders) if LOCKS else 0
+def remove_leftovers(folders: Iterable[Path]) -> int:
+    """Remove the temporary files of killed runs and return their number."""
+    return sum(_remove_in(folder) for folder in folders) if HAS_LOCKS else 0
 
 
-def _cleared(folder: Path) -> int:
+def _remove_in(folder: Path) -> int:
     try:
         with os.scandir(folder) as entries:
-            found = [folder / entry.name for entry in entries if _OURS.fullmatch(entry.name)]
+            found = [folder / entry.name for entry in entries if _NAME.fullmatch(entry.name)]
     except OSError:
-        return 0  # whoever reads or writes there tells why
-    return sum(map(_removed, found))
+        return 0  # reported when a file in the folder is read or written
+    return sum(map(_remove, found))
 
 
-def _removed(path: Path) -> bool:
+def _remove(path: Path) -> bool:
     with suppress(OSError):
         file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
             state = os.fstat(file)
             made_by_us = stat.S_ISREG(state.st_mode) and os.geteuid() in (0, state.st_uid)
-            if made_by_us and _is_free(file, path):
+            if made_by_us and _try_lock(file, path):
                 path.unlink()
                 return True
         finally:
@@ -65,8 +72,11 @@ def _removed(path: Path) -> bool:
     return False
 
 
-def _is_free(file: int, path: str | Path) -> bool | None:
-    """Lock an open file: whether nobody else has and it still has its name; None where files cannot be locked."""
+def _try_lock(file: int, path: str | Path) -> bool | None:
+    """Lock an open file and return whether it is locked and still has its name.
+
+    Returns None if the file system does not support locks.
+    """
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -1,13 +1,20 @@
-"""Where in a file it is: the findings with certain codes, and the messages that hold an id which a text names."""
+"""Finds positions in a file: findings, and the messages that contain an id from an error text."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from chatmend.cli.conversation import NoConversationError, Order, UnreadableError, messages_of, parsed, visit
+from chatmend.cli.conversation import (
+    NoConversationError,
+    RunSettings,
+    UnreadableConversationError,
+    messages_of,
+    parse_conversation,
+    process_conversation,
+)
 from chatmend.cli.depth import deep_values
-from chatmend.cli.sources import Source, blocks
+from chatmend.cli.sources import InputFile, blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,9 +23,9 @@ if TYPE_CHECKING:
     from chatmend.cli.conversation import Finding
     from chatmend.cli.json_text import Conversation
 
-_IDS = frozenset({"id", "tool_call_id", "tool_use_id", "call_id"})
-_SHORTEST = 2
-"""Characters of an id that is worth looking for."""
+_ID_KEYS = frozenset({"id", "tool_call_id", "tool_use_id", "call_id"})
+_MIN_ID_LENGTH = 2
+"""Shorter ids are not searched, because they would match by accident."""
 
 
 @dataclass(slots=True)
@@ -28,42 +35,51 @@ class Located:
     title: str
     findings: tuple[Finding, ...] = ()
     ids: dict[str, list[int]] = field(default_factory=dict)
-    """Ids that the text names, with the messages that hold them."""
-    fault: str = ""
+    """Ids that the text contains, with the indices of the messages that contain them."""
+    error: str = ""
 
 
-def locate(path: Path, order: Order, text: str) -> Iterator[Located]:
-    """Look through a file, one conversation after the other.
+def locate(path: Path, settings: RunSettings, text: str) -> Iterator[Located]:
+    """Search the conversations of a file in order.
+
+    Args:
+        path: the file.
+        settings: the target and the policy.
+        text: the error text of the provider, or the code or name of a rule.
 
     Raises:
-        OSError: it cannot be opened.
+        OSError: the file cannot be opened.
     """
-    source = Source(path, path, found=False)
+    source = InputFile(path, path, found=False)
     with path.open("rb") as file:
         number = 0
         for block in blocks(source, file):
             for raw in block.pieces(file, lines=source.has_lines):
                 number += 1
                 if raw.strip() or not source.has_lines:
-                    yield _located(source.title(number), raw, order, text)
+                    yield _locate_in(source.title(number), raw, settings, text)
 
 
-def _located(title: str, raw: bytes, order: Order, text: str) -> Located:
+def _locate_in(title: str, raw: bytes, settings: RunSettings, text: str) -> Located:
     try:
         with deep_values():
-            return Located(title, visit(raw, order).findings, dict(_named(parsed(raw), text)))
-    except (NoConversationError, UnreadableError) as error:
-        return Located(title, fault=str(error))
+            return Located(
+                title,
+                process_conversation(raw, settings).findings,
+                dict(_ids_in_text(parse_conversation(raw), text)),
+            )
+    except (NoConversationError, UnreadableConversationError) as error:
+        return Located(title, error=str(error))
 
 
-def _named(conversation: Conversation, text: str) -> Iterator[tuple[str, list[int]]]:
-    places: dict[str, list[int]] = {}
-    for place, message in enumerate(messages_of(conversation) or ()):
-        for name in dict.fromkeys(_ids(message)):
-            places.setdefault(name, []).append(place)
-    for name, held in places.items():
-        if len(name) >= _SHORTEST and name in text:
-            yield name, held
+def _ids_in_text(conversation: Conversation, text: str) -> Iterator[tuple[str, list[int]]]:
+    indices_by_id: dict[str, list[int]] = {}
+    for index, message in enumerate(messages_of(conversation) or ()):
+        for found in dict.fromkeys(_ids(message)):
+            indices_by_id.setdefault(found, []).append(index)
+    for found, indices in indices_by_id.items():
+        if len(found) >= _MIN_ID_LENGTH and found in text:
+            yield found, indices
 
 
 def _ids(message: object) -> Iterator[str]:
@@ -71,7 +87,9 @@ def _ids(message: object) -> Iterator[str]:
     while stack:
         item = stack.pop()
         if isinstance(item, dict):
-            yield from (value for key, value in item.items() if key in _IDS and isinstance(value, str))
+            yield from (
+                value for key, value in item.items() if key in _ID_KEYS and isinstance(value, str)
+            )
             stack += item.values()
         elif isinstance(item, list):
             stack += item

@@ -1,4 +1,4 @@
-"""What several commands take: files and a target."""
+"""Command line options that several commands share."""
 
 from __future__ import annotations
 
@@ -10,36 +10,37 @@ import typer
 from rich.console import Console
 
 from chatmend import PolicyError, TargetError, resolve
-from chatmend.cli.terminal import say, stop
+from chatmend.cli.terminal import error_exit, print_line
 from chatmend.options import POLICY_FIELDS, policy_with
 from chatmend.policy import NAMES
 from chatmend.targets import known_providers
-from chatmend.targets.resolve import UNKNOWN, misspelt, shortened
+from chatmend.targets.resolve import UNKNOWN, shorten, suggest_provider
 
 if TYPE_CHECKING:
     from chatmend import Policy, Target
 
-_LISTED = " ('chatmend rules --targets' lists the providers)"
+_PROVIDERS_HINT = " ('chatmend targets' lists the providers)"
 
 
-def path_named(name: str) -> Path:
-    """The path that a word means.
+def parse_path(name: str) -> Path:
+    """Return the path that an argument names.
 
     Raises:
-        typer.BadParameter: the word is empty, as an unset variable is in a shell; it does not mean this directory.
+        typer.BadParameter: the argument is empty, for example an unset shell variable. ``Path("")``
+            would be the current directory.
     """
     if not name:
-        raise typer.BadParameter("an empty name; '.' is this directory")
+        raise typer.BadParameter("the name is empty; use '.' for the current directory")
     return Path(name)
 
 
 Files = Annotated[
     list[Path],
     typer.Argument(
-        parser=path_named,
+        parser=parse_path,
         metavar="FILE",
-        help="JSON: a list of messages, or an object with 'messages' (a request body). JSONL (.jsonl, .ndjson): one "
-        "conversation per line. A directory: every such file in it.",
+        help="JSON: a list of messages, or an object with 'messages' (a request body). JSONL "
+        "(.jsonl, .ndjson): one conversation per line. A directory: every such file in it.",
         show_default=False,
     ),
 ]
@@ -49,8 +50,8 @@ TargetName = Annotated[
         "--target",
         "-t",
         metavar="TARGET",
-        help="Where it will be sent: provider/model as LiteLLM writes it, or a provider alone. "
-        "'chatmend rules --targets' lists the providers. Required.",
+        help="The model that receives the messages: provider/model as in LiteLLM, or only a "
+        "provider. 'chatmend targets' lists the providers. Required.",
         show_default=False,
     ),
 ]
@@ -61,17 +62,19 @@ Jobs = Annotated[
         "-j",
         metavar="N",
         min=0,
-        help="Processes for a big file with one conversation per line, and for many small files; 0: as many as there "
-        "are processors.",
+        help="Number of processes for a large JSONL file or many small files; 0 means one per "
+        "processor.",
     ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the summary and faults only.")]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Print only the summary and the errors.")
+]
 PolicyName = Annotated[
     str | None,
     typer.Option(
         "--policy",
         metavar="NAME",
-        help=f"How to repair where there is more than one way: {', '.join(NAMES)}.",
+        help=f"The choice between possible repairs: {', '.join(NAMES)}.",
         show_default=False,
     ),
 ]
@@ -80,7 +83,7 @@ PolicySettings = Annotated[
     typer.Option(
         "--set",
         metavar="FIELD=VALUE",
-        help="Set one field of the policy, on top of --policy; may be repeated. "
+        help="Change one field of the policy (of --policy or the default); can be repeated. "
         + "; ".join(f"{name}={'|'.join(values)}" for name, values in POLICY_FIELDS.items())
         + ".",
         show_default=False,
@@ -88,39 +91,47 @@ PolicySettings = Annotated[
 ]
 
 
-def policy_given(name: str | None, settings: list[str] | None) -> Policy | None:
-    """The policy that ``--policy`` and ``--set`` mean; None for the default.
+def parse_policy(name: str | None, settings: list[str] | None) -> Policy | None:
+    """Return the policy that ``--policy`` and ``--set`` select; None means the default.
 
     Raises:
-        typer.Exit: a name, a field or a value does not exist.
+        typer.Exit: a name, field or value is unknown.
     """
     try:
         return policy_with(name, settings or ())
     except PolicyError as error:
-        raise stop(str(error)) from error
+        raise error_exit(str(error)) from error
 
 
-def target_named(name: str) -> Target:
-    """The target that a name means; a name without a table is said to be one, on standard error.
+def parse_target(name: str) -> Target:
+    """Return the target that ``--target`` names; warn on standard error if it has no table.
 
     Raises:
-        typer.Exit: none was named, there is no such target, or its provider is misspelt.
+        typer.Exit: the option is missing, or the target is unknown or looks misspelt.
     """
     if not name.strip():
-        raise stop(f"where will it be sent? For example --target anthropic/claude-sonnet-4-5{_LISTED}")
-    provider = shortened(name.strip().partition("/")[0].lower())
-    if "/" in name and (meant := misspelt(name)):
+        raise error_exit(
+            "--target is missing, for example --target anthropic/claude-sonnet-4-5"
+            f"{_PROVIDERS_HINT}"
+        )
+    provider = shorten(name.strip().partition("/")[0].lower())
+    if "/" in name and (meant := suggest_provider(name)):
         text = f"no table for {provider!r}; did you mean {meant!r}?"
-        raise stop(f"{text} ('--target other' judges no more than any provider refuses)")
+        raise error_exit(f"{text} ('--target other' changes only images that are too large)")
     try:
         target = resolve(name)
     except TargetError as error:
-        raise stop(f"{error}{_LISTED}") from error
+        raise error_exit(f"{error}{_PROVIDERS_HINT}") from error
     if not provider:
-        raise stop(f"no provider stands before the '/' of {shortened(name)!r}{_LISTED}")
+        raise error_exit(
+            f"the provider is missing before '/' in {shorten(name)!r}{_PROVIDERS_HINT}"
+        )
     if target.provider == UNKNOWN and provider not in known_providers():
         near = get_close_matches(provider, known_providers(), 1)
         hint = f"; did you mean {near[0]!r}?" if near else "."
-        text = f"no table for {provider!r}{hint} Read as a server of which only the API is known."
-        say(Console(stderr=True), text, "yellow")
+        text = (
+            f"no table for {provider!r}{hint} "
+            "Using the limits of an unknown server (openai_compatible)."
+        )
+        print_line(Console(stderr=True), text, "yellow")
     return target

@@ -1,4 +1,4 @@
-"""``chatmend repair``."""
+"""``chatmend repair``: repairs the conversations in files."""
 
 from __future__ import annotations
 
@@ -13,11 +13,8 @@ from typing import IO, TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from chatmend.cli.account import Account
-from chatmend.cli.ahead import ahead
-from chatmend.cli.conversation import Order
-from chatmend.cli.crew import crew
-from chatmend.cli.leftovers import clear
+from chatmend.cli.conversation import RunSettings
+from chatmend.cli.leftovers import remove_leftovers
 from chatmend.cli.options import (
     Files,
     Jobs,
@@ -25,24 +22,27 @@ from chatmend.cli.options import (
     PolicySettings,
     Quiet,
     TargetName,
-    path_named,
-    policy_given,
-    target_named,
+    parse_path,
+    parse_policy,
+    parse_target,
 )
-from chatmend.cli.rewrite import NotWrittenError, opened_without_links, refuse_read_only, rewriting
-from chatmend.cli.sources import Discovery, Source, discover
-from chatmend.cli.terminal import say, stop
-from chatmend.cli.walk import walk
+from chatmend.cli.prefetch import prefetch
+from chatmend.cli.processing import process_file
+from chatmend.cli.rewrite import NotWrittenError, open_without_links, refuse_read_only, rewriting
+from chatmend.cli.run_report import RunReport
+from chatmend.cli.sources import Discovery, InputFile, discover
+from chatmend.cli.terminal import error_exit, print_line
+from chatmend.cli.workers import worker_pool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from concurrent.futures import Executor
 
-    from chatmend.cli.conversation import Visit
+    from chatmend.cli.conversation import ConversationOutcome
 
 
-class _UnreadError(Exception):
-    """Some of a file could not be read, so it is not written."""
+class _IncompleteError(Exception):
+    """A part of a file could not be read, so the file is not written."""
 
 
 _COLOURS = {"-": "red", "+": "green", "@": "cyan"}
@@ -54,175 +54,213 @@ def repair(  # noqa: PLR0913 - a command's options
     target: TargetName = "",
     policy: PolicyName = None,
     settings: PolicySettings = None,
-    write: Annotated[bool, typer.Option("--write", "-w", help="Replace each file by its repaired form.")] = False,
-    backup: Annotated[bool, typer.Option("--backup", help="With --write: keep the old file as FILE.bak.")] = False,
+    write: Annotated[
+        bool, typer.Option("--write", "-w", help="Replace each file by its repaired form.")
+    ] = False,
+    backup: Annotated[
+        bool, typer.Option("--backup", help="With --write: keep the old file as FILE.bak.")
+    ] = False,
     out: Annotated[
         Path | None,
         typer.Option(
-            parser=path_named,
+            parser=parse_path,
             metavar="DIR",
-            help="Write the files into this directory, each under its own name; the originals stay.",
+            help="Write the repaired files to this directory, with the same names; the originals "
+            "are not changed.",
             show_default=False,
         ),
     ] = None,
-    diff: Annotated[bool, typer.Option("--diff", "-d", help="Show what would change; write nothing.")] = False,
+    diff: Annotated[
+        bool, typer.Option("--diff", "-d", help="Show the changes; write nothing.")
+    ] = False,
     jobs: Jobs = 0,
     quiet: Quiet = False,
 ) -> None:
-    """Repair transcripts for a target, and say what was changed.
+    """Repair transcripts for a target and list the changes.
 
-    Without --write, --out or --diff one file goes to standard output. What is sound keeps its bytes; a file that needs
-    no change is not touched; a file that cannot be read to its end is not written.
+    Without --write, --out or --diff, one file is printed to standard output. Messages that need no
+    repair keep their bytes. --write does not touch files that need no repair. A file that cannot be
+    read completely is not written.
 
-    Exit status: 0 all repaired, 1 something was found and left as it is, 2 a file could not be read or written or the
-    target is unknown.
+    Exit status: 0 everything is repaired, 1 findings are left unchanged, 2 a file could not be read
+    or written or an argument is invalid.
     """
     if [write, out is not None, diff].count(True) > 1:
-        raise stop("take one of --write, --out and --diff")
+        raise error_exit("--write, --out and --diff exclude each other; choose one")
     if backup and not write:
-        raise stop("--backup goes with --write")
+        raise error_exit("--backup requires --write")
     if out is not None and out.exists() and not out.is_dir():
-        raise stop(f"--out names a directory, and {out} is a file")
-    order = Order(target_named(target), policy_given(policy, settings), repairs=True, differs=diff, jobs=jobs)
-    with Account(Console(stderr=not write and out is None), quiet=quiet) as account:
-        discovery = _discovery(files, out, account, alone=not (write or diff or out))
+        raise error_exit(f"--out requires a directory, but {out} is a file")
+    run_settings = RunSettings(
+        parse_target(target),
+        parse_policy(policy, settings),
+        wants_repair=True,
+        wants_diff=diff,
+        jobs=jobs,
+    )
+    with RunReport(Console(stderr=not write and out is None), quiet=quiet) as report:
+        discovery = _discover(files, out, report, alone=not (write or diff or out))
         if write or out:
-            account.cleared = clear({_goal(source, out).parent for source in discovery.sources})
-        with crew(discovery.sources, order) as pool:
-            account.begin(discovery)
-            task = _Task(order, account, pool, out, write=write, backup=backup)
-            for source in ahead(discovery.sources, order, pool):
+            report.leftovers = remove_leftovers(
+                {_output_path(source, out).parent for source in discovery.sources}
+            )
+        with worker_pool(discovery.sources, run_settings) as pool:
+            report.start_progress(discovery)
+            task = _Task(run_settings, report, pool, out, write=write, backup=backup)
+            for source in prefetch(discovery.sources, run_settings, pool):
                 _repair(source, task)
-    account.summarise(wrote="written" if write or out else "")
-    raise typer.Exit(account.status(found=bool(account.left)))
+    report.print_summary(wrote="written" if write or out else "")
+    raise typer.Exit(report.exit_status(found=bool(report.unrepaired)))
 
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """What is asked, who tells of it, who works on it."""
+    """The settings, the report and the workers of a run."""
 
-    order: Order
-    account: Account
+    settings: RunSettings
+    report: RunReport
     pool: Executor | None
     out: Path | None
-    """The directory that repaired texts go into; else they take the place of the old ones, or go to standard output."""
+    """The directory for repaired files; None if they replace the originals or are printed."""
     write: bool
     backup: bool
 
 
-def _repair(source: Source, task: _Task) -> None:
-    """Repair one file; a fault is named, and leaves it unwritten."""
-    account = task.account
+def _repair(source: InputFile, task: _Task) -> None:
+    """Repair one file; on an error, report it and leave the file unchanged."""
+    report = task.report
     try:
-        if task.order.differs:
-            _show(source, task)
+        if task.settings.wants_diff:
+            _print_diff(source, task)
         elif task.write:
-            account.written += _replace(source, task)
+            report.written += _replace(source, task)
         elif task.out:
-            account.written += _place(source, _goal(source, task.out), task)
+            report.written += _write_copy(source, _output_path(source, task.out), task)
         else:
-            _print(source, task)
-    except _UnreadError:
+            _print_repaired(source, task)
+    except _IncompleteError:
         if source.has_lines:
-            account.fault(f"{source.path}: not written; mend or take out what could not be read")
+            report.report_error(
+                f"{source.path}: not written; correct or remove the lines that could not be read"
+            )
     except NotWrittenError as error:
-        account.fault(f"{source.path}: {error}")
+        report.report_error(f"{source.path}: {error}")
     except OSError as error:
-        account.fault(f"{source.path}: could not be read or written: {error.strerror}{_elsewhere(source, error)}")
+        report.report_error(
+            f"{source.path}: could not be read or written: "
+            f"{error.strerror}{_other_directory(source, error)}"
+        )
 
 
-def _goal(source: Source, out: Path | None) -> Path:
-    """Where the repaired text of a file goes."""
-    return out / source.inside if out else source.path
+def _output_path(source: InputFile, out: Path | None) -> Path:
+    """Return the path of the repaired file."""
+    return out / source.relative_path if out else source.path
 
 
-def _elsewhere(source: Source, error: OSError) -> str:
-    """The directory that a fault is about, where it is not about the file itself."""
-    about = Path(error.filename) if isinstance(error.filename, str) else source.path
-    return "" if about == source.path else f" ({about.parent})"
+def _other_directory(source: InputFile, error: OSError) -> str:
+    """Return the directory of an error in parentheses if it concerns another file."""
+    failed = Path(error.filename) if isinstance(error.filename, str) else source.path
+    return "" if failed == source.path else f" ({failed.parent})"
 
 
-def _discovery(files: list[Path], out: Path | None, account: Account, *, alone: bool) -> Discovery:
-    """The files that the command is about.
+def _discover(files: list[Path], out: Path | None, report: RunReport, *, alone: bool) -> Discovery:
+    """Find the files of the command.
+
+    Args:
+        files: the arguments.
+        out: the directory for repaired files.
+        report: receives the errors.
+        alone: whether only one file is allowed, because it is printed to standard output.
 
     Raises:
-        typer.Exit: there are several, and they do not fit where they should go.
+        typer.Exit: there are several files where one is allowed, or two with the same output path.
     """
     if alone and (len(files) > 1 or files[0].is_dir()):
-        raise stop(
-            "several files do not fit on standard output; replace them with --write, or name a directory for the "
-            "repaired ones: --out repaired/ (--diff shows what would change)"
+        raise error_exit(
+            "only one file can be printed to standard output; replace the files with --write, or "
+            "write repaired copies with --out repaired/ (--diff shows the changes)"
         )
-    discovery = discover(files, account.fault, without=out)
-    for inside, number in Counter(source.inside for source in discovery.sources if out).items():
+    discovery = discover(files, report.report_error, excluded=out)
+    for path, number in Counter(
+        source.relative_path for source in discovery.sources if out
+    ).items():
         if number > 1:
-            raise stop(
-                f"two files are named {str(inside)!r} and would overwrite each other in {out}; repair them one at a "
-                "time"
+            raise error_exit(
+                f"two files are named {str(path)!r} and would overwrite each other in {out}; "
+                "repair them separately"
             )
     return discovery
 
 
-def _pieces(source: Source, file: IO[bytes], task: _Task) -> Iterator[tuple[bytes, Visit | None]]:
-    """The text of a file line by line, or in one piece, and what was found in each, if anything was.
+def _process_pieces(
+    source: InputFile, file: IO[bytes], task: _Task
+) -> Iterator[tuple[bytes, ConversationOutcome | None]]:
+    """Yield the lines of a file, or the whole text, each with its outcome if it has findings.
 
     Raises:
-        _UnreadError: at the end, if some of it could not be read, which was told.
+        _IncompleteError: at the end, if a part could not be read. The error is already reported.
     """
-    account = task.account
-    faults, first = account.faults, 1
-    for block, seen in walk(source, file, task.order, task.pool):
-        account.tell(source, seen, first)
+    report = task.report
+    errors, first = report.errors, 1
+    for block, outcome in process_file(source, file, task.settings, task.pool):
+        report.report_block(source, outcome, first)
         for number, raw in enumerate(block.pieces(file, lines=source.has_lines)):
-            yield raw, seen.visits.get(number)
-        account.advance(block.size)
-        first += seen.lines
-    if account.faults > faults:
-        raise _UnreadError
+            yield raw, outcome.outcomes.get(number)
+        report.advance(block.size)
+        first += outcome.lines
+    if report.errors > errors:
+        raise _IncompleteError
 
 
-def _replace(source: Source, task: _Task) -> bool:
-    """Put the repaired file in the place of the old one; whether there was anything to repair."""
-    with opened_without_links(source.path) as file, rewriting(file, source.path, in_place=True) as new:
-        for raw, visit in _pieces(source, file, task):
-            if visit is None or visit.written is None:
+def _replace(source: InputFile, task: _Task) -> bool:
+    """Replace a file by its repaired form; return whether it needed a repair."""
+    with (
+        open_without_links(source.path) as file,
+        rewriting(file, source.path, in_place=True) as new,
+    ):
+        for raw, outcome in _process_pieces(source, file, task):
+            if outcome is None or outcome.repaired is None:
                 new.keep(raw)
             else:
                 refuse_read_only(source.path)
-                new.put(visit.written)
+                new.put(outcome.repaired)
         return new.finish(backup=task.backup)
 
 
-def _place(source: Source, path: Path, task: _Task) -> bool:
-    """Put the repaired file elsewhere; whether it holds a conversation at all."""
-    conversations = task.account.conversations
+def _write_copy(source: InputFile, path: Path, task: _Task) -> bool:
+    """Write the repaired file to ``path``; return whether it contains a conversation."""
+    conversations = task.report.conversations
     with source.path.open("rb") as file:
         path.parent.mkdir(parents=True, exist_ok=True)
         with rewriting(file, path, in_place=False) as new:
-            for raw, visit in _pieces(source, file, task):
-                if visit is None or visit.written is None:
+            for raw, outcome in _process_pieces(source, file, task):
+                if outcome is None or outcome.repaired is None:
                     new.keep(raw)
                 else:
-                    new.put(visit.written)
-            return (not source.found or task.account.conversations > conversations) and new.finish()
+                    new.put(outcome.repaired)
+            return (not source.found or task.report.conversations > conversations) and new.finish()
 
 
-def _show(source: Source, task: _Task) -> None:
-    """Print what would change, without what a terminal would obey."""
+def _print_diff(source: InputFile, task: _Task) -> None:
+    """Print the changes without characters that a terminal would interpret."""
     console = Console()
     with source.path.open("rb") as file:
-        for number, (_, visit) in enumerate(_pieces(source, file, task), 1):
-            if visit and visit.difference:
+        for number, (_, outcome) in enumerate(_process_pieces(source, file, task), 1):
+            if outcome and outcome.difference:
                 name = source.title(number)
-                for text in (f"--- {name}", f"+++ {name} (repaired)", *visit.difference.splitlines()):
-                    say(console, text, _COLOURS.get(text[:1], ""))
+                for text in (
+                    f"--- {name}",
+                    f"+++ {name} (repaired)",
+                    *outcome.difference.splitlines(),
+                ):
+                    print_line(console, text, _COLOURS.get(text[:1], ""))
 
 
-def _print(source: Source, task: _Task) -> None:
-    """Print one file repaired, when all of it is."""
+def _print_repaired(source: InputFile, task: _Task) -> None:
+    """Print a repaired file to standard output, but only if it could be read completely."""
     with source.path.open("rb") as file, tempfile.TemporaryFile() as new:
-        for raw, visit in _pieces(source, file, task):
-            new.write(raw if visit is None or visit.written is None else visit.written)
+        for raw, outcome in _process_pieces(source, file, task):
+            new.write(raw if outcome is None or outcome.repaired is None else outcome.repaired)
         new.seek(0)
         shutil.copyfileobj(new, sys.stdout.buffer)
         sys.stdout.buffer.flush()

@@ -1,4 +1,4 @@
-"""Writes a file anew so that at every moment it is the old one or the new one, whole."""
+"""Replaces files atomically: at every moment a file is the complete old or the complete new one."""
 
 from __future__ import annotations
 
@@ -9,114 +9,129 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from chatmend.cli.leftovers import LOCKS, temporary
+from chatmend.cli.leftovers import HAS_LOCKS, open_temporary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
 class NotWrittenError(Exception):
-    """A file was left as it is; the text says why."""
+    """A file was not changed; the text gives the reason."""
 
 
 class Rewrite:
-    """The new text of a file, as far as it is known. As long as all of it is the old text, nothing is written.
+    """Collects the new content of a file; writes nothing as long as it equals the old content.
 
-    ``old`` is open at the old file, ``path`` is where the new one goes: the same place, or another.
+    ``old`` is the open old file. ``path`` is the path of the new file, the same or another.
     """
 
     def __init__(self, old: IO[bytes], path: Path, *, in_place: bool) -> None:
-        """Begin at the front of ``old``; nothing is known to differ yet."""
+        """Start with no content.
+
+        With ``in_place``, the new file replaces the old one.
+        """
         self._old = old
         self._path = path
         self._in_place = in_place
-        self._same = 0
-        """So many bytes at the front are those of the old file."""
+        self._unchanged_size = 0
+        """Number of bytes at the start that equal those of the old file."""
         self._new: IO[bytes] | None = None
-        self._was = os.fstat(old.fileno())
+        self._old_state = os.fstat(old.fileno())
 
     def keep(self, raw: bytes) -> None:
-        """Add bytes that stand in the old file at this place, too."""
+        """Append bytes that the old file has at the same offset."""
         if self._new is None:
-            self._same += len(raw)
+            self._unchanged_size += len(raw)
         else:
             self._new.write(raw)
 
     def put(self, raw: bytes) -> None:
-        """Add bytes that are new."""
-        self._begin().write(raw)
+        """Append new bytes."""
+        self._start().write(raw)
 
-    def _begin(self) -> IO[bytes]:
+    def _start(self) -> IO[bytes]:
         if self._new is None:
-            self._new = temporary(self._path.parent)
-            self._copy_the_same(self._new)
+            self._new = open_temporary(self._path.parent)
+            self._copy_unchanged(self._new)
         return self._new
 
-    def _copy_the_same(self, new: IO[bytes]) -> None:
+    def _copy_unchanged(self, new: IO[bytes]) -> None:
         with open(self._old.fileno(), "rb", buffering=0, closefd=False) as old:
-            place, left = old.tell(), self._same
+            offset, left = old.tell(), self._unchanged_size
             old.seek(0)
             while left > 0 and (raw := old.read(min(left, 1 << 20))):
                 new.write(raw)
                 left -= len(raw)
-            old.seek(place)  # where the reader of the old file goes on
+            old.seek(offset)  # the reader of the old file continues from here
 
     def finish(self, *, backup: bool = False) -> bool:
-        """Put the new file in its place; whether there is one.
+        """Move the new file to its path; return False if the old file needs no change.
+
+        Args:
+            backup: keep the old file with the additional suffix ``.bak``.
 
         Raises:
-            NotWrittenError: the old file is not the one that was read any more, or its backup would overwrite another.
-            OSError: the disk or the directory does not take it.
+            NotWrittenError: another program changed the old file, or a backup exists already.
+            OSError: the file cannot be written.
         """
         if self._new is None and self._in_place:
             return False
-        new = self._begin()
-        made = Path(new.name)
-        _give(made, self._was)
+        new = self._start()
+        temporary_path = Path(new.name)
+        _copy_owner_and_mode(temporary_path, self._old_state)
         new.flush()
         os.fsync(new.fileno())
         if self._in_place:
-            self._compare()
+            self._check_unchanged()
             if backup:
                 _back_up(self._path)
-        if not LOCKS:
+        if not HAS_LOCKS:
             new.close()
-        made.replace(self._path)
-        new.close()  # only now: without its lock it would be taken for a leftover
+        temporary_path.replace(self._path)
+        new.close()  # not earlier, because a file without a lock is removed as a leftover
         self._new = None
         return True
 
-    def _compare(self) -> None:
+    def _check_unchanged(self) -> None:
         now = self._path.lstat()
-        if (now.st_ino, now.st_size, now.st_mtime_ns) != (self._was.st_ino, self._was.st_size, self._was.st_mtime_ns):
-            raise NotWrittenError("it was changed by another program in the meantime; not written")
+        if (now.st_ino, now.st_size, now.st_mtime_ns) != (
+            self._old_state.st_ino,
+            self._old_state.st_size,
+            self._old_state.st_mtime_ns,
+        ):
+            raise NotWrittenError(
+                "not written: another program changed the file; run the command again"
+            )
 
     def discard(self) -> None:
-        """Forget what was not put in its place."""
+        """Delete the new content unless it was finished."""
         if self._new is not None:
             self._new.close()
             Path(self._new.name).unlink(missing_ok=True)
             self._new = None
 
 
-def _give(path: Path, like: os.stat_result) -> None:
-    """Give a file the permissions of another and, as far as we may, its owner and group."""
+def _copy_owner_and_mode(path: Path, like: os.stat_result) -> None:
+    """Give a file the permissions of another and, if allowed, its owner and group."""
     now = path.stat()
     if (now.st_uid, now.st_gid) != (like.st_uid, like.st_gid):
-        with suppress(AttributeError, PermissionError):  # no owners here; not ours to give away
+        # Windows has no `chown`; elsewhere only root may change the owner.
+        with suppress(AttributeError, PermissionError):
             os.chown(path, like.st_uid, like.st_gid)
-    path.chmod(stat.S_IMODE(like.st_mode))  # last: a change of owner takes bits away
+    path.chmod(stat.S_IMODE(like.st_mode))  # last, because a change of owner clears bits
 
 
 def _back_up(path: Path) -> None:
-    """Keep the file under its name with ``.bak`` behind it."""
+    """Keep the file under its name plus ``.bak``."""
     name = path.with_name(f"{path.name}.bak")
     try:
         os.link(path, name, follow_symlinks=False)
     except FileExistsError:
-        if not name.samefile(path):  # the same where an earlier run was cut off right here
-            raise NotWrittenError(f"{name.name} exists already; move it away; not written") from None
-    except OSError:  # a file system without hard links
+        if not name.samefile(path):  # the same file if an earlier run was killed at this point
+            raise NotWrittenError(
+                f"not written: the backup {name.name} exists already; move it away"
+            ) from None
+    except OSError:  # the file system has no hard links
         with path.open("rb") as old, name.open("xb") as new:
             shutil.copyfileobj(old, new)
         shutil.copystat(path, name)
@@ -124,7 +139,7 @@ def _back_up(path: Path) -> None:
 
 @contextmanager
 def rewriting(old: IO[bytes], path: Path, *, in_place: bool) -> Iterator[Rewrite]:
-    """A new text for the place ``path``, forgotten unless it is finished."""
+    """Provide a ``Rewrite`` for ``path``; its content is discarded unless it is finished."""
     new = Rewrite(old, path, in_place=in_place)
     try:
         yield new
@@ -132,24 +147,26 @@ def rewriting(old: IO[bytes], path: Path, *, in_place: bool) -> Iterator[Rewrite
         new.discard()
 
 
-def opened_without_links(path: Path) -> IO[bytes]:
-    """A file open for reading that may be replaced afterwards.
+def open_without_links(path: Path) -> IO[bytes]:
+    """Open a file that will be replaced, for reading.
 
     Raises:
         NotWrittenError: it is a symbolic link.
         OSError: it cannot be opened.
     """
     if path.is_symlink():
-        raise NotWrittenError("a symbolic link is not followed; not written")
-    return os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)), "rb")
+        raise NotWrittenError("not written: symbolic links are not followed")
+    return os.fdopen(
+        os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)), "rb"
+    )
 
 
 def refuse_read_only(path: Path) -> None:
-    """Leave a file alone that was made read-only, also when we could write it all the same.
+    """Refuse to replace a read-only file, also if the process could write it, for example as root.
 
     Raises:
-        NotWrittenError: it is read-only.
+        NotWrittenError: the file is read-only.
     """
     mode = path.stat(follow_symlinks=False).st_mode
     if not mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH) or not os.access(path, os.W_OK):
-        raise NotWrittenError("it is read-only; not written (--out puts repaired files elsewhere)")
+        raise NotWrittenError("not written: the file is read-only; use --out DIR to write a copy")

@@ -1,4 +1,4 @@
-"""``chatmend sessions``: what is stored in a workspace, for people."""
+"""``chatmend sessions``: lists, shows and checks the stored sessions of a workspace."""
 
 from __future__ import annotations
 
@@ -14,7 +14,15 @@ from rich.table import Table
 from rich.text import Text
 
 from chatmend import SessionError, SessionStore
-from chatmend.cli.terminal import EFFECTS, FAULT, FOUND, count, printable, say, stop
+from chatmend.cli.terminal import (
+    EFFECT_COLOURS,
+    EXIT_ERROR,
+    EXIT_FINDINGS,
+    count,
+    error_exit,
+    print_line,
+    printable,
+)
 from chatmend.report import line
 
 if TYPE_CHECKING:
@@ -32,14 +40,23 @@ app = typer.Typer(
 
 Root = Annotated[
     Path,
-    typer.Option("--root", "-r", metavar="DIR", help="The workspace: the directory that 'sessions' lies in."),
+    typer.Option(
+        "--root",
+        "-r",
+        metavar="DIR",
+        help="The workspace: the directory that contains 'sessions'.",
+    ),
 ]
-Agent = Annotated[str | None, typer.Option("--agent", "-a", metavar="NAME", help="Only the sessions of this agent.")]
+Agent = Annotated[
+    str | None,
+    typer.Option("--agent", "-a", metavar="NAME", help="Only the sessions of this agent."),
+]
 Name = Annotated[
     str,
     typer.Argument(
         metavar="[SESSION]",
-        help="A session's path below the workspace, as 'ls' prints it; the agent's newest one if not given.",
+        help="The path of a session below the workspace, as printed by 'ls'. The default is the "
+        "newest session of the agent.",
         show_default=False,
     ),
 ]
@@ -47,98 +64,114 @@ Name = Annotated[
 
 @app.command()
 def ls(*, root: Root = Path(), agent: Agent = None) -> None:
-    """List sessions: whose, how long, what they used.
+    """List sessions with their agent, model, length and usage.
 
     Exit status: 0, or 2 if a file could not be read.
     """
     console = Console()
-    faults: list[str] = []
+    errors: list[str] = []
     table = Table("session", "agent", "model", box=None, pad_edge=False)
     for heading in ("messages", "turns", "input", "output", "cached", "charged"):
         table.add_column(heading, justify="right")
     table.add_column("updated")
-    for session in _sessions(root, agent, faults):
+    for session in _sessions(root, agent, errors):
         header, row = session.header, session.usage
-        cells = (session.path, header.agent, session.target, str(header.messages), str(header.turns), *_used(row))
+        cells = (
+            session.path,
+            header.agent,
+            session.target,
+            str(header.messages),
+            str(header.turns),
+            *_usage_cells(row),
+        )
         table.add_row(*map(_cell, (*cells, f"{header.updated:%Y-%m-%d %H:%M}Z")))
     console.print(table if table.row_count else Text("no sessions"))
-    _tell(faults)
+    _exit_with(errors)
 
 
 @app.command()
 def usage(*, root: Root = Path(), agent: Agent = None) -> None:
-    """Sum up what the sessions used, by agent and model.
+    """Add up the usage of the sessions by agent and model.
 
     Exit status: 0, or 2 if a file could not be read.
     """
-    faults: list[str] = []
+    errors: list[str] = []
     sums: dict[tuple[str, str], list[Row]] = defaultdict(list)
-    for session in _sessions(root, agent, faults):
+    for session in _sessions(root, agent, errors):
         if session.usage.calls:
             sums[session.agent, session.target].append(session.usage)
     table = Table("agent", "model", box=None, pad_edge=False)
     for heading in ("sessions", "calls", "input", "output", "cached", "charged"):
         table.add_column(heading, justify="right")
     for (name, target), rows in sorted(sums.items()):
-        table.add_row(*map(_cell, (name, target, str(len(rows)), *_summed(rows))))
+        table.add_row(*map(_cell, (name, target, str(len(rows)), *_total_cells(rows))))
     if len(sums) > 1:
         rows = [row for rows in sums.values() for row in rows]
-        table.add_row(*map(_cell, ("total", "", str(len(rows)), *_summed(rows))), style="bold")
+        table.add_row(*map(_cell, ("total", "", str(len(rows)), *_total_cells(rows))), style="bold")
     Console().print(table if table.row_count else Text("no calls"))
-    _tell(faults)
+    _exit_with(errors)
 
 
 @app.command()
 def show(name: Name = "", *, root: Root = Path(), agent: str = "main") -> None:
     """Show a session as a conversation.
 
-    Exit status: 0, or 2 if it could not be read.
+    Exit status: 0, or 2 if the session could not be read.
     """
-    console, session = Console(), _named(root, name, agent)
+    console, session = Console(), _load_session(root, name, agent)
     header = session.header
-    say(console, f"{session.path}  {session.target}  {count(header.messages, 'message')}", "bold")
+    print_line(
+        console, f"{session.path}  {session.target}  {count(header.messages, 'message')}", "bold"
+    )
     for at, message in enumerate(session.messages):
         console.print(Rule(Text(printable(f"{at} {_role(message)}")), align="left", style="dim"))
         for text in _texts(message):
             for part in text.split("\n"):
-                say(console, part)
+                print_line(console, part)
         if at + 1 == header.cache_boundary and at + 1 < header.messages:
-            console.print(Rule(Text("up to here in the provider's cache"), style="dim"))
+            console.print(Rule(Text("end of the prefix in the provider's cache"), style="dim"))
 
 
 @app.command("resume-check")
 def resume_check(name: Name = "", *, root: Root = Path(), agent: str = "main") -> None:
-    """Say whether a session can go on: whether it loads, and what its target would refuse in it.
+    """Check whether a session can continue: whether it loads and what its target would refuse.
 
-    Exit status: 0 it can, 1 the target would refuse something, 2 it could not be read.
+    Exit status: 0 it can continue, 1 the target would refuse something or the sent messages would
+    change, 2 the session could not be read.
     """
-    console, session = Console(), _named(root, name, agent)
+    console, session = Console(), _load_session(root, name, agent)
     findings = session.findings
     for change in findings:
-        say(console, f"  {line(change)}", EFFECTS[change.effect.name.lower()])
+        print_line(console, f"  {line(change)}", EFFECT_COLOURS[change.effect.name.lower()])
     sent = session.header.cache_boundary
-    done = session.extend([]).messages[:sent]
-    same = json.dumps(done) == json.dumps(session.messages[:sent])
+    next_messages = session.extend([]).messages[:sent]
+    same = json.dumps(next_messages) == json.dumps(session.messages[:sent])
     kept = "begins with" if same else "does not begin with"
-    say(console, f"{session.path}: {count(len(findings), 'finding')} for {session.target}", "bold")
-    say(console, f"what would be sent next {kept} the {count(sent, 'message')} that were sent", "" if same else "red")
-    raise typer.Exit(FOUND if findings or not same else 0)
+    print_line(
+        console, f"{session.path}: {count(len(findings), 'finding')} for {session.target}", "bold"
+    )
+    print_line(
+        console,
+        f"the next request {kept} the {count(sent, 'message')} already sent",
+        "" if same else "red",
+    )
+    raise typer.Exit(EXIT_FINDINGS if findings or not same else 0)
 
 
-def _sessions(root: Path, agent: str | None, faults: list[str]) -> Iterator[Session]:
+def _sessions(root: Path, agent: str | None, errors: list[str]) -> Iterator[Session]:
     store = SessionStore(root)
     for path in store.paths():
         try:
             session = store.load(path)
         except SessionError as error:
-            faults.append(str(error))
+            errors.append(str(error))
             continue
         if agent is None or session.agent == agent:
             yield session
 
 
-def _named(root: Path, name: str, agent: str) -> Session:
-    """The session that was asked for.
+def _load_session(root: Path, name: str, agent: str) -> Session:
+    """Load the named session, or the newest of the agent if ``name`` is empty.
 
     Raises:
         typer.Exit: there is none, or it could not be read.
@@ -147,43 +180,46 @@ def _named(root: Path, name: str, agent: str) -> Session:
     try:
         session = store.load(name.replace("\\", "/")) if name else store.latest(agent)
     except SessionError as error:
-        raise stop(str(error)) from error
+        raise error_exit(str(error)) from error
     if session is None:
-        raise stop(f"no session of {agent!r} of today or yesterday; 'chatmend sessions ls' lists all")
+        raise error_exit(
+            f"agent {agent!r} has no session of today or yesterday; "
+            "'chatmend sessions ls' lists all sessions"
+        )
     return session
 
 
-def _tell(faults: list[str]) -> None:
-    for fault in faults:
-        say(Console(stderr=True), fault, "red")
-    raise typer.Exit(FAULT if faults else 0)
+def _exit_with(errors: list[str]) -> None:
+    for error in errors:
+        print_line(Console(stderr=True), error, "red")
+    raise typer.Exit(EXIT_ERROR if errors else 0)
 
 
-def _summed(rows: list[Row]) -> tuple[str, ...]:
+def _total_cells(rows: list[Row]) -> tuple[str, ...]:
     row = sum(rows[1:], rows[0])
-    return (f"{row.calls:,}", *_used(row))
+    return (f"{row.calls:,}", *_usage_cells(row))
 
 
-def _used(row: Row) -> tuple[str, ...]:
+def _usage_cells(row: Row) -> tuple[str, ...]:
     usage = row.usage
     counts = (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens)
-    told = ["-" if value is None else f"{value:,}" for value in counts]
+    cells = ["-" if value is None else f"{value:,}" for value in counts]
     if usage.cache_hit_ratio is not None:
-        told[2] += f" ({usage.cache_hit_ratio:.0%})"
-    return (*told, "-" if row.cost_usd is None else f"{row.cost_usd:.4f} USD")
+        cells[2] += f" ({usage.cache_hit_ratio:.0%})"
+    return (*cells, "-" if row.cost_usd is None else f"{row.cost_usd:.4f} USD")
 
 
 def _cell(text: str) -> Text:
     return Text(printable(text))
 
 
-def _role(message: Any) -> str:  # noqa: ANN401 - whatever was stored
+def _role(message: Any) -> str:  # noqa: ANN401 - stored messages can be any JSON value
     role = message.get("role", message.get("type", "?")) if isinstance(message, dict) else "?"
     return str(role)
 
 
-def _texts(message: Any) -> Iterator[str]:  # noqa: ANN401 - whatever was stored
-    """What a person reads of a message: its texts, its calls and results in short, and what else is there by name."""
+def _texts(message: Any) -> Iterator[str]:  # noqa: ANN401 - as above
+    """Yield the parts of a message as texts for people; other parts and calls as short JSON."""
     if not isinstance(message, dict):
         yield json.dumps(message)
         return
@@ -204,9 +240,9 @@ def _part(part: Any) -> str:  # noqa: ANN401
     for name in ("text", "thinking", "refusal"):
         if isinstance(part.get(name), str):
             return part[name] if name == "text" else f"[{name}] {part[name]}"
-    shown = json.dumps(part, ensure_ascii=False)
-    return f"[{part.get('type', 'part')}] {shown if len(shown) <= _LONG else shown[:_LONG] + '…'}"
+    text = json.dumps(part, ensure_ascii=False)
+    return f"[{part.get('type', 'part')}] {text if len(text) <= _LIMIT else text[:_LIMIT] + '…'}"
 
 
-_LONG = 400
-"""Characters of JSON after which a part, such as an image, is cut for display."""
+_LIMIT = 400
+"""Characters of JSON after which a part, such as an image, is truncated for display."""

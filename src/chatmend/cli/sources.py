@@ -1,4 +1,4 @@
-"""The files that a command is about: those named, and all conversations in the directories named."""
+"""Finds the files of a command: those named, and all conversations in the directories named."""
 
 from __future__ import annotations
 
@@ -14,95 +14,113 @@ from chatmend.sessions.repairs import is_session
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from chatmend.cli.walk import Seen
+    from chatmend.cli.processing import BlockOutcome
 
-_LINES = frozenset({".jsonl", ".ndjson"})
-_KNOWN = _LINES | {".json"}
-_SESSION = ".md"
+_LINE_SUFFIXES = frozenset({".jsonl", ".ndjson"})
+_SUFFIXES = _LINE_SUFFIXES | {".json"}
+_SESSION_SUFFIX = ".md"
 BUFFER = 1 << 17
-"""Bytes to read at a time: long lines are put together from few pieces."""
-_BLOCK = 1 << 20
-_LOOK = 1 << 14
+"""Bytes per read, large so that long lines need few reads."""
+_BLOCK_BYTES = 1 << 20
+"""Approximate size of a block; it ends at the next line ending."""
+_LINE_CHUNK = 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class InputFile:
     """A file with conversations."""
 
     path: Path
-    inside: Path
-    """Where it lies inside the directory that was named; of a file that was named itself its name."""
+    relative_path: Path
+    """The path below the named directory, or the file name if the file itself was named."""
     found: bool
-    """Whether it was found in a directory. What holds no conversation is passed over there, and a fault if named."""
+    """Whether the file was found in a directory.
+
+    A found file without a conversation is skipped; for a named file it is an error.
+    """
     size: int = 0
-    """Bytes."""
-    ahead: Callable[[os.stat_result], list[tuple[Block, Seen]] | None] | None = field(default=None, compare=False)
-    """What another process has seen in it already, if it is still the file that it was."""
+    """Size in bytes."""
+    prefetched: Callable[[os.stat_result], list[tuple[Block, BlockOutcome]] | None] | None = field(
+        default=None, compare=False
+    )
+    """Returns the result of another process, or None if the file has changed since."""
 
     @property
     def has_lines(self) -> bool:
-        """Whether it holds one conversation a line."""
-        return self.path.suffix.lower() in _LINES
+        """Whether the file contains one conversation per line."""
+        return self.path.suffix.lower() in _LINE_SUFFIXES
 
     def title(self, line: int) -> str:
-        """How the conversation that begins in a line is called."""
+        """Return the name of a conversation for reports: the path, and for JSONL the line."""
         return f"{self.path}: line {line}" if self.has_lines else str(self.path)
 
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """What was found under the names that a command was given."""
+    """The files that were found for the arguments of a command."""
 
-    sources: list[Source]
+    sources: list[InputFile]
     links: int = 0
-    """Symbolic links in directories, which are not followed."""
+    """Number of symbolic links in directories, which are not followed."""
 
 
-def discover(names: Iterable[Path], fault: Callable[[str], None], *, without: Path | None = None) -> Discovery:
-    """Every file that is named, and every ``.json``, ``.jsonl`` and ``.ndjson`` file below a directory that is named.
+def discover(
+    names: Iterable[Path], report_error: Callable[[str], None], *, excluded: Path | None = None
+) -> Discovery:
+    """Return all named files and all conversation files in the named directories.
 
-    So is every Markdown file there that is a session. Hidden files and directories, symbolic links in directories, and
-    the directory ``without`` are passed over.
+    In directories these are ``.json``, ``.jsonl`` and ``.ndjson`` files and Markdown files that are
+    sessions. Hidden files and directories, symbolic links and the directory ``excluded`` are
+    skipped. A file that is named twice is returned once.
     """
-    sources: dict[str, Source] = {}
-    # By their whole names: a file that is named twice, or in a directory that is named, too, is one.
+    sources: dict[str, InputFile] = {}
     links = 0
     for name in names:
         if str(name) == "-":
-            fault("-: standard input is not read; put it into a file and name that")
+            report_error("-: standard input is not supported; write it to a file and pass the file")
         elif not name.is_dir():
-            sources.setdefault(_whole(name), Source(name, Path(name.name), found=False, size=_size(name)))
+            sources.setdefault(
+                _absolute(name), InputFile(name, Path(name.name), found=False, size=_size(name))
+            )
         else:
-            for path in _below(name, fault, without):
+            for path in _files_below(name, report_error, excluded):
                 if path.is_symlink():
                     links += 1
                 else:
-                    inside = path.relative_to(name)
-                    sources.setdefault(_whole(path), Source(path, inside, found=True, size=_size(path)))
+                    relative_path = path.relative_to(name)
+                    sources.setdefault(
+                        _absolute(path),
+                        InputFile(path, relative_path, found=True, size=_size(path)),
+                    )
     return Discovery([*sources.values()], links)
 
 
-def _whole(path: Path) -> str:
-    return str(path.absolute())  # without a look at the disk; '..' behind a link is not what it seems
+def _absolute(path: Path) -> str:
+    # `resolve` would access the disk; '..' after a symbolic link cannot be removed without that.
+    return str(path.absolute())
 
 
-def _below(root: Path, fault: Callable[[str], None], without: Path | None) -> Iterator[Path]:
-    def name_it(error: OSError) -> None:
-        fault(f"{error.filename}: could not be read: {error.strerror}")
+def _files_below(
+    root: Path, report_error: Callable[[str], None], excluded: Path | None
+) -> Iterator[Path]:
+    def report(error: OSError) -> None:
+        report_error(f"{error.filename}: could not be read: {error.strerror}")
 
-    apart = without.resolve() if without else None
-    for folder, folders, files in os.walk(root, onerror=name_it):
+    excluded_path = excluded.resolve() if excluded else None
+    for folder, folders, files in os.walk(root, onerror=report):
         here = Path(folder)
-        folders[:] = sorted(name for name in folders if name[0] != "." and (here / name).resolve() != apart)
+        folders[:] = sorted(
+            name for name in folders if name[0] != "." and (here / name).resolve() != excluded_path
+        )
         for name in sorted(files):
             path = here / name
-            if name[0] != "." and (path.suffix.lower() in _KNOWN or _holds_session(path)):
+            if name[0] != "." and (path.suffix.lower() in _SUFFIXES or _holds_session(path)):
                 yield path
 
 
 def _holds_session(path: Path) -> bool:
-    """Whether a Markdown file is a session of ours; others are not about us."""
-    if path.suffix != _SESSION or path.is_symlink():
+    """Whether a Markdown file is a session of chatmend; other Markdown files are ignored."""
+    if path.suffix != _SESSION_SUFFIX or path.is_symlink():
         return False
     try:
         with path.open("rb") as file:
@@ -120,7 +138,7 @@ def _size(path: Path) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A part of a file that begins and ends with whole lines."""
+    """A part of a file that consists of complete lines."""
 
     start: int
     stop: int
@@ -128,42 +146,42 @@ class Block:
 
     @property
     def size(self) -> int:
-        """Bytes."""
+        """Size in bytes."""
         return self.stop - self.start
 
     def pieces(self, file: IO[bytes], *, lines: bool) -> Iterator[bytes]:
-        """The lines of the block, each with its end and held one at a time; or else all of it."""
+        """Yield the lines of the block with their line endings, or else the whole block."""
         file.seek(self.start)
         left = self.size
         if not lines:
             yield file.read(left)
             return
-        while left > 0 and (raw := file.readline(left)):  # a carriage return alone ends no line
+        while left > 0 and (raw := file.readline(left)):  # only "\n" ends a line, not "\r"
             left -= len(raw)
             yield raw
 
 
-def blocks(source: Source, file: IO[bytes]) -> Iterator[Block]:
-    """The blocks of a file: some lines of JSONL at a time, or else all of it.
+def blocks(source: InputFile, file: IO[bytes]) -> Iterator[Block]:
+    """Yield the blocks of a file: about 1 MiB of complete lines, or the whole file if not JSONL.
 
     Raises:
-        OSError: it is a pipe or a device, in which one cannot go back.
+        OSError: the file is a pipe or a device, which cannot be read twice.
     """
     state = os.fstat(file.fileno())
     if not stat.S_ISREG(state.st_mode):
-        raise OSError(errno.EINVAL, "not a regular file; redirect it into one first")
+        raise OSError(errno.EINVAL, "not a regular file; save its content to a file first")
     at, size = 0, state.st_size
     if not source.has_lines:
         yield Block(0, size)
         return
     while at < size:
-        yield Block(at, at := _line_end(file, min(at + _BLOCK, size)))
+        yield Block(at, at := _line_end(file, min(at + _BLOCK_BYTES, size)))
 
 
 def _line_end(file: IO[bytes], at: int) -> int:
-    """Where the line ends that an offset is in; a line of any length is looked through without being held."""
+    """Return the end of the line that contains an offset, without keeping the line in memory."""
     file.seek(at)
-    while raw := file.read(_LOOK):
+    while raw := file.read(_LINE_CHUNK):
         if (end := raw.find(b"\n")) >= 0:
             return at + end + 1
         at += len(raw)

@@ -1,12 +1,19 @@
-"""Wire formats, each in one file: how it is read into a transcript, and written back with everything else kept."""
+"""Wire formats, one per file: reads messages into a transcript and writes them back losslessly."""
 
 from __future__ import annotations
 
 from functools import lru_cache
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Protocol
 
-from chatmend.dialects import anthropic_messages, gemini_contents, openai_chat, openai_responses
+from chatmend.dialects import (
+    anthropic_messages,
+    bedrock_converse,
+    gemini_contents,
+    ollama_chat,
+    openai_chat,
+    openai_responses,
+)
 from chatmend.dialects.recognition import Unsure, format_of, format_of_body
 from chatmend.dialects.traits import Traits
 
@@ -19,74 +26,102 @@ if TYPE_CHECKING:
 
 
 class Dialect(Protocol):
-    """What a wire format must offer; ``traits`` holds what most of them answer alike."""
+    """The interface of a wire format; ``traits`` implements what most formats share."""
 
     NAME: str
     TRAITS: Traits
 
     def read(self, native: Native) -> Message:
-        """Read one native message. Never raises; what cannot be read becomes an opaque part."""
+        """Read one native message.
+
+        Never raises: content that cannot be read becomes an opaque part.
+        """
 
     def write(self, message: Message) -> Native:
-        """Write one message: the object it was read from, itself, when nothing in it changed."""
+        """Write one message; an unchanged message returns the same object that it was read from."""
 
-    def expect(self, limits: Any) -> None:  # noqa: ANN401 - Limits, which stand above dialects
-        """Hear under which limits messages will be read."""
+    def set_limits(self, limits: Any) -> None:  # noqa: ANN401 - ``Limits``, not importable here
+        """Set the limits of the target before messages are read."""
 
-    def key(self) -> object:
-        """What tells dialects apart that read alike: what was learnt of messages in one holds in the other."""
+    def cache_key(self) -> object:
+        """Return the key under which known structures of this dialect's messages are cached.
 
-    def sketch(self, native: Native, look: Sketch) -> object:
-        """What messages of the usual forms share; None: it is of another form, and looked through."""
+        Instances that read messages in the same way return equal keys and share the cache.
+        """
 
-    def translated(self, message: Message) -> tuple[Message, ...]:
-        """What a message of another dialect says in this one; nothing where it is of this one."""
+    def sketch(self, native: Native, checker: Sketch) -> object:
+        """Return a value that is equal for all messages of the same common structure.
 
-    def filled(self, native: dict[str, object]) -> dict[str, object] | None:
-        """The message with an empty content in the place of null or none; None where it has one."""
+        None for any other structure; the message is then examined key by key.
+        """
+
+    def translate_foreign(self, message: Message) -> tuple[Message, ...]:
+        """Return a message of another dialect as messages of this one.
+
+        Empty if the message is of this dialect.
+        """
+
+    def fill_content(self, native: dict[str, object]) -> dict[str, object] | None:
+        """Return the message with empty content if its content is null or missing; else None."""
 
     def kind_of(self, native: Native) -> object:
-        """The type of a content part."""
+        """Return the type of a content part."""
 
     def remember(self, natives: Sequence[Native], memory: Memory) -> None:
-        """Note what later windows must know of messages as they are sent."""
+        """Record in ``memory`` what later windows need to know about sent messages."""
 
     def with_system(self, system: object, texts: list[str]) -> object:
-        """A top-level system prompt with texts behind it."""
+        """Return a top-level system prompt with ``texts`` appended."""
 
 
-_ELSEWHERE = {"langchain_core": "chatmend.langchain.dialect"}
-"""Whose message objects are read by an adapter's dialect, which is imported when the first such message comes."""
+_ADAPTERS = {"langchain_core": "chatmend.langchain.dialect:LangChainDialect"}
+"""The dialect for the message objects of a library, as ``module:class``; imported on first use."""
 
 DIALECTS: dict[str, Dialect] = {
-    module.NAME: module for module in (openai_chat, anthropic_messages, openai_responses, gemini_contents)
+    module.NAME: module
+    for module in (
+        openai_chat,
+        anthropic_messages,
+        openai_responses,
+        gemini_contents,
+        bedrock_converse,
+        ollama_chat,
+    )
 }
 
 
-def recognise(natives: Sequence[Native], provider: str = "", *, dicts: bool = False) -> Dialect | Unsure:
-    """The dialect that a list of messages is written in, messages of an adapter's library included.
+def recognise(
+    natives: Sequence[Native], provider: str = "", *, dicts: bool = False
+) -> Dialect | Unsure:
+    """Return the dialect of a list of messages, including message objects of LangChain.
 
-    ``dicts``: all of them are dicts.
+    Args:
+        natives: the messages.
+        provider: the provider of the target, if it is known.
+        dicts: whether all messages are known to be dicts, which skips the search for objects.
 
     Raises:
-        TranscriptError: a message has a layout of a training set or a framework; the text names it.
+        TranscriptError: a message has the layout of a training data set or a framework. The error
+            names the layout.
     """
-    others = () if dicts else (adapter_of(native) for native in natives if native.__class__ is not dict)
+    others = (
+        () if dicts else (adapter_of(native) for native in natives if native.__class__ is not dict)
+    )
     if (adapter := next(filter(None, others), None)) is not None:
-        return import_module(adapter).Dialect()  # type: ignore[no-any-return]
-    told = format_of(natives, provider=provider)
-    return told if isinstance(told, Unsure) else DIALECTS[told]
+        return resolve_name(adapter)()  # type: ignore[no-any-return]
+    found = format_of(natives, provider=provider)
+    return found if isinstance(found, Unsure) else DIALECTS[found]
 
 
 def adapter_of(native: Native) -> str | None:
-    """The module with the dialect of a message object; a subclass is one, too."""
+    """Return the adapter module that reads a message object or an instance of a subclass."""
     return _adapter_of(type(native))  # type: ignore[arg-type]  # a class can be hashed
 
 
 @lru_cache(maxsize=256)
 def _adapter_of(kind: type) -> str | None:
     roots = (cls.__module__.partition(".")[0] for cls in kind.__mro__)
-    return next((_ELSEWHERE[root] for root in roots if root in _ELSEWHERE), None)
+    return next((_ADAPTERS[root] for root in roots if root in _ADAPTERS), None)
 
 
 __all__ = ["DIALECTS", "Dialect", "Traits", "Unsure", "adapter_of", "format_of_body", "recognise"]

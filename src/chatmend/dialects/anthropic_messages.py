@@ -1,19 +1,26 @@
-"""Anthropic Messages: blocks all the way; a tool result is a block inside a user message."""
+"""Anthropic Messages: content is a list of blocks; tool results are blocks of user messages."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from chatmend.dialects.content import (
+    original_if_same,
     read_content,
     read_part,
-    same_or,
-    under_parts,
+    read_parts_key,
     write_content,
     write_part,
 )
 from chatmend.dialects.roles import role_of
-from chatmend.dialects.traits import Traits, expect, filled, kind_of, remember, with_system
+from chatmend.dialects.traits import (
+    Traits,
+    fill_content,
+    kind_of,
+    remember,
+    set_limits,
+    with_system,
+)
 from chatmend.transcript import Message, Opaque, Role, Text, ToolCall, ToolResult
 
 if TYPE_CHECKING:
@@ -22,8 +29,9 @@ if TYPE_CHECKING:
 
 NAME = "anthropic_messages"
 TRAITS = Traits(
-    system_beside=True,
-    results_inside=True,
+    tool_form="input_schema",
+    has_top_level_system=True,
+    results_are_parts=True,
     object_arguments=True,
     types_by_role=True,
     image_shapes=("source",),
@@ -32,28 +40,31 @@ TRAITS = Traits(
 __all__ = [
     "NAME",
     "TRAITS",
-    "expect",
-    "filled",
-    "key",
+    "cache_key",
+    "fill_content",
+    "has_own_blocks",
     "kind_of",
     "read",
     "remember",
+    "set_limits",
     "sketch",
-    "speaks",
-    "translated",
+    "translate_foreign",
     "with_system",
     "write",
 ]  # fmt: skip
 
 
-def speaks(native: dict[str, object]) -> bool:
-    """Whether a message holds blocks that only this dialect has."""
+def has_own_blocks(native: dict[str, object]) -> bool:
+    """Return whether a message holds blocks that only this dialect has."""
     content = native.get("content")
     if not isinstance(content, list):
         return False
     blocks = [block for block in content if isinstance(block, dict)]
     return any(
-        (isinstance(block.get("type"), str) and block["type"] in ("tool_use", "tool_result", "redacted_thinking"))
+        (
+            isinstance(block.get("type"), str)
+            and block["type"] in ("tool_use", "tool_result", "redacted_thinking")
+        )
         or isinstance(block.get("source"), dict)
         for block in blocks
     )
@@ -62,13 +73,13 @@ def speaks(native: dict[str, object]) -> bool:
 _ROLE_AND_CONTENT = 2
 
 
-def key() -> str:
-    """What was learnt of one chat holds for all."""
+def cache_key() -> str:
+    """Return the name of the dialect: all transcripts share the cache of known structures."""
     return NAME
 
 
-def sketch(native: Native, look: Sketch) -> object:
-    """What messages of the usual blocks share; None: another form."""
+def sketch(native: Native, checker: Sketch) -> object:
+    """Return the role and block types of a message of common blocks; None for any other."""
     if native.__class__ is not dict or len(native) != _ROLE_AND_CONTENT:
         return None
     role, content = native.get("role"), native.get("content")
@@ -76,25 +87,33 @@ def sketch(native: Native, look: Sketch) -> object:
         return None
     form: list[object] = [role]
     for block in content:
-        if block.__class__ is not dict or not _is_usual(block, look):
+        if block.__class__ is not dict or not _is_usual(block, checker):
             return None
         form.append(block["type"])
     return tuple(form)
 
 
-def _is_usual(block: dict[str, Any], look: Sketch) -> bool:
-    """Whether a block has the keys that its type needs, no others, and values like most."""
+def _is_usual(block: dict[str, Any], checker: Sketch) -> bool:
+    """Return whether a block has exactly the keys of its type, with ordinary values."""
     kind, size = block.get("type"), len(block)
     if kind == "text":
-        return size == 2 and look.is_text(block.get("text"))  # noqa: PLR2004 - the type and what belongs to it
+        return size == 2 and checker.is_text(block.get("text"))  # noqa: PLR2004 - type and text
     if kind == "tool_use":
-        named = size == 4 and look.is_id(block.get("id")) and look.is_name(block.get("name"))  # noqa: PLR2004
-        return named and look.is_object(block.get("input"))
+        named = (
+            size == 4  # noqa: PLR2004
+            and checker.is_id(block.get("id"))
+            and checker.is_name(block.get("name"))
+        )
+        return named and checker.is_object(block.get("input"))
     if size != 3:  # noqa: PLR2004
         return False
     if kind == "tool_result":
-        return look.is_id(block.get("tool_use_id")) and look.is_text(block.get("content"))
-    return kind == "thinking" and look.is_text(block.get("thinking")) and look.is_proof(block.get("signature"))
+        return checker.is_id(block.get("tool_use_id")) and checker.is_text(block.get("content"))
+    return (
+        kind == "thinking"
+        and checker.is_text(block.get("thinking"))
+        and checker.is_signature(block.get("signature"))
+    )
 
 
 def read(native: Native) -> Message:
@@ -102,11 +121,19 @@ def read(native: Native) -> Message:
     if not isinstance(native, dict):
         text = (Text(native),) if isinstance(native, str) else (Opaque(native),)
         return Message(Role.USER, text, native)
-    return Message(_role_of(native), read_content(native.get("content"), _read_block), native, native.get("role"))
+    return Message(
+        _role_of(native),
+        read_content(native.get("content"), _read_block),
+        native,
+        native.get("role"),
+    )
 
 
 def _role_of(native: dict[str, Any]) -> Role:
-    """As the message spells it; but one that opens with a result, and calls nothing, is not the assistant's."""
+    """Return the role of a message.
+
+    A message that begins with a result and has no calls is not the assistant's.
+    """
     role = role_of(native)
     if role is not Role.ASSISTANT or not _opens_with_result(native):
         return role
@@ -128,26 +155,32 @@ def _read_block(native: Native) -> Part:
     if kind == "tool_use":
         return ToolCall(native.get("id"), native.get("name"), native.get("input"), native=native)
     if kind == "tool_result":
-        return ToolResult(native.get("tool_use_id"), read_content(native.get("content")), native=native)
+        return ToolResult(
+            native.get("tool_use_id"), read_content(native.get("content")), native=native
+        )
     return read_part(native)
 
 
-def translated(message: Message) -> tuple[Message, ...]:
-    """What a message says that has its words under ``parts``."""
-    return under_parts(message, _read_block)
+def translate_foreign(message: Message) -> tuple[Message, ...]:
+    """Move content under ``parts``, Gemini's key, to ``content``; empty if there is none."""
+    return read_parts_key(message, _read_block)
 
 
 def write(message: Message) -> Native:
-    """Write one message: its native object itself when nothing in it changed."""
-    return same_or(_written(message), message, read)
+    """Write one message; an unchanged message returns its native object."""
+    return original_if_same(_build_native(message), message, read)
 
 
-def _written(message: Message) -> dict[str, object]:
+def _build_native(message: Message) -> dict[str, object]:
     native = message.native
-    base = {k: v for k, v in native.items() if k not in message.without} if isinstance(native, dict) else {}
+    base = (
+        {k: v for k, v in native.items() if k not in message.omitted_keys}
+        if isinstance(native, dict)
+        else {}
+    )
     role: object = Role.USER if message.role is Role.TOOL else message.role
-    if message.spelling not in (None, message.role):
-        role = message.spelling
+    if message.native_role not in (None, message.role):
+        role = message.native_role
     out = {"role": str(role) if isinstance(role, Role) else role}
     out |= {key: value for key, value in base.items() if key != "role"}
     out["content"] = write_content(message.parts, out.get("content"), _write_block)
@@ -163,12 +196,28 @@ def _write_block(part: Part) -> Native:
             and native.get("input") is part.arguments
         ):
             return native
-        rest = {k: v for k, v in native.items() if k not in ("type", "id", "name", "input", "function")}
-        return {"type": "tool_use", "id": part.id, "name": part.name, "input": part.arguments, **rest}
+        rest = {
+            k: v for k, v in native.items() if k not in ("type", "id", "name", "input", "function")
+        }
+        return {
+            "type": "tool_use",
+            "id": part.id,
+            "name": part.name,
+            "input": part.arguments,
+            **rest,
+        }
     if isinstance(part, ToolResult):
-        native = part.native if isinstance(part.native, dict) and part.native.get("type") == "tool_result" else {}
+        native = (
+            part.native
+            if isinstance(part.native, dict) and part.native.get("type") == "tool_result"
+            else {}
+        )
         content = write_content(part.content, native.get("content"))
-        if native and native.get("tool_use_id") == part.call_id and content is native.get("content"):
+        if (
+            native
+            and native.get("tool_use_id") == part.call_id
+            and content is native.get("content")
+        ):
             return native
         rest = {k: v for k, v in native.items() if k not in ("type", "tool_use_id", "content")}
         out = {"type": "tool_result", "tool_use_id": part.call_id, **rest}

@@ -1,11 +1,11 @@
-"""The ``content`` of a message in the dialects that share its shape: a string, or a list of typed parts."""
+"""Message content as a string or a list of typed parts, for the dialects that have this form."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from chatmend.dialects.pictures import picture
+from chatmend.dialects.pictures import find_picture
 from chatmend.jsontext import is_base64, is_same
 from chatmend.transcript import Media, Opaque, Text, Thinking, is_unchanged
 
@@ -26,16 +26,23 @@ MEDIA = {
     "video_url": "video",
 }
 SIGNATURES = ("signature", "thinkingSignature", "thoughtSignature", "thought_signature")
-"""Where a thinking block has its signature: Anthropic's key first, then those of other routes to the same model."""
-_FOREIGN = ("msg_", "rs_", "fc_", "resp_", "call_", "toolu_", "gen-", "chatcmpl", "gAAAA")
-"""How ids and proofs of other providers begin, which some routes put in a signature's place."""
-_SHORTEST = 12
-"""Characters of the shortest thought signature; a few bytes are answered with ``Corrupted thought signature``."""
+"""Keys of a thinking block's signature: Anthropic's, then those of other hosts of its models."""
+_FOREIGN_PREFIXES = ("msg_", "rs_", "fc_", "resp_", "call_", "toolu_", "gen-", "chatcmpl", "gAAAA")
+"""Prefixes of ids and signatures of other providers.
+
+Some gateways write them under the key of the thought signature.
+"""
+_MIN_SIGNATURE_LENGTH = 12
+"""Minimum length of a thought signature in characters.
+
+Gemini answers shorter ones with ``Corrupted thought signature``.
+"""
 TEXTS = frozenset({"text", "input_text", "output_text"})
+"""Types of text parts in all dialects."""
 
 
 def read_part(native: Native) -> Part:
-    """One item of a content list."""
+    """Read one item of a content list."""
     if isinstance(native, str):
         return Text(native, native)
     if not isinstance(native, dict):
@@ -44,17 +51,17 @@ def read_part(native: Native) -> Part:
     text = native.get("text")
     if isinstance(text, str) and (kind is None or (isinstance(kind, str) and kind in TEXTS)):
         return Text(text, native)
-    if (thought := _thought(native, kind)) is not None:
+    if (thought := _read_thinking(native, kind)) is not None:
         return thought
     if isinstance(kind, str) and kind in MEDIA:
         return Media(native, MEDIA[kind])
-    return Media(native) if picture(native) else Opaque(native)
+    return Media(native) if find_picture(native) else Opaque(native)
 
 
-def _thought(native: dict[str, object], kind: object) -> Thinking | None:
-    """A part as what the model thought; None where it is something else."""
-    if kind == "thinking" and not isinstance(native.get("thinking"), list):  # a list is Mistral's
-        return _thinking(native)
+def _read_thinking(native: dict[str, object], kind: object) -> Thinking | None:
+    """Read a part as thinking; None if it is not thinking."""
+    if kind == "thinking" and not isinstance(native.get("thinking"), list):  # Mistral has a list
+        return _read_thinking_block(native)
     if kind == "reasoning":
         return Thinking(reasoning_text(native), native=native)
     if kind == "redacted_thinking":
@@ -64,26 +71,34 @@ def _thought(native: dict[str, object], kind: object) -> Thinking | None:
 
 
 def file_id(native: object) -> str | None:
-    """What a part of the type ``file`` calls its file, where it refers to one instead of holding it."""
+    """Return the ``file_id`` of a ``file`` part; None if the part has no reference to a file."""
     file = native.get("file") if isinstance(native, dict) and native.get("type") == "file" else None
     found = file.get("file_id") if isinstance(file, dict) else None
     return found if isinstance(found, str) and found else None
 
 
 def reasoning_text(native: dict[str, object]) -> str:
-    """What an entry of OpenAI's reasoning says in clear."""
+    """Return the unencrypted text of an OpenAI reasoning item."""
     listed = [native.get(key) for key in ("summary", "content")]
     parts = [part for value in listed if isinstance(value, list) for part in value]
     return "\n\n".join(str(part.get("text")) for part in parts if isinstance(part, dict))
 
 
 def is_thought_signature(value: object) -> bool:
-    """Whether a value can be one of Gemini's thought signatures: base64, and no other provider's id."""
-    return isinstance(value, str) and len(value) >= _SHORTEST and not value.startswith(_FOREIGN) and is_base64(value)
+    """Return whether a value can be a Gemini thought signature.
+
+    It must be base64 text that is long enough and does not begin like an id of another provider.
+    """
+    return (
+        isinstance(value, str)
+        and len(value) >= _MIN_SIGNATURE_LENGTH
+        and not value.startswith(_FOREIGN_PREFIXES)
+        and is_base64(value)
+    )
 
 
 def signature_of(call: dict[str, object]) -> object:
-    """The thought signature of a call, wherever LiteLLM or Google's OpenAI endpoint put it."""
+    """Return the thought signature of a call, under LiteLLM's key or Google's."""
     extra = call.get("extra_content")
     google = extra.get("google") if isinstance(extra, dict) else None
     if isinstance(google, dict) and "thought_signature" in google:
@@ -92,17 +107,19 @@ def signature_of(call: dict[str, object]) -> object:
     return fields.get("thought_signature") if isinstance(fields, dict) else None
 
 
-def _thinking(native: dict[str, object]) -> Thinking:
-    words = native.get("thinking")
-    if not isinstance(words, str):
-        return Thinking("", native=native)  # nobody signs what is no text
+def _read_thinking_block(native: dict[str, object]) -> Thinking:
+    text = native.get("thinking")
+    if not isinstance(text, str):
+        return Thinking("", native=native)  # providers sign only text
     found = (native[key] for key in SIGNATURES if native.get(key))
     signature = next((value for value in found if isinstance(value, str)), None)
-    return Thinking(words, signature, native=native)
+    return Thinking(text, signature, native=native)
 
 
-def same_or(out: dict[str, object], message: Message, read: Callable[[Native], Message]) -> Native:
-    """What a message is written as: the native object that it was read from, where ``out`` says nothing else."""
+def original_if_same(
+    out: dict[str, object], message: Message, read: Callable[[Native], Message]
+) -> Native:
+    """Return the native object of a message if ``out`` is equivalent to it; else ``out``."""
     native = message.native
     if not isinstance(native, dict):
         return out
@@ -111,25 +128,43 @@ def same_or(out: dict[str, object], message: Message, read: Callable[[Native], M
     return out
 
 
-def under_parts(message: Message, read: Callable[[Native], Part] = read_part) -> tuple[Message, ...]:
-    """What a message says under ``parts``, as Gemini's do, in the dialects that have ``content``."""
+def read_parts_key(
+    message: Message, read: Callable[[Native], Part] = read_part
+) -> tuple[Message, ...]:
+    """Read ``parts``, as Gemini's messages have them, into a message of a dialect with ``content``.
+
+    Empty if the message has content or no list of parts.
+    """
     native = message.native
-    if not isinstance(native, dict) or native.get("content") is not None or not isinstance(native.get("parts"), list):
+    if (
+        not isinstance(native, dict)
+        or native.get("content") is not None
+        or not isinstance(native.get("parts"), list)
+    ):
         return ()
     kept = {key: value for key, value in native.items() if key not in ("parts", "content")}
-    return (replace(message, parts=(*message.parts, *read_content(native["parts"], read)), native=kept),)
+    return (
+        replace(message, parts=(*message.parts, *read_content(native["parts"], read)), native=kept),
+    )
 
 
-def server_call(native: Native) -> str | None:
-    """The id of a call of a tool that the provider runs itself, where a block is one (Anthropic)."""
+def server_call_id(native: Native) -> str | None:
+    """Return the id of a call of a hosted tool (Anthropic); None if the block is no such call."""
     kind = native.get("type") if isinstance(native, dict) else None
     return _id_of(native, "id") if kind in ("server_tool_use", "mcp_tool_use") else None
 
 
-def server_result(native: Native) -> str | None:
-    """The id of the call that a block answers, where it is the result of such a tool (``web_search_tool_result``)."""
+def server_result_id(native: Native) -> str | None:
+    """Return the call id in a result of a hosted tool; None if the block is no such result.
+
+    Such results have types like ``web_search_tool_result``.
+    """
     kind = native.get("type") if isinstance(native, dict) else None
-    return _id_of(native, "tool_use_id") if isinstance(kind, str) and kind.endswith("_tool_result") else None
+    return (
+        _id_of(native, "tool_use_id")
+        if isinstance(kind, str) and kind.endswith("_tool_result")
+        else None
+    )
 
 
 def _id_of(native: Native, key: str) -> str | None:
@@ -138,7 +173,7 @@ def _id_of(native: Native, key: str) -> str | None:
 
 
 def read_content(native: Native, read: Callable[[Native], Part] = read_part) -> tuple[Part, ...]:
-    """The parts of a ``content``: string, list, null, or something unreadable."""
+    """Read a ``content``: a string, a list, null or a value that cannot be read."""
     if isinstance(native, str):
         return (Text(native, native),) if native else ()
     if isinstance(native, list):
@@ -147,7 +182,7 @@ def read_content(native: Native, read: Callable[[Native], Part] = read_part) -> 
 
 
 def write_part(part: Part) -> Native:
-    """One part as an item of a content list: the native object itself where nothing in it changed."""
+    """Write one part as an item of a content list; an unchanged part returns its native object."""
     match part:
         case Text(text, native):
             if isinstance(native, dict):
@@ -162,14 +197,21 @@ def write_part(part: Part) -> Native:
 
 
 def write_content(
-    parts: tuple[Part, ...], native: Native, write: Callable[[Part], Native] = write_part, *, plain: bool = True
+    parts: tuple[Part, ...],
+    native: Native,
+    write: Callable[[Part], Native] = write_part,
+    *,
+    plain: bool = True,
 ) -> Native:
-    """The parts as a ``content``, in the shape of ``native`` where that can hold them.
+    """Write parts as a ``content``, in the form of ``native`` (string or list) if possible.
 
-    ``plain`` lets a single text of ours be a string.
+    ``plain``: a single text that was not read from a part is written as a string.
     """
     if isinstance(native, list):
-        blocks = [item if _is_item(part, item) else write(part) for part, item in zip(parts, native, strict=False)]
+        blocks = [
+            item if _is_item(part, item) else write(part)
+            for part, item in zip(parts, native, strict=False)
+        ]
         blocks += [write(part) for part in parts[len(native) :]]
         same = is_unchanged(blocks, native)
         return native if same else blocks
@@ -185,5 +227,10 @@ def write_content(
 
 
 def _is_item(part: Part, item: Native) -> bool:
-    """Whether a part stands for a list item that is a bare string, unchanged."""
-    return isinstance(part, Text) and isinstance(item, str) and part.native is item and part.text == item
+    """Return whether a part was read from this list item, a string, and is unchanged."""
+    return (
+        isinstance(part, Text)
+        and isinstance(item, str)
+        and part.native is item
+        and part.text == item
+    )

@@ -1,60 +1,80 @@
-"""Entries of OpenAI's Responses API: how their ids and statuses are spelled, and what reasoning says."""
+"""Items of OpenAI's Responses API: valid ids, valid statuses and the content of reasoning items."""
 
 from __future__ import annotations
 
 from typing import Any
 
 PREFIXES = {
-    "function_call": "fc", "custom_tool_call": "ctc", "reasoning": "rs", "message": "msg", "web_search_call": "ws",
-    "file_search_call": "fs", "code_interpreter_call": "ci", "mcp_call": "mcp", "mcp_list_tools": "mcpl",
-    "mcp_approval_request": "mcpr", "computer_call": "cu",
+    "function_call": "fc", "custom_tool_call": "ctc", "reasoning": "rs", "message": "msg",
+    "web_search_call": "ws", "file_search_call": "fs", "code_interpreter_call": "ci",
+    "mcp_call": "mcp", "mcp_list_tools": "mcpl", "mcp_approval_request": "mcpr",
+    "computer_call": "cu",
 }  # fmt: skip
-"""How the id of an entry begins, where it is known."""
+"""Prefixes of item ids by item type; types that are not listed have no known prefix."""
 LONGEST_ID = 64
+"""Maximum length of an item id in characters."""
 SHAPES = ("input",)
-"""How an image stands in a part: see ``pictures.Picture``."""
+"""Shapes of images in content parts; see ``pictures.Picture.shape``."""
 _STATUSES = ("in_progress", "completed", "incomplete")
 
 
 def has_wrong_status(native: dict[str, Any]) -> bool:
-    """Whether an entry has a status that none has; those of the provider's own tools are its own affair."""
+    """Return whether an item has a ``status`` other than in_progress, completed or incomplete.
+
+    Items of hosted tools may have other statuses: callers do not check those.
+    """
     return "status" in native and native["status"] not in _STATUSES
 
 
-def settled_reasoning(native: dict[str, Any]) -> dict[str, Any]:
-    """An entry of reasoning with what the API can read of it: the very object where that is all."""
+def repair_reasoning(native: dict[str, Any]) -> dict[str, Any]:
+    """Remove from a reasoning item what the API cannot read.
+
+    Return the same object if the API can read all of it.
+    """
     summary, content = native.get("summary"), native.get("content", [])
-    proof = native.get("encrypted_content")
-    told = content if content is None else _typed(content, "reasoning_text")
-    settled, odd = _typed(summary, "summary_text"), proof is not None and proof.__class__ is not str
-    if settled is summary and told is content and not odd:
+    encrypted = native.get("encrypted_content")
+    texts = content if content is None else _typed(content, "reasoning_text")
+    summaries, malformed = (
+        _typed(summary, "summary_text"),
+        encrypted is not None and encrypted.__class__ is not str,
+    )
+    if summaries is summary and texts is content and not malformed:
         return native
-    kept = {key: value for key, value in native.items() if key != "encrypted_content" or not odd}
-    return {**kept, "summary": settled, **({"content": told} if "content" in native else {})}
+    kept = {
+        key: value for key, value in native.items() if key != "encrypted_content" or not malformed
+    }
+    return {**kept, "summary": summaries, **({"content": texts} if "content" in native else {})}
 
 
-def _typed(parts: Any, kind: str) -> list[Any]:  # noqa: ANN401 - anything may stand here
-    """The texts among the parts, each with its type; the very list where it holds nothing else."""
+def _typed(parts: Any, kind: str) -> list[Any]:  # noqa: ANN401 - callers may send any value
+    """Return the text parts, each with its type; the same list if it has only such parts."""
     if parts.__class__ is list and all(_is_typed(part, kind) for part in parts):
         return parts
-    told = parts if isinstance(parts, list) else (parts,)
-    told = [{"text": part} if isinstance(part, str) else part for part in told]
-    return [{**p, "type": kind} for p in told if isinstance(p, dict) and isinstance(p.get("text"), str)]
+    listed = parts if isinstance(parts, list) else (parts,)
+    listed = [{"text": part} if isinstance(part, str) else part for part in listed]
+    return [
+        {**part, "type": kind}
+        for part in listed
+        if isinstance(part, dict) and isinstance(part.get("text"), str)
+    ]
 
 
 def _is_typed(part: Any, kind: str) -> bool:  # noqa: ANN401
     return isinstance(part, dict) and part.get("type") == kind and isinstance(part.get("text"), str)
 
 
-def says_something(native: dict[str, Any]) -> bool:
-    """Whether an entry of reasoning has words, or a proof."""
-    summary, proof = native.get("summary"), native.get("encrypted_content")
-    told = any(isinstance(part, dict) and part.get("text") for part in (summary if isinstance(summary, list) else ()))
-    return told or (isinstance(proof, str) and bool(proof))
+def is_nonempty_reasoning(native: dict[str, Any]) -> bool:
+    """Return whether a reasoning item has a summary text or encrypted content."""
+    summary, encrypted = native.get("summary"), native.get("encrypted_content")
+    has_text = any(
+        isinstance(part, dict) and part.get("text")
+        for part in (summary if isinstance(summary, list) else ())
+    )
+    return has_text or (isinstance(encrypted, str) and bool(encrypted))
 
 
 def is_legal_id(native: dict[str, Any]) -> bool:
-    """Whether an entry has no id, or one that is spelled as its type's are."""
+    """Return whether an item has no id, or a valid one: its length and the prefix of its type."""
     if "id" not in native:
         return True
     item_id, kind = native["id"], native.get("type", "message")

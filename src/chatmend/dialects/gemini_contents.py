@@ -1,6 +1,7 @@
-"""Gemini's generateContent: ``contents`` with parts; calls and responses are parts, matched by name and position.
+"""Gemini's generateContent: ``contents``, each with a list of parts.
 
-Google reads every key in camelCase and in snake_case; what is written anew is camelCase.
+Calls and responses are parts, which are matched by name and position. Google accepts every key in
+camelCase and in snake_case; new keys are written in camelCase.
 """
 
 from __future__ import annotations
@@ -12,10 +13,20 @@ from chatmend import jsontext
 from chatmend.dialects import foreign
 from chatmend.dialects.content import read_part
 from chatmend.dialects.gemini_parts import CALL_KEYS, DATA, RESPONSE_KEYS, SHAPES, data_key, kind_of
-from chatmend.dialects.pictures import picture
+from chatmend.dialects.pictures import find_picture
 from chatmend.dialects.roles import ALIASES
-from chatmend.dialects.traits import Traits, expect, remember
-from chatmend.transcript import Media, Message, Opaque, Role, Text, Thinking, ToolCall, ToolResult, is_unchanged
+from chatmend.dialects.traits import Traits, remember, set_limits
+from chatmend.transcript import (
+    Media,
+    Message,
+    Opaque,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    is_unchanged,
+)
 
 if TYPE_CHECKING:
     from chatmend.sketch import Sketch
@@ -23,10 +34,13 @@ if TYPE_CHECKING:
 
 NAME = "gemini_contents"
 TRAITS = Traits(
-    messages_key="contents", system_keys=("systemInstruction", "system_instruction"), content_keys=("parts",),
-    system_beside=True, results_inside=True, object_arguments=True, types_by_role=True, signs_calls=True,
-    names_results=True, image_shapes=SHAPES, flags=frozenset({"thought"}),
-    held_keys=(
+    messages_key="contents",
+    system_keys=("systemInstruction", "system_instruction"), content_keys=("parts",),
+    has_top_level_system=True, results_are_parts=True, object_arguments=True, types_by_role=True,
+    signs_calls=True,
+    names_results=True, joins_results=True, image_shapes=SHAPES,
+    boolean_keys=frozenset({"thought"}),
+    object_keys=(
         ("functionCall", CALL_KEYS), ("function_call", CALL_KEYS),
         ("functionResponse", RESPONSE_KEYS), ("function_response", RESPONSE_KEYS),
     ),
@@ -34,21 +48,21 @@ TRAITS = Traits(
 __all__ = [
     "NAME",
     "TRAITS",
-    "expect",
-    "key",
+    "cache_key",
     "kind_of",
     "read",
     "remember",
+    "set_limits",
     "sketch",
     "write",
 ]
-_WORDS = {Role.ASSISTANT: "model", Role.USER: "user", Role.TOOL: "user"}
-_OWN = {"model": Role.ASSISTANT, "user": Role.USER, "function": Role.USER, "system": Role.SYSTEM}
+_ROLE_NAMES = {Role.ASSISTANT: "model", Role.USER: "user", Role.TOOL: "user"}
+_ROLES = {"model": Role.ASSISTANT, "user": Role.USER, "function": Role.USER, "system": Role.SYSTEM}
 _SIGNATURES = ("thoughtSignature", "thought_signature")
 
 
-def speaks(native: dict[str, object]) -> bool:
-    """Whether a message has parts, as only this dialect's have."""
+def has_parts(native: dict[str, object]) -> bool:
+    """Return whether a message has ``parts`` and no ``content``, as in this dialect only."""
     return isinstance(native.get("parts"), list | dict) and "content" not in native
 
 
@@ -56,13 +70,13 @@ _ROLE_AND_PARTS = _NAME_AND_OBJECT = 2
 _CALL_OR_RESPONSE = {"functionCall": "args", "functionResponse": "response"}
 
 
-def key() -> str:
-    """What was learnt of one chat holds for all."""
+def cache_key() -> str:
+    """Return the name of the dialect: all transcripts share the cache of known structures."""
     return NAME
 
 
-def sketch(native: Native, look: Sketch) -> object:
-    """What contents of the usual parts share; None: another form."""
+def sketch(native: Native, checker: Sketch) -> object:
+    """Return the role and kinds of parts of a content with common parts; None for any other."""
     if native.__class__ is not dict or len(native) != _ROLE_AND_PARTS:
         return None
     role, parts = native.get("role"), native.get("parts")
@@ -74,11 +88,17 @@ def sketch(native: Native, look: Sketch) -> object:
             return None
         ((kind, held),) = part.items()
         if kind != "text":
-            told = _CALL_OR_RESPONSE.get(kind)
-            usual = told is not None and held.__class__ is dict and len(held) == _NAME_AND_OBJECT
-            if not usual or not look.is_name(held.get("name")) or not look.is_object(held.get(told)):
+            value_key = _CALL_OR_RESPONSE.get(kind)
+            usual = (
+                value_key is not None and held.__class__ is dict and len(held) == _NAME_AND_OBJECT
+            )
+            if (
+                not usual
+                or not checker.is_name(held.get("name"))
+                or not checker.is_object(held.get(value_key))
+            ):
                 return None
-        elif not look.is_text(held):
+        elif not checker.is_text(held):
             return None
         form.append(kind)
     return tuple(form)
@@ -92,8 +112,8 @@ def read(native: Native) -> Message:
     if _is_foreign(native):
         return foreign.read(native)
     parts = _read_parts(native.get("parts"))
-    role, spelling = _role_of(native, parts)
-    return Message(role, parts, native, spelling)
+    role, native_role = _role_of(native, parts)
+    return Message(role, parts, native, native_role)
 
 
 def _is_foreign(native: dict[str, object]) -> bool:
@@ -101,7 +121,7 @@ def _is_foreign(native: dict[str, object]) -> bool:
 
 
 def _read_parts(listed: object) -> tuple[Part, ...]:
-    """The API reads a single object for a list of one."""
+    """Read the parts of a content; the API accepts a single object as a list of one part."""
     if isinstance(listed, list):
         return tuple(map(_read_part, listed))
     if isinstance(listed, dict):
@@ -110,11 +130,15 @@ def _read_parts(listed: object) -> tuple[Part, ...]:
 
 
 def _role_of(native: dict[str, object], parts: tuple[Part, ...]) -> tuple[Role, object]:
-    """The role, and how it is spelled: None where another word must be written."""
+    """Return the role and its native name; the name is None if it must be replaced."""
     word = native.get("role")
-    own = _OWN.get(word) if isinstance(word, str) else None
+    own = _ROLES.get(word) if isinstance(word, str) else None
     role = own or (ALIASES.get(word, Role.USER) if isinstance(word, str) else Role.USER)
-    answers = bool(parts) and isinstance(parts[0], ToolResult) and not any(isinstance(p, ToolCall) for p in parts)
+    answers = (
+        bool(parts)
+        and isinstance(parts[0], ToolResult)
+        and not any(isinstance(p, ToolCall) for p in parts)
+    )
     if role is Role.TOOL or (role is Role.ASSISTANT and answers):
         return Role.USER, None
     if word == "function" and not all(isinstance(part, ToolResult) for part in parts):
@@ -129,14 +153,20 @@ def _read_part(native: Native) -> Part:
         return Text(native, native)
     kind = kind_of(native)
     if not isinstance(native, dict) or kind is None:
-        typed = None if isinstance(native, dict) and not DATA.keys().isdisjoint(native) else read_part(native)
+        typed = (
+            None
+            if isinstance(native, dict) and not DATA.keys().isdisjoint(native)
+            else read_part(native)
+        )
         return typed if isinstance(typed, Thinking | Media) else Opaque(native)
     value, signature = native.get(data_key(native) or ""), _signature_of(native)
     if isinstance(value, dict):
         return _read_object(native, kind, value, signature)
     if native.get("thought") is True:
-        proof = signature if isinstance(signature, str) else None
-        return Thinking(value if isinstance(value, str) else "", proof, place="own", native=native)
+        signed = signature if isinstance(signature, str) else None
+        return Thinking(
+            value if isinstance(value, str) else "", signed, location="own", native=native
+        )
     return Text(value, native) if isinstance(value, str) else Opaque(native)
 
 
@@ -144,50 +174,72 @@ def _signature_of(native: dict[str, object]) -> object:
     return next((native[key] for key in _SIGNATURES if key in native), None)
 
 
-def _read_object(native: dict[str, object], kind: str, value: dict[str, object], signature: object) -> Part:
+def _read_object(
+    native: dict[str, object], kind: str, value: dict[str, object], signature: object
+) -> Part:
     if kind == "functionCall":
         arguments = value["args"] if "args" in value else value.get("partialArgs", {})
         return ToolCall(value.get("id"), value.get("name"), arguments, signature, native=native)
     if kind == "functionResponse":
         return ToolResult(value.get("id"), _read_response(value), value.get("name"), native=native)
-    return Media(native, _medium(value)) if kind in ("inlineData", "fileData") else Opaque(native)
+    return (
+        Media(native, _media_kind(value)) if kind in ("inlineData", "fileData") else Opaque(native)
+    )
 
 
-def _medium(held: dict[str, object]) -> str:
+def _media_kind(held: dict[str, object]) -> str:
     mime = str(held.get("mimeType") or held.get("mime_type") or "image/")
     kind = mime.partition("/")[0]
     return kind if kind in ("image", "audio", "video") else "document"
 
 
 def _read_response(value: dict[str, object]) -> tuple[Part, ...]:
-    """What a tool answered: the text where it is nothing else, and the media beside it."""
+    """Read the result of a tool and its media; a response of only ``output`` text is a text."""
     response = value.get("response")
     media = value.get("parts")
-    beside = tuple(map(_read_beside, media)) if isinstance(media, list) else ()
-    if isinstance(response, dict) and list(response) == ["output"] and isinstance(response["output"], str):
-        return (Text(response["output"], response), *beside)
-    return ((Opaque(response),) if response is not None else ()) + beside
+    media_parts = tuple(map(_read_result_media, media)) if isinstance(media, list) else ()
+    if (
+        isinstance(response, dict)
+        and list(response) == ["output"]
+        and isinstance(response["output"], str)
+    ):
+        return (Text(response["output"], response), *media_parts)
+    return ((Opaque(response),) if response is not None else ()) + media_parts
 
 
-def _read_beside(native: Native) -> Part:
-    """What stands beside a tool's answer: media, if it holds any."""
+def _read_result_media(native: Native) -> Part:
+    """Read one of the ``parts`` of a response; an image without data is opaque."""
     part = _read_part(native)
-    held = not isinstance(part, Media) or kind_of(native) is not None
-    return part if held or ((found := picture(native)) is not None and found.payload is not None) else Opaque(native)
+    is_final = not isinstance(part, Media) or kind_of(native) is not None
+    return (
+        part
+        if is_final or ((found := find_picture(native)) is not None and found.payload is not None)
+        else Opaque(native)
+    )
 
 
 def write(message: Message) -> Native:
-    """Write one content: its native object itself when nothing in it changed."""
-    return foreign.same_or(message, read, _written)
+    """Write one content; an unchanged content returns its native object."""
+    return foreign.write_if_changed(message, read, _build_native)
 
 
-def _written(message: Message) -> dict[str, object]:
+def _build_native(message: Message) -> dict[str, object]:
     native = message.native
-    base = {k: v for k, v in native.items() if k not in message.without} if isinstance(native, dict) else {}
-    word: object = message.spelling if message.spelling not in (None, message.role) else None
+    base = (
+        {k: v for k, v in native.items() if k not in message.omitted_keys}
+        if isinstance(native, dict)
+        else {}
+    )
+    word: object = message.native_role if message.native_role not in (None, message.role) else None
     if word is None:
-        kept = base.get("role") == "function" and all(isinstance(part, ToolResult) for part in message.parts)
-        word = "function" if kept and message.parts else _WORDS.get(message.role, str(message.role))
+        kept = base.get("role") == "function" and all(
+            isinstance(part, ToolResult) for part in message.parts
+        )
+        word = (
+            "function"
+            if kept and message.parts
+            else _ROLE_NAMES.get(message.role, str(message.role))
+        )
     out: dict[str, object] = {"role": word}
     out |= {key: value for key, value in base.items() if key != "role"}
     parts = [_write_part(part) for part in message.parts]
@@ -215,90 +267,116 @@ def _write_part(part: Part) -> Native:
 
 
 def _write_call(call: ToolCall) -> Native:
-    native = call.native if isinstance(call.native, dict) and kind_of(call.native) == "functionCall" else {}
+    native = (
+        call.native
+        if isinstance(call.native, dict) and kind_of(call.native) == "functionCall"
+        else {}
+    )
     old = _read_part(native)
-    if isinstance(old, ToolCall) and _said(old) == _said(call):
+    if isinstance(old, ToolCall) and _call_identity(old) == _call_identity(call):
         return native
     key = data_key(native) or "functionCall"
     held = native.get(key)
-    inner = {k: v for k, v in held.items() if k not in ("id", "partialArgs")} if isinstance(held, dict) else {}
+    inner = (
+        {k: v for k, v in held.items() if k not in ("id", "partialArgs")}
+        if isinstance(held, dict)
+        else {}
+    )
     inner |= {"name": call.name, "args": call.arguments}
     inner |= {"id": call.id} if call.id is not None else {}
     out = {k: v for k, v in native.items() if k not in _SIGNATURES} | {key: inner}
     return out if call.signature is None else {**out, "thoughtSignature": call.signature}
 
 
-def _said(call: ToolCall) -> tuple[object, ...]:
-    return call.id, call.name, jsontext.identity(call.arguments), call.signature
+def _call_identity(call: ToolCall) -> tuple[object, ...]:
+    return call.id, call.name, jsontext.equality_key(call.arguments), call.signature
 
 
 def _write_result(result: ToolResult) -> Native:
-    native = result.native if isinstance(result.native, dict) and kind_of(result.native) == "functionResponse" else {}
+    native = (
+        result.native
+        if isinstance(result.native, dict) and kind_of(result.native) == "functionResponse"
+        else {}
+    )
     old = _read_part(native)
-    if isinstance(old, ToolResult) and _answered(old) == _answered(result):
+    if isinstance(old, ToolResult) and _result_identity(old) == _result_identity(result):
         return native
     key = data_key(native) or "functionResponse"
     held = native.get(key)
-    inner = {k: v for k, v in held.items() if k not in ("id", "parts")} if isinstance(held, dict) else {}
+    inner = (
+        {k: v for k, v in held.items() if k not in ("id", "parts")}
+        if isinstance(held, dict)
+        else {}
+    )
     inner |= {"name": result.name} | _response(result.content)
     inner |= {"id": result.call_id} if result.call_id is not None else {}
     return {**native, key: inner}
 
 
-def _answered(result: ToolResult) -> tuple[object, ...]:
-    said = [(getattr(part, "text", None), id(part.native)) for part in result.content]
-    return result.call_id, result.name, said
+def _result_identity(result: ToolResult) -> tuple[object, ...]:
+    content = [(getattr(part, "text", None), id(part.native)) for part in result.content]
+    return result.call_id, result.name, content
 
 
 def _response(content: tuple[Part, ...]) -> dict[str, object]:
-    """The object that stands for what a tool answered, and the media beside it."""
+    """Return the ``response`` object of a tool result and, if it has media, its ``parts``."""
     media = [_write_part(part) for part in content if isinstance(part, Media)]
-    said = [part for part in content if not isinstance(part, Media)]
-    beside: dict[str, object] = {"parts": media} if media else {}
-    if len(said) == 1 and isinstance(said[0], Opaque):
-        return {"response": said[0].native, **beside}
-    if len(said) == 1 and isinstance(said[0], Text) and isinstance(said[0].native, dict):
-        old = said[0].native
-        if list(old) == ["output"] and old["output"] == said[0].text:
-            return {"response": old, **beside}
-    words = [part.text if isinstance(part, Text) else jsontext.dumps(part.native) for part in said]
-    return {"response": {"output": "\n".join(words)}, **beside}
+    others = [part for part in content if not isinstance(part, Media)]
+    media_key: dict[str, object] = {"parts": media} if media else {}
+    if len(others) == 1 and isinstance(others[0], Opaque):
+        return {"response": others[0].native, **media_key}
+    if len(others) == 1 and isinstance(others[0], Text) and isinstance(others[0].native, dict):
+        old = others[0].native
+        if list(old) == ["output"] and old["output"] == others[0].text:
+            return {"response": old, **media_key}
+    texts = [
+        part.text if isinstance(part, Text) else jsontext.dumps(part.native) for part in others
+    ]
+    return {"response": {"output": "\n".join(texts)}, **media_key}
 
 
-def filled(native: dict[str, object]) -> dict[str, object] | None:
-    """The content with an empty list of parts in the place of null or none; None where it has some."""
-    return {**native, "parts": []} if native.get("parts") is None and not _is_foreign(native) else None
+def fill_content(native: dict[str, object]) -> dict[str, object] | None:
+    """Return the content with an empty list of parts if parts are null or missing; else None."""
+    return (
+        {**native, "parts": []} if native.get("parts") is None and not _is_foreign(native) else None
+    )
 
 
-def translated(message: Message) -> tuple[Message, ...]:
-    """The content that says what a chat message, or one of Anthropic's blocks, says."""
+def translate_foreign(message: Message) -> tuple[Message, ...]:
+    """Convert a chat message or a message of Anthropic's blocks to a content; else empty."""
     native = message.native
     if not isinstance(native, dict) or not _is_foreign(native):
         return ()
     role = Role.USER if message.role is Role.TOOL else message.role
-    parts = tuple(_adopted(part) for part in message.parts)
+    parts = tuple(_adopt_part(part) for part in message.parts)
     spelling = native.get("role")
     named = isinstance(spelling, str) and spelling not in ALIASES
     return (
-        replace(message, role=role, parts=parts, native=foreign.rest(message), spelling=spelling if named else None),
+        replace(
+            message,
+            role=role,
+            parts=parts,
+            native=foreign.other_keys(message),
+            native_role=spelling if named else None,
+        ),
     )
 
 
-def _adopted(part: Part) -> Part:
+def _adopt_part(part: Part) -> Part:
     if isinstance(part, ToolCall):
-        return replace(foreign.whole(part), native=None, legacy=False)
+        return replace(foreign.with_flat_fields(part), native=None, legacy=False)
     if isinstance(part, ToolResult):
         content = tuple(Text(p.text) if isinstance(p, Text) else p for p in part.content)
         return replace(part, native=None, legacy=False, content=content)
     if isinstance(part, Text):
         return Text(part.text)
-    if isinstance(part, Thinking) and part.place == "reasoning_content":
-        return replace(part, place="content", native=None)
+    if isinstance(part, Thinking) and part.location == "reasoning_content":
+        return replace(part, location="content", native=None)
     return part
 
 
 def with_system(system: object, texts: list[str]) -> object:
-    """The system instruction with texts behind it, each a part."""
+    """Return the system instruction with ``texts`` appended, each as a part."""
     if isinstance(system, str):
         system = {"parts": [{"text": system}]} if system else None
     own = system.get("parts") if isinstance(system, dict) else None

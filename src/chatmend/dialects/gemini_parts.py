@@ -1,4 +1,4 @@
-"""Parts of Gemini's contents: which key holds the data of one, and what it is by that."""
+"""Parts of Gemini's contents: finds the key that holds the data of a part and its kind."""
 
 from __future__ import annotations
 
@@ -23,17 +23,21 @@ DATA = {
     "toolResponse": "toolResponse",
     "tool_response": "toolResponse",
 }
-"""The keys of a part that hold its data, and what they mean."""
+"""The keys of a part that hold its data, each with its camelCase name."""
 SHAPES = ("inline",)
-"""How an image stands in a part: see ``pictures.Picture``."""
-CALL_KEYS = frozenset({"id", "name", "args", "partialArgs", "partial_args", "willContinue", "will_continue"})
-RESPONSE_KEYS = frozenset({"id", "name", "response", "parts", "scheduling", "willContinue", "will_continue"})
-"""The fields of FunctionCall and FunctionResponse in google-genai 2; others are unknown names."""
+"""Shapes of images in parts; see ``pictures.Picture.shape``."""
+CALL_KEYS = frozenset(
+    {"id", "name", "args", "partialArgs", "partial_args", "willContinue", "will_continue"}
+)
+RESPONSE_KEYS = frozenset(
+    {"id", "name", "response", "parts", "scheduling", "willContinue", "will_continue"}
+)
+"""The fields of FunctionCall and FunctionResponse in google-genai 2; the API refuses others."""
 _OBJECTS = frozenset(DATA.values()) - {"text"}
 
 
 def data_key(native: dict[str, Any]) -> str | None:
-    """Under which key a part has its data; None where it has none, or several."""
+    """Return the key that holds the data of a part; None if it has no such key or several."""
     if len(native) == 1 and (only := next(iter(native))).__class__ is str:
         return only if only in DATA else None
     keys = [key for key in native if key.__class__ is str and key in DATA]
@@ -41,7 +45,11 @@ def data_key(native: dict[str, Any]) -> str | None:
 
 
 def kind_of(native: object) -> str | None:
-    """What a part is: the camelCase name of its data; ``thought`` without any; None for what the API cannot read."""
+    """Return the kind of a part.
+
+    The kind is the camelCase name of its data key, or ``thought`` for a signature without data.
+    None if the API cannot read the part.
+    """
     if not isinstance(native, dict):
         return None
     if (key := data_key(native)) is None:

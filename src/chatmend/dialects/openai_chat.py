@@ -1,15 +1,43 @@
-"""OpenAI Chat Completions, as LiteLLM takes it: one dict a message, calls and thinking in keys of their own."""
+"""OpenAI Chat Completions as LiteLLM accepts it.
+
+Each message is one dict; calls and thinking are under separate keys.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chatmend.dialects.content import read_content, same_or, signature_of, under_parts, write_content
+from chatmend.dialects.content import (
+    original_if_same,
+    read_content,
+    read_parts_key,
+    signature_of,
+    write_content,
+)
 from chatmend.dialects.roles import role_of
-from chatmend.dialects.traits import Traits, expect, filled, kind_of, remember, with_system
-from chatmend.transcript import Message, Opaque, Role, Text, Thinking, ToolCall, ToolResult, is_unchanged, place_of
+from chatmend.dialects.traits import (
+    Traits,
+    fill_content,
+    kind_of,
+    remember,
+    set_limits,
+    with_system,
+)
+from chatmend.transcript import (
+    Message,
+    Opaque,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    is_unchanged,
+    location_of,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from chatmend.sketch import Sketch
     from chatmend.transcript import Native, Part
 
@@ -17,77 +45,96 @@ NAME = "openai_chat"
 TRAITS = Traits(
     tools_keys=("tools", "functions"),
     thinking_keys=("thinking", "reasoning_effort"),
+    has_calls_key=True,
     typed_calls=True,
     signs_calls=True,
+    reasoning_keys=True,
 )
 __all__ = [
     "NAME",
     "TRAITS",
-    "expect",
-    "filled",
-    "key",
+    "cache_key",
+    "fill_content",
     "kind_of",
     "read",
     "remember",
+    "set_limits",
     "sketch",
-    "translated",
+    "translate_foreign",
     "with_system",
     "write",
 ]  # fmt: skip
 
 
-_BESIDE = frozenset({"tool_calls", "function_call", "thinking_blocks", "reasoning_content"})
-"""The keys of a message that hold parts, beside its ``content``."""
-_ENTRY = frozenset({"id", "type", "function", "name", "arguments"})
-"""The keys of a call that its parts are written to, or were read from."""
+_PART_KEYS = frozenset({"tool_calls", "function_call", "thinking_blocks", "reasoning_content"})
+"""The keys of a message that hold parts, in addition to ``content``."""
+_CALL_KEYS = frozenset({"id", "type", "function", "name", "arguments"})
+"""The keys of a call that are read into a ``ToolCall`` and written from it."""
 
 _RESULT_OR_CALLS = 3
-"""The keys of a message with a result, or with calls, that has none besides."""
+"""Number of keys of a message that has only its role, its content and a result or calls."""
 _ROLE_AND_CONTENT = _TYPE_AND_TEXT = _NAME_AND_ARGUMENTS = 2
 _ID_TYPE_FUNCTION = 3
-_WORDS_OR_NONE = (str, type(None))
+_TEXT_OR_NULL = (str, type(None))
 
 
-def key() -> str:
-    """What was learnt of one chat holds for all."""
+def cache_key() -> str:
+    """Return the name of the dialect: all transcripts share the cache of known structures."""
     return NAME
 
 
-def sketch(native: Native, look: Sketch) -> object:
-    """What messages of the usual forms share: words in a list, a result, or calls; None: another form."""
+def sketch(native: Native, checker: Sketch) -> object:
+    """Return a value shared by messages of one common structure; None for any other.
+
+    Common are a list of text parts, a tool result, and an assistant message with calls.
+    """
     if isinstance(native, dict) and len(native) == _ROLE_AND_CONTENT:
-        return _form_of_words(native.get("role"), native.get("content"), look)
+        return _form_of_text_parts(native.get("role"), native.get("content"), checker)
     if not isinstance(native, dict) or len(native) != _RESULT_OR_CALLS:
         return None
     content, calls = native.get("content", ()), native.get("tool_calls")
     if calls is None:
-        is_result = native.get("role") == "tool" and look.is_id(native.get("tool_call_id"))
-        return "tool" if is_result and look.is_text(content) else None
-    if calls.__class__ is not list or native.get("role") != "assistant" or content.__class__ not in _WORDS_OR_NONE:
+        is_result = native.get("role") == "tool" and checker.is_id(native.get("tool_call_id"))
+        return "tool" if is_result and checker.is_text(content) else None
+    if (
+        calls.__class__ is not list
+        or native.get("role") != "assistant"
+        or content.__class__ not in _TEXT_OR_NULL
+    ):
         return None
-    if (content and not look.is_text(content)) or not all(_is_usual_call(call, look) for call in calls):
+    if (content and not checker.is_text(content)) or not all(
+        _is_usual_call(call, checker) for call in calls
+    ):
         return None
     return content.__class__, not content, len(calls)
 
 
-def _form_of_words(role: object, content: object, look: Sketch) -> object:
+def _form_of_text_parts(role: object, content: object, checker: Sketch) -> object:
     if role.__class__ is not str or not isinstance(content, list):
         return None
     for part in content:
         if part.__class__ is not dict or len(part) != _TYPE_AND_TEXT or part.get("type") != "text":
             return None
-        if not look.is_text(part.get("text")):
+        if not checker.is_text(part.get("text")):
             return None
     return role, len(content)
 
 
-def _is_usual_call(call: Native, look: Sketch) -> bool:
-    if call.__class__ is not dict or len(call) != _ID_TYPE_FUNCTION or call.get("type") != "function":
+def _is_usual_call(call: Native, checker: Sketch) -> bool:
+    if (
+        call.__class__ is not dict
+        or len(call) != _ID_TYPE_FUNCTION
+        or call.get("type") != "function"
+    ):
         return False
     function = call.get("function")
-    if function.__class__ is not dict or len(function) != _NAME_AND_ARGUMENTS or not look.is_id(call.get("id")):
+    if (
+        function.__class__ is not dict
+        or len(function) != _NAME_AND_ARGUMENTS
+        or not checker.is_id(call.get("id"))
+    ):
         return False
-    return look.is_name(function.get("name")) and look.is_arguments(function.get("arguments"))
+    return checker.is_name(function.get("name")) and checker.is_arguments(function.get("arguments"))
 
 
 def read(native: Native) -> Message:
@@ -95,47 +142,49 @@ def read(native: Native) -> Message:
     if not isinstance(native, dict):
         text = (Text(native),) if isinstance(native, str) else (Opaque(native),)
         return Message(Role.USER, text, native)
-    role, spelling, said = role_of(native), native.get("role"), native.get("content")
-    content = (Text(said, said),) if said.__class__ is str and said else read_content(said)
+    role, spelling, value = role_of(native), native.get("role"), native.get("content")
+    content = (Text(value, value),) if value.__class__ is str and value else read_content(value)
     if role is Role.TOOL:
         legacy = spelling == "function"
         result = ToolResult(native.get("tool_call_id"), content, native.get("name"), legacy, native)
         return Message(role, (result,), native, spelling)
-    if not _BESIDE.isdisjoint(native):
-        thinking = _thinking(native) if role is Role.ASSISTANT else ()
-        content = (*thinking, *content, *_calls(native))
+    if not _PART_KEYS.isdisjoint(native):
+        thinking = _read_thinking(native) if role is Role.ASSISTANT else ()
+        content = (*thinking, *content, *_read_calls(native))
     return Message(role, content, native, spelling)
 
 
-def _thinking(native: dict[str, object]) -> list[Part]:
+def _read_thinking(native: dict[str, object]) -> list[Part]:
     parts: list[Part] = []
     blocks = native.get("thinking_blocks")
     if blocks is not None and not isinstance(blocks, list):
-        parts.append(Thinking("", place="thinking_blocks", native=blocks))
+        parts.append(Thinking("", location="thinking_blocks", native=blocks))
     for block in blocks if isinstance(blocks, list) else ():
         (part,) = read_content([block])
         parts.append(
             Thinking(part.text, part.signature, part.redacted, "thinking_blocks", block)
             if isinstance(part, Thinking)
-            else Thinking("", None, redacted=False, place="thinking_blocks", native=block)
+            else Thinking("", None, redacted=False, location="thinking_blocks", native=block)
         )
     reasoning = native.get("reasoning_content")
     if reasoning is not None:
-        words = reasoning if isinstance(reasoning, str) else ""
-        parts.append(Thinking(words, place="reasoning_content", native=reasoning))
+        text = reasoning if isinstance(reasoning, str) else ""
+        parts.append(Thinking(text, location="reasoning_content", native=reasoning))
     return parts
 
 
-def _calls(native: dict[str, object]) -> list[Part]:
+def _read_calls(native: dict[str, object]) -> list[Part]:
     listed = native.get("tool_calls")
-    calls: list[Part] = [_call(call) for call in listed] if isinstance(listed, list) else []
+    calls: list[Part] = [_read_call(call) for call in listed] if isinstance(listed, list) else []
     legacy = native.get("function_call")
     if isinstance(legacy, dict):
-        calls.append(ToolCall(None, legacy.get("name"), legacy.get("arguments"), legacy=True, native=legacy))
+        calls.append(
+            ToolCall(None, legacy.get("name"), legacy.get("arguments"), legacy=True, native=legacy)
+        )
     return calls
 
 
-def _call(native: Native) -> ToolCall:
+def _read_call(native: Native) -> ToolCall:
     if not isinstance(native, dict):
         return ToolCall(None, None, native, native=native)
     function, kind = native.get("function"), "function"
@@ -143,40 +192,49 @@ def _call(native: Native) -> ToolCall:
         custom, kind = native.get("custom"), "custom" if "custom" in native else "function"
         function = {**custom, "arguments": custom.get("input")} if isinstance(custom, dict) else {}
     name, arguments = function.get("name"), function.get("arguments")
-    return ToolCall(native.get("id"), name, arguments, signature_of(native), native=native, kind=kind)
+    return ToolCall(
+        native.get("id"), name, arguments, signature_of(native), native=native, kind=kind
+    )
 
 
-def flat(native: dict[str, object]) -> tuple[object, object]:
-    """Name and arguments of a call that stand in its entry itself, where there is no ``function``."""
+def flat_name_and_arguments(native: dict[str, object]) -> tuple[object, object]:
+    """Return the name and arguments in the top-level keys of a call without ``function``."""
     return native.get("name"), native.get("arguments", native.get("input"))
 
 
-def translated(message: Message) -> tuple[Message, ...]:
-    """What a message says that has its words under ``parts``."""
-    return under_parts(message) if message.role is not Role.TOOL else ()
+def translate_foreign(message: Message) -> tuple[Message, ...]:
+    """Move content under ``parts``, Gemini's key, to ``content``; empty if there is none."""
+    return read_parts_key(message) if message.role is not Role.TOOL else ()
 
 
 def write(message: Message) -> Native:
-    """Write one message: its native object itself when nothing in it changed."""
-    return same_or(_written(message), message, read)
+    """Write one message; an unchanged message returns its native object."""
+    return original_if_same(_build_native(message), message, read)
 
 
-def _written(message: Message) -> dict[str, object]:
-    native, spelling, without = message.native, message.spelling, message.without
+def _build_native(message: Message) -> dict[str, object]:
+    native, spelling, omitted_keys = message.native, message.native_role, message.omitted_keys
     base = native if isinstance(native, dict) else {}
-    if without:
-        base = {key: value for key, value in base.items() if key not in without}
-    out: dict[str, object] = {"role": None, **base}  # the role stands first where the message had none
+    if omitted_keys:
+        base = {key: value for key, value in base.items() if key not in omitted_keys}
+    # A role that the message did not have becomes its first key.
+    out: dict[str, object] = {"role": None, **base}
     out["role"] = str(message.role) if spelling is None or spelling == message.role else spelling
     if message.role is Role.TOOL:
         _write_result(out, message)
         return out
     calls = message.calls
-    content = tuple([part for part in message.parts if place_of(part) == "content" and not isinstance(part, ToolCall)])
+    content = tuple(
+        [
+            part
+            for part in message.parts
+            if location_of(part) == "content" and not isinstance(part, ToolCall)
+        ]
+    )
     out["content"] = write_content(content, out.get("content"))
     if message.is_assistant:
         _write_thinking(out, message)
-    _write_calls(out, calls)
+    write_calls(out, calls, _write_call)
     if calls and not content and not isinstance(base.get("content"), str | list):
         out["content"] = None
     return out
@@ -197,40 +255,45 @@ def _write_result(out: dict[str, object], message: Message) -> None:
 
 def _write_thinking(out: dict[str, object], message: Message) -> None:
     thoughts = [part for part in message.parts if isinstance(part, Thinking)]
-    blocks = [part.native for part in thoughts if part.place == "thinking_blocks"]
+    blocks = [part.native for part in thoughts if part.location == "thinking_blocks"]
     if blocks:
-        out["thinking_blocks"] = blocks if out.get("thinking_blocks") is not blocks[0] else blocks[0]
+        out["thinking_blocks"] = (
+            blocks if out.get("thinking_blocks") is not blocks[0] else blocks[0]
+        )
     else:
         out.pop("thinking_blocks", None)
-    reasoning = [part.text for part in thoughts if part.place == "reasoning_content"]
+    reasoning = [part.text for part in thoughts if part.location == "reasoning_content"]
     if reasoning:
         out["reasoning_content"] = "\n\n".join(reasoning)
     elif out.get("reasoning_content") is not None:
         del out["reasoning_content"]
 
 
-def _write_calls(out: dict[str, object], calls: list[ToolCall]) -> None:
-    modern = [_write_call(call) for call in calls if not call.legacy]
+def write_calls(
+    out: dict[str, object], calls: list[ToolCall], write_call: Callable[[ToolCall], Native]
+) -> None:
+    """Write calls to ``tool_calls``, and a legacy call to ``function_call``."""
+    modern = [write_call(call) for call in calls if not call.legacy]
     old = out.get("tool_calls")
     if modern:
         same = isinstance(old, list) and is_unchanged(old, modern)
         out["tool_calls"] = old if same else modern
-    elif old is None or isinstance(old, list):  # anything else was not read: a rule tells it
+    elif old is None or isinstance(old, list):  # other values: see malformed_tool_call
         out.pop("tool_calls", None)
     legacy = next((call for call in calls if call.legacy), None)
     if legacy is None:
-        if out.get("function_call") is None or isinstance(out["function_call"], dict):  # as above
+        if out.get("function_call") is None or isinstance(out["function_call"], dict):
             out.pop("function_call", None)
         return
     native = legacy.native if isinstance(legacy.native, dict) else {}
-    said = {"name": legacy.name, "arguments": legacy.arguments}
-    out["function_call"] = native if {**native, **said} == native else {**native, **said}
+    fields = {"name": legacy.name, "arguments": legacy.arguments}
+    out["function_call"] = native if {**native, **fields} == native else {**native, **fields}
 
 
 def _write_call(call: ToolCall) -> Native:
     native = call.native if isinstance(call.native, dict) else {}
     if "function" in native or "custom" not in native:
-        old = _call(native)
+        old = _read_call(native)
         if native and (old.id, old.name, old.arguments, old.signature) == (
             call.id,
             call.name,
@@ -241,16 +304,16 @@ def _write_call(call: ToolCall) -> Native:
         function = native.get("function")
         function = {**function} if isinstance(function, dict) else {}
         function |= {"name": call.name, "arguments": call.arguments}
-        out = _entry(call.id, function, native)
+        out = _build_call(call.id, function, native)
         if call.signature != old.signature:
             _write_signature(out, call.signature)
         return out
     return native if native.get("id") == call.id else {**native, "id": call.id}
 
 
-def _entry(call_id: object, function: object, native: dict[str, object]) -> dict[str, object]:
-    """An entry of ``tool_calls``, with the other keys of the one that it was."""
-    rest = {key: value for key, value in native.items() if key not in _ENTRY}
+def _build_call(call_id: object, function: object, native: dict[str, object]) -> dict[str, object]:
+    """Return an item of ``tool_calls`` that keeps the other keys of the original call."""
+    rest = {key: value for key, value in native.items() if key not in _CALL_KEYS}
     return {"id": call_id, "type": "function", "function": function, **rest}
 
 

@@ -1,7 +1,7 @@
-"""OpenAI Responses: a list of items. Reasoning, calls, results and messages are entries of their own.
+"""OpenAI Responses: a list of items, which are reasoning, calls, outputs and messages.
 
-One item is one message: what the model made (reasoning, calls, its words) is the assistant's, a call's output is a
-result, and the rest belongs to whom its role names.
+Each item is read as one message. Items that the model made (reasoning, calls, its text) have the
+assistant's role, the output of a call is a tool result, and other items have the role they name.
 """
 
 from __future__ import annotations
@@ -13,8 +13,18 @@ from chatmend.dialects import foreign
 from chatmend.dialects.content import read_content, reasoning_text, write_content
 from chatmend.dialects.entries import SHAPES
 from chatmend.dialects.roles import ALIASES, role_of
-from chatmend.dialects.traits import Traits, expect, kind_of, with_system
-from chatmend.transcript import Media, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
+from chatmend.dialects.traits import Traits, kind_of, set_limits, with_system
+from chatmend.transcript import (
+    Media,
+    Message,
+    Opaque,
+    Part,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,16 +36,16 @@ if TYPE_CHECKING:
 NAME = "openai_responses"
 TRAITS = Traits(
     messages_key="input", system_keys=("instructions",), content_keys=("content", "output"),
-    thinking_keys=("reasoning",), stored_keys=("previous_response_id", "conversation", "prompt"), types_by_role=True,
-    image_shapes=SHAPES, items=True,
+    thinking_keys=("reasoning",), stored_keys=("previous_response_id", "conversation", "prompt"),
+    types_by_role=True, image_shapes=SHAPES, messages_are_items=True,
 )  # fmt: skip
 __all__ = [
     "NAME",
     "TRAITS",
-    "expect",
-    "key",
+    "cache_key",
     "kind_of",
     "read",
+    "set_limits",
     "sketch",
     "with_system",
     "write",
@@ -43,13 +53,16 @@ __all__ = [
 
 
 class Pair(NamedTuple):
-    """A type of call with the type of its output."""
+    """A type of call with the type of its output.
+
+    ``kind`` is ``ToolCall.kind``, ``arguments`` the key of the call that holds its arguments.
+    """
 
     kind: str
     arguments: str
     output: str
     id_key: str = "call_id"
-    """Where the output names its call."""
+    """The key of the output that holds the id of its call."""
 
 
 CALLS = {
@@ -61,67 +74,90 @@ CALLS = {
     "apply_patch_call": Pair("apply_patch", "operation", "apply_patch_call_output"),
 }
 OUTPUTS = {pair.output: pair for pair in CALLS.values()}
-_OF_KIND = {pair.kind: (name, pair) for name, pair in CALLS.items()}
-_OTHERS = frozenset(
+_CALL_OF_KIND = {pair.kind: (name, pair) for name, pair in CALLS.items()}
+_OPAQUE_USER_ITEMS = frozenset(
     {
         "mcp_approval_response", "tool_search_output", "program_output", "multi_agent_call_output",
         "additional_tools", "compaction_trigger",
     }
 )  # fmt: skip
-"""Items that nobody reads here and that do not come from the model."""
-_MADE = frozenset(
+"""Items that do not come from the model and are passed through unread."""
+_OPAQUE_MODEL_ITEMS = frozenset(
     {
-        "web_search_call", "file_search_call", "image_generation_call", "code_interpreter_call", "mcp_call",
-        "mcp_list_tools", "mcp_approval_request", "tool_search_call", "program", "multi_agent_call", "compaction",
-        "agent_message", "item_reference",
+        "web_search_call", "file_search_call", "image_generation_call", "code_interpreter_call",
+        "mcp_call", "mcp_list_tools", "mcp_approval_request", "tool_search_call", "program",
+        "multi_agent_call", "compaction", "agent_message", "item_reference",
     }
 )  # fmt: skip
-"""Items that the model, or a tool of the provider, made: carried, not looked into."""
-ITEMS = frozenset({*CALLS, *OUTPUTS, *_OTHERS, *_MADE, "reasoning"})
-_PARTS = ("input_text", "input_image", "input_file", "output_text")
+"""Items that the model or a hosted tool made and that are passed through unread."""
+ITEMS = frozenset({*CALLS, *OUTPUTS, *_OPAQUE_USER_ITEMS, *_OPAQUE_MODEL_ITEMS, "reasoning"})
+_ITEM_PARTS = ("input_text", "input_image", "input_file", "output_text")
 _ITEM_KEYS = frozenset(
-    {"type", "call_id", "output", "id", "status", "name", "arguments", "input", "action", "operation", "summary"}
+    {
+        "type",
+        "call_id",
+        "output",
+        "id",
+        "status",
+        "name",
+        "arguments",
+        "input",
+        "action",
+        "operation",
+        "summary",
+    }
 )
 
 
-def speaks(native: dict[str, object]) -> bool:
-    """Whether an entry is one that only this dialect has."""
+def is_item(native: dict[str, object]) -> bool:
+    """Return whether an item has a type or parts that only this dialect has."""
     kind = native.get("type")
     if isinstance(kind, str) and kind in ITEMS:
         return True
-    return kind == "message" and leans(native)
+    return kind == "message" and has_item_parts(native)
 
 
-def leans(native: dict[str, object]) -> bool:
-    """Whether a message holds parts that only this dialect has."""
+def has_item_parts(native: dict[str, object]) -> bool:
+    """Return whether a message holds parts that only this dialect has."""
     content = native.get("content")
     parts = content if isinstance(content, list) else []
-    return any(isinstance(part, dict) and part.get("type") in _PARTS for part in parts)
+    return any(isinstance(part, dict) and part.get("type") in _ITEM_PARTS for part in parts)
 
 
-def key() -> str:
-    """What was learnt of one chat holds for all."""
+def cache_key() -> str:
+    """Return the name of the dialect: all transcripts share the cache of known structures."""
     return NAME
 
 
-def sketch(native: Native, look: Sketch) -> object:
-    """What items of the usual forms share; None: another form."""
+def sketch(native: Native, checker: Sketch) -> object:
+    """Return a value shared by items of one common structure; None for any other.
+
+    Common are function calls, their outputs, and reasoning with encrypted content and no summary.
+    """
     if native.__class__ is not dict:
         return None
     kind, size, id_class, call_class = native.get("type"), len(native), None, None
     if kind == "function_call":
-        if size == 5:  # noqa: PLR2004 - with an id of its own
-            id_class = look.class_of_id(native.get("id"))
-        call_class = look.class_of_id(native.get("call_id"))
-        usual = size in (4, 5) and look.is_name(native.get("name")) and look.is_arguments(native.get("arguments"))
+        if size == 5:  # noqa: PLR2004 - the item has an id, too
+            id_class = checker.class_of_id(native.get("id"))
+        call_class = checker.class_of_id(native.get("call_id"))
+        usual = (
+            size in (4, 5)
+            and checker.is_name(native.get("name"))
+            and checker.is_arguments(native.get("arguments"))
+        )
     elif kind == "function_call_output":
-        call_class = look.class_of_id(native.get("call_id"))
-        usual = size == 3 and look.is_text(native.get("output"))  # noqa: PLR2004
+        call_class = checker.class_of_id(native.get("call_id"))
+        usual = size == 3 and checker.is_text(native.get("output"))  # noqa: PLR2004
     else:
         usual = kind == "reasoning" and size == 4 and native.get("summary") == []  # noqa: PLR2004
-        id_class = look.class_of_id(native.get("id"))
-        usual = usual and look.is_proof(native.get("encrypted_content"))
-    return (kind, size, id_class, call_class) if usual and id_class is not False is not call_class else None
+        id_class = checker.class_of_id(native.get("id"))
+        usual = usual and checker.is_signature(native.get("encrypted_content"))
+    return (
+        (kind, size, id_class, call_class)
+        if usual and id_class is not False is not call_class
+        else None
+    )
 
 
 def read(native: Native) -> Message:
@@ -139,25 +175,36 @@ def read(native: Native) -> Message:
     spelling = native.get("role")
     own = isinstance(spelling, str) and (spelling not in ALIASES or ALIASES[spelling] == spelling)
     own = own and native.get("type", "message") == "message"
-    return Message(role_of(native), read_content(native.get("content")), native, spelling if own else None)
+    return Message(
+        role_of(native), read_content(native.get("content")), native, spelling if own else None
+    )
 
 
 def _read_item(native: dict[str, object], kind: str) -> Message:
     if pair := CALLS.get(kind):
         call = ToolCall(
-            native.get("call_id"), native.get("name"), native.get(pair.arguments), native=native, kind=pair.kind
+            native.get("call_id"),
+            native.get("name"),
+            native.get(pair.arguments),
+            native=native,
+            kind=pair.kind,
         )
         return Message(Role.ASSISTANT, (call,), native, Role.ASSISTANT)
     if pair := OUTPUTS.get(kind):
-        result = ToolResult(native.get(pair.id_key), _read_output(native, pair), native=native, kind=pair.kind)
+        result = ToolResult(
+            native.get(pair.id_key), _read_output(native, pair), native=native, kind=pair.kind
+        )
         return Message(Role.TOOL, (result,), native, Role.TOOL)
     if kind == "reasoning":
-        proof = native.get("encrypted_content")
+        encrypted = native.get("encrypted_content")
         thought = Thinking(
-            reasoning_text(native), proof if isinstance(proof, str) else None, place="own", native=native
+            reasoning_text(native),
+            encrypted if isinstance(encrypted, str) else None,
+            location="own",
+            native=native,
         )
         return Message(Role.ASSISTANT, (thought,), native, Role.ASSISTANT)
-    role = Role.USER if kind in _OTHERS else Role.ASSISTANT
+    role = Role.USER if kind in _OPAQUE_USER_ITEMS else Role.ASSISTANT
     return Message(role, (Opaque(native),), native, role)
 
 
@@ -171,18 +218,22 @@ def _read_output(native: dict[str, object], pair: Pair) -> tuple[Part, ...]:
 
 
 def write(message: Message) -> Native:
-    """Write one item: its native object itself when nothing in it changed."""
-    return foreign.same_or(message, read, _written)
+    """Write one item; an unchanged item returns its native object."""
+    return foreign.write_if_changed(message, read, _build_native)
 
 
-def _written(message: Message) -> dict[str, object]:
+def _build_native(message: Message) -> dict[str, object]:
     native = message.native
-    base = {k: v for k, v in native.items() if k not in message.without} if isinstance(native, dict) else {}
+    base = (
+        {k: v for k, v in native.items() if k not in message.omitted_keys}
+        if isinstance(native, dict)
+        else {}
+    )
     only = message.parts[0] if len(message.parts) == 1 else None
     if isinstance(only, ToolCall) and message.is_assistant:
-        return _write_call(only, message.without)
+        return _write_call(only, message.omitted_keys)
     if isinstance(only, ToolResult):
-        return _write_result(only, message.without)
+        return _write_result(only, message.omitted_keys)
     if isinstance(only, Thinking | Opaque) and only.native is native and isinstance(native, dict):
         return base
     kind = base.get("type")
@@ -191,20 +242,20 @@ def _written(message: Message) -> dict[str, object]:
     elif "type" in base and kind != "message":
         base["type"] = "message"
     role: object = Role.USER if message.role is Role.TOOL else message.role
-    if message.spelling not in (None, message.role):
-        role = message.spelling
+    if message.native_role not in (None, message.role):
+        role = message.native_role
     out: dict[str, object] = {"role": str(role) if isinstance(role, Role) else role}
     out |= {key: value for key, value in base.items() if key != "role"}
-    writer = _write_said if message.is_assistant else _write_told
+    writer = _write_output_part if message.is_assistant else _write_input_part
     out["content"] = write_content(message.parts, out.get("content"), writer)
     return out
 
 
-def _write_said(part: Part) -> Native:
+def _write_output_part(part: Part) -> Native:
     return _write_part(part, "output_text")
 
 
-def _write_told(part: Part) -> Native:
+def _write_input_part(part: Part) -> Native:
     return _write_part(part, "input_text")
 
 
@@ -214,43 +265,57 @@ def _write_part(part: Part, kind: str) -> Native:
         case Text(text):
             if not isinstance(native, dict):
                 return {"type": kind, "text": text}
-            same = native.get("text") == text and native.get("type") in ("input_text", "output_text")
+            same = native.get("text") == text and native.get("type") in (
+                "input_text",
+                "output_text",
+            )
             return native if same else {**native, "type": kind, "text": text}
         case Thinking(text, signature):
-            return native if native is not None else {"type": "thinking", "thinking": text, "signature": signature}
+            return (
+                native
+                if native is not None
+                else {"type": "thinking", "thinking": text, "signature": signature}
+            )
         case Media() if isinstance(native, dict) and native.get("type") == "computer_screenshot":
             return {**native, "type": "input_image"}
         case ToolResult() | ToolCall():
-            return {**foreign.told(part), "type": kind}
+            return {**foreign.as_input_text(part), "type": kind}
         case _:
             return native
 
 
 def _write_call(call: ToolCall, without: frozenset[str]) -> dict[str, object]:
-    name, pair = _OF_KIND.get(call.kind, _OF_KIND["function"])
-    native = call.native if isinstance(call.native, dict) and call.native.get("type") == name else {}
-    said = {"call_id": call.id} if call.is_hosted else {"call_id": call.id, "name": call.name}
-    said |= {} if call.is_hosted else {pair.arguments: call.arguments}
+    name, pair = _CALL_OF_KIND.get(call.kind, _CALL_OF_KIND["function"])
+    native = (
+        call.native if isinstance(call.native, dict) and call.native.get("type") == name else {}
+    )
+    fields = {"call_id": call.id} if call.is_hosted else {"call_id": call.id, "name": call.name}
+    fields |= {} if call.is_hosted else {pair.arguments: call.arguments}
     out = {"type": name, **{k: v for k, v in native.items() if k not in without}}
-    return out | {key: value for key, value in said.items() if value is not None or key in native}
+    return out | {key: value for key, value in fields.items() if value is not None or key in native}
 
 
 def _write_result(result: ToolResult, without: frozenset[str]) -> dict[str, object]:
-    _, pair = _OF_KIND.get(result.kind, _OF_KIND["function"])
-    native = result.native if isinstance(result.native, dict) and result.native.get("type") in tuple(OUTPUTS) else {}
+    _, pair = _CALL_OF_KIND.get(result.kind, _CALL_OF_KIND["function"])
+    native = (
+        result.native
+        if isinstance(result.native, dict) and result.native.get("type") in tuple(OUTPUTS)
+        else {}
+    )
     out = {**native, "type": pair.output}
     out = {key: value for key, value in out.items() if key not in without}
     if result.call_id is not None or pair.id_key in native:
         out[pair.id_key] = result.call_id
     if not result.is_hosted:
-        out["output"] = write_content(result.content, native.get("output"), _write_told)
+        out["output"] = write_content(result.content, native.get("output"), _write_input_part)
     return out
 
 
-def filled(native: dict[str, object]) -> dict[str, object] | None:
-    """The item with an empty content, or output, in the place of null or none; None where it wants none or has one.
+def fill_content(native: dict[str, object]) -> dict[str, object] | None:
+    """Return the item with empty content or output if it is null or missing.
 
-    The ``content`` of an output, as chat has it, is what it tells: texts as they are, anything else as its JSON.
+    None if the item has one or needs none. If an output has ``content``, as in Chat Completions,
+    this becomes its output: texts unchanged, other values as JSON.
     """
     kind = native.get("type")
     if kind in ("function_call_output", "custom_tool_call_output"):
@@ -258,30 +323,39 @@ def filled(native: dict[str, object]) -> dict[str, object] | None:
             return None
         content = native.get("content")
         parts = read_content(content)
-        plain = all(isinstance(part, Text) and not part.text.startswith("data:") for part in parts)
-        told = write_content(parts, None, _write_told) if plain else jsontext.dumps(content)
-        return {**{key: value for key, value in native.items() if key != "content"}, "output": told or ""}
+        only_text = all(
+            isinstance(part, Text) and not part.text.startswith("data:") for part in parts
+        )
+        output = (
+            write_content(parts, None, _write_input_part) if only_text else jsontext.dumps(content)
+        )
+        return {
+            **{key: value for key, value in native.items() if key != "content"},
+            "output": output or "",
+        }
     if isinstance(kind, str) and kind in ITEMS:
         return None
     return {**native, "content": ""} if native.get("content") is None else None
 
 
-def translated(message: Message) -> tuple[Message, ...]:
-    """The items that say what a chat message, or one of Anthropic's blocks, says."""
+def translate_foreign(message: Message) -> tuple[Message, ...]:
+    """Convert a chat message or a message of Anthropic's blocks to items; else empty."""
     native = message.native
-    if not isinstance(native, dict) or (isinstance(kind := native.get("type"), str) and kind in ITEMS):
+    if not isinstance(native, dict) or (
+        isinstance(kind := native.get("type"), str) and kind in ITEMS
+    ):
         return ()
     if not (foreign.is_chat(native) or foreign.has_blocks(native)):
         return ()
-    return tuple(foreign.items(message))
+    return tuple(foreign.split_items(message))
 
 
 def remember(natives: Sequence[Native], memory: Memory) -> None:
-    """Note the ids of items, whether reasoning is sent back, and whether items are stored elsewhere."""
+    """Record item ids, whether there is reasoning and whether the provider stores other items."""
     for native in natives:
         if isinstance(native, dict):
             kind, item_id = native.get("type"), native.get("id")
             if isinstance(item_id, str) and kind != "item_reference":
                 memory.item_ids.add(item_id)
             memory.has_reasoning |= kind == "reasoning"
-            memory.elsewhere |= kind == "item_reference"
+            memory.has_stored_history |= kind == "item_reference"

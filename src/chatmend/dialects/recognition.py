@@ -1,9 +1,10 @@
-"""In which wire format a conversation is written, told by what only one format defines.
+"""Recognises the wire format of a conversation by what only one format defines.
 
-What tells: a key that only one format has (``tool_calls``, ``parts``), a type of entry or of part that only one format
-defines (``formats``, made from the SDKs), and what stands beside the messages in a request body. Where that names a
-format that chatmend does not repair, or contradicts itself, nobody may guess: the answer is ``Unsure``. Messages of a
-training set or a framework, which no provider takes, are an error that names them.
+The evidence is a key that only one format has (``tool_calls``, ``parts``), a type of item or part
+that only one format defines (``formats``, generated from the SDKs), and the other parameters of a
+request body. If it points to a format that chatmend does not repair, or contradicts itself, the
+result is ``Unsure``. Messages in the layout of a training data set or a framework, which no
+provider accepts, raise an error that names the layout.
 """
 
 from __future__ import annotations
@@ -11,7 +12,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from chatmend.dialects import anthropic_messages, gemini_contents, openai_chat, openai_responses
+from chatmend.dialects import (
+    anthropic_messages,
+    bedrock_converse,
+    gemini_contents,
+    ollama_chat,
+    openai_chat,
+    openai_responses,
+)
 from chatmend.dialects.formats import ENTRIES, KEYS, PARTS
 from chatmend.errors import TranscriptError
 
@@ -24,24 +32,29 @@ CHAT: str = openai_chat.NAME
 BLOCKS: str = anthropic_messages.NAME
 ITEMS: str = openai_responses.NAME
 CONTENTS: str = gemini_contents.NAME
-UNDER_MESSAGES = frozenset({CHAT, BLOCKS})
-"""The dialects whose requests have their messages under ``messages``."""
-EVERY = frozenset({CHAT, BLOCKS, ITEMS, CONTENTS})
+CONVERSE: str = bedrock_converse.NAME
+OLLAMA: str = ollama_chat.NAME
+UNDER_MESSAGES = frozenset({CHAT, BLOCKS, CONVERSE, OLLAMA})
+"""The dialects whose request bodies have their messages under ``messages``."""
+EVERY = UNDER_MESSAGES | {ITEMS, CONTENTS}
 
 
 @dataclass(frozen=True, slots=True)
 class Unsure:
-    """No dialect of chatmend's can be named: the messages must stay as they are."""
+    """No dialect of chatmend was recognised: the messages must not be changed."""
 
     why: str
-    """What was seen."""
+    """The reason, for warnings and errors."""
 
 
-CONVERSE = Unsure("the messages are written for Bedrock's Converse API, which is not repaired yet")
-INTERACTIONS = Unsure("the input is written for Gemini's Interactions API, which is not repaired yet")
-COHERE = Unsure("the chat is written for Cohere's API v1, which is not repaired")
-MIXED = Unsure("chat messages and items of the Responses API stand in one list; name the format (dialect=)")
-NOTHING = Unsure("no message has a role, a content or anything else that a wire format defines")
+INTERACTIONS = Unsure(
+    "the input is in the format of Gemini's Interactions API, which chatmend does not repair yet"
+)
+COHERE = Unsure("the chat is in the format of Cohere's API v1, which chatmend does not repair")
+MIXED = Unsure(
+    "the list mixes chat messages and items of the Responses API; set the format with dialect="
+)
+NOTHING = Unsure("no message has a role, content or another key that a wire format defines")
 
 _ONLY_BLOCKS = PARTS[BLOCKS].difference(*(found for name, found in PARTS.items() if name != BLOCKS))
 _ONLY_STEPS = ENTRIES["gemini_interactions"] - ENTRIES[ITEMS]
@@ -51,50 +64,69 @@ _CHAT_PARTS = PARTS[CHAT] - PARTS[ITEMS]
 _ONLY_CONVERSE = KEYS["bedrock_converse"] - {"text"}
 _CHAT_KEYS = frozenset({"tool_calls", "tool_call_id", "function_call"})
 _CHAT_ROLES = ("tool", "function")
-_TELLING = _CHAT_KEYS | {"type", "parts"}
-"""Keys for which a message with a text is looked at more closely."""
+_DISTINCTIVE_KEYS = _CHAT_KEYS | {"type", "parts"}
+"""Keys that may identify the format of a message whose content is a string."""
 _ROLE_AND_CONTENT = _TYPE_AND_TEXT = 2
-_SOME_FORMAT = _TELLING | {"role", "content", "name"}
-"""Keys of which a message of any wire format has one."""
-_OF_ANTHROPIC = ("anthropic_version", "anthropic_beta", "stop_sequences")
-_OF_CONVERSE = ("inferenceConfig", "toolConfig", "modelId", "additionalModelRequestFields")
+_ANY_FORMAT_KEYS = _DISTINCTIVE_KEYS | {"role", "content", "name"}
+"""A message of any wire format has at least one of these keys."""
+_ANTHROPIC_PARAMETERS = ("anthropic_version", "anthropic_beta", "stop_sequences")
+_CONVERSE_PARAMETERS = ("inferenceConfig", "toolConfig", "modelId", "additionalModelRequestFields")
 _WITHOUT_RESPONSES = ("anthropic", "bedrock", "cohere", "gemini", "mistral", "vertex_ai")
 """Providers that have no Responses API."""
 
 
-def format_of(natives: Sequence[Native], among: Container[str] = EVERY, provider: str = "") -> str | Unsure:
-    """The name of the dialect that a list of messages is written in, by the first message that tells; else a chat.
+def format_of(
+    natives: Sequence[Native], among: Container[str] = EVERY, provider: str = ""
+) -> str | Unsure:
+    """Return the name of the dialect of a list of messages.
 
-    Parts that only Responses have, in messages that any dialect could have, tell only where nothing else does, no part
-    of another format among them: frameworks leave such parts in chats.
+    The first message that only one format can contain decides; without one it is Chat Completions.
+    Part types of the Responses API in otherwise neutral messages decide only if nothing else
+    does and no part is of another format, because frameworks leave such parts in chats.
 
     Args:
         natives: the messages.
-        among: the dialects that what stands around the messages leaves possible.
-        provider: the target's, where it is known.
+        among: the dialects that the rest of the request body allows.
+        provider: the provider of the target, if it is known.
 
     Raises:
-        TranscriptError: a message has a layout of a training set or a framework; the text names it.
+        TranscriptError: a message has the layout of a training data set or a framework. The error
+            names the layout.
     """
-    kinds: set[object] = set()
-    if (told := _first_told(natives, among, kinds)) is not None:
-        return told
+    if provider == "ollama" and _has_ollama_message(natives):
+        return OLLAMA
+    part_types: set[object] = set()
+    if (found := _first_recognised(natives, among, part_types)) is not None:
+        return found
     messages = [native for native in natives if isinstance(native, dict) and native]
     if provider == "bedrock" and is_converse(messages):
         return CONVERSE
-    if messages and all(_SOME_FORMAT.isdisjoint(native) for native in messages):
-        return NOTHING
-    if messages and all("role" not in native and _is_bare_part(native) for native in messages):
-        return INTERACTIONS
+    if messages and (unsure := _format_without_messages(messages)) is not None:
+        return unsure
     if ITEMS not in among or provider in _WITHOUT_RESPONSES:
         return CHAT
-    return CHAT if kinds.isdisjoint(_ITEM_PARTS) or not kinds.isdisjoint(_CHAT_PARTS) else ITEMS
+    return (
+        CHAT
+        if part_types.isdisjoint(_ITEM_PARTS) or not part_types.isdisjoint(_CHAT_PARTS)
+        else ITEMS
+    )
 
 
-def _first_told(natives: Sequence[Native], among: Container[str], kinds: set[object]) -> str | Unsure | None:
-    """What the first message that tells anything tells. Every message is asked whether it may stand here at all.
+def _format_without_messages(natives: list[dict[str, Any]]) -> Unsure | None:
+    """Return what a list is that holds no message of a known format; None if it may hold one."""
+    if all(_ANY_FORMAT_KEYS.isdisjoint(native) for native in natives):
+        return NOTHING
+    has_bare_parts = all("role" not in native and _is_bare_part(native) for native in natives)
+    return INTERACTIONS if has_bare_parts else None
 
-    ``kinds`` gets the types of the parts of those that tell nothing.
+
+def _first_recognised(
+    natives: Sequence[Native], among: Container[str], part_types: set[object]
+) -> str | Unsure | None:
+    """Return the format of the first message that shows one; None if no message does.
+
+    Messages in the layout of a training data set or a framework raise an error at any position.
+    The part types of messages that show no format are added to ``part_types``.
     """
     first: str | Unsure | None = None
     has_items = False
@@ -102,22 +134,29 @@ def _first_told(natives: Sequence[Native], among: Container[str], kinds: set[obj
         if not isinstance(native, dict):
             continue
         content = native.get("content", natives)
-        if (content.__class__ is str or content is None) and "role" in native:  # as most, and then of no other layout
-            if first is None and (native["role"] in _CHAT_ROLES or not _TELLING.isdisjoint(native)):
-                first = _told(native, among, kinds)
+        # The most common form; messages of other layouts do not have it.
+        if (content.__class__ is str or content is None) and "role" in native:
+            if first is None and (
+                native["role"] in _CHAT_ROLES or not _DISTINCTIVE_KEYS.isdisjoint(native)
+            ):
+                first = _recognise_message(native, among, part_types)
             continue
-        if _is_words(native, kinds):
+        if _is_text_message(native, part_types):
             continue
         _refuse_other_layouts(native)
         has_items = has_items or ("role" not in native and _has_type(native, _ONLY_ITEMS))
-        first = _told(native, among, kinds) if first is None else first
+        first = _recognise_message(native, among, part_types) if first is None else first
     return MIXED if has_items and (first == CHAT or ITEMS not in among) else first
 
 
-def _is_words(native: dict[str, Any], kinds: set[object]) -> bool:
-    """Whether a message of a role and a list of words tells nothing, as most do."""
+def _is_text_message(native: dict[str, Any], part_types: set[object]) -> bool:
+    """Return whether a message is only a role and a list of text parts, as in any format."""
     content = native.get("content")
-    if len(native) != _ROLE_AND_CONTENT or content.__class__ is not list or native.get("role", "tool") in _CHAT_ROLES:
+    if (
+        len(native) != _ROLE_AND_CONTENT
+        or content.__class__ is not list
+        or native.get("role", "tool") in _CHAT_ROLES
+    ):
         return False
     for part in content:
         if part.__class__ is not dict or len(part) != _TYPE_AND_TEXT or part.get("type") != "text":
@@ -125,40 +164,55 @@ def _is_words(native: dict[str, Any], kinds: set[object]) -> bool:
         if part.get("text").__class__ is not str:
             return False
     if content:
-        kinds.add("text")
+        part_types.add("text")
     return True
 
 
-def _told(native: dict[str, Any], among: Container[str], kinds: set[object]) -> str | Unsure | None:
-    """What one message tells; None: nothing."""
-    if (told := _told_by_keys(native, among)) is not None:
-        return told
+def _recognise_message(
+    native: dict[str, Any], among: Container[str], part_types: set[object]
+) -> str | Unsure | None:
+    """Return the format that one message shows; None if it shows none."""
+    if (found := _recognise_by_keys(native, among)) is not None:
+        return found
     for part in _parts(native, "content"):
-        if (told := _told_by_part(part, kinds)) is not None:
-            return told
+        if (found := _recognise_by_part(part, part_types)) is not None:
+            return found
     return None
 
 
-def _told_by_keys(native: dict[str, Any], among: Container[str]) -> str | Unsure | None:
+def _recognise_by_keys(native: dict[str, Any], among: Container[str]) -> str | Unsure | None:
     if not _CHAT_KEYS.isdisjoint(native) or native.get("role") in _CHAT_ROLES:
         return CONTENTS if CONTENTS in among and _has_contents(native) else CHAT
     if _has_type(native, _ONLY_STEPS):
         return INTERACTIONS
     if "message" in native and "role" in native and "content" not in native:
         return COHERE
-    if ITEMS in among and openai_responses.speaks(native):
+    if ITEMS in among and openai_responses.is_item(native):
         return ITEMS
     return CONTENTS if CONTENTS in among and _has_contents(native) else None
 
 
-def _told_by_part(part: dict[str, Any], kinds: set[object]) -> str | Unsure | None:
+def _recognise_by_part(part: dict[str, Any], part_types: set[object]) -> str | Unsure | None:
     kind = part.get("type")
     if kind.__class__ is not str:
-        typeless = kind is None and any(isinstance(part[key], dict) for key in _ONLY_CONVERSE & part.keys())
+        typeless = kind is None and any(
+            isinstance(part[key], dict) for key in _ONLY_CONVERSE & part.keys()
+        )
         return CONVERSE if typeless else BLOCKS if isinstance(part.get("source"), dict) else None
-    kinds.add(kind)
+    part_types.add(kind)
     signed = kind == "thinking" and isinstance(part.get("signature"), str)
-    return BLOCKS if kind in _ONLY_BLOCKS or signed or isinstance(part.get("source"), dict) else None
+    return (
+        BLOCKS if kind in _ONLY_BLOCKS or signed or isinstance(part.get("source"), dict) else None
+    )
+
+
+def _has_ollama_message(natives: Sequence[Native]) -> bool:
+    """Return whether a message has a form that only Ollama's ``/api/chat`` has.
+
+    Other providers get chats with the same keys, which only Ollama reads. So this counts only for
+    Ollama as the target.
+    """
+    return any(isinstance(native, dict) and ollama_chat.is_own(native) for native in natives)
 
 
 def _parts(native: dict[str, Any], key: str) -> list[dict[str, Any]]:
@@ -172,41 +226,48 @@ def _has_type(value: dict[str, Any], types: Container[str]) -> bool:
 
 
 def _has_contents(native: dict[str, Any]) -> bool:
-    """Whether a message has parts as Gemini's do, which have no type."""
+    """Return whether a message has ``parts`` without types, as only Gemini's messages have."""
     parts = _parts(native, "parts")
-    return gemini_contents.speaks(native) and not (parts and all("type" in part for part in parts))
+    return gemini_contents.has_parts(native) and not (
+        parts and all("type" in part for part in parts)
+    )
 
 
 def _is_bare_part(native: dict[str, Any]) -> bool:
-    """Whether it is a part and no message, as Interactions takes them."""
+    """Return whether this is a content part instead of a message, as in the Interactions API."""
     return _has_type(native, PARTS["gemini_interactions"])
 
 
 def is_converse(natives: Sequence[Native]) -> bool:
-    """Whether each message holds a list of parts without a type, as Converse wants it, and nothing else."""
+    """Return whether all content is parts without a type, as Converse has them."""
     held = [native.get("content") for native in natives if isinstance(native, dict)]
-    parts = [part for content in held for part in (content if isinstance(content, list) else (None,))]
+    parts = [
+        part for content in held for part in (content if isinstance(content, list) else (None,))
+    ]
     return bool(parts) and all(
-        isinstance(part, dict) and "type" not in part and not KEYS["bedrock_converse"].isdisjoint(part)
+        isinstance(part, dict)
+        and "type" not in part
+        and not KEYS["bedrock_converse"].isdisjoint(part)
         for part in parts
     )
 
 
 def format_of_body(body: dict[str, Any], provider: str = "") -> str | Unsure | None:
-    """The dialect of a request body; None where it holds no messages under a known key.
+    """Return the dialect of a request body; None if no known key holds messages.
 
     Raises:
-        TranscriptError: a message has a layout of a training set or a framework; the text names it.
+        TranscriptError: a message has the layout of a training data set or a framework. The error
+            names the layout.
     """
     if isinstance(messages := body.get("messages"), list):
-        return _under_messages(body, messages, provider)
+        return _format_under_messages(body, messages, provider)
     if isinstance(entries := body.get("input"), list):
         if entries and all(isinstance(entry, str) for entry in entries):
-            return Unsure("the input is a list of texts, as for embeddings")
-        told = format_of(entries, {ITEMS}) if entries else ITEMS
-        return told if told is INTERACTIONS else ITEMS
+            return Unsure("the input is a list of strings, as for embeddings")
+        found = format_of(entries, {ITEMS}) if entries else ITEMS
+        return found if found is INTERACTIONS else ITEMS
     if "contents" in body:
-        return CONTENTS if isinstance(body["contents"], list) else Unsure("there is no list of contents")
+        return CONTENTS if isinstance(body["contents"], list) else Unsure("contents is not a list")
     if isinstance(body.get("input"), str) or "prompt" in body:
         return ITEMS
     for key in ("conversations", "conversation"):
@@ -215,33 +276,42 @@ def format_of_body(body: dict[str, Any], provider: str = "") -> str | Unsure | N
     return COHERE if isinstance(body.get("message"), str) else None
 
 
-def _under_messages(body: dict[str, Any], messages: list[Any], provider: str) -> str | Unsure:
+def _format_under_messages(
+    body: dict[str, Any], messages: list[Any], provider: str
+) -> str | Unsure:
     typeless = is_converse(messages)
-    if typeless and (not body.keys().isdisjoint(_OF_CONVERSE) or is_converse([{"content": body.get("system")}])):
+    if typeless and (
+        not body.keys().isdisjoint(_CONVERSE_PARAMETERS)
+        or is_converse([{"content": body.get("system")}])
+    ):
         return CONVERSE
-    told = format_of(messages, UNDER_MESSAGES, provider)
-    if told != CHAT:
-        return told
+    found = format_of(messages, UNDER_MESSAGES, provider)
+    if found != CHAT:
+        return found
+    if provider == "ollama" and isinstance(body.get("options"), dict):
+        return OLLAMA
     if "system" in body:
         return BLOCKS
-    named = not body.keys().isdisjoint(_OF_ANTHROPIC) or any("input_schema" in tool for tool in _parts(body, "tools"))
-    return BLOCKS if named and _first_told(messages, UNDER_MESSAGES, set()) is None else CHAT
+    named = not body.keys().isdisjoint(_ANTHROPIC_PARAMETERS) or any(
+        "input_schema" in tool for tool in _parts(body, "tools")
+    )
+    return BLOCKS if named and _first_recognised(messages, UNDER_MESSAGES, set()) is None else CHAT
 
 
 def _refuse_other_layouts(native: dict[str, Any]) -> None:
     whole = "role" in native and "content" in native
-    for name, way, is_one in _LAYOUTS[-1:] if whole else _LAYOUTS:
-        if is_one(native):
-            text = f"these are {name}, not messages of a request; {way}"
+    for name, advice, has_layout in _LAYOUTS[-1:] if whole else _LAYOUTS:
+        if has_layout(native):
+            text = f"these are {name}, not messages of a request; {advice}"
             raise TranscriptError(text)
 
 
-def _some(native: dict[str, Any], key: str, names: tuple[str, ...]) -> bool:
-    """Whether a list under a key holds a dict that has a text under one of the names."""
+def _has_text_under(native: dict[str, Any], key: str, names: tuple[str, ...]) -> bool:
+    """Return whether a list under ``key`` holds a dict with text under one of the names."""
     return any(isinstance(part.get(name), str) for part in _parts(native, key) for name in names)
 
 
-# The last one is the only one whose messages have a role and a content.
+# Only messages of the last layout have both a role and a content.
 _LAYOUTS: tuple[tuple[str, str, Callable[[dict[str, Any]], bool]], ...] = (
     (
         "rows of the ShareGPT layout ('from' and 'value')",
@@ -254,28 +324,34 @@ _LAYOUTS: tuple[tuple[str, str, Callable[[dict[str, Any]], bool]], ...] = (
         lambda m: "instruction" in m and "output" in m and "role" not in m and "type" not in m,
     ),
     (
-        "LangChain's messages as stored dicts",
+        "LangChain messages stored as dicts",
         "load them with langchain_core.messages.messages_from_dict or langchain_core.load.load",
         lambda m: (m.get("type") == "constructor" and "lc" in m) or _is_stored_langchain(m),
     ),
     (
-        "messages of a framework (AI SDK's UI messages, pydantic-ai, A2A)",
-        "let it convert them first (convertToModelMessages in the AI SDK)",
-        lambda m: "content" not in m and _some(m, "parts", ("toolCallId", "kind", "part_kind")),
+        "messages of a framework (UI messages of the AI SDK, pydantic-ai, A2A)",
+        "convert them with the framework first (convertToModelMessages in the AI SDK)",
+        lambda m: (
+            "content" not in m and _has_text_under(m, "parts", ("toolCallId", "kind", "part_kind"))
+        ),
     ),
     (
-        "LlamaIndex's messages ('blocks')",
-        "convert them with its provider package first",
-        lambda m: "content" not in m and _some(m, "blocks", ("block_type",)),
+        "LlamaIndex messages ('blocks')",
+        "convert them with the provider package of LlamaIndex first",
+        lambda m: "content" not in m and _has_text_under(m, "blocks", ("block_type",)),
     ),
     (
-        "the AI SDK's model messages ('tool-call' and 'tool-result' parts)",
-        "let its provider package write the request",
-        lambda m: _some(m, "content", ("toolCallId",)),
+        "model messages of the AI SDK ('tool-call' and 'tool-result' parts)",
+        "convert them with a provider package of the AI SDK first",
+        lambda m: _has_text_under(m, "content", ("toolCallId",)),
     ),
 )
 
 
 def _is_stored_langchain(native: dict[str, Any]) -> bool:
     kinds = ("human", "ai", "system", "tool", "function", "chat", "remove")
-    return native.get("type") in kinds and isinstance(native.get("data"), dict) and "role" not in native
+    return (
+        native.get("type") in kinds
+        and isinstance(native.get("data"), dict)
+        and "role" not in native
+    )

@@ -1,4 +1,4 @@
-"""How roles are spelled, in every dialect."""
+"""Names of roles in all dialects."""
 
 from __future__ import annotations
 
@@ -16,11 +16,14 @@ ALIASES = {
     "tool": Role.TOOL,
     "function": Role.TOOL,
 }
-"""Every spelling that has one meaning only."""
+"""Every name of a role that has the same meaning in all dialects."""
 
 
 def role_of(native: dict[str, object]) -> Role:
-    """The role of a message: as it spells it, or as its keys show where the spelling tells nothing, or cannot be."""
+    """Return the role of a message.
+
+    Its keys decide if the name of the role is unknown, missing or contradicts them.
+    """
     spelling = native.get("role")
     if isinstance(spelling, str) and (known := ALIASES.get(spelling)):
         if known is Role.TOOL and native.get("tool_calls") and "tool_call_id" not in native:

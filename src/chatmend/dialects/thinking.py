@@ -1,4 +1,4 @@
-"""Blocks of thinking, as every dialect of blocks has them: what is one, and what can be its proof."""
+"""Thinking blocks of the dialects with blocks: recognises them and checks their signatures."""
 
 from __future__ import annotations
 
@@ -6,23 +6,30 @@ from typing import Any
 
 KINDS = frozenset({"thinking", "redacted_thinking", "reasoning"})
 """Types of content parts that hold thinking."""
-_FOREIGN = ("gAAAA", "rs_", "msg_", "{")
-"""How other providers' proofs begin: OpenAI's encrypted reasoning and item ids, JSON."""
+_FOREIGN_PREFIXES = ("gAAAA", "rs_", "msg_", "{")
+"""Prefixes that no signature has: OpenAI's encrypted reasoning, OpenAI's item ids, JSON."""
 
 
-def is_thinking(part: Any) -> bool:  # noqa: ANN401 - anything may stand here
-    """Whether a content part holds thinking."""
+def is_thinking(part: Any) -> bool:  # noqa: ANN401 - callers may send any value
+    """Return whether a content part is a thinking block."""
     if part.__class__ is not dict:
         return False
     kind = part.get("type")
     return kind.__class__ is str and kind in KINDS
 
 
-def is_worded(block: dict[str, Any]) -> bool:
-    """Whether a block of thinking holds a text, or as Mistral's a list, as each does that a model wrote."""
+def has_thinking_text(block: dict[str, Any]) -> bool:
+    """Return whether a thinking block has text, or a list as Mistral's have.
+
+    Every block that a model wrote has one of them.
+    """
     return block.get("type") != "thinking" or isinstance(block.get("thinking"), str | list)
 
 
-def can_be_proof(signature: str | None) -> bool:
-    """Whether a value can be the signature of a thinking block, or the data of a redacted one."""
-    return signature is not None and bool(signature.strip()) and not signature.startswith(_FOREIGN)
+def can_be_signature(signature: str | None) -> bool:
+    """Return whether a value can be a thinking signature or the data of a redacted block."""
+    return (
+        signature is not None
+        and bool(signature.strip())
+        and not signature.startswith(_FOREIGN_PREFIXES)
+    )

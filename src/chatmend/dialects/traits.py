@@ -1,9 +1,9 @@
-"""In what the wire formats differ, so that rules ask for a trait and never for a name."""
+"""Differences between the wire formats, so that rules check a trait instead of a dialect's name."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,81 +15,102 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """How a dialect arranges what every dialect has. The defaults are those of Chat Completions."""
+    """How a dialect arranges messages. The defaults are those of Chat Completions."""
 
     messages_key: str = "messages"
-    """Where a request body has its messages."""
+    """Key of the messages in a request body."""
     system_keys: tuple[str, ...] = ("system",)
-    """Where a request body may have its system prompt."""
+    """Keys of a request body that may hold the system prompt."""
     tools_keys: tuple[str, ...] = ("tools",)
-    """Where a request body may declare its tools; the first that holds any counts."""
+    """Keys of a request body that may declare tools; the first one with tools is used.
+
+    A dot separates the keys of nested objects: ``toolConfig.tools``.
+    """
+    tool_form: Literal["function", "input_schema", "toolSpec"] = "function"
+    """How a tool is declared: the key that the entries of ``tools`` have."""
     thinking_keys: tuple[str, ...] = ("thinking",)
-    """Where a request body may switch thinking on; the first that is set counts."""
+    """Keys of a request body that may enable thinking; the first one that is set is used."""
     stored_keys: tuple[str, ...] = ()
-    """What in a request body says that the provider stores what came before."""
+    """Keys of a request body which show that the provider stores the earlier conversation."""
     content_keys: tuple[str, ...] = ("content",)
-    """Keys of a message, or of a result, that hold what is said."""
-    system_beside: bool = False
-    """The system prompt stands beside the messages."""
-    results_inside: bool = False
-    """Results are parts of a user's message, not messages of their own."""
+    """Keys of a message or a tool result that hold its content."""
+    image_keys: tuple[str, ...] = ()
+    """Keys of a message that hold a list of images in addition to its content."""
+    has_top_level_system: bool = False
+    """The system prompt is a parameter of the request, not a message."""
+    results_are_parts: bool = False
+    """Tool results are parts of user messages, not separate messages."""
     object_arguments: bool = False
-    """A call's arguments are an object, not its JSON text."""
+    """The arguments of a call are an object, not JSON text."""
+    has_calls_key: bool = False
+    """A message has its calls under a separate key, ``tool_calls``."""
     typed_calls: bool = False
-    """Calls stand in a list of their own, and each has a type."""
+    """Each call under that key has a type."""
     types_by_role: bool = False
-    """Which types of parts may stand in a message depends on its role."""
+    """The role of a message determines which types of parts it may hold."""
     signs_calls: bool = False
     """A call may carry a thought signature."""
+    reasoning_keys: bool = False
+    """An assistant message may have its reasoning as text under a key of its own."""
     results_may_be_named: bool = False
-    """A result may name its tool wherever it goes: what sends it leaves the name out where it is refused."""
+    """A result may name its tool for every target: the sender omits the name if it is refused."""
+    joins_results: bool = False
+    """Results of a turn belong into one message; a repair that moves or adds results joins them."""
+    results_by_name: bool = False
+    """A result may name its tool and have no call id, even if its call has one."""
     names_results: bool = False
-    """A result names its tool, and its content is an object."""
+    """A result must name its tool, and its content is an object."""
     image_shapes: tuple[str, ...] = ("url-object", "url", "file")
-    """The shapes of ``pictures.Picture`` that it has, the first of them for what is translated; none: any may stand."""
-    held_keys: tuple[tuple[str, frozenset[str]], ...] = ()
-    """For a key of a part that holds an object the keys that this may have."""
-    flags: frozenset[str] = frozenset()
-    """Keys of a part whose values are true or false."""
+    """Values of ``pictures.Picture.shape`` that the dialect has; empty: all shapes are accepted.
+
+    Images of other shapes are converted to the first one.
+    """
+    object_keys: tuple[tuple[str, frozenset[str]], ...] = ()
+    """Keys of parts that hold an object, each with the keys that the object may have."""
+    boolean_keys: frozenset[str] = frozenset()
+    """Keys of parts whose values must be true or false."""
     cache_markers: bool = False
-    """A part may have a ``cache_control``, which is an object."""
-    own_keys: frozenset[str] = frozenset()
-    """Keys of a native message that the dialect keeps for itself; they are never sent."""
-    items: bool = False
-    """An answer is a row of entries (reasoning, calls, words), each a message of its own: they are never merged."""
+    """A part may have a ``cache_control`` object."""
+    private_keys: frozenset[str] = frozenset()
+    """Keys of a native message that only the dialect itself uses; they are never sent."""
+    messages_are_items: bool = False
+    """An answer is a sequence of items (reasoning, calls, text), each read as a separate message.
+
+    Such messages are never merged.
+    """
 
 
-def filled(native: dict[str, object]) -> dict[str, object] | None:
-    """The message with an empty content in the place of null or none; None where it has one."""
+def fill_content(native: dict[str, object]) -> dict[str, object] | None:
+    """Return the message with empty content if its content is null or missing; else None."""
     return {**native, "content": ""} if native.get("content") is None else None
 
 
 def kind_of(native: Native) -> object:
-    """The type of a content part: what stands under ``type``."""
+    """Return the ``type`` of a content part; None if the part is not a dict."""
     return native.get("type") if isinstance(native, dict) else None
 
 
-def translated(message: Message) -> tuple[Message, ...]:  # noqa: ARG001 - other dialects look
-    """What a message of another dialect says in this one; nothing where it is of this one, or cannot be told apart."""
+def translate_foreign(message: Message) -> tuple[Message, ...]:  # noqa: ARG001 - used elsewhere
+    """Return an empty tuple: messages of other dialects are not recognised here."""
     return ()
 
 
-def expect(limits: object) -> None:
-    """Hear under which limits messages will be read; nothing depends on them here."""
+def set_limits(limits: object) -> None:
+    """Ignore the limits: reading does not depend on them here."""
 
 
 def remember(natives: Sequence[Native], memory: Memory) -> None:
-    """Note what later windows must know of messages as they are sent; nothing here."""
+    """Record nothing: later windows need nothing from these messages."""
 
 
 def with_system(system: object, texts: list[str]) -> object:
-    """A top-level system prompt with texts behind it, a blank line between."""
+    """Return a top-level system prompt with ``texts`` appended, separated by blank lines."""
     if isinstance(system, list):
         return [*system, *({"type": "text", "text": text} for text in texts)]
     own = [system] if isinstance(system, str) and system else []
     return "\n\n".join([*own, *texts])
 
 
-def sketch(native: Native, look: Sketch) -> object:  # noqa: ARG001 - other dialects look
-    """What messages of the usual forms share; None: it is of another form, and looked through."""
+def sketch(native: Native, checker: Sketch) -> object:  # noqa: ARG001 - used elsewhere
+    """Return None: every message is examined key by key."""
     return None

@@ -1,4 +1,8 @@
-"""Results of recompression by content: bounded by bytes, least recently used goes first, each made once at a time."""
+"""Caches the results of recompression in memory, limited by bytes.
+
+The least recently used result is removed first. Concurrent callers of the same key share one
+computation.
+"""
 
 from __future__ import annotations
 
@@ -13,92 +17,95 @@ if TYPE_CHECKING:
     from chatmend.images.sizes import Size
 
 _OVERHEAD = 512
-"""Bytes that an entry takes beside its text."""
+"""Bytes that an entry needs in addition to its text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of an image: another image, or the reason why there is none."""
+    """The result of recompressing an image: another image, or the reason why there is none."""
 
     text: str | None = None
     """The new image as base64; None if there is a problem."""
     type: str = ""
     size: Size = (0, 0)
     problem: str | None = None
-    """Why nothing can be made of it."""
-    unknown: bool = False
-    """It was not decoded, so it may be intact: a target that accepts it gets the original."""
+    """Why there is no new image. Becomes part of the text that replaces the image."""
+    undecoded: bool = False
+    """Whether the image was not decoded. It may be intact; a target that accepts it gets it."""
 
 
 @dataclass(slots=True)
-class _Flight:
-    """A result on its way."""
+class _Computation:
+    """A result that one caller is computing."""
 
-    landed: Event
+    finished: Event
     outcome: Outcome | None = None
 
 
 class ResultCache:
-    """Outcomes by key, failures among them.
+    """Stores outcomes by key, including failures.
 
     Args:
-        max_bytes: what all results together may take; 64 MiB by default.
+        max_bytes: the limit for all results together; 64 MiB by default.
     """
 
     def __init__(self, max_bytes: int = 64 << 20) -> None:
-        """Nothing is known yet."""
+        """Create an empty cache."""
         self.max_bytes = max_bytes
         self.used = 0
         self.hits = self.misses = 0
         self._known: OrderedDict[str, Outcome] = OrderedDict()
-        self._flights: dict[str, _Flight] = {}
+        self._running: dict[str, _Computation] = {}
         self._lock = Lock()
 
     def find(self, key: str, make: Callable[[], Outcome]) -> Outcome:
-        """The outcome for a key; made when it is not known, by one caller while others wait for it."""
+        """Return the outcome for a key, computed with ``make`` if it is not cached.
+
+        One caller computes it while others wait for the result.
+        """
         while True:
             with self._lock:
                 if (known := self._known.get(key)) is not None:
                     self._known.move_to_end(key)
                     self.hits += 1
                     return known
-                flight = self._flights.get(key)
-                if flight is None:
-                    mine = self._flights[key] = _Flight(Event())
+                running = self._running.get(key)
+                if running is None:
+                    mine = self._running[key] = _Computation(Event())
                     self.misses += 1
                     break
-            flight.landed.wait()
-            if flight.outcome is not None:
-                return flight.outcome
+            running.finished.wait()
+            if running.outcome is not None:
+                return running.outcome
         try:
             mine.outcome = make()
             return mine.outcome
         finally:
-            self._land(key, mine)
+            self._finish(key, mine)
 
-    def _land(self, key: str, flight: _Flight) -> None:
+    def _finish(self, key: str, computation: _Computation) -> None:
         with self._lock:
-            del self._flights[key]
-            if flight.outcome is not None:
-                self._keep(key, flight.outcome)
-        flight.landed.set()
+            del self._running[key]
+            if computation.outcome is not None:
+                self._store(key, computation.outcome)
+        computation.finished.set()
 
-    def _keep(self, key: str, outcome: Outcome) -> None:
-        weight = _weight(outcome)
-        if weight > self.max_bytes:
+    def _store(self, key: str, outcome: Outcome) -> None:
+        size = _size_of(outcome)
+        if size > self.max_bytes:
             return
         self._known[key] = outcome
-        self.used += weight
+        self.used += size
         while self.used > self.max_bytes:
             _, oldest = self._known.popitem(last=False)
-            self.used -= _weight(oldest)
+            self.used -= _size_of(oldest)
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Remove all results."""
         with self._lock:
             self._known.clear()
             self.used = 0
 
 
-def _weight(outcome: Outcome) -> int:
+def _size_of(outcome: Outcome) -> int:
     return _OVERHEAD + len(outcome.text or "")

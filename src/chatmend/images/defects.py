@@ -1,4 +1,4 @@
-"""What can be wrong with an image."""
+"""The defects that an image can have for a target."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from enum import StrEnum
 
 
 class Defect(StrEnum):
-    """What is wrong with an image, the gravest first. Each has a rule of its own; the first two share one."""
+    """A defect of an image, the most serious first.
+
+    Each defect has its own rule; only the first two share one.
+    """
 
     UNEXAMINED = "unexamined"
     UNREADABLE = "unreadable"

@@ -1,4 +1,4 @@
-"""An image as a transcript holds it: bytes, base64 text, or a data URL; and what its label says it is."""
+"""The data of an image in a transcript (bytes, base64 text or a data URL), with its media type."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from chatmend import images
-from chatmend.images.reader import unwrapped
+from chatmend.images.reader import remove_white_space
 
 if TYPE_CHECKING:
     from chatmend.images.facts import Probe
 
 _LONGEST_HEAD = 512
-"""Characters of a data URL in which its comma must stand."""
+"""The comma of a data URL must be among its first 512 characters."""
 _PIECE = 1 << 16
-"""Characters decoded at once: the interpreter's lock is held for a fraction of a millisecond."""
+"""Characters decoded at once, so that the GIL is held for only a fraction of a millisecond."""
 
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """The data of an image, not copied: base64 text from ``start`` on, or bytes."""
+    """The data of an image, not copied: bytes, or base64 text from index ``start``."""
 
     data: str | bytes
     start: int = 0
     label: str | None = None
-    """The media type that stands beside the data, in lower case; None where there is none."""
+    """The media type that the message gives for the data, in lower case; None if it has none."""
 
     @property
     def text_size(self) -> int:
@@ -37,38 +37,38 @@ class Payload:
         return (len(self.data) + 2) // 3 * 4
 
     def probe(self) -> Probe:
-        """What the image is."""
+        """Inspect the image."""
         return images.probe_image(self.data, self.start)
 
     def key(self) -> bytes:
-        """A hash of the content: SHA-256 of the base64 text, or of the bytes."""
+        """Return a SHA-256 hash of the content, that is of the base64 text or of the bytes."""
         from hashlib import sha256
 
         if isinstance(self.data, str):
             return sha256(self.data[self.start :].encode("ascii", "replace")).digest()
-        told = sha256(b"raw ")
-        told.update(self.data)
-        return told.digest()
+        hasher = sha256(b"raw ")
+        hasher.update(self.data)
+        return hasher.digest()
 
-    def decoded(self) -> bytes:
-        """The bytes of the image.
+    def decode(self) -> bytes:
+        """Return the bytes of the image.
 
         Raises:
-            ValueError: the text is no base64.
+            ValueError: the text is not valid base64.
         """
         if not isinstance(self.data, str):
             return self.data
-        if (fast := _fast()) is not None:
+        if (fast := _pybase64()) is not None:
             try:
                 return bytes(fast.b64decode(self.data[self.start :], validate=True))
             except (binascii.Error, ValueError):
-                pass  # wrapped, unpadded or URL-safe; or broken, and then the next line says so
-        return _decoded(self.data, self.start)
+                pass  # `_decode` accepts line breaks, URL-safe text and missing padding
+        return _decode(self.data, self.start)
 
 
 @lru_cache(maxsize=1)
-def _fast() -> Any:  # noqa: ANN401 - a module or None
-    """The extra ``fast``: fifty times the speed, and nothing of it under the interpreter's lock."""
+def _pybase64() -> Any:  # noqa: ANN401 - a module or None
+    """Return the module of the extra ``fast``: 50 times faster, and it does not hold the GIL."""
     try:
         import pybase64
     except ImportError:
@@ -76,9 +76,9 @@ def _fast() -> Any:  # noqa: ANN401 - a module or None
     return pybase64
 
 
-def _decoded(text: str, start: int) -> bytes:
-    if not images.base64_reader(text, start).clean:
-        text = unwrapped(text, start).rstrip("=").translate(str.maketrans("-_", "+/"))
+def _decode(text: str, start: int) -> bytes:
+    if not images.base64_reader(text, start).canonical:
+        text = remove_white_space(text, start).rstrip("=").translate(str.maketrans("-_", "+/"))
         text, start = text + "=" * (-len(text) % 4), 0
     pieces = [
         binascii.a2b_base64(text[at : at + _PIECE], strict_mode=at + _PIECE < len(text))
@@ -87,16 +87,18 @@ def _decoded(text: str, start: int) -> bytes:
     return b"".join(pieces)
 
 
-def encoded(data: bytes) -> str:
-    """Base64 of the standard alphabet, in one line and padded."""
-    if (fast := _fast()) is not None:
+def encode_base64(data: bytes) -> str:
+    """Encode bytes as padded base64 of the standard alphabet, in one line."""
+    if (fast := _pybase64()) is not None:
         return str(fast.b64encode_as_string(data))
     step = _PIECE // 4 * 3
-    return b"".join(base64.b64encode(data[at : at + step]) for at in range(0, len(data), step)).decode("ascii")
+    return b"".join(
+        base64.b64encode(data[at : at + step]) for at in range(0, len(data), step)
+    ).decode("ascii")
 
 
 def payload_of(data: object, label: object = None) -> Payload | None:
-    """The payload in a field of a message; None for what is no data: a link, a file's id, anything else."""
+    """Return the payload in a field of a message; None for a link, a file id or another value."""
     kind = label.lower() if isinstance(label, str) else None
     if isinstance(data, bytes):
         return Payload(data, 0, kind)
@@ -119,4 +121,5 @@ def _from_url(url: str) -> Payload:
     kind, *parameters = (part.strip() for part in head.split(";"))
     if "base64" not in parameters:
         return Payload(url[comma + 1 :].encode("utf-8", "replace"), 0, kind or None)
-    return Payload(url, comma + 1, kind)  # without a type it says text/plain: a wrong label, not a missing one
+    # A data URL without a type means text/plain: the label is wrong, not missing.
+    return Payload(url, comma + 1, kind)

@@ -1,4 +1,4 @@
-"""Pixels as models read them: eight bits, grey or RGB, on a ground, upright."""
+"""Converts pixels to what models read: 8 bits, grey or RGB, no transparency, upright."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 _LIGHT = 170
-"""Visible pixels that are lighter than this on average would vanish on white."""
+"""Visible pixels with a higher mean brightness would be illegible on white."""
 _DARK = (32, 32, 32)
 _LARGEST_PROFILE = 1 << 20
 
 
-def plain(image: Image) -> Image:
-    """The image in a mode that can be resized: L, RGB, CMYK, LA or RGBA, eight bits a channel."""
+def to_resizable_mode(image: Image) -> Image:
+    """Convert the image to a mode that can be resized: L, RGB, CMYK, LA or RGBA, 8 bits each."""
     if image.mode.startswith("I;16") or image.mode == "I":
         image = image if image.mode == "I" else image.convert("I")
         return image.point(lambda level: level * (1 / 257)).convert("L")
@@ -28,18 +28,21 @@ def plain(image: Image) -> Image:
     return image.convert("L" if image.mode in ("1", "F") else "RGB")
 
 
-def flat(image: Image, profile: object) -> Image:
-    """The image in L or RGB, of sRGB, on white; on a dark ground where what is visible is light."""
+def flatten(image: Image, profile: object) -> Image:
+    """Convert the image to L or sRGB, without transparency.
+
+    The background is white, or dark if the visible pixels are light.
+    """
     if image.mode in ("LA", "RGBA"):
-        image = _grounded(image.convert("RGBA"))
+        image = _on_background(image.convert("RGBA"))
     elif image.mode not in ("L", "RGB"):
         image = image.convert("RGB")
     if image.mode == "RGB" and isinstance(profile, bytes) and len(profile) < _LARGEST_PROFILE:
-        return _in_srgb(image, profile)
+        return _to_srgb(image, profile)
     return image
 
 
-def _grounded(image: Image) -> Image:
+def _on_background(image: Image) -> Image:
     from PIL import Image as Pillow
 
     alpha = image.getchannel("A")
@@ -49,31 +52,38 @@ def _grounded(image: Image) -> Image:
     histogram = image.convert("L").histogram(visible)
     count = sum(histogram)
     mean = sum(level * n for level, n in enumerate(histogram)) / count if count else 0
-    ground = Pillow.new("RGB", image.size, _DARK if mean > _LIGHT else (255, 255, 255))
-    ground.paste(image, mask=alpha)
-    return ground
+    background = Pillow.new("RGB", image.size, _DARK if mean > _LIGHT else (255, 255, 255))
+    background.paste(image, mask=alpha)
+    return background
 
 
-def _in_srgb(image: Image, profile: bytes) -> Image:
-    """The image with its colours in sRGB; as it is where its profile is sRGB, or is none that can be read."""
+def _to_srgb(image: Image, profile: bytes) -> Image:
+    """Convert the colours to sRGB; unchanged if the profile is sRGB or unreadable."""
     if b"sRGB" in profile:
         return image
     from PIL import ImageCms
 
     try:
         source = ImageCms.ImageCmsProfile(io.BytesIO(profile))
-        becomes: Any = ImageCms.profileToProfile(image, source, ImageCms.createProfile("sRGB"), outputMode="RGB")
+        becomes: Any = ImageCms.profileToProfile(
+            image, source, ImageCms.createProfile("sRGB"), outputMode="RGB"
+        )
     except (ImageCms.PyCMSError, OSError, ValueError):
         return image
     return becomes or image
 
 
-def upright(image: Image, orientation: int) -> Image:
-    """The image as its EXIF orientation wants it seen."""
+def apply_orientation(image: Image, orientation: int) -> Image:
+    """Transpose the image as its EXIF orientation requires."""
     from PIL.Image import Transpose
 
     turn = {
-        2: Transpose.FLIP_LEFT_RIGHT, 3: Transpose.ROTATE_180, 4: Transpose.FLIP_TOP_BOTTOM, 5: Transpose.TRANSPOSE,
-        6: Transpose.ROTATE_270, 7: Transpose.TRANSVERSE, 8: Transpose.ROTATE_90,
-    }.get(orientation)  # fmt: skip
+        2: Transpose.FLIP_LEFT_RIGHT,
+        3: Transpose.ROTATE_180,
+        4: Transpose.FLIP_TOP_BOTTOM,
+        5: Transpose.TRANSPOSE,
+        6: Transpose.ROTATE_270,
+        7: Transpose.TRANSVERSE,
+        8: Transpose.ROTATE_90,
+    }.get(orientation)
     return image if turn is None else image.transpose(turn)

@@ -1,4 +1,4 @@
-"""What an image is, from its header and tail alone: nothing is decoded, whatever its size."""
+"""Inspects the header and the last bytes of an image of any size, without decoding it."""
 
 from __future__ import annotations
 
@@ -12,41 +12,42 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _BY_MAGIC: tuple[tuple[bytes, Callable[[Reader], Probe]], ...] = (
-    (b"\xff\xd8\xff", jpeg.look),
-    (b"\x89PNG\r\n\x1a\n", png.look),
-    (b"GIF87a", gif.look),
-    (b"GIF89a", gif.look),
-    (b"RIFF", webp.look),
-    (b"BM", others.look_bmp),
-    (b"II*\x00", others.look_tiff),
-    (b"MM\x00*", others.look_tiff),
-    (b"\x00\x00\x01\x00", others.look_ico),
+    (b"\xff\xd8\xff", jpeg.probe_jpeg),
+    (b"\x89PNG\r\n\x1a\n", png.probe_png),
+    (b"GIF87a", gif.probe_gif),
+    (b"GIF89a", gif.probe_gif),
+    (b"RIFF", webp.probe_webp),
+    (b"BM", others.probe_bmp),
+    (b"II*\x00", others.probe_tiff),
+    (b"MM\x00*", others.probe_tiff),
+    (b"\x00\x00\x01\x00", others.probe_ico),
 )
 
 
 def probe_image(data: str | bytes | bytearray | memoryview, start: int = 0) -> Probe:
-    """Look at an image: bytes, or base64 text from ``start`` on. Never raises; ``Probe.fault`` says what is wrong.
+    """Inspect an image in bytes, or in base64 text from index ``start``.
 
-    The cost is that of a few short reads, the same for any size; only a GIF is walked through to its second frame. The
-    steps of every walk are bounded in proportion to the bytes; beyond, ``Probe.fault`` is ``unexamined``.
+    Never raises; a problem is reported in ``Probe.fault``. The cost is a few short reads, at any
+    size; only a GIF is read up to its second frame. The number of steps is limited in proportion
+    to the size; if it does not suffice, ``Probe.fault`` is ``unexamined``.
     """
     try:
         reader = base64_reader(data, start) if isinstance(data, str) else bytes_reader(data)
-        return look(reader)
+        return probe_reader(reader)
     except (Base64Error, TypeError):
-        return Probe("unknown", fault="not base64", clean=False)
+        return Probe("unknown", fault="not base64", canonical=False)
 
 
-def look(reader: Reader) -> Probe:
-    """Look at the bytes of a reader. Raises Base64Error where its text is no base64."""
+def probe_reader(reader: Reader) -> Probe:
+    """Inspect the bytes of a reader. Raises Base64Error if its text is not base64."""
     if not reader.size:
         return Probe("unknown", fault="empty")
-    head = reader.at(0, 64)
-    found = next((look_at for magic, look_at in _BY_MAGIC if head.startswith(magic)), None)
-    if found is None:
-        found = heif.look if head[4:8] == b"ftyp" else others.look_rest
+    head = reader.read_at(0, 64)
+    inspect = next((function for magic, function in _BY_MAGIC if head.startswith(magic)), None)
+    if inspect is None:
+        inspect = heif.probe_heif if head[4:8] == b"ftyp" else others.probe_other
     try:
-        probe = found(reader)
+        probe = inspect(reader)
     except (IndexError, ValueError, OverflowError) as error:
         if isinstance(error, Base64Error):
             raise
@@ -55,5 +56,5 @@ def look(reader: Reader) -> Probe:
         probe.fault = UNEXAMINED
     if not probe.width or not probe.height:
         probe.width = probe.height = 0
-    probe.size, probe.clean = reader.size, reader.clean
+    probe.size, probe.canonical = reader.size, reader.canonical
     return probe

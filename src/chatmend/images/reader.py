@@ -1,4 +1,4 @@
-"""Random access to the bytes of an image, wherever they lie: base64 text is decoded only where it is looked at."""
+"""Reads ranges of the bytes of an image and decodes only the base64 text that they need."""
 
 from __future__ import annotations
 
@@ -12,84 +12,89 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _WINDOW = 1536
-"""Bytes decoded at once: most headers lie in the first window."""
+"""Bytes decoded at once. Most headers fit into the first window."""
 _SPACE = re.compile(r"\s")
-_STEPS, _BYTES_A_STEP = 1024, 64
-"""A walk may take so many steps, and one more for so many bytes of the file. Real files need a few dozen."""
+_STEPS, _BYTES_PER_STEP = 1024, 64
+"""A walk may take 1024 steps, plus one for every 64 bytes. Real files need a few dozen."""
 _WHITE = b" \t\n\v\f\r\x1c\x1d\x1e\x1f"
-"""ASCII characters that ``str.split`` splits at."""
+"""The ASCII characters that ``str.split`` treats as white space."""
 _URL_SAFE = str.maketrans("-_", "+/")
 
 
 class Base64Error(ValueError):
-    """A text that is no base64 where it was looked at."""
+    """The part of a text that was read is not valid base64."""
 
 
 @dataclass(slots=True)
 class Reader:
-    """The bytes of an image: their number, and any few of them."""
+    """Reads ranges of the bytes of an image."""
 
     size: int
     read: Callable[[int, int], bytes]
-    clean: bool = True
-    """Whether the bytes came as such, or as base64 of the standard alphabet, in one line and padded."""
+    canonical: bool = True
+    """Whether the data is raw bytes, or padded base64 of the standard alphabet in one line."""
     exhausted: bool = False
-    """Whether a walk has used up its steps: what it would have found further on is not known."""
+    """Whether a walk used up its steps, so that the rest of the file was not examined."""
     _start: int = 0
     _window: bytes = b""
 
     def steps(self) -> Iterator[None]:
-        """The steps of one walk through the file, bounded in proportion to its bytes."""
-        yield from repeat(None, _STEPS + self.size // _BYTES_A_STEP)
+        """Yield once per step of a walk through the file, limited in proportion to its size."""
+        yield from repeat(None, _STEPS + self.size // _BYTES_PER_STEP)
         self.exhausted = True
 
-    def at(self, offset: int, length: int) -> bytes:
-        """``length`` bytes from ``offset``; fewer at the end. Raises Base64Error."""
+    def read_at(self, offset: int, length: int) -> bytes:
+        """Return ``length`` bytes from ``offset``, or fewer at the end. Raises Base64Error."""
         begin = offset - self._start
         if begin < 0 or begin + length > len(self._window):
             self._start, begin = offset, 0
             self._window = self.read(offset, max(length, _WINDOW))
         return self._window[begin : begin + length]
 
-    def some(self, offset: int, most: int) -> bytes:
-        """Bytes from ``offset``: those that are decoded already, or else up to ``most``. Raises Base64Error."""
+    def read_available(self, offset: int, most: int) -> bytes:
+        """Return the bytes from ``offset`` that are already decoded, at most ``most``.
+
+        If none are decoded, decodes ``most`` bytes. Raises Base64Error.
+        """
         begin = offset - self._start
         if not 0 <= begin < len(self._window):
             self._start, begin = offset, 0
             self._window = self.read(offset, most)
         return self._window[begin : begin + most]
 
-    def tail(self, length: int) -> bytes:
-        """The last ``length`` bytes."""
+    def read_tail(self, length: int) -> bytes:
+        """Return the last ``length`` bytes."""
         return self.read(max(self.size - length, 0), length)
 
 
 def bytes_reader(data: bytes | bytearray | memoryview) -> Reader:
-    """The bytes themselves."""
+    """Return a reader of raw bytes."""
     view = memoryview(data)
     return Reader(len(view), lambda offset, length: bytes(view[offset : offset + length]))
 
 
 def base64_reader(text: str, start: int = 0) -> Reader:
-    """The bytes that ``text`` encodes from ``start`` on, in any alphabet, padded or not, wrapped or not.
+    """Return a reader of the bytes that ``text`` encodes from index ``start``.
+
+    Accepts the standard and the URL-safe alphabet, with or without padding and line breaks.
 
     Raises:
-        Base64Error: a character stands there that no base64 has, as far as was looked.
+        Base64Error: the text has a character that is not base64, in a part that was read.
     """
     head, tail = text[start : start + 1024], text[-128:]
     if _SPACE.search(head) or _SPACE.search(tail):
-        text, start = unwrapped(text, start), 0
+        text, start = remove_white_space(text, start), 0
         head, tail = text[:1024], text[-128:]
-        clean = False
+        canonical = False
     else:
-        clean = True
+        canonical = True
     end = len(text)
     while end > start and text[end - 1] == "=":
         end -= 1
     count = end - start
-    # The alphabet shows in the first 1024 characters of anything but a handful of flat images.
+    # The first 1024 characters reveal the alphabet, except for a few images of uniform colour.
     safe = "-" in head or "_" in head or "-" in tail or "_" in tail
-    clean = clean and not safe and (len(text) - start) % 4 == 0
+    canonical = canonical and not safe and (len(text) - start) % 4 == 0
 
     def read(offset: int, length: int) -> bytes:
         skip = offset % 3
@@ -98,21 +103,21 @@ def base64_reader(text: str, start: int = 0) -> Reader:
         if safe:
             piece = piece.translate(_URL_SAFE)
         missing = -len(piece) % 4
-        if missing == 3:  # noqa: PLR2004 - one character alone says nothing
+        if missing == 3:  # noqa: PLR2004 - a single character does not encode a whole byte
             piece, missing = piece[:-1], 0
         try:
             found = binascii.a2b_base64(piece + "=" * missing, strict_mode=True)
         except (binascii.Error, ValueError) as error:
             if "-" in piece or "_" in piece:
                 return _read_safe(piece, missing)[skip : skip + length]
-            raise Base64Error("the data is no base64") from error
+            raise Base64Error("the data is not valid base64") from error
         return found[skip : skip + length]
 
-    return Reader(count * 3 // 4, read, clean)
+    return Reader(count * 3 // 4, read, canonical)
 
 
-def unwrapped(text: str, start: int = 0) -> str:
-    """The text from ``start`` on without white space."""
+def remove_white_space(text: str, start: int = 0) -> str:
+    """Return the text from index ``start`` without white space."""
     if not text.isascii():
         return "".join(text[start:].split())
     return text[start:].encode("ascii").translate(None, _WHITE).decode("ascii")
@@ -122,4 +127,4 @@ def _read_safe(piece: str, missing: int) -> bytes:
     try:
         return binascii.a2b_base64(piece.translate(_URL_SAFE) + "=" * missing, strict_mode=True)
     except (binascii.Error, ValueError) as error:
-        raise Base64Error("the data is no base64") from error
+        raise Base64Error("the data is not valid base64") from error

@@ -1,4 +1,4 @@
-"""From a payload and its plan to an outcome: cached, within a budget, never raising."""
+"""Recompresses the image of a payload by a plan, with a cache and a memory budget."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from chatmend.errors import PolicyError
 from chatmend.images.budget import MEMORY, VARIABLE, Budget, memory_of
 from chatmend.images.cache import Outcome, ResultCache
-from chatmend.images.payload import encoded
+from chatmend.images.payload import encode_base64
 from chatmend.images.transcode import REVISION, TooLargeError, UnreadableError, transcode
 
 if TYPE_CHECKING:
@@ -23,19 +23,20 @@ if TYPE_CHECKING:
 
 
 class Recompressor:
-    """Recompresses images, remembers what came of them, and bounds what is decoded at once.
+    """Recompresses images, caches the results, and limits the memory for decoding.
 
     Args:
-        cache: where results are kept in memory; one of its own by default.
-        shared: a cache beyond this process; none by default.
-        memory: bytes that decoding may take, all images at one time together, or a text such as ``"2 GB"``; 512 MB by
-            default. A JPEG is decoded at the scale that is needed; no other type can be. An image that needs more is
-            not decoded.
-        budget: the same, shared with other recompressors, or with limits of its own for one image.
-        progress: called with the number of images that were recompressed, cached ones included.
+        cache: stores results in memory; by default a new `ResultCache`.
+        shared: a cache outside the process; none by default.
+        memory: the limit in bytes for all images that are decoded at the same time, or a text
+            such as ``"2 GB"``; 512 MB by default. Images that need more are not decoded. A JPEG is
+            decoded at the required scale; other types can be decoded only at full size.
+        budget: instead of ``memory``: a budget that other recompressors share, or that has a
+            separate limit for one image.
+        progress: called with the number of recompressed images, including cached ones.
 
     Raises:
-        PolicyError: ``memory`` is no size, or ``budget`` is given too.
+        PolicyError: ``memory`` is not a size, or both ``memory`` and ``budget`` are given.
     """
 
     def __init__(
@@ -47,7 +48,7 @@ class Recompressor:
         budget: Budget | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> None:
-        """Nothing is decoded, and Pillow is not imported, before the first image that needs it."""
+        """Create a recompressor. Pillow is imported for the first image that needs it."""
         if memory is not None and budget is not None:
             raise PolicyError("give a recompressor memory= or budget=, not both")
         self.cache = cache or ResultCache()
@@ -57,51 +58,55 @@ class Recompressor:
         self._count = 0
 
     def __call__(self, payload: Payload, probe: Probe, plan: Plan) -> Outcome:
-        """What becomes of an image. Never raises."""
-        key = f"{payload.key().hex()}:{_fingerprint(plan, self._budget.most)}"
+        """Return the recompressed image or the reason why there is none. Never raises."""
+        key = f"{payload.key().hex()}:{_fingerprint(plan, self._budget.max_per_image)}"
         try:
-            outcome = self.cache.find(key, lambda: self._made(key, payload, probe, plan))
-        except MemoryError:  # not remembered: the next time there may be more
-            outcome = Outcome(problem="there is not enough memory to decode it", unknown=True)
+            outcome = self.cache.find(key, lambda: self._compute(key, payload, probe, plan))
+        except MemoryError:  # not cached, because more memory may be free next time
+            outcome = Outcome(problem="there is not enough memory to decode it", undecoded=True)
         self._count += 1
         if self._progress is not None:
             self._progress(self._count)
         return outcome
 
-    def _made(self, key: str, payload: Payload, probe: Probe, plan: Plan) -> Outcome:
+    def _compute(self, key: str, payload: Payload, probe: Probe, plan: Plan) -> Outcome:
         if self._shared is not None and (known := self._shared.get(key, plan)) is not None:
             return known
-        outcome = self._redone(payload, probe, plan)
+        outcome = self._recompress(payload, probe, plan)
         if self._shared is not None:
             self._shared.put(key, outcome)
         return outcome
 
-    def _redone(self, payload: Payload, probe: Probe, plan: Plan) -> Outcome:
+    def _recompress(self, payload: Payload, probe: Probe, plan: Plan) -> Outcome:
         try:
-            done = transcode(payload.decoded(), probe, plan, self._budget)
+            done = transcode(payload.decode(), probe, plan, self._budget)
         except TooLargeError as error:
-            return Outcome(problem=str(error), unknown=True)
+            return Outcome(problem=str(error), undecoded=True)
         except UnreadableError as error:
             return Outcome(problem=str(error))
         except ValueError:
             return Outcome(problem="the data is no base64")
-        return Outcome(encoded(done.data), done.type, done.size)
+        return Outcome(encode_base64(done.data), done.type, done.size)
 
 
 @lru_cache(maxsize=1024)
-def _fingerprint(plan: Plan, most: int) -> str:
-    """What else a result depends on: the plan, the memory for one image, our revision, and the encoders."""
+def _fingerprint(plan: Plan, max_per_image: int) -> str:
+    """Hash everything that a result depends on, except the image.
+
+    These are the plan, the memory limit for one image, the revision of chatmend's code, and the
+    version of Pillow.
+    """
     from PIL import __version__
 
-    told = (plan.size, sorted(plan.types), plan.max_bytes, most, REVISION, __version__)
-    return hashlib.sha256(repr(told).encode()).hexdigest()[:16]
+    inputs = (plan.size, sorted(plan.types), plan.max_bytes, max_per_image, REVISION, __version__)
+    return hashlib.sha256(repr(inputs).encode()).hexdigest()[:16]
 
 
 @lru_cache(maxsize=1)
-def common() -> Recompressor:
-    """The one that all repairs of the process share, unless they are given another.
+def default_recompressor() -> Recompressor:
+    """Return the recompressor that all repairs of the process share by default.
 
     Raises:
-        PolicyError: the environment variable ``CHATMEND_IMAGE_MEMORY`` is no size.
+        PolicyError: the environment variable ``CHATMEND_IMAGE_MEMORY`` is not a size.
     """
     return Recompressor(memory=os.environ.get(VARIABLE) or None)

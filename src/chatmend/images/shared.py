@@ -1,7 +1,7 @@
-"""A cache that outlives the process, or is shared by several: any store with ``get`` and ``put``. Off by default.
+"""A cache of results outside the process, in any store with ``get`` and ``put``. Off by default.
 
-What comes from it is believed only when its HMAC is right, and is looked at again before it is used: whoever can write
-to the store but does not know the secret can put nothing into a request.
+An entry is used only if its HMAC is valid and its image passes an inspection, so somebody who can
+write to the store but does not know the secret cannot insert anything into a request.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ _LARGEST = 64 << 20
 
 
 class Backend(Protocol):
-    """A store of bytes by key. What it raises counts as a miss."""
+    """A store of bytes by key. An exception that it raises counts as a miss."""
 
     def get(self, key: str) -> bytes | None:
-        """The value that was put last under the key, or None."""
+        """Return the value that was stored last under the key, or None."""
 
     def put(self, key: str, value: bytes) -> None:
-        """Keep a value."""
+        """Store a value."""
 
 
 class SharedCache:
-    """Results in a backend, of one tenant.
+    """Stores the results of one tenant in a backend.
 
     Args:
         backend: the store.
-        tenant: whose results these are; no tenant sees another's.
-        secret: authenticates entries; keep it out of the store. At least 16 bytes.
+        tenant: who owns the results; tenants cannot read each other's results.
+        secret: authenticates the entries; at least 16 bytes. Keep it outside of the store.
 
     Raises:
         ValueError: the secret is too short, or the tenant is empty.
     """
 
     def __init__(self, backend: Backend, *, tenant: str, secret: bytes) -> None:
-        """Bind the store to a tenant."""
+        """Create a cache of one tenant in a store."""
         if len(secret) < 16 or not tenant:  # noqa: PLR2004 - bytes
             raise ValueError("a shared cache needs a tenant, and a secret of at least 16 bytes")
         self._backend = backend
@@ -52,10 +52,10 @@ class SharedCache:
         self._secret = secret
 
     def get(self, key: str, plan: Plan) -> Outcome | None:
-        """A result that is authentic and fits the plan, or None."""
+        """Return a result that is authentic and fits the plan, or None."""
         try:
             value = self._backend.get(f"{self._prefix}:{key}")
-        except Exception:  # noqa: BLE001 - a store that fails must not cost the caller the request
+        except Exception:  # noqa: BLE001 - a failing store must not make the request fail
             return None
         if not isinstance(value, bytes) or not _MAC < len(value) < _LARGEST:
             return None
@@ -64,17 +64,22 @@ class SharedCache:
             return None
         text = body.decode("ascii", "replace")
         found = probe_image(text)
-        fits = found.fault is None and found.type in plan.types and found.shown == plan.size and found.orientation == 1
+        fits = (
+            found.fault is None
+            and found.type in plan.types
+            and found.display_size == plan.size
+            and found.orientation == 1
+        )
         if not fits or (plan.max_bytes and found.size > plan.max_bytes):
             return None
-        return Outcome(text, found.type, found.shown)
+        return Outcome(text, found.type, found.display_size)
 
     def put(self, key: str, outcome: Outcome) -> None:
-        """Keep a result; failures are not shared."""
+        """Store a result; failures are not shared."""
         if outcome.text is None:
             return
         body = outcome.text.encode("ascii")
-        with suppress(Exception):  # as above
+        with suppress(Exception):  # a failing store must not make the request fail
             self._backend.put(f"{self._prefix}:{key}", self._mac(key, body) + body)
 
     def _mac(self, key: str, body: bytes) -> bytes:

@@ -1,7 +1,8 @@
-"""What a model sees of an image, and what that costs: each target's own resize rule and its count of tokens.
+"""Computes the size at which a model sees an image, and its cost in tokens, by target.
 
-Sources: the reference implementation in Anthropic's vision documentation (largest size within an edge and a number of
-patches, found by binary search); OpenAI's images guide (patches, tiles); Gemini's image understanding guide (crops).
+Sources: the reference implementation in Anthropic's vision documentation (the largest size within
+an edge and a number of patches, found by binary search); OpenAI's images guide (patches, tiles);
+Gemini's image understanding guide (crops).
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ if TYPE_CHECKING:
 Size: TypeAlias = tuple[int, int]
 """Width and height in pixels."""
 _CROPPED = 384
-"""Gemini counts an image that is no larger than this on both sides as one crop."""
+"""Gemini counts an image as one crop if neither side is longer than this."""
 _LEAST_CROP, _MOST_CROP = 256, 768
 
 
-def within(size: Size, *, side: int | None = None, pixels: int | None = None) -> Size:
-    """The size, scaled down in proportion so that it fits; the size itself when it does."""
+def scale_to_fit(size: Size, *, side: int | None = None, pixels: int | None = None) -> Size:
+    """Return the size scaled down in proportion to the limits; the same size if it fits."""
     width, height = size
     scale = 1.0
     if side and max(size) > side:
@@ -29,11 +30,16 @@ def within(size: Size, *, side: int | None = None, pixels: int | None = None) ->
         scale = sqrt(pixels / (width * height))
     if scale == 1.0:
         return size
-    return max(1, min(width, floor(width * scale + 1e-6))), max(1, min(height, floor(height * scale + 1e-6)))
+    return max(1, min(width, floor(width * scale + 1e-6))), max(
+        1, min(height, floor(height * scale + 1e-6))
+    )
 
 
 def seen_size(limits: ImageLimits, size: Size, detail: object = None) -> Size:
-    """What the model sees of an image of this size: the target's own rule, exactly; the size itself where unknown."""
+    """Return the size at which the model sees an image, by the exact rule of the target.
+
+    If the rule is unknown, the size is returned unchanged.
+    """
     if detail == "low" and limits.low_side:
         return _rounded_within(size, limits.low_side)
     edge = limits.seen_side
@@ -58,15 +64,15 @@ def _rounded_within(size: Size, side: int | None) -> Size:
     return max(1, round(size[0] * side / longer)), max(1, round(size[1] * side / longer))
 
 
-def patches(size: Size, patch: int) -> int:
-    """How many patches cover an image."""
+def count_patches(size: Size, patch: int) -> int:
+    """Return how many square patches cover an image."""
     return ceil(size[0] / patch) * ceil(size[1] / patch)
 
 
 def _largest(size: Size, edge: int, most: int, patch: int) -> Size:
-    """The largest size of the same proportions within an edge and a number of patches."""
+    """Return the largest size of the same proportions within an edge and a number of patches."""
     width, height = size
-    if max(size) <= edge and patches(size, patch) <= most:
+    if max(size) <= edge and count_patches(size, patch) <= most:
         return size
     if height > width:
         tall, wide = _largest((height, width), edge, most, patch)
@@ -76,7 +82,7 @@ def _largest(size: Size, edge: int, most: int, patch: int) -> Size:
     while exceeds - fits > 1:
         middle = (fits + exceeds) // 2
         candidate = (middle, _shorter(middle, ratio))
-        if middle <= edge and patches(candidate, patch) <= most:
+        if middle <= edge and count_patches(candidate, patch) <= most:
             fits = middle
         else:
             exceeds = middle
@@ -84,13 +90,16 @@ def _largest(size: Size, edge: int, most: int, patch: int) -> Size:
 
 
 def _shorter(longer: int, ratio: float) -> int:
-    """The other side, halves rounded up: with them rounded to even, 2000 x 1500 would not become 1269 x 952."""
+    """Return the shorter side, with halves rounded up.
+
+    If halves were rounded to even, 2000 x 1500 would not become 1269 x 952.
+    """
     return max(floor(longer / ratio + 0.5), 1)
 
 
 def _whole_patches(size: Size, most: int, patch: int) -> Size:
-    """The size scaled so that whole patches of it are at most ``most``: OpenAI's shrink factor."""
-    if patches(size, patch) <= most:
+    """Return the size scaled to at most ``most`` whole patches, by OpenAI's shrink factor."""
+    if count_patches(size, patch) <= most:
         return size
     width, height = size
     factor = sqrt(patch * patch * most / (width * height))
@@ -101,22 +110,22 @@ def _whole_patches(size: Size, most: int, patch: int) -> Size:
 
 
 def tokens(limits: ImageLimits, size: Size, detail: object = None) -> int | None:
-    """An estimate of what an image of this size costs; None where the target does not say how it counts."""
+    """Estimate the tokens of an image; None if the target does not document how it counts."""
     seen = seen_size(limits, size, detail)
     match limits.counts:
         case "flat":
             return limits.tokens_base
         case "patches":
-            return ceil(patches(seen, limits.patch) * limits.tokens_each)
+            return ceil(count_patches(seen, limits.patch) * limits.tokens_each)
         case "tiles":
             each = 0 if detail == "low" else limits.tokens_each
-            return ceil(limits.tokens_base + patches(seen, limits.tile) * each)
+            return ceil(limits.tokens_base + count_patches(seen, limits.tile) * each)
         case "crops":
-            return _crops(size) * ceil(limits.tokens_each)
+            return _count_crops(size) * ceil(limits.tokens_each)
     return None
 
 
-def _crops(size: Size) -> int:
+def _count_crops(size: Size) -> int:
     if max(size) <= _CROPPED:
         return 1
     unit = min(max(floor(min(size) / 1.5), _LEAST_CROP), _MOST_CROP)

@@ -1,7 +1,10 @@
-"""Recompression: one scaled decode, one resize, one encode; a second encode only where the first is too large.
+"""Recompresses an image: one scaled decode, one resize, one encode.
 
-Pillow is imported here and nowhere else, when the first image needs it. None of its process-wide switches is touched or
-obeyed: what may be decoded is decided from the header, against the caller's budget of memory.
+An image is encoded a second time only if the first result is too large. Pillow is imported only
+here and in ``pixels.py``, for the first image that needs it. Its process-wide settings are neither
+changed nor used: the header and the caller's memory budget decide what is decoded.
+
+The texts of the errors become part of the text that replaces the image in a message.
 """
 
 from __future__ import annotations
@@ -12,11 +15,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from chatmend.images.budget import VARIABLE
-from chatmend.images.facts import weight
+from chatmend.images.facts import format_size
 from chatmend.images.headers.exif import ORIENTATION
-from chatmend.images.memory import to_decode, to_open
-from chatmend.images.pixels import flat, plain, upright
-from chatmend.images.sizes import Size, within
+from chatmend.images.memory import bytes_to_decode, bytes_to_open
+from chatmend.images.pixels import apply_orientation, flatten, to_resizable_mode
+from chatmend.images.sizes import Size, scale_to_fit
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -27,11 +30,14 @@ if TYPE_CHECKING:
 
 Box: TypeAlias = tuple[float, float, float, float]
 REVISION = 3
-"""Counts changes of what comes out for the same input; part of every cache key."""
+"""Part of every cache key; must increase when the output for the same input changes."""
 MOST_PIXELS = 1_000_000_000
-"""More are not decoded at all: a JPEG takes little memory at an eighth of its size, but time for every pixel."""
-_MOST_IN_A_BYTE = 1024
-"""Pixels that a byte of a JPEG holds at most; a flat progressive one has 340."""
+"""Larger images are not decoded.
+
+At an eighth of its size a JPEG needs little memory, but the decoder still processes every pixel.
+"""
+_MOST_PIXELS_PER_BYTE = 1024
+"""The most pixels that one byte of a JPEG can encode; a progressive JPEG of one colour has 340."""
 _PLUGINS = {
     "jpeg": "Jpeg",
     "png": "Png",
@@ -42,22 +48,22 @@ _PLUGINS = {
     "ico": "Ico",
     "avif": "Avif",
 }
-"""The part of Pillow that reads a type."""
+"""The Pillow plugin that reads each type."""
 _LEAST_HALVED = 1024
-"""Pixels of the shorter side down to which a JPEG is halved so that decoding it takes less memory."""
+"""The smallest shorter side, in pixels, of a JPEG that is halved to save memory."""
 _SMALL = 65536
-"""Pixels up to which a lossless source stays PNG."""
+"""The number of pixels up to which a lossless source becomes PNG."""
 _HEAVY = 1 << 20
-"""Bytes from which a bilevel image is noise rather than a scan."""
+"""The size in bytes from which a bilevel image is treated as noise, not as a scan."""
 
 
 class UnreadableError(ValueError):
-    """An image cannot be decoded, or not safely. Its text says why, without any content."""
+    """An image cannot be decoded, or not safely. The text gives the reason without any content."""
 
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """An image as it was written."""
+    """An encoded image."""
 
     data: bytes
     type: str
@@ -65,58 +71,69 @@ class Encoded:
 
 
 class TooLargeError(UnreadableError):
-    """An image may be intact, but it is too large to be decoded."""
+    """An image is too large to be decoded, although it may be intact."""
 
 
 def transcode(data: bytes, probe: Probe, plan: Plan, budget: Budget) -> Encoded:
-    """Decode, resize, set upright, flatten and encode an image as its plan says.
+    """Decode, resize, rotate, flatten and encode an image as its plan requires.
 
     Args:
         data: the file.
-        probe: what is known of it.
-        plan: what it should become.
-        budget: what one image may take, and how long it waits for others.
+        probe: the facts about the file.
+        plan: the size, types and weight of the result.
+        budget: limits the memory for one image and waits while other decodes use too much.
 
     Raises:
-        TooLargeError: it would take more memory than is allowed; it may be intact.
-        UnreadableError: it cannot be decoded.
+        TooLargeError: decoding needs more memory than allowed; the image may be intact.
+        UnreadableError: the image cannot be decoded.
         MemoryError: the machine has less memory than the budget.
     """
     pixels = probe.width * probe.height
     if pixels > MOST_PIXELS:
-        text = f"it has {pixels // 10**6} megapixels, and at most {MOST_PIXELS // 10**6} are decoded"
+        text = (
+            f"it has {pixels // 10**6} megapixels, and at most {MOST_PIXELS // 10**6} are decoded"
+        )
         raise TooLargeError(text)
-    if probe.type == "jpeg" and pixels > _MOST_IN_A_BYTE * len(data):
+    if probe.type == "jpeg" and pixels > _MOST_PIXELS_PER_BYTE * len(data):
         raise UnreadableError("it cannot be decoded")
-    _check(to_open(probe), budget)
+    _check_budget(bytes_to_open(probe), budget)
     try:
-        opened = _opened(data, probe)
-        size = _scaled(opened, probe, plan)
-        cost = to_decode(opened, probe, size[0])
-        if cost > budget.most and probe.type == "jpeg" and min(plan.size) >= _LEAST_HALVED:
-            wide, high = plan.size  # better half as large than not at all
+        opened = _open(data, probe)
+        size = _choose_size(opened, probe, plan)
+        cost = bytes_to_decode(opened, probe, size[0])
+        if cost > budget.max_per_image and probe.type == "jpeg" and min(plan.size) >= _LEAST_HALVED:
+            # A result of half the size is better than none.
+            wide, high = plan.size
             return transcode(data, probe, replace(plan, size=(wide // 2, high // 2)), budget)
-        _check(cost, budget)
-        with budget.room(cost):
-            return _encoded(_redrawn(opened, probe, *size), probe, plan)
+        _check_budget(cost, budget)
+        with budget.reserve(cost):
+            return _encode(_render(opened, probe, *size), probe, plan)
     except (UnreadableError, MemoryError):
         raise
-    except Exception as error:  # Pillow raises whatever a broken file makes it raise
+    except Exception as error:  # a broken file can make Pillow raise any exception
         if type(error).__name__.startswith("DecompressionBomb"):
-            raise TooLargeError("this process has set a lower PIL.Image.MAX_IMAGE_PIXELS") from error
+            raise TooLargeError(
+                "this process has set a lower PIL.Image.MAX_IMAGE_PIXELS"
+            ) from error
         raise UnreadableError("it cannot be decoded") from error
 
 
-def _check(needed: int, budget: Budget) -> None:
-    if needed > budget.most:
-        text = f"decoding it takes {weight(needed)} of memory, and the budget is {weight(budget.most)}"
+def _check_budget(needed: int, budget: Budget) -> None:
+    if needed > budget.max_per_image:
+        text = (
+            f"decoding it takes {format_size(needed)} of memory, "
+            f"and the budget is {format_size(budget.max_per_image)}"
+        )
         raise TooLargeError(f"{text} (raise it with Recompressor(memory=...) or {VARIABLE})")
 
 
-def _opened(data: bytes, probe: Probe) -> Image:
-    """The image as Pillow reads its header: not by ``Image.open``, whose limit of pixels is the application's."""
+def _open(data: bytes, probe: Probe) -> Image:
+    """Return a Pillow image of which only the header is read.
+
+    ``Image.open`` is not used, because it applies the application's own limit of pixels.
+    """
     if probe.type == "heic":
-        return _opened_heic(data)
+        return _open_heic(data)
     if probe.type not in _PLUGINS:
         raise UnreadableError("its type cannot be read")
     name = _PLUGINS[probe.type]
@@ -125,7 +142,7 @@ def _opened(data: bytes, probe: Probe) -> Image:
     return opened
 
 
-def _opened_heic(data: bytes) -> Image:
+def _open_heic(data: bytes) -> Image:
     try:
         from pillow_heif.as_plugin import HeifImageFile
     except ImportError as error:
@@ -135,58 +152,78 @@ def _opened_heic(data: bytes) -> Image:
     return opened
 
 
-def _scaled(image: Image, probe: Probe, plan: Plan) -> tuple[Size, Box | None]:
-    """The size to resize to, before the image is set upright, and the part of the decoded image that it stands for."""
+def _choose_size(image: Image, probe: Probe, plan: Plan) -> tuple[Size, Box | None]:
+    """Return the size to resize to before rotation, and the box of the decoded image to use.
+
+    A JPEG is drafted, which means that Pillow decodes it at a reduced scale.
+    """
     width, height = plan.size
-    size = (height, width) if probe.orientation > 4 else (width, height)  # noqa: PLR2004 - on its side
-    if image.size != (probe.width, probe.height):  # the header of the first of several, or one that turns the picture
-        size = within(image.size, side=max(size) if probe.width else None)
+    size = (height, width) if probe.orientation > 4 else (width, height)  # noqa: PLR2004 - rotated
+    # Pillow's size differs for the first of several images, or if the plugin rotates the image.
+    if image.size != (
+        probe.width,
+        probe.height,
+    ):
+        size = scale_to_fit(image.size, side=max(size) if probe.width else None)
     drafted = image.draft(None, size) if probe.type == "jpeg" else None
     return size, drafted[1] if drafted else None
 
 
-def _redrawn(image: Image, probe: Probe, size: Size, box: Box | None) -> Image:
-    """Decode, scale and flatten; what the JPEG decoder has halved already needs no sharp filter for the rest."""
+def _render(image: Image, probe: Probe, size: Size, box: Box | None) -> Image:
+    """Decode, scale, flatten and rotate an image.
+
+    A bilinear filter is sharp enough for an image that the JPEG decoder has already scaled.
+    """
     from PIL import Image as Pillow
 
     image.load()
     profile = image.info.get("icc_profile")
-    drawn = plain(image)
+    drawn = to_resizable_mode(image)
     if drawn.size != size:
         scaled = probe.type == "jpeg" and image.width < probe.width
-        drawn = drawn.resize(size, Pillow.Resampling.BILINEAR if scaled else Pillow.Resampling.BICUBIC, box=box)
-    turned = image.getexif().get(ORIENTATION, 1) if probe.type == "avif" else probe.orientation
-    return upright(flat(drawn, profile), turned)
+        drawn = drawn.resize(
+            size, Pillow.Resampling.BILINEAR if scaled else Pillow.Resampling.BICUBIC, box=box
+        )
+    orientation = image.getexif().get(ORIENTATION, 1) if probe.type == "avif" else probe.orientation
+    return apply_orientation(flatten(drawn, profile), orientation)
 
 
-def _encoded(image: Image, probe: Probe, plan: Plan) -> Encoded:
-    data, kind = _first(image, probe, plan)
+def _encode(image: Image, probe: Probe, plan: Plan) -> Encoded:
+    data, kind = _encode_first(image, probe, plan)
     if plan.max_bytes and len(data) > plan.max_bytes:
-        data, kind = _saved(image, "JPEG", quality=85, subsampling=2), "jpeg"
+        data, kind = _save(image, "JPEG", quality=85, subsampling=2), "jpeg"
         if len(data) > plan.max_bytes:
             raise UnreadableError("no legible form of it is small enough")
     return Encoded(data, kind, image.size)
 
 
-def _first(image: Image, probe: Probe, plan: Plan) -> tuple[bytes, str]:
-    """Encode once: photos as JPEG, what was lossless as WebP where that is taken, small and bilevel images as PNG."""
+def _encode_first(image: Image, probe: Probe, plan: Plan) -> tuple[bytes, str]:
+    """Encode an image once, in the type that suits its content.
+
+    Lossy sources become JPEG. Lossless sources become WebP if the target accepts it, or PNG if
+    they are small. Bilevel images become PNG.
+    """
     if probe.bilevel and "png" in plan.types:
         grey = image.convert("L").point([level >> 4 for level in range(256)]).convert("P")
         grey.putpalette([step * 17 for step in range(16) for _ in "rgb"])
-        data = _saved(grey, "PNG", bits=4)
-        return (data, "png") if len(data) < _HEAVY else (_saved(image, "JPEG", quality=85, subsampling=2), "jpeg")
+        data = _save(grey, "PNG", bits=4)
+        return (
+            (data, "png")
+            if len(data) < _HEAVY
+            else (_save(image, "JPEG", quality=85, subsampling=2), "jpeg")
+        )
     if not probe.lossless:
-        return _saved(image, "JPEG", quality=85, subsampling=2), "jpeg"
+        return _save(image, "JPEG", quality=85, subsampling=2), "jpeg"
     if image.width * image.height <= _SMALL and "png" in plan.types:
-        return _saved(image, "PNG"), "png"
+        return _save(image, "PNG"), "png"
     if "webp" in plan.types:
         from PIL import WebPImagePlugin  # noqa: F401 - registers itself
 
-        return _saved(image, "WEBP", quality=85, method=2), "webp"
-    return _saved(image, "JPEG", quality=90, subsampling=0), "jpeg"
+        return _save(image, "WEBP", quality=85, method=2), "webp"
+    return _save(image, "JPEG", quality=90, subsampling=0), "jpeg"
 
 
-def _saved(image: Image, form: str, **options: Any) -> bytes:  # noqa: ANN401 - as Pillow takes them
+def _save(image: Image, form: str, **options: Any) -> bytes:  # noqa: ANN401 - Pillow's options
     out = io.BytesIO()
     image.save(out, form, **options)
     return out.getvalue()

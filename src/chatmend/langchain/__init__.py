@@ -1,11 +1,11 @@
-"""The LangChain adapter: any chat model, a function, a middleware, a node, a message history on disk.
+"""The LangChain adapter: chat models, a function, a middleware, a graph node, a message history.
 
     from chatmend.langchain import mend
 
-    model = mend(ChatAnthropic(...))  # still a ChatAnthropic to everyone who asks
+    model = mend(ChatAnthropic(...))  # isinstance(model, ChatAnthropic) still holds
 
-``CHATMEND_DISABLED=1`` in the environment switches everything off. ``RepairMiddleware`` needs ``langchain``; everything
-else needs ``langchain_core`` alone.
+The environment variable ``CHATMEND_DISABLED=1`` disables all repairs. ``RepairMiddleware`` needs
+the package ``langchain``; everything else needs only ``langchain_core``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ from typing import TYPE_CHECKING, Any
 try:
     import langchain_core  # noqa: F401 - the extra may be missing
 except ImportError as error:
-    text = f"chatmend.langchain needs langchain-core ({error}); install it: pip install 'chatmend[langchain]'"
+    text = (
+        f"chatmend.langchain needs langchain-core ({error}); "
+        "install it: pip install 'chatmend[langchain]'"
+    )
     raise ModuleNotFoundError(text, name=error.name) from error
 
 from chatmend.langchain.history import ChatMendHistory
@@ -26,14 +29,21 @@ from chatmend.langchain.transformer import repair_messages
 if TYPE_CHECKING:
     from chatmend.langchain.middleware import RepairMiddleware
 
-__all__ = ["ChatMendHistory", "MendedChatModel", "RepairMiddleware", "mend", "repair_messages", "repair_node"]
+__all__ = [
+    "ChatMendHistory",
+    "MendedChatModel",
+    "RepairMiddleware",
+    "mend",
+    "repair_messages",
+    "repair_node",
+]
 
 
 def __getattr__(name: str) -> Any:
-    """Import the middleware when it is first asked for: it alone needs the package ``langchain``.
+    """Import ``RepairMiddleware`` on first use, because only it needs the package ``langchain``.
 
     Raises:
-        AttributeError: there is no such name.
+        AttributeError: the module has no such name.
         ImportError: ``langchain`` is not installed.
     """
     if name == "RepairMiddleware":

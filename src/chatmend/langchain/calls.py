@@ -1,7 +1,8 @@
-"""One tool call of an ``AIMessage`` and the up to six places of the message in which it stands.
+"""Tool calls of an ``AIMessage``, which stores one call in up to six fields.
 
-``tool_calls``, ``invalid_tool_calls``, ``tool_call_chunks``, blocks of the content, ``additional_kwargs["tool_calls"]``
-and the map of Gemini's thought signatures. Partner packages send from several of them: an edit changes all or none.
+These are ``tool_calls``, ``invalid_tool_calls``, ``tool_call_chunks``, content blocks,
+``additional_kwargs["tool_calls"]`` and Gemini's thought signatures. Partner packages read
+several of them, so an edit must change all of them.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ if TYPE_CHECKING:
     from langchain_core.messages import AIMessage
 
 SIGNATURES = "__gemini_function_call_thought_signatures__"
-"""Gemini's thought signatures in ``additional_kwargs``, by call id."""
+"""The key of Gemini's thought signatures by call id in ``additional_kwargs``."""
 
-_BLOCKS = frozenset(
+_CALL_TYPES = frozenset(
     {
         "custom_tool_call",
         "function_call",
@@ -30,14 +31,14 @@ _BLOCKS = frozenset(
         "tool_use",
     }
 )
-"""Content blocks that are tool calls of ours to answer; a provider's own (``server_tool_use``) are not among them."""
-_BY_CALL_ID = frozenset({"custom_tool_call", "function_call"})
-"""Blocks of the Responses API: the call's id is ``call_id``, and ``id`` names the item."""
-_ARGUMENTS = {"tool_use": "input", "function_call": "arguments", "custom_tool_call": "input"}
+"""Types of blocks with a call that the caller answers; hosted tools are not among them."""
+_RESPONSES_TYPES = frozenset({"custom_tool_call", "function_call"})
+"""Blocks of the Responses API: ``call_id`` is the id of the call, ``id`` that of the item."""
+_ARGUMENT_KEYS = {"tool_use": "input", "function_call": "arguments", "custom_tool_call": "input"}
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class LangChainCall:
     """One tool call of a message."""
 
     id: object
@@ -45,187 +46,229 @@ class Call:
     arguments: object
     """JSON text."""
     native: Any
-    place: str
-    """Where it stands first: ``tool_calls``, ``invalid_tool_calls``, ``content`` or ``additional_kwargs``."""
+    location: str
+    """The first field with the call.
+
+    ``tool_calls``, ``invalid_tool_calls``, ``content`` or ``additional_kwargs``.
+    """
     signature: object = None
 
     @property
-    def is_plain(self) -> bool:
-        """Whether LangChain could read it."""
-        return self.place == "tool_calls" and self.signature is None
+    def is_parsed(self) -> bool:
+        """Whether LangChain could parse the call."""
+        return self.location == "tool_calls" and self.signature is None
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of a call: how it is written now, or nothing."""
+class CallOutcome:
+    """A call after the repair."""
 
     call: dict[str, Any] | None
-    """An entry of ``tool_calls`` or ``invalid_tool_calls``."""
+    """An entry of ``tool_calls`` or ``invalid_tool_calls``; None if the call was removed."""
     text: str = ""
-    """Its arguments as JSON text."""
+    """The arguments as JSON text."""
 
 
 def is_call(block: Any) -> bool:
-    """Whether a content block is a tool call."""
+    """Return whether a content block is a tool call."""
     kind = block.get("type") if block.__class__ is dict else None
-    return isinstance(kind, str) and kind in _BLOCKS
+    return isinstance(kind, str) and kind in _CALL_TYPES
 
 
 def id_of(block: dict[str, Any]) -> object:
-    """The call id of a content block."""
-    if jsontext.is_one_of(block.get("type"), _BY_CALL_ID):
+    """Return the call id of a content block."""
+    if jsontext.is_one_of(block.get("type"), _RESPONSES_TYPES):
         return block.get("call_id", block.get("id"))
     return block.get("id")
 
 
-def without_mirrors(message: AIMessage) -> Any:
-    """The content without the blocks that are calls; the very object where it has none."""
+def content_without_calls(message: AIMessage) -> Any:
+    """Return the content without call blocks; the same object if it has none."""
     content = message.content
     if content.__class__ is not list or not any(map(is_call, content)):
         return content
     return [block for block in content if not is_call(block)] or ""
 
 
-def calls_of(message: AIMessage) -> list[Call]:
-    """The calls of a message, each once, in the order in which partner packages send them."""
+def calls_of(message: AIMessage) -> list[LangChainCall]:
+    """Return each call of a message once, in the order in which partner packages send them."""
     signatures = message.additional_kwargs.get(SIGNATURES)
-    signed = signatures if isinstance(signatures, dict) else {}
+    signature_by_id = signatures if isinstance(signatures, dict) else {}
     found = [
-        Call(
+        LangChainCall(
             call.get("id"), call.get("name"), text_of(call.get("args")), call, "tool_calls",
-            _signature(signed, call.get("id")),
+            _signature(signature_by_id, call.get("id")),
         )
-        for call in listed(message.tool_calls)
+        for call in dict_entries(message.tool_calls)
     ]  # fmt: skip
     found += [
-        Call(call.get("id"), call.get("name"), call.get("args"), call, "invalid_tool_calls")
-        for call in listed(message.invalid_tool_calls)
+        LangChainCall(
+            call.get("id"), call.get("name"), call.get("args"), call, "invalid_tool_calls"
+        )
+        for call in dict_entries(message.invalid_tool_calls)
     ]
-    found += _only_in_content(message.content, found)
-    return found or [_raw(call) for call in listed(message.additional_kwargs.get("tool_calls"))]
+    found += _calls_only_in_content(message.content, found)
+    return found or [
+        _read_raw_call(call) for call in dict_entries(message.additional_kwargs.get("tool_calls"))
+    ]
 
 
-def _only_in_content(content: Any, found: Sequence[Call]) -> list[Call]:
-    """Calls that stand in the content and nowhere else."""
+def _calls_only_in_content(content: Any, found: Sequence[LangChainCall]) -> list[LangChainCall]:
+    """Return the calls that are in the content and in no other field."""
     if content.__class__ is not list:
         return []
-    known = {jsontext.identity(call.id) for call in found}
-    blocks = [block for block in content if is_call(block) and jsontext.identity(id_of(block)) not in known]
-    return [Call(id_of(block), block.get("name"), _of_block(block), block, "content") for block in blocks]
+    known = {jsontext.equality_key(call.id) for call in found}
+    blocks = [
+        block
+        for block in content
+        if is_call(block) and jsontext.equality_key(id_of(block)) not in known
+    ]
+    return [
+        LangChainCall(id_of(block), block.get("name"), _block_arguments(block), block, "content")
+        for block in blocks
+    ]
 
 
-def _of_block(block: dict[str, Any]) -> object:
-    held = block.get(_ARGUMENTS.get(block["type"], "args"))
-    if not held and isinstance(block.get("partial_json"), str):
+def _block_arguments(block: dict[str, Any]) -> object:
+    value = block.get(_ARGUMENT_KEYS.get(block["type"], "args"))
+    if not value and isinstance(block.get("partial_json"), str):
         return block["partial_json"]
-    return held if isinstance(held, str) or held is None else text_of(held)
+    return value if isinstance(value, str) or value is None else text_of(value)
 
 
-def _raw(call: dict[str, Any]) -> Call:
+def _read_raw_call(call: dict[str, Any]) -> LangChainCall:
     function = function_of(call)
-    return Call(call.get("id"), function.get("name"), function.get("arguments"), call, "additional_kwargs")
+    return LangChainCall(
+        call.get("id"), function.get("name"), function.get("arguments"), call, "additional_kwargs"
+    )
 
 
 def function_of(call: dict[str, Any]) -> dict[str, Any]:
-    """What a call in the shape of OpenAI says of its function: nothing where that is no object."""
-    held = call.get("function")
-    return held if isinstance(held, dict) else {}
+    """Return the function of an OpenAI call; an empty dict if it is malformed."""
+    value = call.get("function")
+    return value if isinstance(value, dict) else {}
 
 
-def entries(calls: object) -> Sequence[Any]:
-    """What stands where calls stand: LangChain looks at its type when a message is made, and never again."""
+def as_list(calls: object) -> Sequence[Any]:
+    """Return the value of a call field as a list; LangChain validates it only at construction."""
     return calls if isinstance(calls, list | tuple) else [calls] if calls else []
 
 
-def listed(calls: object) -> list[dict[str, Any]]:
-    """The calls among it."""
-    return [call for call in entries(calls) if isinstance(call, dict)]
+def dict_entries(calls: object) -> list[dict[str, Any]]:
+    """Return the entries of a call field that are dicts."""
+    return [call for call in as_list(calls) if isinstance(call, dict)]
 
 
-def odd_of(message: AIMessage) -> list[Any]:
-    """What stands among the calls of a message and is none."""
-    held = (*entries(message.tool_calls), *entries(message.invalid_tool_calls))
-    return [entry for entry in held if not isinstance(entry, dict)]
+def malformed_entries(message: AIMessage) -> list[Any]:
+    """Return the entries of a message's call fields that are not dicts."""
+    value = (*as_list(message.tool_calls), *as_list(message.invalid_tool_calls))
+    return [entry for entry in value if not isinstance(entry, dict)]
 
 
-def _signature(signed: dict[Any, Any], call_id: object) -> object:
-    return signed.get(call_id) if isinstance(call_id, str) else None
+def _signature(signature_by_id: dict[Any, Any], call_id: object) -> object:
+    return signature_by_id.get(call_id) if isinstance(call_id, str) else None
 
 
 def text_of(arguments: object) -> str:
-    """Arguments as JSON text."""
+    """Return arguments as JSON text."""
     return jsontext.dumps(arguments)
 
 
-def closed(shown: dict[str, Any], call: Call | None) -> Outcome:
-    """A call in the shape of OpenAI as LangChain writes it: an invalid one where the arguments are no JSON object."""
-    function = function_of(shown)
+def to_langchain_call(openai_call: dict[str, Any], call: LangChainCall | None) -> CallOutcome:
+    """Convert an OpenAI call to a LangChain call.
+
+    The call is invalid unless its arguments are a JSON object.
+    """
+    function = function_of(openai_call)
     name, text = function.get("name"), function.get("arguments")
-    kept = call.native if call is not None and call.place in ("tool_calls", "invalid_tool_calls") else {}
-    rest = {key: value for key, value in kept.items() if key not in ("name", "args", "id", "type", "error")}
+    kept = (
+        call.native
+        if call is not None and call.location in ("tool_calls", "invalid_tool_calls")
+        else {}
+    )
+    rest = {
+        key: value
+        for key, value in kept.items()
+        if key not in ("name", "args", "id", "type", "error")
+    }
     args = text
     if isinstance(text, str):
         try:
             args = jsontext.parse(text)
         except ValueError:
             args = None
-    said = text if isinstance(text, str) else jsontext.dumps(text)
-    call_id = _word(shown.get("id"))
+    arguments_text = text if isinstance(text, str) else jsontext.dumps(text)
+    call_id = _as_string(openai_call.get("id"))
     if isinstance(args, dict) and isinstance(name, str):
-        return Outcome({"name": name, "args": args, "id": call_id, "type": "tool_call", **rest}, said)
-    broken = {"name": _word(name), "args": said, "id": call_id, "error": kept.get("error"), **rest}
-    return Outcome({**broken, "type": "invalid_tool_call"}, said)
+        return CallOutcome(
+            {"name": name, "args": args, "id": call_id, "type": "tool_call", **rest}, arguments_text
+        )
+    invalid = {
+        "name": _as_string(name),
+        "args": arguments_text,
+        "id": call_id,
+        "error": kept.get("error"),
+        **rest,
+    }
+    return CallOutcome({**invalid, "type": "invalid_tool_call"}, arguments_text)
 
 
-def _word(value: object) -> str | None:
+def _as_string(value: object) -> str | None:
     return value if isinstance(value, str | None) else jsontext.dumps(value)
 
 
-class Mirrors:
-    """What becomes of every other place of each call, once it is known what became of the call."""
+class CallCopies:
+    """The other fields with a call, which are updated to the outcome of the repair."""
 
-    def __init__(self, outcomes: Iterable[tuple[Call, Outcome]]) -> None:
-        """Remember the outcomes by call id; several calls of one id are told apart by their order."""
-        self.outcomes: defaultdict[str, list[Outcome]] = defaultdict(list)
+    def __init__(self, outcomes: Iterable[tuple[LangChainCall, CallOutcome]]) -> None:
+        """Group the outcomes by call id; calls with the same id are matched in order."""
+        self.outcomes: defaultdict[str, list[CallOutcome]] = defaultdict(list)
         for call, outcome in outcomes:
-            self.outcomes[jsontext.identity(call.id)].append(outcome)
+            self.outcomes[jsontext.equality_key(call.id)].append(outcome)
 
-    def over(self, items: Iterable[tuple[object, Any]]) -> list[tuple[Any, Outcome | None]]:
-        """Each item of one place, given with its call id, with the outcome of its call; None where no call has it."""
+    def pair_with_outcomes(
+        self, items: Iterable[tuple[object, Any]]
+    ) -> list[tuple[Any, CallOutcome | None]]:
+        """Pair each item with the outcome of its call; None if no call has its id.
+
+        ``items`` are pairs of a call id and an item.
+        """
         waiting = {key: deque(outcomes) for key, outcomes in self.outcomes.items()}
-        found: list[tuple[Any, Outcome | None]] = []
+        found: list[tuple[Any, CallOutcome | None]] = []
         for call_id, item in items:
-            queue = waiting.get(jsontext.identity(call_id))
+            queue = waiting.get(jsontext.equality_key(call_id))
             outcome = None if queue is None else queue.popleft() if len(queue) > 1 else queue[0]
             found.append((item, outcome))
         return found
 
-    def blocks(self, content: list[Any]) -> list[Any]:
-        """The call blocks of a content, as they are now."""
-        pairs = self.over((id_of(block), block) for block in content)
-        return [_renewed_block(block, outcome) for block, outcome in pairs if _stays(outcome)]
+    def update_blocks(self, content: list[Any]) -> list[Any]:
+        """Return the call blocks of a content with the outcomes."""
+        pairs = self.pair_with_outcomes((id_of(block), block) for block in content)
+        return [_updated_block(block, outcome) for block, outcome in pairs if _is_kept(outcome)]
 
-    def chunks(self, chunks: list[Any]) -> list[Any]:
-        """The entries of ``tool_call_chunks``, as they are now."""
-        pairs = self.over((chunk.get("id"), chunk) for chunk in chunks)
-        return [_renewed_chunk(chunk, outcome) for chunk, outcome in pairs if _stays(outcome)]
+    def update_chunks(self, chunks: list[Any]) -> list[Any]:
+        """Return the entries of ``tool_call_chunks`` with the outcomes."""
+        pairs = self.pair_with_outcomes((chunk.get("id"), chunk) for chunk in chunks)
+        return [_updated_chunk(chunk, outcome) for chunk, outcome in pairs if _is_kept(outcome)]
 
-    def raw(self, calls: list[Any]) -> list[Any]:
-        """The entries of ``additional_kwargs["tool_calls"]``, as they are now."""
-        pairs = self.over((call.get("id") if isinstance(call, dict) else None, call) for call in calls)
-        return [_renewed_raw(call, outcome) for call, outcome in pairs if _stays(outcome)]
+    def update_raw_calls(self, calls: list[Any]) -> list[Any]:
+        """Return the entries of ``additional_kwargs["tool_calls"]`` with the outcomes."""
+        pairs = self.pair_with_outcomes(
+            (call.get("id") if isinstance(call, dict) else None, call) for call in calls
+        )
+        return [_updated_raw_call(call, outcome) for call, outcome in pairs if _is_kept(outcome)]
 
 
-def _stays(outcome: Outcome | None) -> bool:
+def _is_kept(outcome: CallOutcome | None) -> bool:
     return outcome is None or outcome.call is not None
 
 
-def _renewed_block(block: dict[str, Any], outcome: Outcome | None) -> dict[str, Any]:
+def _updated_block(block: dict[str, Any], outcome: CallOutcome | None) -> dict[str, Any]:
     call = outcome.call if outcome is not None else None
     if outcome is None or call is None:
         return block
-    id_key = "call_id" if block["type"] in _BY_CALL_ID and "call_id" in block else "id"
-    args_key = _ARGUMENTS.get(block["type"], "args")
+    id_key = "call_id" if block["type"] in _RESPONSES_TYPES and "call_id" in block else "id"
+    args_key = _ARGUMENT_KEYS.get(block["type"], "args")
     args: Any = call["args"]
     if block["type"] in ("function_call", "tool_call_chunk", "invalid_tool_call"):
         args = outcome.text
@@ -235,17 +278,21 @@ def _renewed_block(block: dict[str, Any], outcome: Outcome | None) -> dict[str, 
     if block["type"] == "invalid_tool_call" and call["type"] == "tool_call":
         changed |= {"type": "tool_call", "args": call["args"]}
     kept = {key: value for key, value in block.items() if key != "partial_json"}
-    return block if all(block.get(key) == value for key, value in changed.items()) else {**kept, **changed}
+    return (
+        block
+        if all(block.get(key) == value for key, value in changed.items())
+        else {**kept, **changed}
+    )
 
 
-def _renewed_chunk(chunk: dict[str, Any], outcome: Outcome | None) -> dict[str, Any]:
+def _updated_chunk(chunk: dict[str, Any], outcome: CallOutcome | None) -> dict[str, Any]:
     call = outcome.call if outcome is not None else None
     if outcome is None or call is None:
         return chunk
     return {**chunk, "id": call["id"], "name": call["name"], "args": outcome.text}
 
 
-def _renewed_raw(native: Any, outcome: Outcome | None) -> Any:
+def _updated_raw_call(native: Any, outcome: CallOutcome | None) -> Any:
     call = outcome.call if outcome is not None else None
     if outcome is None or call is None or not isinstance(native, dict):
         return native

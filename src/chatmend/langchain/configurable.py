@@ -1,4 +1,4 @@
-"""Models of ``init_chat_model`` that are chosen when they are called."""
+"""Support for models of ``init_chat_model`` that are chosen when they are called."""
 
 from __future__ import annotations
 
@@ -11,30 +11,33 @@ if TYPE_CHECKING:
 
 
 def mend_configurable(model: Any, mend: Callable[[Any], Any]) -> Any:
-    """A configurable model whose every model is mended when it is made; None where ``model`` is none."""
+    """Return a configurable model that wraps each model it creates with ``mend``.
+
+    Return None if ``model`` is not a configurable model.
+    """
     module = sys.modules.get("langchain.chat_models.base")
     cls = getattr(module, "_ConfigurableModel", None)
     if cls is None or not isinstance(model, cls):
         return None
-    return _mended_class(cls)(model, mend)
+    return _repairing_class(cls)(model, mend)
 
 
 @lru_cache(maxsize=4)
-def _mended_class(cls: type[Any]) -> type[Any]:
-    """A subclass that mends the model before the operations that were queued for it are replayed."""
+def _repairing_class(cls: type[Any]) -> type[Any]:
+    """Return a subclass that wraps the created model before it replays the queued operations."""
 
-    class Mended(cls):  # type: ignore[misc]
+    class RepairingConfigurable(cls):  # type: ignore[misc]
         def __init__(self, model: Any, mend: Callable[[Any], Any]) -> None:
             self.__dict__.update(model.__dict__)
             self._mend = mend
 
         def _model(self, config: Any = None) -> Any:
-            plain = cls(
+            unwrapped = cls(
                 default_config=self._default_config,
                 configurable_fields=self._configurable_fields,
                 config_prefix=self._config_prefix,
             )
-            model = self._mend(plain._model(config))
+            model = self._mend(unwrapped._model(config))
             for name, args, kwargs in self._queued_declarative_operations:
                 model = getattr(model, name)(*args, **kwargs)
             return model
@@ -46,10 +49,21 @@ def _mended_class(cls: type[Any]) -> type[Any]:
             if name.startswith("__") or "_default_config" not in self.__dict__:
                 raise AttributeError(name)
             found = super().__getattr__(name)
-            return _rewrapping(found, self) if getattr(found, "__name__", "") == "queue" else found
+            return _wrap_queue(found, self) if getattr(found, "__name__", "") == "queue" else found
 
-    def _rewrapping(queue: Callable[..., Any], model: Any) -> Callable[..., Any]:
-        return lambda *args, **kwargs: type(model)(queue(*args, **kwargs), model._mend)  # noqa: SLF001 - our own class
+    def _wrap_queue(queue: Callable[..., Any], model: Any) -> Callable[..., Any]:
+        return lambda *args, **kwargs: type(model)(
+            queue(*args, **kwargs),
+            model._mend,  # noqa: SLF001 - an attribute of the class above
+        )
 
-    Mended.__name__, Mended.__qualname__, Mended.__module__ = cls.__name__, cls.__qualname__, cls.__module__
-    return Mended
+    (
+        RepairingConfigurable.__name__,
+        RepairingConfigurable.__qualname__,
+        RepairingConfigurable.__module__,
+    ) = (
+        cls.__name__,
+        cls.__qualname__,
+        cls.__module__,
+    )
+    return RepairingConfigurable

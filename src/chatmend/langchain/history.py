@@ -1,9 +1,10 @@
-"""A LangChain message history that is a session on disk.
+"""A LangChain message history that is stored as a session on disk.
 
     store = SessionStore(".")
     chain = RunnableWithMessageHistory(model, lambda name: ChatMendHistory.of(store, name))
 
-Messages are stored as ``messages_to_dict`` writes them, so nothing of them is lost: ids, metadata, artifacts, usage.
+Messages are stored as ``messages_to_dict`` writes them, so ids, metadata, artifacts and usage
+are kept.
 """
 
 from __future__ import annotations
@@ -20,52 +21,53 @@ if TYPE_CHECKING:
 
 
 class ChatMendHistory(BaseChatMessageHistory):
-    """The messages of one session. Every call that adds some has them on the disk when it returns."""
+    """The messages of one session; methods that add messages return after they are on disk."""
 
     def __init__(self, session: Session) -> None:
-        """Go on with a session that holds LangChain messages, or none yet."""
+        """Continue a session that is empty or holds LangChain messages."""
         self.session = session
 
     @classmethod
     def of(cls, store: SessionStore, name: str, *, target: str = "") -> ChatMendHistory:
-        """The history of that name: the newest session of it, of whatever day, or a new one.
+        """Return the history with this name: its newest session of any day, or a new session.
 
         Raises:
-            SessionFormatError: its file is malformed, cut or edited.
+            SessionFormatError: the session file is malformed, truncated or edited.
         """
         session = store.latest(name, days=None)
         return cls(session or store.start(name, target=target, dispatcher="langchain"))
 
     @property
-    def messages(self) -> list[BaseMessage]:  # type: ignore[override] # a plain attribute there
-        """The messages as they were added."""
+    def messages(self) -> list[BaseMessage]:  # type: ignore[override] # an attribute in the base
+        """The stored messages."""
         return messages_from_dict(self.session.messages)
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
-        """Add messages.
+        """Append messages.
 
         Raises:
-            SessionConflictError: another process went on with the session.
-            SessionWriteError: the disk or the bucket did not take them.
-            TranscriptError: one holds something that JSON cannot say.
+            SessionConflictError: another process appended to the session.
+            SessionWriteError: the disk or the bucket refused the write.
+            TranscriptError: a message contains a value that JSON cannot represent.
         """
         self.session.append(*messages_to_dict(messages))
 
     def follow(self, messages: Sequence[BaseMessage]) -> None:
-        """Store a whole conversation as it stands now, such as the state of a graph: what is new is added.
+        """Store the current state of a conversation, such as the state of a graph.
 
-        One whose past was changed, trimmed or summarised since goes on in a new session.
+        New messages are appended. If earlier messages were changed, trimmed or summarised, the
+        whole conversation is stored in a new session.
 
         Raises:
             SessionConflictError, SessionWriteError, TranscriptError: see ``add_messages``.
         """
-        known = self.messages
-        if list(messages[: len(known)]) != known:
+        stored = self.messages
+        if list(messages[: len(stored)]) != stored:
             self.clear()
-            known = []
-        if new := messages[len(known) :]:
+            stored = []
+        if new := messages[len(stored) :]:
             self.add_messages(new)
 
     def clear(self) -> None:
-        """Begin anew, in a session of the same name; what was said stays in the old file."""
+        """Start an empty session of the same name; the old file keeps its messages."""
         self.session = self.session.go_on()

@@ -1,6 +1,8 @@
-"""The documented extension points of a chat model, wrapped: messages are mended on the way in, usage on the way back.
+"""Wraps the documented extension points of a chat model.
 
-Only what a class itself implements is wrapped: LangChain decides by what a class defines whether it can stream.
+The wrappers repair the messages before a request and correct the usage in the answer. Only
+methods that a class itself implements are wrapped, because LangChain decides from these whether
+the class can stream.
 """
 
 from __future__ import annotations
@@ -16,10 +18,22 @@ from langchain_core.messages import AIMessage
 from langchain_core.runnables.config import run_in_executor
 
 from chatmend import jsontext
-from chatmend.langchain.counts import Hold, correct
-from chatmend.langchain.mending import REPORT, Settings, is_disabled, report, switched_on, warn
-from chatmend.langchain.overheard import overhear
-from chatmend.langchain.reasoning import PAYLOADS, Done, carry, unsent
+from chatmend.langchain.message_repair import (
+    REPORT,
+    RepairSettings,
+    is_disabled,
+    repair_for_destination,
+    report,
+    warn_of_failure,
+)
+from chatmend.langchain.observed_streams import observe_stream
+from chatmend.langchain.reasoning import (
+    PAYLOADS,
+    RepairedMessages,
+    add_reasoning,
+    mark_reasoning_unsent,
+)
+from chatmend.langchain.usage_correction import UsageCorrector, correct_usage
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -27,76 +41,82 @@ if TYPE_CHECKING:
     from langchain_core.outputs import ChatGenerationChunk, ChatResult
 
     from chatmend.changes import Change
-    from chatmend.langchain.partners import Place
+    from chatmend.langchain.partners import Destination
     from chatmend.usage import UsageStream
 
 _MEDIA = frozenset({"image", "image_url", "media", "file", "input_image"})
 
 
-class Call(NamedTuple):
-    """One call of a model on its way: what is sent, and how the answer is to be read."""
+class ModelCall(NamedTuple):
+    """One call of a model: the messages and options to send, and how to process the answer."""
 
     messages: Any
     options: dict[str, Any]
-    place: Place | None = None
+    destination: Destination | None = None
     changes: tuple[Change, ...] = ()
     usage: bool = False
 
     def report(self) -> dict[str, Any] | None:
-        """The report, once the payload was made; None where there is nothing to tell."""
+        """Return the report, or None without changes; call it after the payload was built."""
         sent = self.messages
-        kept = isinstance(sent, Done) and sent.wants_reasoning and not sent.sends_reasoning
-        changes = unsent(self.changes) if kept else self.changes
+        is_unsent = (
+            isinstance(sent, RepairedMessages)
+            and sent.needs_reasoning
+            and not sent.has_sent_reasoning
+        )
+        changes = mark_reasoning_unsent(self.changes) if is_unsent else self.changes
         return report(changes) if changes else None
 
 
-def prepare(model: BaseChatModel, messages: Any, options: dict[str, Any]) -> Call:
-    """Mend the messages of a call for the place that the model, so called, sends to."""
+def prepare(model: BaseChatModel, messages: Any, options: dict[str, Any]) -> ModelCall:
+    """Repair the messages of a call for the destination of this model and these options."""
     if is_disabled():
-        return Call(messages, options)
+        return ModelCall(messages, options)
     settings = settings_of(model)
     try:
-        place = settings.remembered.place_of(model, options, settings.target)
+        destination = settings.destinations.find_destination(model, options, settings.target)
     except Exception as error:
         if settings.on_error == "raise":
             raise
-        warn(error)
-        return Call(messages, options)
-    if isinstance(messages, Done):
-        return Call(messages, options, place, (), settings.usage)
-    held = model.__dict__
-    tools = options.get("tools") or _standing(held.get("model_kwargs")) or []
-    thinking = options["thinking"] if "thinking" in options else held.get("thinking")
-    done = switched_on(list(messages), place, settings, tools=tools, thinking=thinking)
-    if done.tools is not tools and isinstance(done.tools, list):
-        options = {**options, **_declared(model, done.tools)}
-    sent = Done(done.messages)
-    sent.wants_reasoning = place.wants_reasoning and settings.mode == "repair"
-    return Call(sent, options, place, done.changes, settings.usage)
+        warn_of_failure(error)
+        return ModelCall(messages, options)
+    if isinstance(messages, RepairedMessages):
+        return ModelCall(messages, options, destination, (), settings.usage)
+    fields = model.__dict__
+    tools = options.get("tools") or _tools_in_kwargs(fields.get("model_kwargs")) or []
+    thinking = options["thinking"] if "thinking" in options else fields.get("thinking")
+    result = repair_for_destination(
+        list(messages), destination, settings, tools=tools, thinking=thinking
+    )
+    if result.tools is not tools and isinstance(result.tools, list):
+        options = {**options, **_declare_tools(model, result.tools)}
+    sent = RepairedMessages(result.messages)
+    sent.needs_reasoning = destination.needs_reasoning and settings.mode == "repair"
+    return ModelCall(sent, options, destination, result.changes, settings.usage)
 
 
-def settings_of(model: BaseChatModel) -> Settings:
-    """The settings that a mended model carries."""
-    held = model.__dict__.get("mending")
-    return held if isinstance(held, Settings) else _DEFAULT
+def settings_of(model: BaseChatModel) -> RepairSettings:
+    """Return the settings of a wrapped model."""
+    settings = model.__dict__.get("mending")
+    return settings if isinstance(settings, RepairSettings) else _DEFAULT
 
 
-_DEFAULT = Settings()
+_DEFAULT = RepairSettings()
 
 
-def _standing(kwargs: Any) -> Any:
-    """The tools that a model is given at each call."""
+def _tools_in_kwargs(kwargs: Any) -> Any:
+    """Return the tools in the ``model_kwargs``, which a model sends with every call."""
     return kwargs.get("tools") if kwargs and isinstance(kwargs, dict) else None
 
 
-def _declared(model: BaseChatModel, tools: list[Any]) -> dict[str, Any]:
-    """The declaration of tools that the history needs, as the partner package writes it."""
-    bound: Any = model.bind_tools(tools)
-    return {"tools": bound.kwargs["tools"]}
+def _declare_tools(model: BaseChatModel, tools: list[Any]) -> dict[str, Any]:
+    """Return the options that declare the tools, in the format of the partner package."""
+    model_with_tools: Any = model.bind_tools(tools)
+    return {"tools": model_with_tools.kwargs["tools"]}
 
 
 def has_media(messages: Any) -> bool:
-    """Whether messages hold images or files, which may take long to recompress."""
+    """Return whether messages contain images or files, which may take long to recompress."""
     contents = (message.content for message in messages)
     return any(
         isinstance(block, dict) and jsontext.is_one_of(block.get("type"), _MEDIA)
@@ -106,177 +126,204 @@ def has_media(messages: Any) -> bool:
     )
 
 
-async def prepare_async(model: BaseChatModel, messages: Any, options: dict[str, Any]) -> Call:
-    """The same in async code: images are recompressed in a thread, so that the loop goes on."""
-    if isinstance(messages, Done) or not has_media(messages):
+async def prepare_async(model: BaseChatModel, messages: Any, options: dict[str, Any]) -> ModelCall:
+    """Call ``prepare``, in a thread if images may be recompressed, so as not to block the loop."""
+    if isinstance(messages, RepairedMessages) or not has_media(messages):
         return prepare(model, messages, options)
     return await run_in_executor(None, prepare, model, messages, options)
 
 
-def _who(call: Call) -> tuple[str, str]:
-    return (call.place.target.provider, call.place.target.model) if call.place is not None else ("", "")
+def _provider_and_model(call: ModelCall) -> tuple[str, str]:
+    return (
+        (call.destination.target.provider, call.destination.target.model)
+        if call.destination is not None
+        else ("", "")
+    )
 
 
-def _answered(result: ChatResult, call: Call) -> ChatResult:
-    """The result with its usage corrected and the report beside."""
-    told = call.report()
+def _finish_result(result: ChatResult, call: ModelCall) -> ChatResult:
+    """Correct the usage of a result in place and add the report."""
+    report_data = call.report()
     for generation in result.generations:
         message = generation.message
         if isinstance(message, AIMessage) and call.usage:
-            _correct(message, result.llm_output, call)
-        if told is not None:
-            message.response_metadata = {**message.response_metadata, REPORT: told}
+            _correct_answer_usage(message, result.llm_output, call)
+        if report_data is not None:
+            message.response_metadata = {**message.response_metadata, REPORT: report_data}
     return result
 
 
-def _correct(message: AIMessage, llm_output: dict[str, Any] | None, call: Call) -> None:
+def _correct_answer_usage(
+    message: AIMessage, llm_output: dict[str, Any] | None, call: ModelCall
+) -> None:
     try:
-        correct(message, llm_output, *_who(call))
-    except Exception as error:  # noqa: BLE001 - an account that cannot be read must not cost the answer
-        warn(error)
+        correct_usage(message, llm_output, *_provider_and_model(call))
+    except Exception as error:  # noqa: BLE001 - a malformed usage record must not fail the call
+        warn_of_failure(error)
 
 
-def _generate(impl: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(impl)  # core looks at the signature for run_manager
-    def mending(self: BaseChatModel, messages: Any, *args: Any, **options: Any) -> ChatResult:
+def _wrap_generate(method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)  # LangChain checks whether the signature has `run_manager`
+    def hook(self: BaseChatModel, messages: Any, *args: Any, **options: Any) -> ChatResult:
         call = prepare(self, messages, options)
-        return _answered(impl(self, call.messages, *args, **call.options), call)
+        return _finish_result(method(self, call.messages, *args, **call.options), call)
 
-    return mending
+    return hook
 
 
-def _agenerate(impl: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(impl)
-    async def mending(self: BaseChatModel, messages: Any, *args: Any, **options: Any) -> ChatResult:
+def _wrap_agenerate(method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    async def hook(self: BaseChatModel, messages: Any, *args: Any, **options: Any) -> ChatResult:
         call = await prepare_async(self, messages, options)
-        return _answered(await impl(self, call.messages, *args, **call.options), call)
+        return _finish_result(await method(self, call.messages, *args, **call.options), call)
 
-    return mending
+    return hook
 
 
-def _stream(impl: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(impl)
-    def mending(self: BaseChatModel, messages: Any, *args: Any, **options: Any) -> Iterator[ChatGenerationChunk]:
+def _wrap_stream(method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def hook(
+        self: BaseChatModel, messages: Any, *args: Any, **options: Any
+    ) -> Iterator[ChatGenerationChunk]:
         call = prepare(self, messages, options)
-        sender, flow = _flow(self, call)
-        with closing(impl(sender, call.messages, *args, **call.options)) as chunks:
+        sender, processor = _start_stream(self, call)
+        with closing(method(sender, call.messages, *args, **call.options)) as chunks:
             for chunk in chunks:
-                yield from flow.feed(chunk)
-            yield from flow.tail()
+                yield from processor.feed(chunk)
+            yield from processor.finish()
 
-    return mending
+    return hook
 
 
-def _astream(impl: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(impl)
-    async def mending(
+def _wrap_astream(method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    async def hook(
         self: BaseChatModel, messages: Any, *args: Any, **options: Any
     ) -> AsyncIterator[ChatGenerationChunk]:
         call = await prepare_async(self, messages, options)
-        sender, flow = _flow(self, call)
-        async with aclosing(impl(sender, call.messages, *args, **call.options)) as chunks:
+        sender, processor = _start_stream(self, call)
+        async with aclosing(method(sender, call.messages, *args, **call.options)) as chunks:
             async for chunk in chunks:
-                for ready in flow.feed(chunk):
+                for ready in processor.feed(chunk):
                     yield ready
-            for ready in flow.tail():
+            for ready in processor.finish():
                 yield ready
 
-    return mending
+    return hook
 
 
-def _flow(model: BaseChatModel, call: Call) -> tuple[BaseChatModel, _Flow]:
-    """The model that is to stream, and what its chunks pass through."""
-    if call.place is None or not call.usage:
-        return model, _Flow(call)
-    sender, account = overhear(model, call.place)
-    return sender, _Flow(call, account)
+def _start_stream(model: BaseChatModel, call: ModelCall) -> tuple[BaseChatModel, _ChunkProcessor]:
+    """Return the model that makes the stream, and the processor of its chunks."""
+    if call.destination is None or not call.usage:
+        return model, _ChunkProcessor(call)
+    sender, usage_stream = observe_stream(model, call.destination)
+    return sender, _ChunkProcessor(call, usage_stream)
 
 
-class _Flow:
-    """The chunks of one stream: the report goes on the first, the usage on the last."""
+class _ChunkProcessor:
+    """Adds the report to the first chunk of a stream and the corrected usage to the last."""
 
-    def __init__(self, call: Call, account: UsageStream | None = None) -> None:
-        self._call: Call | None = call
-        known = call.place is not None and call.usage
-        cumulative = call.place is not None and call.place.cumulative
-        self._hold = Hold(*_who(call), cumulative=cumulative, account=account) if known else None
+    def __init__(self, call: ModelCall, usage_stream: UsageStream | None = None) -> None:
+        self._call: ModelCall | None = call
+        corrects_usage = call.destination is not None and call.usage
+        cumulative = call.destination is not None and call.destination.cumulative
+        self._corrector = (
+            UsageCorrector(
+                *_provider_and_model(call), cumulative=cumulative, usage_stream=usage_stream
+            )
+            if corrects_usage
+            else None
+        )
 
     def feed(self, chunk: ChatGenerationChunk) -> Iterator[ChatGenerationChunk]:
-        told = self._call.report() if self._call is not None else None
+        report_data = self._call.report() if self._call is not None else None
         self._call = None
-        if told is not None:
-            metadata = {**chunk.message.response_metadata, REPORT: told}
+        if report_data is not None:
+            metadata = {**chunk.message.response_metadata, REPORT: report_data}
             message = chunk.message.model_copy(update={"response_metadata": metadata})
             chunk = chunk.model_copy(update={"message": message})
-        return iter((chunk,)) if self._hold is None else self._hold.feed(chunk)
+        return iter((chunk,)) if self._corrector is None else self._corrector.feed(chunk)
 
-    def tail(self) -> Iterator[ChatGenerationChunk]:
-        return iter(()) if self._hold is None else self._hold.tail()
+    def finish(self) -> Iterator[ChatGenerationChunk]:
+        return iter(()) if self._corrector is None else self._corrector.finish()
 
 
-def _events(impl: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(impl)
-    def mending(self: BaseChatModel, messages: Any, *args: Any, **options: Any) -> Iterator[Any]:
+def _wrap_events(method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def hook(self: BaseChatModel, messages: Any, *args: Any, **options: Any) -> Iterator[Any]:
         call = prepare(self, messages, options)
-        with closing(impl(self, call.messages, *args, **call.options)) as events:
+        with closing(method(self, call.messages, *args, **call.options)) as events:
             yield from events
 
-    return mending
+    return hook
 
 
-def _aevents(impl: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(impl)
-    async def mending(self: BaseChatModel, messages: Any, *args: Any, **options: Any) -> AsyncIterator[Any]:
+def _wrap_aevents(method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    async def hook(
+        self: BaseChatModel, messages: Any, *args: Any, **options: Any
+    ) -> AsyncIterator[Any]:
         call = await prepare_async(self, messages, options)
-        async with aclosing(impl(self, call.messages, *args, **call.options)) as events:
+        async with aclosing(method(self, call.messages, *args, **call.options)) as events:
             async for event in events:
                 yield event
 
-    return mending
+    return hook
 
 
-def _count(impl: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(impl)
-    def mending(self: BaseChatModel, messages: Any, *args: Any, **options: Any) -> int:
-        counted: int = impl(self, list(prepare(self, messages, options).messages), *args, **options)
+def _wrap_token_count(method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def hook(self: BaseChatModel, messages: Any, *args: Any, **options: Any) -> int:
+        counted: int = method(
+            self, list(prepare(self, messages, options).messages), *args, **options
+        )
         return counted
 
-    return mending
+    return hook
 
 
-def _payload(impl: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(impl)
-    def mending(self: BaseChatModel, messages: Any, *args: Any, **options: Any) -> Any:
-        made = impl(self, messages, *args, **options)
-        if isinstance(messages, Done) and messages.wants_reasoning:
-            carry(messages, made)
-        return made
+def _wrap_payload(method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def hook(self: BaseChatModel, messages: Any, *args: Any, **options: Any) -> Any:
+        payload = method(self, messages, *args, **options)
+        if isinstance(messages, RepairedMessages) and messages.needs_reasoning:
+            add_reasoning(messages, payload)
+        return payload
 
-    return mending
+    return hook
 
 
 HOOKS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
-    "_generate": _generate,
-    "_agenerate": _agenerate,
-    "_stream": _stream,
-    "_astream": _astream,
-    "_stream_chat_model_events": _events,
-    "_astream_chat_model_events": _aevents,
-    "get_num_tokens_from_messages": _count,
-    **dict.fromkeys(PAYLOADS, _payload),
+    "_generate": _wrap_generate,
+    "_agenerate": _wrap_agenerate,
+    "_stream": _wrap_stream,
+    "_astream": _wrap_astream,
+    "_stream_chat_model_events": _wrap_events,
+    "_astream_chat_model_events": _wrap_aevents,
+    "get_num_tokens_from_messages": _wrap_token_count,
+    **dict.fromkeys(PAYLOADS, _wrap_payload),
 }
-"""How each extension point is wrapped. Counting is among them: some partners ask the provider, who judges, too."""
+"""The wrapper of each extension point.
+
+Token counting is included because some partner packages ask the provider, which validates the
+messages.
+"""
 
 
-def wrapped(cls: type[BaseChatModel]) -> dict[str, Callable[..., Any]]:
-    """The hooks that a class implements, each wrapped, unless it was wrapped before."""
-    found: dict[str, Callable[..., Any]] = {}
+def wrap_hooks(cls: type[BaseChatModel]) -> dict[str, Callable[..., Any]]:
+    """Return wrappers of the hooks that a class implements and that are not wrapped yet."""
+    hooks: dict[str, Callable[..., Any]] = {}
     for name, wrap in HOOKS.items():
-        impl = getattr(cls, name, None)
-        if impl is None or impl is getattr(BaseChatModel, name, None) or getattr(impl, "__chatmend__", False):
+        method = getattr(cls, name, None)
+        if (
+            method is None
+            or method is getattr(BaseChatModel, name, None)
+            or getattr(method, "__chatmend__", False)
+        ):
             continue
-        found[name] = hook = wrap(impl)
+        hooks[name] = hook = wrap(method)
         hook.__chatmend__ = True  # type: ignore[attr-defined]
-        with contextlib.suppress(NameError):  # annotations that only a type checker can read
-            hook.__signature__ = inspect.signature(impl)  # type: ignore[attr-defined] # core asks for it at each call
-    return found
+        with contextlib.suppress(NameError):  # names that are imported under TYPE_CHECKING
+            # LangChain reads the signature at each call.
+            hook.__signature__ = inspect.signature(method)  # type: ignore[attr-defined]
+    return hooks

@@ -1,4 +1,7 @@
-"""``RepairMiddleware``: repairs what an agent is about to send; the agent's state and checkpoints stay as they are."""
+"""``RepairMiddleware``: repairs the requests of an agent without changing its state.
+
+Checkpoints do not change either.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,14 @@ from langchain.agents.middleware import AgentMiddleware
 from langchain_core.runnables.config import run_in_executor
 
 from chatmend.langchain.hooks import has_media
-from chatmend.langchain.mending import Settings, is_disabled, mended, warn
-from chatmend.langchain.model import is_mended, mended_with
-from chatmend.langchain.partners import place_of
+from chatmend.langchain.message_repair import (
+    RepairSettings,
+    is_disabled,
+    repair_unless_disabled,
+    warn_of_failure,
+)
+from chatmend.langchain.model import is_mended, mend_with_settings
+from chatmend.langchain.partners import find_destination
 from chatmend.options import policy_of
 
 if TYPE_CHECKING:
@@ -19,7 +27,7 @@ if TYPE_CHECKING:
     from langchain.agents.middleware import ModelRequest, ModelResponse
     from langchain_core.messages import BaseMessage
 
-    from chatmend.langchain.partners import Place
+    from chatmend.langchain.partners import Destination
     from chatmend.options import Mode, OnError
     from chatmend.policy import Policy
 
@@ -27,9 +35,10 @@ if TYPE_CHECKING:
 class RepairMiddleware(AgentMiddleware):
     """Repairs the messages of each model call for the model that is called.
 
-    It belongs last in the list of middleware: then it stands directly around the model, knows the model that a fallback
-    chose, and sees what the others did to the messages. Models that other middleware calls are not seen; ``mend`` them.
-    Usage is corrected by ``mend`` only: callbacks and tracers hear of an answer before any middleware does.
+    List it last, so that it directly wraps the model call: then it knows which model a fallback
+    chose, and receives the messages that other middleware changed. It does not see models that
+    other middleware calls; wrap those with ``mend``. Only ``mend`` can correct usage, because
+    callbacks and tracers receive an answer before any middleware does.
     """
 
     def __init__(
@@ -40,69 +49,92 @@ class RepairMiddleware(AgentMiddleware):
         on_error: OnError = "pass",
         mode: Mode = "repair",
     ) -> None:
-        """See ``mend`` for what can be chosen.
+        """Create the middleware; ``mend`` describes the options.
 
         Raises:
             PolicyError: a value of ``policy``, ``on_error`` or ``mode`` does not exist.
             TargetError: no table describes ``target``.
         """
         super().__init__()
-        self.settings = Settings(policy_of(policy), target, on_error, mode, usage=False)
+        self.settings = RepairSettings(policy_of(policy), target, on_error, mode, usage=False)
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
-        """Repair what the request holds, and hand it on."""
-        _refuse_outside_fallback(handler)
+        """Repair the request and pass it on."""
+        _raise_if_outside_fallback(handler)
         return handler(self._repaired(request))
 
     async def awrap_model_call(
-        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any]:
-        """Repair what the request holds, and hand it on; images are recompressed in a thread."""
-        _refuse_outside_fallback(handler)
+        """Repair the request and pass it on; images are recompressed in a thread."""
+        _raise_if_outside_fallback(handler)
         if has_media(request.messages):
             return await handler(await run_in_executor(None, self._repaired, request))
         return await handler(self._repaired(request))
 
-    def _sender(self, request: ModelRequest[Any]) -> tuple[ModelRequest[Any], Place]:
-        """The request, with a mended model where messages cannot hold what must be sent; and where it goes."""
-        place = place_of(request.model, request.model_settings, self.settings.target)
-        if not place.wants_reasoning or place.carries.reasoning or is_mended(request.model) or is_disabled():
-            return request, place
-        request = request.override(model=mended_with(request.model, self.settings))
-        return request, place_of(request.model, request.model_settings, self.settings.target)
+    def _with_destination(
+        self, request: ModelRequest[Any]
+    ) -> tuple[ModelRequest[Any], Destination]:
+        """Return the request and its destination.
+
+        If the provider requires reasoning that the messages cannot carry, the model of the
+        request is wrapped with ``mend``.
+        """
+        destination = find_destination(request.model, request.model_settings, self.settings.target)
+        if (
+            not destination.needs_reasoning
+            or destination.converter.reasoning
+            or is_mended(request.model)
+            or is_disabled()
+        ):
+            return request, destination
+        request = request.override(model=mend_with_settings(request.model, self.settings))
+        return request, find_destination(
+            request.model, request.model_settings, self.settings.target
+        )
 
     def _repaired(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         try:
-            request, place = self._sender(request)
+            request, destination = self._with_destination(request)
         except Exception as error:
             if self.settings.on_error == "raise":
                 raise
-            warn(error)
+            warn_of_failure(error)
             return request
-        front = [request.system_message] if request.system_message is not None else []
-        came: list[BaseMessage] = [*front, *request.messages]
-        done = mended(came, place, self.settings, tools=request.tools or None)
-        if done.messages is came:
+        system = [request.system_message] if request.system_message is not None else []
+        messages: list[BaseMessage] = [*system, *request.messages]
+        result = repair_unless_disabled(
+            messages, destination, self.settings, tools=request.tools or None
+        )
+        if result.messages is messages:
             return request
-        out: list[Any] = list(done.messages)
-        kept = out.pop(0) if front and out and out[0] is front[0] else None
-        if front and kept is None:
-            return request.override(messages=out, system_message=None)
-        return request.override(messages=out)
+        repaired: list[Any] = list(result.messages)
+        kept_system = repaired.pop(0) if system and repaired and repaired[0] is system[0] else None
+        if system and kept_system is None:
+            return request.override(messages=repaired, system_message=None)
+        return request.override(messages=repaired)
 
 
-def _refuse_outside_fallback(handler: Any) -> None:
-    """Raise where a fallback stands between this middleware and the model: it would repair for the wrong one."""
-    fallback = _inside(handler, {"ModelFallbackMiddleware"})
+def _raise_if_outside_fallback(handler: Any) -> None:
+    """Raise an error if a fallback middleware runs between this middleware and the model.
+
+    The messages would be repaired for the wrong model.
+    """
+    fallback = _find_middleware(handler, {"ModelFallbackMiddleware"})
     if fallback:
-        text = f"RepairMiddleware stands outside {fallback}: it cannot know the model. List it last"
+        text = (
+            f"RepairMiddleware is listed before {fallback}, so it cannot know which model is "
+            "called; list RepairMiddleware last"
+        )
         raise ValueError(text)
 
 
-def _inside(handler: Any, names: set[str], depth: int = 12) -> str | None:
-    """Which of these middleware a handler leads through, as far as its closures show."""
+def _find_middleware(handler: Any, names: set[str], depth: int = 12) -> str | None:
+    """Return which of these middleware classes a handler calls, as far as its closures show."""
     if depth == 0:
         return None
     owner = type(getattr(handler, "__self__", None)).__name__
@@ -110,9 +142,9 @@ def _inside(handler: Any, names: set[str], depth: int = 12) -> str | None:
         return owner
     for cell in getattr(handler, "__closure__", None) or ():
         try:
-            held = cell.cell_contents
+            value = cell.cell_contents
         except ValueError:  # not filled yet
             continue
-        if callable(held) and (found := _inside(held, names, depth - 1)):
+        if callable(value) and (found := _find_middleware(value, names, depth - 1)):
             return found
     return None

@@ -1,8 +1,9 @@
-"""``mend``: a chat model that repairs what it is given, and is what it was to everyone who asks.
+"""``mend``: wraps a chat model so that it repairs its messages before it sends them.
 
-The model comes back as a shallow copy whose class is a generated subclass of its own, with the same name, in which only
-the hooks are wrapped that the class itself implements. A wrapper that delegates would lose a third of what users rely
-on: ``bind_tools`` goes around it, ``isinstance`` fails, caches and callbacks count twice.
+``mend`` returns a shallow copy of the model. The class of the copy is a generated subclass of
+the model's class with the same name; it wraps only the hooks that the class implements. A
+wrapper that delegates to the model would not do: ``bind_tools`` bypasses it, ``isinstance``
+fails, and caches and callbacks run twice.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from langchain_core.runnables.configurable import DynamicRunnable, RunnableConfi
 from pydantic import Field
 
 from chatmend.langchain.configurable import mend_configurable
-from chatmend.langchain.hooks import settings_of, wrapped
-from chatmend.langchain.mending import Settings, is_disabled
-from chatmend.langchain.salvage import readable, salvaged
+from chatmend.langchain.hooks import settings_of, wrap_hooks
+from chatmend.langchain.message_repair import RepairSettings, is_disabled
+from chatmend.langchain.salvage import convert_invalid_blocks, convert_leniently
 from chatmend.options import policy_of
 
 if TYPE_CHECKING:
@@ -35,34 +36,38 @@ _lock = Lock()
 
 
 class MendedChatModel(BaseChatModel):
-    """A base class for models of your own that repair what they are given.
+    """A base class for your own chat models that repair their messages before they send them.
 
-    It goes last: ``class MyChat(ChatOpenAI, MendedChatModel): ...``. Hooks that a subclass implements are wrapped when
-    the class is made. Models that exist already are mended by ``mend``.
+    List it last: ``class MyChat(ChatOpenAI, MendedChatModel): ...``. The hooks that a subclass
+    implements are wrapped when the class is created. For an instance of an existing class, use
+    ``mend``.
     """
 
     mending: Any = Field(default=None, exclude=True, repr=False)
-    """The ``Settings``. A declared field: it must survive ``configurable_fields``, ``model_copy`` and pickling."""
+    """The ``RepairSettings``.
+
+    It is a declared field so that ``configurable_fields``, ``model_copy`` and pickling keep it.
+    """
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
-        """Wrap the hooks of a class as it is made."""
+        """Wrap the hooks of a new subclass."""
         super().__pydantic_init_subclass__(**kwargs)
-        for name, hook in wrapped(cls).items():
+        for name, hook in wrap_hooks(cls).items():
             setattr(cls, name, hook)
 
     def _convert_input(self, model_input: Any) -> PromptValue:
         try:
             found = super()._convert_input(model_input)
         except Exception:
-            salvage = None if is_disabled() else salvaged(model_input)
+            salvage = None if is_disabled() else convert_leniently(model_input)
             if salvage is None:
                 raise
             found = salvage
-        return readable(found)
+        return convert_invalid_blocks(found)
 
 
-def mend(  # noqa: PLR0913 - what can be chosen for a model
+def mend(  # noqa: PLR0913 - the options of a model
     model: M,
     *,
     policy: Policy | str | None = None,
@@ -71,109 +76,146 @@ def mend(  # noqa: PLR0913 - what can be chosen for a model
     mode: Mode = "repair",
     usage: bool = True,
 ) -> M:
-    """Make a chat model that repairs each transcript for the provider that it is about to be sent to.
+    """Wrap a chat model so that it repairs each transcript for the provider that it calls.
 
     Args:
-        model: a chat model; one that is bound (``bind_tools``, ``bind``, ``with_config``, ``with_retry``), configurable
-            (``init_chat_model``, ``configurable_fields``, ``configurable_alternatives``), or has fallbacks. It is not
-            changed. One that is mended gets the new settings.
-        policy: choices between repairs, or the name of a policy (``"offline"``); the default loses nothing.
-        target: where messages go, named as LiteLLM names models; recognised from the model when not given.
-        on_error: if chatmend itself fails, ``pass`` the messages on unchanged, with one warning, or ``raise``.
-        mode: ``repair`` messages, or ``report`` in ``response_metadata["chatmend"]`` what would be changed and send the
-            original.
-        usage: correct ``usage_metadata`` in answers.
+        model: a chat model. It may be bound (``bind_tools``, ``bind``, ``with_config``,
+            ``with_retry``), configurable (``init_chat_model``, ``configurable_fields``,
+            ``configurable_alternatives``) or have fallbacks. It is not changed. A model that is
+            already wrapped gets the new settings.
+        policy: choices between repairs, or the name of a policy (``"offline"``); the default
+            discards nothing.
+        target: the target, named as LiteLLM names models; by default it is recognised from the
+            model.
+        on_error: if chatmend itself fails, ``pass`` the messages on unchanged, with one warning,
+            or ``raise`` the exception.
+        mode: ``repair`` the messages, or ``report`` in ``response_metadata["chatmend"]`` what
+            would change and send the original messages.
+        usage: whether to correct ``usage_metadata`` in answers.
 
     Returns:
-        A model of the same class to everyone who asks.
+        A copy of the model, which is also an instance of the model's class.
 
     Raises:
-        TypeError: ``model`` is a runnable that is no model, such as a chain; mend the model inside.
+        TypeError: ``model`` is not a chat model, for example a chain; wrap the model inside it.
         PolicyError: a value of ``policy``, ``on_error`` or ``mode`` does not exist.
         TargetError: no table describes ``target``.
     """
-    return cast("M", mended_with(model, Settings(policy_of(policy), target, on_error, mode, usage)))
+    return cast(
+        "M",
+        mend_with_settings(model, RepairSettings(policy_of(policy), target, on_error, mode, usage)),
+    )
 
 
-def mended_with(model: Any, settings: Settings) -> Any:
-    """The same with settings at hand."""
+def mend_with_settings(model: Any, settings: RepairSettings) -> Any:
+    """Wrap a chat model as ``mend`` does, with given settings."""
     if isinstance(model, BaseChatModel):
-        return _as_mended(model, settings)
+        return _repairing_copy(model, settings)
     if isinstance(model, RunnableBindingBase):
-        return model.model_copy(update={"bound": mended_with(model.bound, settings)})
+        return model.model_copy(update={"bound": mend_with_settings(model.bound, settings)})
     if isinstance(model, DynamicRunnable):
-        return _as_mended_choice(model, settings)
+        return _mend_alternatives(model, settings)
     if isinstance(model, RunnableWithFallbacks):
-        others: list[Runnable[Any, Any]] = [mended_with(other, settings) for other in model.fallbacks]
-        return model.model_copy(update={"runnable": mended_with(model.runnable, settings), "fallbacks": others})
-    configurable = mend_configurable(model, lambda made: mended_with(made, settings))
+        others: list[Runnable[Any, Any]] = [
+            mend_with_settings(other, settings) for other in model.fallbacks
+        ]
+        return model.model_copy(
+            update={"runnable": mend_with_settings(model.runnable, settings), "fallbacks": others}
+        )
+    configurable = mend_configurable(model, lambda created: mend_with_settings(created, settings))
     if configurable is not None:
         return configurable
     if isinstance(model, str):
         text = (
-            f"mend takes a chat model, not its name; mend(init_chat_model({model!r})) makes one (langchain.chat_models)"
+            "mend takes a chat model, not its name; use mend(init_chat_model("
+            f"{model!r})) with init_chat_model of langchain.chat_models"
         )
         raise TypeError(text)
     kind = type(model).__name__
-    text = f"mend takes a chat model, not a {kind}; mend the model inside, or put repair_messages before it"
+    text = (
+        f"mend takes a chat model, not a {kind}; "
+        "wrap the model inside it, or put repair_messages before it"
+    )
     raise TypeError(text)
 
 
-def _as_mended_choice(model: DynamicRunnable[Any, Any], settings: Settings) -> DynamicRunnable[Any, Any]:
-    """A model with ``configurable_fields`` or ``configurable_alternatives``, whatever is chosen; some are made then."""
+def _mend_alternatives(
+    model: DynamicRunnable[Any, Any], settings: RepairSettings
+) -> DynamicRunnable[Any, Any]:
+    """Wrap all models of ``configurable_fields`` or ``configurable_alternatives``.
 
-    def alternative(held: Any) -> Any:
-        return mended_with(held, settings) if isinstance(held, Runnable) else lambda: mended_with(held(), settings)
+    An alternative may be a factory; the model that it creates is then wrapped.
+    """
 
-    update: dict[str, Any] = {"default": mended_with(model.default, settings)}
+    def alternative(model_or_factory: Any) -> Any:
+        return (
+            mend_with_settings(model_or_factory, settings)
+            if isinstance(model_or_factory, Runnable)
+            else lambda: mend_with_settings(model_or_factory(), settings)
+        )
+
+    update: dict[str, Any] = {"default": mend_with_settings(model.default, settings)}
     if isinstance(model, RunnableConfigurableAlternatives):
-        update["alternatives"] = {name: alternative(held) for name, held in model.alternatives.items()}
+        update["alternatives"] = {
+            name: alternative(model_or_factory)
+            for name, model_or_factory in model.alternatives.items()
+        }
     return model.model_copy(update=update)
 
 
-def _as_mended(model: BaseChatModel, settings: Settings) -> BaseChatModel:
+def _repairing_copy(model: BaseChatModel, settings: RepairSettings) -> BaseChatModel:
     new = copy.copy(model)
-    object.__setattr__(new, "__class__", mended_class(type(model)))
+    object.__setattr__(new, "__class__", repairing_class(type(model)))
     new.__dict__["mending"] = settings
-    new.__dict__.pop("_serialized", None)  # cached: it names the class
+    new.__dict__.pop("_serialized", None)  # a cached value that contains the class name
     return new
 
 
-def mended_class(cls: type[BaseChatModel]) -> type[BaseChatModel]:
-    """The class of the mended models of ``cls``: made once, kept on the class itself, so that it goes with it."""
+def repairing_class(cls: type[BaseChatModel]) -> type[BaseChatModel]:
+    """Return the subclass of ``cls`` whose models repair their messages.
+
+    It is generated once and kept on ``cls`` itself, so that both are garbage-collected together.
+    """
     if issubclass(cls, MendedChatModel):
         return cls
     with _lock:
-        made = cls.__dict__.get(_CLASS)
-        if made is None:
-            made = _generated(cls)
-            type.__setattr__(cls, _CLASS, made)
-    return cast("type[BaseChatModel]", made)
+        generated = cls.__dict__.get(_CLASS)
+        if generated is None:
+            generated = _generate_class(cls)
+            type.__setattr__(cls, _CLASS, generated)
+    return cast("type[BaseChatModel]", generated)
 
 
-def _generated(cls: type[BaseChatModel]) -> type[BaseChatModel]:
+def _generate_class(cls: type[BaseChatModel]) -> type[BaseChatModel]:
     namespace: dict[str, Any] = {
         "__module__": cls.__module__,
         "__qualname__": cls.__qualname__,
         "__doc__": cls.__doc__,
-        "__reduce__": lambda self: (_restored, (cls, self.__getstate__())),
+        "__reduce__": lambda self: (_restore, (cls, self.__getstate__())),
         "model_config": cls.model_config,
     }
     metaclass: Any = type(cls)
     return cast("type[BaseChatModel]", metaclass(cls.__name__, (cls, MendedChatModel), namespace))
 
 
-def _restored(cls: type[BaseChatModel], state: Any) -> BaseChatModel:
-    """A pickled model: the class is generated anew, as it cannot be imported."""
-    made = mended_class(cls)
-    model = made.__new__(made)
+def _restore(cls: type[BaseChatModel], state: Any) -> BaseChatModel:
+    """Unpickle a model; its class is generated again, because it cannot be imported."""
+    generated = repairing_class(cls)
+    model = generated.__new__(generated)
     model.__setstate__(state)
     return model
 
 
 def is_mended(model: object) -> bool:
-    """Whether a model repairs what it is given."""
+    """Return whether a model repairs its messages before it sends them."""
     return isinstance(model, MendedChatModel)
 
 
-__all__ = ["MendedChatModel", "is_mended", "mend", "mended_class", "mended_with", "settings_of"]
+__all__ = [
+    "MendedChatModel",
+    "is_mended",
+    "mend",
+    "mend_with_settings",
+    "repairing_class",
+    "settings_of",
+]

@@ -1,4 +1,7 @@
-"""``repair_node``: the ``pre_model_hook`` of ``create_react_agent``, which judges before any model does."""
+"""``repair_node``: a ``pre_model_hook`` for ``create_react_agent``.
+
+That agent validates the messages before it calls a model, so a wrapped model is not enough.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.language_models import BaseChatModel
 
 from chatmend.langchain.hooks import settings_of
-from chatmend.langchain.mending import Settings, mended
-from chatmend.langchain.partners import place_named, place_of
+from chatmend.langchain.message_repair import RepairSettings, repair_unless_disabled
+from chatmend.langchain.partners import find_destination, find_destination_by_name
 from chatmend.options import policy_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from chatmend.langchain.partners import Place
+    from chatmend.langchain.partners import Destination
     from chatmend.options import OnError
     from chatmend.policy import Policy
 
@@ -23,33 +26,47 @@ if TYPE_CHECKING:
 def repair_node(
     target: str | BaseChatModel, *, policy: Policy | str | None = None, on_error: OnError = "pass"
 ) -> Callable[[Any], dict[str, Any]]:
-    """Make a node that gives the model repaired messages, and leaves the state as it is.
+    """Create a node that passes repaired messages to the model and does not change the state.
 
-    ``create_react_agent(model, tools, pre_model_hook=repair_node(model))``. It returns ``llm_input_messages``, which
-    the agent sends instead of ``messages``: nothing is written to the checkpoint.
+    Usage: ``create_react_agent(model, tools, pre_model_hook=repair_node(model))``. The node
+    returns ``llm_input_messages``, which the agent sends instead of ``messages``; nothing is
+    written to the checkpoint.
 
     Args:
         target: the model, or the name of a target.
-        policy: choices between repairs, or the name of a policy; the default is lossless.
+        policy: choices between repairs, or the name of a policy; the default discards nothing.
         on_error: if chatmend itself fails, ``pass`` the messages on unchanged, or ``raise``.
 
     Raises:
         PolicyError: a value of ``policy`` or ``on_error`` does not exist.
         TargetError: no table describes the target.
     """
-    settings = Settings(policy_of(policy), None if isinstance(target, BaseChatModel) else target, on_error)
-    named = settings_of(target).target if isinstance(target, BaseChatModel) else None
-    place = _checked(place_of(target, {}, named) if isinstance(target, BaseChatModel) else place_named(target))
+    settings = RepairSettings(
+        policy_of(policy), None if isinstance(target, BaseChatModel) else target, on_error
+    )
+    target_name = settings_of(target).target if isinstance(target, BaseChatModel) else None
+    destination = _with_agent_limits(
+        find_destination(target, {}, target_name)
+        if isinstance(target, BaseChatModel)
+        else find_destination_by_name(target)
+    )
 
     def repair(state: Any) -> dict[str, Any]:
         messages = state["messages"] if isinstance(state, dict) else state.messages
-        return {"llm_input_messages": mended(messages, place, settings).messages}
+        return {
+            "llm_input_messages": repair_unless_disabled(messages, destination, settings).messages
+        }
 
     return repair
 
 
-def _checked(place: Place) -> Place:
-    """The place as the agent's own check has it: every call is answered by a message of its own, also at the end."""
-    limits = replace(place.target.limits, pairing=True, trailing_calls=False)
-    carries = replace(place.carries, results_inside=False, calls_inside=frozenset())
-    return replace(place, target=replace(place.target, limits=limits), carries=carries)
+def _with_agent_limits(destination: Destination) -> Destination:
+    """Add the limits of the agent's own check: a separate message must answer every call.
+
+    This applies to the last call too.
+    """
+    limits = replace(destination.target.limits, pairing=True, trailing_calls=False)
+    converter = replace(destination.converter, results_inside=False, calls_inside=frozenset())
+    return replace(
+        destination, target=replace(destination.target, limits=limits), converter=converter
+    )

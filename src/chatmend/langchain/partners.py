@@ -1,4 +1,7 @@
-"""From a chat model to its target: by the table ``partners.toml``, the model's id, and what one call overrides."""
+"""Finds the destination of a chat model by its class, its model id and the options of a call.
+
+The classes are listed in ``partners.toml``.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,12 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from chatmend.errors import TargetError
-from chatmend.langchain.carries import Carries
+from chatmend.langchain.converter import Converter
 from chatmend.langchain.reasoning import PAYLOADS
 from chatmend.options import known_hosts
 from chatmend.targets import Target, resolve
-from chatmend.targets.hosts import addressed
-from chatmend.targets.resolve import lay_over
+from chatmend.targets.addresses import target_at_address
+from chatmend.targets.resolve import apply_facts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,132 +24,174 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
 
-_NOTHING: frozenset[str] = frozenset()
+_NO_TYPES: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Place:
-    """Where a model's messages go, and how they get there. Made once for a name and a partner: compared by identity."""
+class Destination:
+    """The target of a model's requests, and the abilities of its partner package.
+
+    There is one instance for each combination of name and partner; instances are compared by
+    identity.
+    """
 
     target: Target
     chat_messages: bool
     """Whether the partner package can send a ``ChatMessage``."""
     cumulative: bool = False
-    """Whether each account of a stream is the whole so far."""
-    carries: Carries = Carries()  # noqa: RUF009 - frozen
-    """What the partner package can carry."""
+    """Whether every usage record of a stream is the total so far."""
+    converter: Converter = Converter()  # noqa: RUF009 - frozen
+    """What the converter of the partner package can send."""
     clients: tuple[str, ...] = ()
-    """Attributes with the HTTP clients of a package whose streams say less of usage than the provider does."""
+    """Attributes of the model with the HTTP clients whose streams must be observed.
+
+    Set if the chunks of the partner package contain less usage than the provider sends.
+    """
 
     @property
-    def wants_reasoning(self) -> bool:
-        """Whether the provider refuses calls that come back without their reasoning."""
+    def needs_reasoning(self) -> bool:
+        """Whether the provider refuses calls that are sent back without their reasoning."""
         return self.target.limits.reasoning_content == "required"
 
 
-def place_of(model: BaseChatModel, options: Mapping[str, Any], named: str | None = None) -> Place:
-    """The place that a model sends to.
+def find_destination(
+    model: BaseChatModel, options: Mapping[str, Any], target_name: str | None = None
+) -> Destination:
+    """Return the destination of a call.
 
     Args:
-        model: any chat model; one that no table knows is judged by its model id, and otherwise left alone.
-        options: what the call overrides: ``model=``, ``tools=``, ...
-        named: a target that the caller named; it goes before everything recognised.
+        model: any chat model. A model whose class is in no table is identified by its model id;
+            if that is unknown too, its messages are not repaired.
+        options: the options of the call: ``model=``, ``tools=``, ...
+        target_name: a target that the caller named; it takes precedence over the model.
 
     Raises:
-        TargetError: the named target leads to no table.
+        TargetError: no table describes the named target.
     """
-    place = _place_of(model, options, named)
-    return _carrying(place) if place.wants_reasoning and _makes_payloads(model) else place
+    destination = _find_destination(model, options, target_name)
+    return (
+        _with_reasoning(destination)
+        if destination.needs_reasoning and _adds_reasoning(model)
+        else destination
+    )
 
 
-def _makes_payloads(model: BaseChatModel) -> bool:
-    """Whether the model is mended where its messages become a payload."""
+def _adds_reasoning(model: BaseChatModel) -> bool:
+    """Return whether the method that builds the payload of this model is wrapped."""
     return any(hasattr(getattr(model, name, None), "__chatmend__") for name in PAYLOADS)
 
 
 @lru_cache(maxsize=64)
-def _carrying(place: Place) -> Place:
-    return replace(place, carries=replace(place.carries, reasoning=True))
+def _with_reasoning(destination: Destination) -> Destination:
+    return replace(destination, converter=replace(destination.converter, reasoning=True))
 
 
-def _place_of(model: BaseChatModel, options: Mapping[str, Any], named: str | None) -> Place:
-    key = _partner_of(model)
+def _find_destination(
+    model: BaseChatModel, options: Mapping[str, Any], target_name: str | None
+) -> Destination:
+    key = _find_partner(model)
     model_id = _model_id(model, options)
-    lacks = _lacks(model, model_id)
-    if named is not None:
-        return _place(named, key, lacks)
+    unsupported = _unsupported_types(model, model_id)
+    if target_name is not None:
+        return _make_destination(target_name, key, unsupported)
     if key is None:
-        return _place(model_id, None, lacks) if _is_known(model_id) else _place("other", None)
+        return (
+            _make_destination(model_id, None, unsupported)
+            if _is_known(model_id)
+            else _make_destination("other", None)
+        )
     provider = str(_partner(key)["provider"])
-    name = addressed(f"{provider}/{model_id}", _address(model), known_hosts()) if provider else model_id
-    if key == "openai-chat" and _speaks_responses(model, options):
+    name = (
+        target_at_address(f"{provider}/{model_id}", _base_url(model), known_hosts())
+        if provider
+        else model_id
+    )
+    if key == "openai-chat" and _uses_responses_api(model, options):
         key, name = "openai-responses", "/responses/".join(name.split("/", 1))
-    return _place(name, key, lacks)
+    return _make_destination(name, key, unsupported)
 
 
-def _lacks(model: BaseChatModel, model_id: str) -> frozenset[str]:
-    """The types of blocks that the profile of the model says it cannot take; only a plain no counts."""
+def _unsupported_types(model: BaseChatModel, model_id: str) -> frozenset[str]:
+    """Return the block types that the model's profile rules out with an explicit False."""
     profile = getattr(model, "profile", None)
     if not isinstance(profile, dict) or model_id != _model_id(model, {}):
-        return _NOTHING
-    return _types_lacked(profile.get("audio_inputs") is False, profile.get("video_inputs") is False)
+        return _NO_TYPES
+    return _media_types(profile.get("audio_inputs") is False, profile.get("video_inputs") is False)
 
 
 @lru_cache(maxsize=4)
-def _types_lacked(audio: bool, video: bool) -> frozenset[str]:  # noqa: FBT001 - the key of a cache
+def _media_types(audio: bool, video: bool) -> frozenset[str]:  # noqa: FBT001 - lru_cache key
     return frozenset([*(("audio", "input_audio") if audio else ()), *(("video",) if video else ())])
 
 
-def place_named(name: str) -> Place:
-    """The place of a target for which no model is at hand; its usual partner package is assumed.
+def find_destination_by_name(name: str) -> Destination:
+    """Return the destination of a target without a model, assuming its usual partner package.
 
     Raises:
-        TargetError: the name leads to no table.
+        TargetError: no table describes the target.
     """
     target = resolve(name)
-    wanted = f"{target.provider}/responses" if target.model.startswith("responses/") else target.provider
-    return _place(name, next((key for key, row in _partners().items() if row["provider"] == wanted), None))
+    wanted = (
+        f"{target.provider}/responses" if target.model.startswith("responses/") else target.provider
+    )
+    return _make_destination(
+        name, next((key for key, row in _partners().items() if row["provider"] == wanted), None)
+    )
 
 
 @lru_cache(maxsize=512)
-def _place(name: str, partner: str | None, lacks: frozenset[str] = frozenset()) -> Place:
+def _make_destination(
+    name: str, partner: str | None, unsupported: frozenset[str] = frozenset()
+) -> Destination:
     try:
         target = resolve(name)
     except TargetError:
         if partner is None:
             raise
         target = resolve("other")
-    for facts in _facts(partner):
-        target = replace(target, limits=lay_over(target.limits, facts), hygiene=lay_over(target.hygiene, facts))
+    for facts in _limit_overrides(partner):
+        target = replace(
+            target,
+            limits=apply_facts(target.limits, facts),
+            hygiene=apply_facts(target.hygiene, facts),
+        )
     if partner is None:
-        return Place(target, chat_messages=True, carries=_without(Carries(), lacks))
+        return Destination(
+            target, chat_messages=True, converter=_refusing(Converter(), unsupported)
+        )
     row = _partner(partner)
     facts = {**row.get("carries", {})}
     facts |= {name: frozenset(value) for name, value in facts.items() if isinstance(value, list)}
-    carries = _without(Carries(**facts), lacks)
-    return Place(target, row["chat_messages"], row["cumulative_usage"], carries, tuple(row.get("clients", ())))
-
-
-def _without(carries: Carries, lacks: frozenset[str]) -> Carries:
-    if not lacks:
-        return carries
-    return replace(
-        carries,
-        user_refuses=carries.user_refuses | lacks,
-        answer_refuses=carries.answer_refuses | lacks,
-        result_refuses=carries.result_refuses | lacks,
+    converter = _refusing(Converter(**facts), unsupported)
+    return Destination(
+        target,
+        row["chat_messages"],
+        row["cumulative_usage"],
+        converter,
+        tuple(row.get("clients", ())),
     )
 
 
-def _facts(partner: str | None) -> list[dict[str, Any]]:
-    """What is laid over the target's limits, in order."""
-    own = _partner(partner)["limits"] if partner is not None else {}
-    return [_table()["every"]["limits"], own]
+def _refusing(converter: Converter, unsupported: frozenset[str]) -> Converter:
+    if not unsupported:
+        return converter
+    return replace(
+        converter,
+        user_refuses=converter.user_refuses | unsupported,
+        answer_refuses=converter.answer_refuses | unsupported,
+        result_refuses=converter.result_refuses | unsupported,
+    )
+
+
+def _limit_overrides(partner: str | None) -> list[dict[str, Any]]:
+    """Return the limits of all partner packages and of this one, in the order to apply them."""
+    partner_limits = _partner(partner)["limits"] if partner is not None else {}
+    return [_table()["every"]["limits"], partner_limits]
 
 
 @lru_cache(maxsize=1)
 def _table() -> dict[str, Any]:
-    import tomllib  # noqa: PLC0415 - read when the first model is mended
+    import tomllib  # noqa: PLC0415 - needed only for the first destination
 
     return tomllib.loads(files(__package__).joinpath("partners.toml").read_text("utf-8"))
 
@@ -158,42 +203,54 @@ def _partners() -> dict[str, dict[str, Any]]:
 
 @lru_cache(maxsize=64)
 def _partner(key: str) -> dict[str, Any]:
-    """A row, with what it takes from the row that it is like."""
+    """Return a row of the table with the values that it inherits through ``like``."""
     row = _partners()[key]
-    base: dict[str, Any] = _partner(row["like"]) if "like" in row else {}
-    inherited: dict[str, Any] = {name: base[name] for name in ("chat_messages", "cumulative_usage") if name in base}
-    nested: dict[str, Any] = {name: {**base.get(name, {}), **row.get(name, {})} for name in ("limits", "carries")}
+    parent: dict[str, Any] = _partner(row["like"]) if "like" in row else {}
+    inherited: dict[str, Any] = {
+        name: parent[name] for name in ("chat_messages", "cumulative_usage") if name in parent
+    }
+    nested: dict[str, Any] = {
+        name: {**parent.get(name, {}), **row.get(name, {})} for name in ("limits", "carries")
+    }
     return {"chat_messages": False, "cumulative_usage": False, **inherited, **row, **nested}
 
 
-def _partner_of(model: BaseChatModel) -> str | None:
-    """The row of a model: by its type, by the provider that it tells tracers, by its ancestors."""
+def _find_partner(model: BaseChatModel) -> str | None:
+    """Return the row of a model by its type, its provider in tracing data, or its ancestors."""
     rows = _partners()
-    kind = _asked(lambda: model._llm_type)  # noqa: SLF001 - the documented way to tell models apart
+    # LangChain documents both as the way to identify a model.
+    kind = _value_or_none(lambda: model._llm_type)  # noqa: SLF001 - see above
     if kind in rows:
         return str(kind)
-    told = _asked(lambda: model._get_ls_params().get("ls_provider"))  # noqa: SLF001 - as above
+    provider = _value_or_none(
+        lambda: model._get_ls_params().get("ls_provider")  # noqa: SLF001 - see above
+    )
     for key, row in rows.items():
-        if told is not None and row.get("ls_provider") == told:
+        if provider is not None and row.get("ls_provider") == provider:
             return key
     names = {cls.__name__ for cls in type(model).__mro__}
-    return next((key for key, row in rows.items() if not names.isdisjoint(row.get("classes", ()))), None)
+    return next(
+        (key for key, row in rows.items() if not names.isdisjoint(row.get("classes", ()))), None
+    )
 
 
-def _asked(question: Any) -> Any:
-    """The answer of somebody else's property, or None where it fails."""
+def _value_or_none(read: Any) -> Any:
+    """Return the result of a function that reads an attribute of a model; None if it raises."""
     try:
-        return question()
-    except Exception:  # noqa: BLE001 - whatever a model raises there, the request must go on
+        return read()
+    except Exception:  # noqa: BLE001 - a property of the model failed; the request goes on
         return None
 
 
 def _model_id(model: BaseChatModel, options: Mapping[str, Any]) -> str:
-    told = options.get("model") or options.get("model_name") or options.get("model_id")
-    if not isinstance(told, str):
-        held = (getattr(model, name, None) for name in ("model_name", "model", "model_id", "deployment_name"))
-        told = next((name for name in held if isinstance(name, str) and name), "")
-    return told.removeprefix("models/")
+    model_id = options.get("model") or options.get("model_name") or options.get("model_id")
+    if not isinstance(model_id, str):
+        candidates = (
+            getattr(model, name, None)
+            for name in ("model_name", "model", "model_id", "deployment_name")
+        )
+        model_id = next((name for name in candidates if isinstance(name, str) and name), "")
+    return model_id.removeprefix("models/")
 
 
 def _is_known(name: str) -> bool:
@@ -204,13 +261,19 @@ def _is_known(name: str) -> bool:
     return True
 
 
-def _address(model: BaseChatModel) -> str | None:
-    """The base URL that a model was given, or that its client found in the environment."""
-    client = _asked(lambda: str(model.root_client.base_url))  # type: ignore[attr-defined]  # OpenAI's, who reads it
-    held = (getattr(model, name, None) for name in ("openai_api_base", "anthropic_api_url"))
-    return next((address for address in (client, *held) if isinstance(address, str) and address), None)
+def _base_url(model: BaseChatModel) -> str | None:
+    """Return the base URL of a model, including one that its client read from the environment."""
+    # The client of ChatOpenAI has read the environment.
+    client = _value_or_none(lambda: str(model.root_client.base_url))  # type: ignore[attr-defined]
+    fields = (getattr(model, name, None) for name in ("openai_api_base", "anthropic_api_url"))
+    return next((url for url in (client, *fields) if isinstance(url, str) and url), None)
 
 
-def _speaks_responses(model: BaseChatModel, options: Mapping[str, Any]) -> bool:
-    ask = getattr(model, "_use_responses_api", None)
-    return bool(ask is not None and _asked(lambda: ask({**getattr(model, "_default_params", {}), **options})))
+def _uses_responses_api(model: BaseChatModel, options: Mapping[str, Any]) -> bool:
+    uses_responses = getattr(model, "_use_responses_api", None)
+    return bool(
+        uses_responses is not None
+        and _value_or_none(
+            lambda: uses_responses({**getattr(model, "_default_params", {}), **options})
+        )
+    )

@@ -1,4 +1,7 @@
-"""Messages that LangChain itself cannot take in: dicts with a broken tool call, blocks whose type is no word."""
+"""Reads messages that LangChain itself cannot convert.
+
+Examples are dicts with a malformed tool call, and blocks whose ``type`` is not a string.
+"""
 
 from __future__ import annotations
 
@@ -8,20 +11,23 @@ from langchain_core.messages import BaseMessage, convert_to_messages
 from langchain_core.prompt_values import ChatPromptValue, PromptValue
 
 from chatmend.dialects import openai_chat
-from chatmend.langchain.blocks import told
-from chatmend.langchain.dialect import Dialect
-from chatmend.langchain.mending import is_disabled
+from chatmend.langchain.blocks import convert_to_text
+from chatmend.langchain.dialect import LangChainDialect
+from chatmend.langchain.message_repair import is_disabled
 
 
-def salvaged(given: Any) -> PromptValue | None:
-    """What was given as a prompt, each unconvertible dict read by chatmend; None where it is no list of messages."""
-    if not isinstance(given, list | tuple):
+def convert_leniently(model_input: Any) -> PromptValue | None:
+    """Convert messages to a prompt; chatmend reads those that LangChain cannot convert.
+
+    Return None if the input is not a list of messages.
+    """
+    if not isinstance(model_input, list | tuple):
         return None
-    dialect = Dialect()
-    return ChatPromptValue(messages=[_salvaged(message, dialect) for message in given])
+    dialect = LangChainDialect()
+    return ChatPromptValue(messages=[_convert_message(message, dialect) for message in model_input])
 
 
-def _salvaged(message: Any, dialect: Dialect) -> BaseMessage:
+def _convert_message(message: Any, dialect: LangChainDialect) -> BaseMessage:
     try:
         return convert_to_messages([message])[0]
     except Exception:
@@ -31,23 +37,31 @@ def _salvaged(message: Any, dialect: Dialect) -> BaseMessage:
         raise
 
 
-def readable(prompt: PromptValue) -> PromptValue:
-    """The prompt without blocks at which LangChain raises before any hook of a model: those told as text."""
+def convert_invalid_blocks(prompt: PromptValue) -> PromptValue:
+    """Convert blocks with an unhashable ``type`` to text.
+
+    LangChain raises an error for them before it calls any hook of a model.
+    """
     if not isinstance(prompt, ChatPromptValue):
         return prompt
-    contents = [content for message in prompt.messages if (content := message.content).__class__ is list]
-    if not any(_is_strange(block) for content in contents for block in content) or is_disabled():
+    contents = [
+        content for message in prompt.messages if (content := message.content).__class__ is list
+    ]
+    if (
+        not any(_has_unhashable_type(block) for content in contents for block in content)
+        or is_disabled()
+    ):
         return prompt
-    return ChatPromptValue(messages=[_readable(message) for message in prompt.messages])
+    return ChatPromptValue(messages=[_converted(message) for message in prompt.messages])
 
 
-def _readable(message: BaseMessage) -> BaseMessage:
+def _converted(message: BaseMessage) -> BaseMessage:
     content: Any = message.content
-    if content.__class__ is not list or not any(map(_is_strange, content)):
+    if content.__class__ is not list or not any(map(_has_unhashable_type, content)):
         return message
-    blocks = [told(block) if _is_strange(block) else block for block in content]
+    blocks = [convert_to_text(block) if _has_unhashable_type(block) else block for block in content]
     return message.model_copy(update={"content": blocks})
 
 
-def _is_strange(block: Any) -> bool:
+def _has_unhashable_type(block: Any) -> bool:
     return block.__class__ is dict and block.get("type").__hash__ is None

@@ -1,4 +1,4 @@
-"""``repair_messages``: a function and a Runnable in one, as ``trim_messages`` and its kin are."""
+"""``repair_messages``: a function that is also a Runnable, like LangChain's ``trim_messages``."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from langchain_core.runnables import Runnable, RunnableLambda
 from langchain_core.runnables.config import run_in_executor
 
 from chatmend.langchain.hooks import has_media
-from chatmend.langchain.mending import Settings, is_disabled, mended
-from chatmend.langchain.partners import place_named
-from chatmend.langchain.salvage import salvaged
+from chatmend.langchain.message_repair import RepairSettings, is_disabled, repair_unless_disabled
+from chatmend.langchain.partners import find_destination_by_name
+from chatmend.langchain.salvage import convert_leniently
 from chatmend.options import policy_of
 
 if TYPE_CHECKING:
@@ -29,56 +29,73 @@ if TYPE_CHECKING:
 
 @overload
 def repair_messages(
-    messages: None = None, *, target: str, policy: Policy | str | None = None, on_error: OnError = "pass"
+    messages: None = None,
+    *,
+    target: str,
+    policy: Policy | str | None = None,
+    on_error: OnError = "pass",
 ) -> Runnable[Messages, list[BaseMessage]]: ...
 
 
 @overload
 def repair_messages(
-    messages: Messages, *, target: str, policy: Policy | str | None = None, on_error: OnError = "pass"
+    messages: Messages,
+    *,
+    target: str,
+    policy: Policy | str | None = None,
+    on_error: OnError = "pass",
 ) -> list[BaseMessage]: ...
 
 
 def repair_messages(
-    messages: Messages | None = None, *, target: str, policy: Policy | str | None = None, on_error: OnError = "pass"
+    messages: Messages | None = None,
+    *,
+    target: str,
+    policy: Policy | str | None = None,
+    on_error: OnError = "pass",
 ) -> list[BaseMessage] | Runnable[Messages, list[BaseMessage]]:
-    """Repair messages for a target, or make a Runnable that does so when called without messages.
+    """Repair messages for a target, or return a Runnable if called without messages.
 
     Args:
-        messages: Messages, anything that LangChain turns into messages, or a prompt value.
-        target: Where they go, named as LiteLLM names models: ``"anthropic/claude-sonnet-4-5"``.
-        policy: Choices between repairs, or the name of a policy; the default is lossless.
+        messages: Messages, a prompt value, or any input that LangChain converts to messages.
+        target: The target, named as LiteLLM names models: ``"anthropic/claude-sonnet-4-5"``.
+        policy: Choices between repairs, or the name of a policy; the default discards nothing.
         on_error: If chatmend itself fails, ``pass`` the messages on unchanged, or ``raise``.
 
     Returns:
-        The same list when nothing was wrong; else a new one, in which untouched messages are the same objects.
+        The same list if nothing changes; otherwise a new list, in which unchanged messages are
+            the same objects.
 
     Raises:
         PolicyError: A value of ``policy`` or ``on_error`` does not exist.
         TargetError: No table describes the target.
     """
-    settings = Settings(policy_of(policy), target, on_error)
-    place_named(target)
+    settings = RepairSettings(policy_of(policy), target, on_error)
+    find_destination_by_name(target)
     if messages is None:
         return RunnableLambda(
-            partial(_repaired, settings=settings), partial(_arepaired, settings=settings), name="repair_messages"
+            partial(_repair, settings=settings),
+            partial(_repair_async, settings=settings),
+            name="repair_messages",
         )
-    return _repaired(messages, settings)
+    return _repair(messages, settings)
 
 
-def _repaired(messages: Messages, settings: Settings) -> list[BaseMessage]:
-    return mended(_as_list(messages), place_named(str(settings.target)), settings).messages
+def _repair(messages: Messages, settings: RepairSettings) -> list[BaseMessage]:
+    return repair_unless_disabled(
+        _as_list(messages), find_destination_by_name(str(settings.target)), settings
+    ).messages
 
 
-async def _arepaired(messages: Messages, settings: Settings) -> list[BaseMessage]:
-    came = _as_list(messages)
-    if has_media(came):
-        return await run_in_executor(None, _repaired, came, settings)
-    return _repaired(came, settings)
+async def _repair_async(messages: Messages, settings: RepairSettings) -> list[BaseMessage]:
+    converted = _as_list(messages)
+    if has_media(converted):
+        return await run_in_executor(None, _repair, converted, settings)
+    return _repair(converted, settings)
 
 
 def _as_list(messages: Messages) -> list[BaseMessage]:
-    """The messages as LangChain's own objects: the same list where it already is one."""
+    """Convert the input to message objects; a list of them is returned as the same list."""
     if isinstance(messages, PromptValue):
         return messages.to_messages()
     if isinstance(messages, list) and all(isinstance(message, BaseMessage) for message in messages):
@@ -86,7 +103,7 @@ def _as_list(messages: Messages) -> list[BaseMessage]:
     try:
         return convert_to_messages(messages)
     except Exception:
-        found = None if is_disabled() else salvaged(messages)
-        if found is None:
+        prompt = None if is_disabled() else convert_leniently(messages)
+        if prompt is None:
             raise
-        return found.to_messages()
+        return prompt.to_messages()

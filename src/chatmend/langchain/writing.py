@@ -1,4 +1,4 @@
-"""From a dict in OpenAI's shape back to a LangChain message: a copy of the one it was read from, where there is one."""
+"""Builds LangChain messages from dicts in OpenAI's format."""
 
 from __future__ import annotations
 
@@ -16,9 +16,18 @@ from langchain_core.messages import (
 )
 
 from chatmend import jsontext
-from chatmend.langchain.calls import SIGNATURES, Call, Mirrors, Outcome, calls_of, closed, function_of, is_call
+from chatmend.langchain.calls import (
+    SIGNATURES,
+    CallCopies,
+    CallOutcome,
+    LangChainCall,
+    calls_of,
+    function_of,
+    is_call,
+    to_langchain_call,
+)
 from chatmend.langchain.fields import SOURCE
-from chatmend.langchain.reasoning import KEY
+from chatmend.langchain.reasoning import REASONING_KEY
 from chatmend.transcript import is_unchanged
 
 if TYPE_CHECKING:
@@ -35,25 +44,29 @@ _CLASSES: dict[str, type[BaseMessage]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """A message that was read, with the dict that shows it."""
+class SourceMessage:
+    """A message that was read, with the dict that was made from it."""
 
     message: BaseMessage
     fields: dict[str, Any]
     kept: dict[str, Any] = field(default_factory=dict)
 
 
-def build(shown: dict[str, Any], source: Source | None, objects: Mapping[int, Any]) -> BaseMessage:
-    """The message that a dict shows. Everything of the source that the dict does not show is kept."""
-    role = str(shown.get("role"))
+def build(
+    fields: dict[str, Any], source: SourceMessage | None, objects: Mapping[int, Any]
+) -> BaseMessage:
+    """Build the message of a dict; parts of the source that the dict cannot show are kept."""
+    role = str(fields.get("role"))
     wanted = _CLASSES.get(role, ChatMessage)
     origin = source.message if source is not None else None
-    same = isinstance(origin, wanted) and (wanted is not SystemMessage or _instructs_as(origin, role))
-    update = _common(shown, source if same else None)
+    same = isinstance(origin, wanted) and (
+        wanted is not SystemMessage or _has_instruction_role(origin, role)
+    )
+    update = _common_fields(fields, source if same else None)
     if wanted is AIMessage:
-        update |= _answer(shown, source if same else None, objects)
+        update |= _assistant_fields(fields, source if same else None, objects)
     elif wanted is ToolMessage:
-        update["tool_call_id"] = _id(shown.get("tool_call_id"))
+        update["tool_call_id"] = _id_string(fields.get("tool_call_id"))
     elif wanted is ChatMessage:
         update["role"] = role
     if same and origin is not None:
@@ -65,78 +78,93 @@ def build(shown: dict[str, Any], source: Source | None, objects: Mapping[int, An
     return wanted(**update)
 
 
-def _instructs_as(origin: BaseMessage, role: str) -> bool:
+def _has_instruction_role(origin: BaseMessage, role: str) -> bool:
     return str(origin.additional_kwargs.get("__openai_role__", "system")) == role
 
 
-def _id(call_id: object) -> str:
-    return call_id if isinstance(call_id, str) else "" if call_id is None else jsontext.dumps(call_id)
+def _id_string(call_id: object) -> str:
+    return (
+        call_id if isinstance(call_id, str) else "" if call_id is None else jsontext.dumps(call_id)
+    )
 
 
-def _common(shown: dict[str, Any], source: Source | None) -> dict[str, Any]:
-    content = shown.get("content")
-    name = shown.get("name")
-    update: dict[str, Any] = {"name": name if isinstance(name, str | None) else jsontext.dumps(name)}
+def _common_fields(fields: dict[str, Any], source: SourceMessage | None) -> dict[str, Any]:
+    content = fields.get("content")
+    name = fields.get("name")
+    update: dict[str, Any] = {
+        "name": name if isinstance(name, str | None) else jsontext.dumps(name)
+    }
     if source is None or content is not source.fields["content"]:
-        update["content"] = _content(content)
+        update["content"] = _allowed_content(content)
     return update
 
 
-def _content(content: Any) -> str | list[Any]:
-    """What a message of LangChain can hold: text, or a list of texts and blocks."""
+def _allowed_content(content: Any) -> str | list[Any]:
+    """Return the content in a form that LangChain accepts: text, or a list of texts and blocks."""
     if isinstance(content, list):
         return [item if isinstance(item, str | dict) else jsontext.dumps(item) for item in content]
-    return content if isinstance(content, str) else "" if content is None else jsontext.dumps(content)
+    return (
+        content if isinstance(content, str) else "" if content is None else jsontext.dumps(content)
+    )
 
 
-def _answer(shown: dict[str, Any], source: Source | None, objects: Mapping[int, Any]) -> dict[str, Any]:
-    """The fields of an ``AIMessage`` that hold its calls, all of them edited together."""
-    said: list[tuple[Call | None, dict[str, Any]]] = []
-    for entry in _entries(shown.get("tool_calls")):
+def _assistant_fields(
+    fields: dict[str, Any], source: SourceMessage | None, objects: Mapping[int, Any]
+) -> dict[str, Any]:
+    """Return all fields of an ``AIMessage`` that contain its calls."""
+    pairs: list[tuple[LangChainCall | None, dict[str, Any]]] = []
+    for entry in _call_entries(fields.get("tool_calls")):
         number = entry.get(SOURCE)
         call = objects.get(number) if isinstance(number, int) else None
-        said.append((call if isinstance(call, Call) else None, entry))
-    outcomes = [(call, _outcome(call, entry)) for call, entry in said]
+        pairs.append((call if isinstance(call, LangChainCall) else None, entry))
+    outcomes = [(call, _outcome(call, entry)) for call, entry in pairs]
     written = [outcome.call for _, outcome in outcomes if outcome.call is not None]
     update: dict[str, Any] = {
         "tool_calls": [call for call in written if _is_valid(call)],
         "invalid_tool_calls": [call for call in written if not _is_valid(call)],
     }
     if source is not None and isinstance(source.message, AIMessage):
-        became = {id(call): outcome for call, outcome in outcomes if call is not None}
-        own = calls_of_source(source, objects)
-        mirrors = Mirrors((call, became.get(id(call), Outcome(None))) for call in own)
-        update |= _mirrored(shown, source, mirrors)
-        kept = _kept_kwargs(shown, source, mirrors)
-        signatures = {entry.get("id"): sign for _, entry in said if (sign := _signature(entry)) is not None}
+        outcome_by_call = {id(call): outcome for call, outcome in outcomes if call is not None}
+        source_calls = calls_of_source(source, objects)
+        copies = CallCopies(
+            (call, outcome_by_call.get(id(call), CallOutcome(None))) for call in source_calls
+        )
+        update |= _updated_copies(fields, source, copies)
+        kept = _kept_kwargs(fields, source, copies)
+        signatures = {
+            entry.get("id"): sign for _, entry in pairs if (sign := _signature(entry)) is not None
+        }
         if signatures or SIGNATURES in kept:
             kept = {**kept, SIGNATURES: signatures}
         update["additional_kwargs"] = kept
-    elif KEY in shown:
-        update["additional_kwargs"] = {KEY: shown[KEY]}
+    elif REASONING_KEY in fields:
+        update["additional_kwargs"] = {REASONING_KEY: fields[REASONING_KEY]}
     return update
 
 
 def _is_valid(call: dict[str, Any]) -> bool:
-    """Whether a call goes into ``tool_calls``, where arguments are no text."""
+    """Return whether a call belongs in ``tool_calls``: its arguments are not text."""
     untyped = "invalid_tool_call" if isinstance(call.get("args"), str) else "tool_call"
     return bool(call.get("type", untyped) == "tool_call")
 
 
-def _entries(listed: object) -> list[dict[str, Any]]:
-    """The calls of a dict. One that is no object is shown as one with nothing but its arguments."""
-    entries = listed if isinstance(listed, list | tuple) else [] if listed is None else [listed]
-    return [one if isinstance(one, dict) else {"function": {"arguments": jsontext.dumps(one)}} for one in entries]
+def _call_entries(calls: object) -> list[dict[str, Any]]:
+    """Return the calls of a dict; a malformed call becomes the arguments of a call."""
+    entries = calls if isinstance(calls, list | tuple) else [] if calls is None else [calls]
+    return [
+        entry if isinstance(entry, dict) else {"function": {"arguments": jsontext.dumps(entry)}}
+        for entry in entries
+    ]
 
 
-def calls_of_source(source: Source, objects: Mapping[int, Any]) -> list[Call]:
-    """The calls that the source was read with: the very objects, so that they can be told apart."""
-    shown = source.fields.get("tool_calls", ())
-    return [objects[entry[SOURCE]] for entry in shown if isinstance(entry, dict)]
+def calls_of_source(source: SourceMessage, objects: Mapping[int, Any]) -> list[LangChainCall]:
+    """Return the calls with which the source was read, as the same objects."""
+    entries = source.fields.get("tool_calls", ())
+    return [objects[entry[SOURCE]] for entry in entries if isinstance(entry, dict)]
 
 
-def _outcome(call: Call | None, entry: dict[str, Any]) -> Outcome:
-    """How a call is written now: the object it was, where nothing in it changed."""
+def _outcome(call: LangChainCall | None, entry: dict[str, Any]) -> CallOutcome:
+    """Return the outcome of a call: the original object if nothing changed."""
     function = function_of(entry)
     if call is not None and (call.id, call.name, call.arguments) == (
         entry.get("id"),
@@ -144,55 +172,74 @@ def _outcome(call: Call | None, entry: dict[str, Any]) -> Outcome:
         function.get("arguments"),
     ):
         text = call.arguments if isinstance(call.arguments, str) else ""
-        if call.place in ("tool_calls", "invalid_tool_calls"):
-            return Outcome(call.native, text)
-    return closed(entry, call)
+        if call.location in ("tool_calls", "invalid_tool_calls"):
+            return CallOutcome(call.native, text)
+    return to_langchain_call(entry, call)
 
 
 def _signature(entry: dict[str, Any]) -> object:
-    held = entry.get("provider_specific_fields")
-    return held.get("thought_signature") if isinstance(held, dict) else None
+    provider_fields = entry.get("provider_specific_fields")
+    return provider_fields.get("thought_signature") if isinstance(provider_fields, dict) else None
 
 
-def _mirrored(shown: dict[str, Any], source: Source, mirrors: Mirrors) -> dict[str, Any]:
+def _updated_copies(
+    fields: dict[str, Any], source: SourceMessage, copies: CallCopies
+) -> dict[str, Any]:
     update: dict[str, Any] = {}
     chunks = getattr(source.message, "tool_call_chunks", None)
     if chunks:
-        update["tool_call_chunks"] = mirrors.chunks(chunks)
+        update["tool_call_chunks"] = copies.update_chunks(chunks)
     content = source.message.content
     if isinstance(content, list) and any(map(is_call, content)):
-        update["content"] = _placed(content, shown, source, mirrors)
+        update["content"] = _content_with_calls(content, fields, source, copies)
     return update
 
 
-def _placed(content: list[Any], shown: dict[str, Any], source: Source, mirrors: Mirrors) -> Any:
-    """The content with its call blocks where they stood, or at the end where what they stood between has changed."""
+def _content_with_calls(
+    content: list[Any], fields: dict[str, Any], source: SourceMessage, copies: CallCopies
+) -> Any:
+    """Return the content with its call blocks in their old positions, if the other blocks allow it.
+
+    Otherwise the call blocks follow the other blocks.
+    """
     calls = [block for block in content if is_call(block)]
-    renewed = mirrors.blocks(calls)
-    visible = shown.get("content")
-    if visible is source.fields["content"] and is_unchanged(calls, renewed):
+    updated = copies.update_blocks(calls)
+    visible = fields.get("content")
+    if visible is source.fields["content"] and is_unchanged(calls, updated):
         return content
-    said = visible if isinstance(visible, list) else [{"type": "text", "text": visible}] if visible else []
-    if len(said) != len(content) - len(calls) or len(renewed) != len(calls):
-        return [*said, *renewed]
-    others, blocks = iter(said), iter(renewed)
+    visible_blocks = (
+        visible
+        if isinstance(visible, list)
+        else [{"type": "text", "text": visible}]
+        if visible
+        else []
+    )
+    if len(visible_blocks) != len(content) - len(calls) or len(updated) != len(calls):
+        return [*visible_blocks, *updated]
+    others, blocks = iter(visible_blocks), iter(updated)
     return [next(blocks if is_call(block) else others) for block in content]
 
 
-def _kept_kwargs(shown: dict[str, Any], source: Source, mirrors: Mirrors) -> dict[str, Any]:
+def _kept_kwargs(
+    fields: dict[str, Any], source: SourceMessage, copies: CallCopies
+) -> dict[str, Any]:
     kwargs = source.message.additional_kwargs
     raw = kwargs.get("tool_calls")
     changed: dict[str, Any] = {}
     if isinstance(raw, list):
-        changed["tool_calls"] = mirrors.raw(raw)
-    if isinstance(legacy := shown.get("function_call"), dict):
+        changed["tool_calls"] = copies.update_raw_calls(raw)
+    if isinstance(legacy := fields.get("function_call"), dict):
         changed["function_call"] = legacy
-    if isinstance(reasoning := shown.get(KEY), str):
-        changed[KEY] = reasoning
-    gone = {"tool_calls"} if changed.get("tool_calls") == [] else set()
-    gone |= {key for key in ("function_call", "prefix", KEY) if key in source.fields and key not in shown}
-    kept = {key: value for key, value in {**kwargs, **changed}.items() if key not in gone}
+    if isinstance(reasoning := fields.get(REASONING_KEY), str):
+        changed[REASONING_KEY] = reasoning
+    removed = {"tool_calls"} if changed.get("tool_calls") == [] else set()
+    removed |= {
+        key
+        for key in ("function_call", "prefix", REASONING_KEY)
+        if key in source.fields and key not in fields
+    }
+    kept = {key: value for key, value in {**kwargs, **changed}.items() if key not in removed}
     return kwargs if kept == kwargs else kept
 
 
-__all__ = ["Source", "build", "calls_of"]
+__all__ = ["SourceMessage", "build", "calls_of"]

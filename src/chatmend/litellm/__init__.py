@@ -1,4 +1,4 @@
-"""The LiteLLM adapter: register one callback, and every request is repaired for the deployment chosen for it.
+"""The LiteLLM adapter: one callback repairs every request for the deployment that receives it.
 
     import litellm
     from chatmend.litellm import ChatMend
@@ -7,9 +7,10 @@
 
 In the proxy's configuration: ``litellm_settings: {callbacks: chatmend.litellm.callback}``.
 
-LiteLLM has no hook that may change a request on the synchronous ``litellm.completion``: call
-``chatmend.litellm.completion`` there, or ``chatmend.litellm.install()`` once, which registers a callback and wraps
-``litellm.completion``. ``CHATMEND_DISABLED=1`` in the environment switches everything off.
+LiteLLM has no hook that can change a request of the synchronous ``litellm.completion``. For
+synchronous calls use ``chatmend.litellm.completion``, or call ``chatmend.litellm.install()`` once;
+it registers a callback and wraps ``litellm.completion``. ``CHATMEND_DISABLED=1`` in the
+environment disables everything.
 """
 
 from __future__ import annotations
@@ -31,14 +32,23 @@ from chatmend.litellm.shared_images import SharedImages
 if TYPE_CHECKING:
     callback: ChatMend
 
-__all__ = ["ChatMend", "Exchange", "SharedImages", "acompletion", "callback", "completion", "install", "uninstall"]
+__all__ = [
+    "ChatMend",
+    "Exchange",
+    "SharedImages",
+    "acompletion",
+    "callback",
+    "completion",
+    "install",
+    "uninstall",
+]
 
 
 def __getattr__(name: str) -> Any:
-    """Make ``callback`` when it is first asked for: the instance that a proxy's configuration names.
+    """Create ``callback``, the instance that a proxy's configuration names, on first access.
 
     Raises:
-        AttributeError: if there is no such name.
+        AttributeError: the module has no such attribute.
     """
     if name == "callback":
         return globals().setdefault("callback", from_environment())

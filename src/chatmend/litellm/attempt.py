@@ -1,4 +1,4 @@
-"""One attempt: the request for one deployment, repaired from the messages as they came in, on a copy."""
+"""One attempt: a repaired copy of the original request, for one deployment."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from chatmend.dialects import DIALECTS
-from chatmend.litellm.conversion import reached
+from chatmend.litellm import injection_points
+from chatmend.litellm.conversion import target_through_litellm
 from chatmend.litellm.shapes import CHAT
 from chatmend.repair import repair_request
 
@@ -17,60 +18,65 @@ if TYPE_CHECKING:
     from chatmend.litellm.shapes import Shape
     from chatmend.policy import Policy
 
-MANY = 300
-"""With more messages, calls and parts than this, a repair takes long enough to be kept off the event loop."""
-MUCH = 64_000
-"""With more characters than this, too."""
-_KEY = 16
-"""Characters that a key of a dict stands for, whatever it holds."""
+MAX_ITEMS = 300
+"""Requests with more messages, calls and parts are repaired in a thread, not on the event loop."""
+MAX_CHARACTERS = 64_000
+"""Requests with more characters are also repaired in a thread."""
+_KEY_SIZE = 16
+"""Characters that each key of a dict counts for, in addition to the text in its value."""
 _SMALL = frozenset({int, float, bool, type(None)})
 
 _TRAITS = DIALECTS[CHAT.dialect].TRAITS
-_MEDIA = frozenset({"image", "input_image", "image_url", "inlineData", "inline_data", "file", "document"})
+_MEDIA = frozenset(
+    {"image", "input_image", "image_url", "inlineData", "inline_data", "file", "document"}
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What a repair made of a request."""
+    """The result of repairing one request."""
 
     target: str
     changes: tuple[Change, ...] = ()
     request: dict[str, Any] | None = None
-    """The request as it is sent, a copy; ``None`` where it stays as it is."""
+    """A repaired copy of the request; ``None`` if the original is sent."""
 
 
-def carries(kwargs: Mapping[str, Any], shape: Shape) -> bool:
-    """Whether there is a transcript to look at: a list, or a tuple, which LiteLLM takes as well; a text is none."""
+def has_transcript(kwargs: Mapping[str, Any], shape: Shape) -> bool:
+    """Whether the messages are a list or a tuple, which LiteLLM also accepts; not a string."""
     return isinstance(kwargs.get(shape.field), list | tuple)
 
 
 def is_heavy(messages: Any) -> bool:
-    """Whether a repair may take long: many messages, calls and parts, much text, or images to recompress.
+    """Whether a repair can take long: many messages, calls and parts, long texts, or media.
 
-    The walk ends where a limit is reached: it takes no longer for a request that is larger still.
+    The walk stops at the first limit that is exceeded, so its duration is bounded.
     """
-    many, much, waiting = MANY, MUCH, [messages]
-    for value in waiting:  # which grows
+    items_left, characters_left, waiting = MAX_ITEMS, MAX_CHARACTERS, [messages]
+    for value in waiting:  # the loop appends to this list
         if value.__class__ is dict:
-            much -= _size_of(value, waiting)
+            characters_left -= _size_of(value, waiting)
         elif value.__class__ is list or value.__class__ is tuple:
-            many -= len(value)
-            if many >= 0:
+            items_left -= len(value)
+            if items_left >= 0:
                 waiting += value
         elif value.__class__ is str:
-            much -= len(value)
-        elif held := getattr(value, "__dict__", None):  # an object of an SDK
+            characters_left -= len(value)
+        elif held := getattr(value, "__dict__", None):  # an SDK object
             waiting.append(held)
-        if many < 0 or much < 0:
+        if items_left < 0 or characters_left < 0:
             return True
     return False
 
 
 def _size_of(value: dict[str, Any], waiting: list[Any]) -> int:
-    """The characters of keys and texts in a dict, too many for media; what else it holds waits to be walked through."""
-    size = _KEY * len(value)
-    if size > MUCH or _is_media(value):
-        return MUCH + 1
+    """Return the characters in a dict, or more than the limit if it is media.
+
+    Containers among its values are appended to ``waiting``.
+    """
+    size = _KEY_SIZE * len(value)
+    if size > MAX_CHARACTERS or _is_media(value):
+        return MAX_CHARACTERS + 1
     for held in value.values():
         if held.__class__ is str:
             size += len(held)
@@ -83,19 +89,36 @@ def _is_media(part: dict[str, Any]) -> bool:
     kind = part.get("type")
     if kind.__class__ is str and kind in _MEDIA:
         return True
-    # Arguments of tools have keys such as "file" as well, with a name in them.
+    # Arguments of tools also have keys such as "file", but their values are names.
     return not _MEDIA.isdisjoint(part) and any(part.get(key).__class__ is dict for key in _MEDIA)
 
 
-def attempt(
-    kwargs: dict[str, Any], shape: Shape, target: str, policy: Policy | None = None, images: Any = None
+def repair_attempt(
+    kwargs: dict[str, Any],
+    shape: Shape,
+    target: str,
+    policy: Policy | None = None,
+    images: Any = None,
 ) -> Attempt:
-    """Repair a request for its target. Nothing of ``kwargs`` is changed.
+    """Repair a request for its target. ``kwargs`` is not changed.
 
     Raises:
         TargetError: no table describes the target.
     """
-    given = kwargs[shape.field]
-    body = {**kwargs, shape.field: list(given)} if isinstance(given, tuple) else kwargs
-    done = repair_request(body, reached(target), policy=policy, dialect=shape.dialect, recompressor=images)
-    return Attempt(target, done.changes, None if done.body is body else done.body)
+    messages = kwargs[shape.field]
+    body = {**kwargs, shape.field: list(messages)} if isinstance(messages, tuple) else kwargs
+    done = repair_request(
+        body,
+        target_through_litellm(target),
+        policy=policy,
+        dialect=shape.dialect,
+        recompressor=images,
+    )
+    if done.body is body:
+        return Attempt(target, done.changes)
+    request = done.body
+    if injection_points.KEY in request:
+        points = request[injection_points.KEY]
+        moved = injection_points.move_points(points, body[shape.field], request[shape.field])
+        request = request if moved is points else {**request, injection_points.KEY: moved}
+    return Attempt(target, done.changes, request)

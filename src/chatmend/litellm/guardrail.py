@@ -1,4 +1,4 @@
-"""A guardrail, so that a proxy's teams and keys can switch chatmend on for themselves: thin, over a ``ChatMend``.
+"""A guardrail with which teams and keys of a proxy enable chatmend for their own requests.
 
     guardrails:
       - guardrail_name: chatmend
@@ -8,7 +8,7 @@
           default_on: false
           chatmend: {on_error: pass}
 
-A callback is the better choice where everyone is to be repaired: it counts usage and writes the account, too.
+To repair all requests, use the callback instead: it also records usage.
 """
 
 from __future__ import annotations
@@ -25,43 +25,58 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-class _Asked(ChatMend):
-    """The callback that does the work, for those who ask for it."""
+class _GuardrailCallback(ChatMend):
+    """The callback to which the guardrail delegates."""
 
-    started_as = "chatmend guardrail"
+    startup_name = "chatmend guardrail"
 
 
-class Guardrail(CustomGuardrail):  # type: ignore[misc, unused-ignore] # untyped where litellm is not installed
-    """Repairs the requests of those who ask for it: by key, by team, or in the request's ``guardrails``.
+# Without LiteLLM installed, its class is untyped for mypy.
+class Guardrail(CustomGuardrail):  # type: ignore[misc, unused-ignore]
+    """Repairs requests for which a key, a team or the request's ``guardrails`` enable it.
 
     Args:
         chatmend: the options of a callback by name, as in the ``chatmend:`` section.
-        options: LiteLLM's own, ``guardrail_name``, ``event_hook`` and ``default_on`` among them.
+        options: LiteLLM's own options, such as ``guardrail_name``, ``event_hook`` and
+            ``default_on``.
 
     Raises:
-        PolicyError: an option that does not exist.
+        PolicyError: an option does not exist.
     """
 
     def __init__(self, chatmend: Mapping[str, Any] | None = None, **options: Any) -> None:
-        """Make the callback that does the work."""
+        """Create the callback to which the guardrail delegates."""
         super().__init__(**options)
-        self._mend = from_section(dict(chatmend or {}), _Asked)
+        self._callback = from_section(dict(chatmend or {}), _GuardrailCallback)
 
-    async def async_pre_call_deployment_hook(self, kwargs: dict[str, Any], call_type: Any) -> dict[str, Any] | None:
-        """Once per attempt, when the deployment is known: repair the request of someone who asked for it."""
-        with self._mend.failures.caught():
-            if self.should_run_guardrail(data=kwargs, event_type=GuardrailEventHooks.pre_call) is not True:
+    async def async_pre_call_deployment_hook(
+        self, kwargs: dict[str, Any], call_type: Any
+    ) -> dict[str, Any] | None:
+        """Repair the request of one attempt if the guardrail is enabled for it.
+
+        LiteLLM calls this once for each attempt, after it has chosen the deployment.
+        """
+        with self._callback.failures.guard():
+            if (
+                self.should_run_guardrail(data=kwargs, event_type=GuardrailEventHooks.pre_call)
+                is not True
+            ):
                 return None
-        return await self._mend.async_pre_call_deployment_hook(kwargs, call_type)
+        return await self._callback.async_pre_call_deployment_hook(kwargs, call_type)
 
     async def async_pre_call_hook(
         self, user_api_key_dict: Any, cache: Any, data: dict[str, Any], call_type: Any
     ) -> dict[str, Any] | None:
-        """A pass-through request, which has no deployment; LiteLLM asks only for those who want it."""
-        return await self._mend.async_pre_call_hook(user_api_key_dict, cache, data, call_type)
+        """Repair a pass-through request, which has no deployment.
 
-    async def async_post_call_success_deployment_hook(self, request_data: Any, response: Any, call_type: Any) -> None:
-        """Nothing is done to answers."""
+        LiteLLM calls this only for requests for which the guardrail is enabled.
+        """
+        return await self._callback.async_pre_call_hook(user_api_key_dict, cache, data, call_type)
+
+    async def async_post_call_success_deployment_hook(
+        self, request_data: Any, response: Any, call_type: Any
+    ) -> None:
+        """Leave responses unchanged."""
 
     async def async_post_call_response_headers_hook(
         self,
@@ -71,5 +86,7 @@ class Guardrail(CustomGuardrail):  # type: ignore[misc, unused-ignore] # untyped
         request_headers: Any = None,
         litellm_call_info: Any = None,
     ) -> dict[str, str] | None:
-        """Say in a header what was changed."""
-        return await self._mend.async_post_call_response_headers_hook(data, user_api_key_dict, response)
+        """Return the response header that lists the changes."""
+        return await self._callback.async_post_call_response_headers_hook(
+            data, user_api_key_dict, response
+        )

@@ -1,4 +1,7 @@
-"""``ChatMend``: the hooks that LiteLLM calls. Each says when it is called; what is done stands in the other files."""
+"""``ChatMend``: the callback whose hooks LiteLLM calls before and after each request.
+
+The docstring of a hook states when LiteLLM calls it.
+"""
 
 from __future__ import annotations
 
@@ -12,20 +15,30 @@ from typing import TYPE_CHECKING, Any
 
 from litellm.integrations.custom_logger import CustomLogger
 
-from chatmend.litellm import notes
-from chatmend.litellm.accounts import Accounts, account_of, place, tell_beside
-from chatmend.litellm.attempt import Attempt, attempt, carries, is_heavy
-from chatmend.litellm.exchange import Sent, exchange, keep_sent
-from chatmend.litellm.recording import recording
-from chatmend.litellm.shapes import SHAPES, name_of, shape_of_route
+from chatmend.litellm import summaries
+from chatmend.litellm.attempt import Attempt, has_transcript, is_heavy, repair_attempt
+from chatmend.litellm.exchange import SentRequest, build_exchange, keep_sent
+from chatmend.litellm.recording import as_record_function
+from chatmend.litellm.shapes import (
+    SHAPES,
+    name_of,
+    shape_of_nested_body,
+    shape_of_route,
+)
 from chatmend.litellm.shared_images import SharedImages, owner_of
 from chatmend.litellm.starting import proxy_config, start_line
-from chatmend.litellm.streams import ChunkMarker
+from chatmend.litellm.streams import ChunkUsageWriter
 from chatmend.litellm.target import target_of, target_of_route
+from chatmend.litellm.usage_records import (
+    CallCounter,
+    add_to_hidden_params,
+    usage_record_of,
+    write_usage_record,
+)
 from chatmend.options import (
     Mode,
     OnError,
-    UsagePlace,
+    UsageMode,
     known_hosts,
     mode_of,
     on_error_of,
@@ -33,7 +46,7 @@ from chatmend.options import (
     policy_of,
     usage_of,
 )
-from chatmend.telemetry import tell
+from chatmend.telemetry import record_repair
 from chatmend.usage import UsageLedger
 
 if TYPE_CHECKING:
@@ -45,43 +58,48 @@ if TYPE_CHECKING:
     from chatmend.sessions import SessionStore
     from chatmend.sessions.recorder import Recorder
 
-_passed: ContextVar[notes.Note | None] = ContextVar("chatmend_passed", default=None)
-"""The note of a pass-through request, whose later hooks are not shown LiteLLM's record of the call."""
+_pass_through_summary: ContextVar[summaries.ChangeSummary | None] = ContextVar(
+    "chatmend_pass_through_summary", default=None
+)
+"""The summary of a pass-through request: its later hooks do not receive LiteLLM's record."""
 
-in_reach: ContextVar[bool] = ContextVar("chatmend_in_reach", default=False)
-"""Whether the synchronous call that is under way came through `install` or the drop-in."""
+is_wrapped_call: ContextVar[bool] = ContextVar("chatmend_wrapped_call", default=False)
+"""Whether the current synchronous call uses `install` or chatmend's own `completion`."""
 
-_numbers = count(1)
-"""LiteLLM takes two callbacks with the same plain attributes for one, and would log to the first only."""
+_instance_numbers = count(1)
+"""LiteLLM treats two callbacks with equal plain attributes as one and logs only to the first."""
 
 
-class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped where litellm is not installed
-    """Repairs the transcript of each request for the provider and model that it goes to, and normalises its usage.
+# Without LiteLLM installed, its class is untyped for mypy.
+class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
+    """Repairs each request for the provider and model that receive it, and normalises its usage.
 
     Args:
-        policy: choices between repairs, or the name of a policy (``"offline"``); the default is lossless.
-        on_error: ``"pass"`` sends the request unchanged if chatmend itself fails, with one warning; ``"raise"`` lets
-            the exception out, for tests.
-        mode: ``"repair"``, or ``"report"`` to tell what would be changed and send the original.
-        images: what recompresses images: a ``chatmend.images.Recompressor`` (by default the process's own), or
-            ``SharedImages``, whose results replicas share through LiteLLM's cache.
-        record: a ``SessionStore`` keeps every call that succeeded as a turn of a session on disk; a function is called
-            off the event loop with its ``Exchange``.
-        allow: patterns of models (``"anthropic/*"``, a deployment, or a model group of the Router), as a list or one
-            text with commas; none: all.
-        deny: patterns of models that are left alone, also where ``allow`` names them.
-        usage: where the normalised usage of an answer goes: ``"body"`` writes it into the answer's ``usage``, next to
-            LiteLLM's figures; ``"hidden"`` keeps it in ``_hidden_params`` and in logs; ``"off"`` only counts it in the
-            ledger. The default is ``"hidden"`` in the proxy and ``"body"`` in the SDK. Where nothing may be repaired
-            (report mode, a model that is denied) ``"body"`` is ``"hidden"``.
-        ledger: the ledger to add to; one of its own by default.
+        policy: choices between repairs, or the name of a policy (``"offline"``); the default is
+            lossless.
+        on_error: ``"pass"`` sends the request unchanged if chatmend itself fails, with one warning;
+            ``"raise"`` raises the exception, for tests.
+        mode: ``"repair"``, or ``"report"`` to list the changes and send the original.
+        images: recompresses images: a ``chatmend.images.Recompressor`` (by default the one of the
+            process), or ``SharedImages``, whose results replicas share through LiteLLM's cache.
+        record: a ``SessionStore`` stores every successful call as a turn of a session; a function
+            is called with the `Exchange` of every successful call, not on the event loop.
+        allow: patterns of models (``"anthropic/*"``, a deployment, or a model group of the Router)
+            to process, as a list or as one string with commas. The default is all models.
+        deny: patterns of models whose requests are never changed, even if ``allow`` matches them.
+        usage: where the usage record of a response goes. ``"body"`` writes it into the ``usage`` of
+            the response, next to LiteLLM's figures; ``"hidden"`` into ``_hidden_params`` and logs;
+            ``"off"`` only adds it to the ledger. The default is ``"hidden"`` in the proxy and
+            ``"body"`` in the SDK. In report mode, and for models that are not processed,
+            ``"body"`` means ``"hidden"``.
+        ledger: the ledger to which calls are added; the default is a new one.
 
     Raises:
-        PolicyError: an option has a value that does not exist.
+        PolicyError: an option has an invalid value.
     """
 
-    started_as = "chatmend"
-    """As which the line at the proxy's start names it."""
+    startup_name = "chatmend"
+    """The name in the line that is printed when the proxy starts."""
 
     def __init__(  # noqa: PLR0913 - each is one choice, and all have a default
         self,
@@ -93,163 +111,238 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
         record: SessionStore | Recorder | Callable[[Exchange], object] | None = None,
         allow: Iterable[str] | str = (),
         deny: Iterable[str] | str = (),
-        usage: UsagePlace | None = None,
+        usage: UsageMode | None = None,
         ledger: UsageLedger | None = None,
     ) -> None:
-        """Check the choices; nothing else happens before the first request."""
+        """Check the options. No other work is done before the first request."""
         super().__init__()
-        self.number = next(_numbers)
+        self.number = next(_instance_numbers)
         self.policy = policy_of(policy)
         self.on_error = on_error_of(on_error)
-        known_hosts()  # what cannot be read is an error now
+        known_hosts()  # reports an invalid CHATMEND_HOSTS now, not at the first request
         self.mode = mode_of(mode)
         self.images = images
-        self.record = recording(record)
+        self.record = as_record_function(record)
         self.allow, self.deny = patterns_of("allow", allow), patterns_of("deny", deny)
-        self.usage_place = usage_of(usage)
+        self.usage_mode = usage_of(usage)
         self.usage = ledger if ledger is not None else UsageLedger()
-        self.failures = notes.Failures(self.on_error)
-        self._accounts = Accounts(self.usage, failed=self._uncounted)
+        self.failures = summaries.Failures(self.on_error)
+        self._call_counter = CallCounter(self.usage, on_failure=self._handle_uncounted)
         self._warned = False
         if proxy_config() is not None:
-            print(start_line(self, disabled=is_disabled()), flush=True)  # noqa: T201 - for the operator, whatever is logged
+            # Printed, not logged: operators must see it with any logging configuration.
+            print(start_line(self, disabled=is_disabled()), flush=True)  # noqa: T201
 
-    def _uncounted(self, error: Exception) -> None:
+    def _handle_uncounted(self, error: Exception) -> None:
         if not self.failures.swallow(error):
             raise error
 
-    def concerns(self, kwargs: Mapping[str, Any], target: str) -> bool:
-        """Whether a request to this target is to be looked at: the kill switch, and the lists of models."""
-        return not is_disabled() and self._is_chosen(kwargs, target)
+    def is_in_scope(self, kwargs: Mapping[str, Any], target: str) -> bool:
+        """Whether to process a request: chatmend is enabled, and ``allow`` and ``deny`` permit."""
+        return not is_disabled() and self._is_allowed(kwargs, target)
 
-    def _is_chosen(self, kwargs: Mapping[str, Any], target: str | None = None) -> bool:
-        """Whether the lists of models let a call through."""
+    def _is_allowed(self, kwargs: Mapping[str, Any], target: str | None = None) -> bool:
+        """Whether ``allow`` and ``deny`` permit changes to a call."""
         if not self.allow and not self.deny:
             return True
         target = target_of(kwargs) if target is None else target
-        said = kwargs.get("litellm_metadata") or kwargs.get("metadata") or {}
-        group = said.get("model_group") if isinstance(said, dict) else None
+        metadata = kwargs.get("litellm_metadata") or kwargs.get("metadata") or {}
+        group = metadata.get("model_group") if isinstance(metadata, dict) else None
         names = [name for name in (target, kwargs.get("model"), group) if isinstance(name, str)]
         if _matches(names, self.deny):
             return False
         return not self.allow or _matches(names, self.allow)
 
-    def place_of_usage(self, kwargs: Mapping[str, Any]) -> UsagePlace:
-        """Where the usage of a call's answer goes. An answer to a request that is left alone is LiteLLM's, to the byte.
+    def usage_mode_for(self, kwargs: Mapping[str, Any]) -> UsageMode:
+        """Return where the usage record of a call's response goes.
 
-        The proxy's calls are known by the client's request, which it hands on. At the end of a Responses stream LiteLLM
-        1.82 gives its record of the call, which holds these things one level deeper.
+        The responses to requests that chatmend does not process stay LiteLLM's, byte for byte.
+
+        Calls of the proxy are recognised by the client's request, which the proxy passes on. At the
+        end of a Responses stream LiteLLM 1.82 passes its record of the call, in which these values
+        are nested one level deeper.
         """
-        known, params = self.usage_place, kwargs.get("litellm_params")
+        known, params = self.usage_mode, kwargs.get("litellm_params")
         if isinstance(params, dict):
             kwargs = {**params, **kwargs}
-        if known == "off" or (known != "hidden" and self.mode == "repair" and self._is_chosen(kwargs)):
+        if known == "off" or (
+            known != "hidden" and self.mode == "repair" and self._is_allowed(kwargs)
+        ):
             return known or ("hidden" if kwargs.get("proxy_server_request") else "body")
         return "hidden"
 
-    def mend(self, kwargs: dict[str, Any], shape: Shape, target: str, key: Any = None) -> Attempt:
-        """Repair one request, of the owner of the proxy's key; in report mode, say what would be done."""
-        images = self.images.of(owner_of(kwargs, key)) if isinstance(self.images, SharedImages) else self.images
+    def repair_call(
+        self, kwargs: dict[str, Any], shape: Shape, target: str, key: Any = None
+    ) -> Attempt:
+        """Repair one request; in report mode, list the changes without applying them.
+
+        Args:
+            kwargs: the request.
+            shape: the format of the call.
+            target: the provider and model that receive the request.
+            key: the proxy's ``user_api_key_dict`` of a pass-through request. Its owner selects the
+                image cache.
+        """
+        images = (
+            self.images.for_owner(owner_of(kwargs, key))
+            if isinstance(self.images, SharedImages)
+            else self.images
+        )
         started = perf_counter()
-        made = attempt(kwargs, shape, target, self.policy, images)
-        tell(target, made.changes, perf_counter() - started, mode=self.mode)
+        made = repair_attempt(kwargs, shape, target, self.policy, images)
+        record_repair(target, made.changes, perf_counter() - started, mode=self.mode)
         return made if self.mode == "repair" else Attempt(made.target, made.changes)
 
-    async def _mended(self, kwargs: dict[str, Any], shape: Shape, target: str, key: Any = None) -> Attempt:
-        """As `mend`, off the event loop where it may take long."""
-        if not carries(kwargs, shape):
+    async def _repair_call_async(
+        self, kwargs: dict[str, Any], shape: Shape, target: str, key: Any = None
+    ) -> Attempt:
+        """Repair one request like `repair_call`; large requests are repaired in a thread."""
+        if not has_transcript(kwargs, shape):
             return Attempt(target)
         if is_heavy(kwargs[shape.field]):
-            return await asyncio.to_thread(self.mend, kwargs, shape, target, key)
-        return self.mend(kwargs, shape, target, key)
+            return await asyncio.to_thread(self.repair_call, kwargs, shape, target, key)
+        return self.repair_call(kwargs, shape, target, key)
 
-    async def async_pre_call_deployment_hook(self, kwargs: dict[str, Any], call_type: Any) -> dict[str, Any] | None:
-        """Every asynchronous call, once per attempt, when the deployment is known: repair the request."""
+    async def async_pre_call_deployment_hook(
+        self, kwargs: dict[str, Any], call_type: Any
+    ) -> dict[str, Any] | None:
+        """Repair the request of one attempt.
+
+        LiteLLM calls this for each attempt of an asynchronous call, after it has chosen the
+        deployment.
+        """
         name = name_of(call_type)
-        shape = SHAPES.get(name)
+        shape = SHAPES.get(name) or shape_of_nested_body(name, kwargs)
         try:
-            # With fallbacks= each model gets a call of its own inside this one, from the messages as they came in.
+            # With fallbacks= LiteLLM makes an inner call for each model, with the same messages.
             if shape is None or kwargs.get("fallbacks"):
                 return None
             target = target_of(kwargs)
-            if not self.concerns(kwargs, target):
+            if not self.is_in_scope(kwargs, target):
                 return None
-            return self._noted(kwargs, name, shape, await self._mended(kwargs, shape, target))
+            if name not in SHAPES:
+                return await self._repair_nested_body(kwargs, name, shape, target)
+            return self._outgoing_request(
+                kwargs, name, shape, await self._repair_call_async(kwargs, shape, target)
+            )
         except Exception as error:
             if not self.failures.swallow(error):
                 raise
         return None
 
-    def _noted(self, kwargs: dict[str, Any], name: str, shape: Shape, made: Attempt) -> dict[str, Any] | None:
-        """The request that goes out, if it is another one; what was done to it stands in LiteLLM's record of it."""
-        logged: Any = kwargs.get("litellm_logging_obj")
-        goes = made.request
-        if self.record is not None and carries(kwargs, shape):
-            keep_sent(logged, name, Sent.of(goes or kwargs, shape, made.target))
+    async def _repair_nested_body(
+        self, kwargs: dict[str, Any], name: str, shape: Shape, target: str
+    ) -> dict[str, Any] | None:
+        """Repair the body of a pass-through request to Bedrock, which is under ``data``."""
+        made = await self._repair_call_async(kwargs["data"], shape, target)
+        summary = summaries.summarize(made.target, self.mode, made.changes)
+        summaries.store(kwargs.get("litellm_logging_obj"), name, summary.to_dict())
+        return None if made.request is None else {**kwargs, "data": made.request}
+
+    def _outgoing_request(
+        self, kwargs: dict[str, Any], name: str, shape: Shape, made: Attempt
+    ) -> dict[str, Any] | None:
+        """Return the request to send, or None to send the original.
+
+        The summary of its changes is stored in LiteLLM's record of the call.
+        """
+        logging_obj: Any = kwargs.get("litellm_logging_obj")
+        repaired = made.request
+        if self.record is not None and has_transcript(kwargs, shape):
+            keep_sent(
+                logging_obj, name, SentRequest.from_call(repaired or kwargs, shape, made.target)
+            )
         if not made.changes:
-            notes.keep(logged, name, {"target": made.target, "mode": self.mode, "changes": {}})
+            summaries.store(
+                logging_obj, name, {"target": made.target, "mode": self.mode, "changes": {}}
+            )
             return None
-        told = notes.note(made.target, self.mode, made.changes)
-        on_record = notes.keep(logged, name, told.to_dict())
-        if goes and shape.field == "messages" and hasattr(logged, "update_messages"):
-            # Otherwise LiteLLM's logs show what was not sent.
-            logged.update_messages(goes["messages"])
-        return goes if on_record or not told.changes else dict(notes.noted(goes or kwargs, told, shape))
+        summary = summaries.summarize(made.target, self.mode, made.changes)
+        is_stored = summaries.store(logging_obj, name, summary.to_dict())
+        if repaired and shape.field == "messages" and hasattr(logging_obj, "update_messages"):
+            # Without this, LiteLLM logs the original messages, which were not sent.
+            logging_obj.update_messages(repaired["messages"])
+        return (
+            repaired
+            if is_stored or not summary.changes
+            else dict(summaries.with_summary(repaired or kwargs, summary, shape))
+        )
 
     async def async_pre_call_hook(
         self, user_api_key_dict: Any, cache: Any, data: dict[str, Any], call_type: Any
     ) -> dict[str, Any] | None:
-        """Every request of the proxy: repair those that pass through, which have no deployment."""
-        _passed.set(None)
+        """Repair a pass-through request, which has no deployment.
+
+        LiteLLM calls this for every request of the proxy.
+        """
+        _pass_through_summary.set(None)
         if call_type != "pass_through_endpoint":
             return None
-        with self.failures.caught():
+        with self.failures.guard():
             path = str(getattr(user_api_key_dict, "request_route", None) or "")
             shape = shape_of_route(path)
-            if shape is None or not carries(data, shape):
+            if shape is None or not has_transcript(data, shape):
                 return None
             target = target_of_route(path, data.get("model"), shape)
-            if not self.concerns(data, target):
+            if not self.is_in_scope(data, target):
                 return None
-            made = await self._mended(data, shape, target, user_api_key_dict)
-            _passed.set(notes.note(target, self.mode, made.changes))
+            made = await self._repair_call_async(data, shape, target, user_api_key_dict)
+            _pass_through_summary.set(summaries.summarize(target, self.mode, made.changes))
             return made.request
         return None
 
-    async def async_post_call_success_deployment_hook(self, request_data: Any, response: Any, call_type: Any) -> None:
-        """Every whole answer of an asynchronous call: the account and the note go with it."""
+    async def async_post_call_success_deployment_hook(
+        self, request_data: Any, response: Any, call_type: Any
+    ) -> None:
+        """Add change summary and usage record to a response.
+
+        LiteLLM calls this for each complete response of an asynchronous call.
+        """
         if name_of(call_type) not in SHAPES:
             return
         try:
-            ours = notes.of(request_data.get("litellm_logging_obj"))
-            if ours is not None or not is_disabled():
-                note = ours.shown() if ours else notes.shown_of_request(request_data)
-                self.finish(response, note, self.place_of_usage(request_data))
+            stored = summaries.stored_summaries(request_data.get("litellm_logging_obj"))
+            if stored is not None or not is_disabled():
+                summary = (
+                    stored.merged() if stored else summaries.summary_dict_of_request(request_data)
+                )
+                self.complete_response(response, summary, self.usage_mode_for(request_data))
         except Exception as error:
             if not self.failures.swallow(error):
                 raise
 
-    def finish(self, response: Any, note: Mapping[str, Any] | None, where: UsagePlace) -> None:
-        """Write the account of a whole answer where it goes, and account and note, as it is for JSON, beside it."""
-        tell_beside(response, shown(note, place(response, where)))
+    def complete_response(
+        self, response: Any, summary: Mapping[str, Any] | None, where: UsageMode
+    ) -> None:
+        """Write the usage record to ``where``, and record and summary to ``_hidden_params``."""
+        add_to_hidden_params(response, combined(summary, write_usage_record(response, where)))
 
     async def async_post_call_streaming_iterator_hook(
         self, user_api_key_dict: Any, response: Any, request_data: dict[str, Any]
     ) -> AsyncGenerator[Any, None]:
-        """Every stream of the proxy: it passes unread, unless the account is to go with the usage of a chunk."""
-        marker = ChunkMarker(self.failures) if self._writes_into_stream(request_data) else None
+        """Write usage records into the chunks of a stream, if they are to go into the body.
+
+        LiteLLM calls this for every stream of the proxy. Other streams are passed on without being
+        parsed.
+        """
+        writer = (
+            ChunkUsageWriter(self.failures) if self._adds_usage_to_stream(request_data) else None
+        )
         async for chunk in response:
-            passed = chunk if marker is None else marker.each(chunk)
+            passed = chunk if writer is None else writer.process(chunk)
             if passed != b"":
                 yield passed
-        for rest in marker.end() if marker is not None else ():
+        for rest in writer.flush() if writer is not None else ():
             yield rest
 
-    def _writes_into_stream(self, request: Mapping[str, Any]) -> bool:
-        """Whether a stream of the proxy carries the account: if its request was one to repair, which a note tells."""
-        if self.usage_place != "body" or self.mode == "report":
+    def _adds_usage_to_stream(self, request: Mapping[str, Any]) -> bool:
+        """Whether to write usage records into a stream of the proxy.
+
+        They are written only if chatmend processed the request: then it has a change summary.
+        """
+        if self.usage_mode != "body" or self.mode == "report":
             return False
-        return notes.of(request.get("litellm_logging_obj")) is not None
+        return summaries.stored_summaries(request.get("litellm_logging_obj")) is not None
 
     async def async_post_call_response_headers_hook(
         self,
@@ -259,20 +352,35 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
         request_headers: Any = None,
         litellm_call_info: Any = None,
     ) -> dict[str, str] | None:
-        """Every answer of the proxy: say in a header what was changed."""
-        with self.failures.caught():
-            return notes.headers(notes.of_request(data) or _passed.get())
+        """Return the response header that lists the changes.
+
+        LiteLLM calls this for every response of the proxy.
+        """
+        with self.failures.guard():
+            return summaries.response_headers(
+                summaries.summary_of_request(data) or _pass_through_summary.get()
+            )
         return None
 
-    def logging_hook(self, kwargs: dict[str, Any], result: Any, call_type: Any) -> tuple[dict[str, Any], Any]:
-        """Before any logger sees a call: the note and the account stand in the metadata that loggers show."""
+    def logging_hook(
+        self, kwargs: dict[str, Any], result: Any, call_type: Any
+    ) -> tuple[dict[str, Any], Any]:
+        """Write change summary and usage record into the metadata that loggers read.
+
+        LiteLLM calls this before it passes a call to any logger.
+        """
         try:
-            ours = notes.of(kwargs)
-            if ours is not None or not is_disabled():
-                told = None if self.usage_place == "off" else account_of(result)
-                if told is not None:
-                    tell_beside(result, {"usage": told})
-                export(kwargs, shown(ours.shown() if ours else notes.shown(kwargs), told))
+            stored = summaries.stored_summaries(kwargs)
+            if stored is not None or not is_disabled():
+                record = None if self.usage_mode == "off" else usage_record_of(result)
+                if record is not None:
+                    add_to_hidden_params(result, {"usage": record})
+                add_to_logging_metadata(
+                    kwargs,
+                    combined(
+                        stored.merged() if stored else summaries.last_summary_dict(kwargs), record
+                    ),
+                )
         except Exception as error:
             if not self.failures.swallow(error):
                 raise
@@ -281,62 +389,77 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore] # untyped whe
     async def async_logging_hook(
         self, kwargs: dict[str, Any], result: Any, call_type: Any
     ) -> tuple[dict[str, Any], Any]:
-        """As `logging_hook`, for asynchronous calls."""
+        """Do the same as `logging_hook`, for asynchronous calls."""
         return self.logging_hook(kwargs, result, call_type)
 
     def log_pre_api_call(self, model: Any, messages: Any, kwargs: Any) -> None:
-        """Any request is about to leave: a synchronous completion that nobody has looked at is warned of, once."""
+        """Warn once if a synchronous completion was not repaired.
+
+        LiteLLM calls this directly before it sends a request.
+        """
         if self._warned:
             return
         try:
-            if _is_out_of_reach(kwargs) and not is_disabled():
+            if _is_unrepaired_completion(kwargs) and not is_disabled():
                 self._warned = True
-                notes.warn_of_synchronous()
+                summaries.warn_about_synchronous_calls()
         except Exception as error:
             if not self.failures.swallow(error):
                 raise
 
-    def log_success_event(self, kwargs: Any, response_obj: Any, start_time: Any, end_time: Any) -> None:
-        """A synchronous call that succeeded, streams at their end: count it."""
+    def log_success_event(
+        self, kwargs: Any, response_obj: Any, start_time: Any, end_time: Any
+    ) -> None:
+        """Count and record a synchronous call.
+
+        LiteLLM calls this after a call has succeeded, for streams at their end.
+        """
         self._count(kwargs, response_obj)
         if self.record is not None:
             self._record(kwargs, response_obj)
 
-    async def async_log_success_event(self, kwargs: Any, response_obj: Any, start_time: Any, end_time: Any) -> None:
-        """An asynchronous call that succeeded, streams at their end: count it."""
+    async def async_log_success_event(
+        self, kwargs: Any, response_obj: Any, start_time: Any, end_time: Any
+    ) -> None:
+        """Count and record an asynchronous call.
+
+        LiteLLM calls this after a call has succeeded, for streams at their end.
+        """
         self._count(kwargs, response_obj)
         if self.record is not None:
             try:
-                recorded = asyncio.get_running_loop().run_in_executor(None, self._record, kwargs, response_obj)
-            except RuntimeError:  # Python ends: no new threads, and nobody who waits
+                recorded = asyncio.get_running_loop().run_in_executor(
+                    None, self._record, kwargs, response_obj
+                )
+            except RuntimeError:  # Python is shutting down and starts no more threads
                 self._record(kwargs, response_obj)
             else:
                 await recorded
 
     def _count(self, kwargs: Any, response: Any) -> None:
         try:
-            if notes.of(kwargs) is not None or not is_disabled():
-                self._accounts.add(kwargs, response)
+            if summaries.stored_summaries(kwargs) is not None or not is_disabled():
+                self._call_counter.add(kwargs, response)
         except Exception as error:
             if not self.failures.swallow(error):
                 raise
 
     def _record(self, kwargs: Any, response: Any) -> None:
         if self.record is not None and not is_disabled():
-            with self.failures.caught():
-                self.record(exchange(kwargs, response))
+            with self.failures.guard():
+                self.record(build_exchange(kwargs, response))
 
 
-def _is_out_of_reach(record: Mapping[str, Any]) -> bool:
-    """Whether a call is a synchronous completion that went past `install` and the drop-in."""
+def _is_unrepaired_completion(record: Mapping[str, Any]) -> bool:
+    """Whether a call is a synchronous completion that chatmend's wrappers did not process."""
     if record.get("call_type") != "completion":
         return False
     call = record.get("litellm_params") or {}
-    return not call.get("acompletion") and not in_reach.get()
+    return not call.get("acompletion") and not is_wrapped_call.get()
 
 
 def is_disabled() -> bool:
-    """The kill switch, which works while a process runs."""
+    """Whether ``CHATMEND_DISABLED`` is 1. It can be changed while the process runs."""
     return os.environ.get("CHATMEND_DISABLED") == "1"
 
 
@@ -344,20 +467,32 @@ def _matches(names: Iterable[str], patterns: tuple[str, ...]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns for name in names)
 
 
-def export(record: dict[str, Any], told: dict[str, Any] | None) -> None:
-    """Write note and account where loggers look: into LiteLLM's record, and a copy of the caller's metadata."""
-    if told is None:
+def add_to_logging_metadata(record: dict[str, Any], entries: dict[str, Any] | None) -> None:
+    """Add change summary and usage record to the metadata that loggers read.
+
+    The caller's metadata is copied first.
+    """
+    if entries is None:
         return
     params, payload = record.get("litellm_params"), record.get("standard_logging_object")
-    said = params.get("metadata") if params else None
-    record["litellm_params"] = {**(params or {}), "metadata": {**(said or {}), notes.KEY: told}}
+    metadata = params.get("metadata") if params else None
+    record["litellm_params"] = {
+        **(params or {}),
+        "metadata": {**(metadata or {}), summaries.KEY: entries},
+    }
     if isinstance(payload, dict):
-        # This metadata is LiteLLM's own, made for this call.
-        payload["metadata"] = (payload.get("metadata") or {}) | {notes.KEY: told}
+        # LiteLLM created this metadata for this call, so no copy is needed.
+        payload["metadata"] = (payload.get("metadata") or {}) | {summaries.KEY: entries}
 
 
-def shown(note: Mapping[str, Any] | None, account: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Note and account as they are shown together; ``None`` where there is neither."""
-    if account is None:
-        return None if note is None else notes.Ours(note)
-    return notes.Ours(usage=account) if note is None else notes.Ours(note, usage=account)
+def combined(
+    summary: Mapping[str, Any] | None, usage_record: Mapping[str, Any] | None
+) -> dict[str, Any] | None:
+    """Return change summary and usage record as one dict; ``None`` if there is neither."""
+    if usage_record is None:
+        return None if summary is None else summaries.OwnMetadata(summary)
+    return (
+        summaries.OwnMetadata(usage=usage_record)
+        if summary is None
+        else summaries.OwnMetadata(summary, usage=usage_record)
+    )

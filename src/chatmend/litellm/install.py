@@ -1,9 +1,11 @@
-"""The synchronous path, for which LiteLLM has no hook: a drop-in ``completion``, and ``install()`` for all of it.
+"""Synchronous calls, for which LiteLLM has no hook: ``completion`` and ``install()``.
 
-What ``install()`` wraps are the public attributes ``litellm.completion`` and ``litellm.acompletion`` (the second only
-for the usage of its streams; its requests are repaired by the callback). Router, ``batch_completion``, retries and
-``ChatLiteLLM`` look these attributes up at each call and are covered. Not covered are names that were bound before
-(``from litellm import completion``: a warning tells where), ``litellm.main.completion`` and ``text_completion``.
+``install()`` wraps the public functions ``litellm.completion``, ``litellm.acompletion`` and
+``litellm.responses``. The wrapper of ``acompletion`` only normalises the usage of streams; the
+callback repairs its requests. Router, ``batch_completion``, retries and ``ChatLiteLLM`` look these
+functions up at each call and are covered. Not covered are names that were imported earlier (``from
+litellm import completion``: a warning lists them), ``litellm.main.completion`` and
+``text_completion``.
 """
 
 from __future__ import annotations
@@ -16,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 import litellm
 import wrapt
 
-from chatmend.litellm import notes
-from chatmend.litellm.attempt import carries
-from chatmend.litellm.hooks import ChatMend, in_reach, is_disabled
+from chatmend.litellm import summaries
+from chatmend.litellm.attempt import has_transcript
+from chatmend.litellm.hooks import ChatMend, is_disabled, is_wrapped_call
 from chatmend.litellm.shapes import CHAT, RESPONSES
-from chatmend.litellm.streams import ChunkMarker, MarkedStream
+from chatmend.litellm.streams import ChunkUsageWriter, StreamWithUsage
 from chatmend.litellm.target import target_of
 
 if TYPE_CHECKING:
@@ -38,65 +40,73 @@ _CALLBACK_LISTS = (
     "_async_success_callback",
     "_async_failure_callback",
 )
-"""Where LiteLLM copies a callback to with the first call."""
+"""The lists into which LiteLLM copies a callback at the first call."""
 
-_MARK = "_self_chatmend"
-"""On a function that is wrapped: the callback that it works for."""
+_CALLBACK_ATTRIBUTE = "_self_chatmend"
+"""The attribute of a wrapped function that holds its callback."""
 _CHAT_FIRST, _RESPONSES_FIRST = ("model", "messages"), ("input", "model")
-"""The first arguments of ``completion`` and of ``responses``, which may come without their names."""
+"""The parameters of ``completion`` and ``responses`` that callers may pass by position."""
 
 
 def completion(*args: Any, **kwargs: Any) -> Any:
-    """``litellm.completion`` with the request repaired and the usage normalised; the same arguments and results.
+    """Call ``litellm.completion`` with a repaired request, and normalise the usage.
 
-    It works for the ``ChatMend`` in ``litellm.callbacks``, or else for ``chatmend.litellm.callback``. With
-    ``fallbacks=`` LiteLLM makes an asynchronous call for each model: the callback repairs these, so register it.
+    Arguments and results are those of LiteLLM. The options are those of the ``ChatMend`` in
+    ``litellm.callbacks``, or else of ``chatmend.litellm.callback``. With ``fallbacks=`` LiteLLM
+    makes an asynchronous call for each model, which only a registered callback repairs.
     """
     wrapped = litellm.completion
-    return wrapped(*args, **kwargs) if hasattr(wrapped, _MARK) else _completion(_registered(), wrapped, args, kwargs)
+    return (
+        wrapped(*args, **kwargs)
+        if hasattr(wrapped, _CALLBACK_ATTRIBUTE)
+        else _completion(_registered_callback(), wrapped, args, kwargs)
+    )
 
 
 async def acompletion(*args: Any, **kwargs: Any) -> Any:
-    """``litellm.acompletion`` with the usage of its streams normalised; register a ``ChatMend`` to repair requests."""
+    """Call ``litellm.acompletion``, and normalise the usage of its streams.
+
+    Register a ``ChatMend`` to repair its requests.
+    """
     wrapped = litellm.acompletion
-    if hasattr(wrapped, _MARK):
+    if hasattr(wrapped, _CALLBACK_ATTRIBUTE):
         return await wrapped(*args, **kwargs)
-    return await _acompletion(_registered(), wrapped, args, kwargs)
+    return await _acompletion(_registered_callback(), wrapped, args, kwargs)
 
 
 def install(callback: ChatMend | None = None) -> ChatMend:
-    """Register a callback, and wrap LiteLLM's public functions for it. Calling it again changes nothing.
+    """Register a callback and wrap LiteLLM's public functions. Calling it again has no effect.
 
     Returns:
-        The callback that is at work: the one that was installed before, the one given, one that is already registered,
-        or ``chatmend.litellm.callback``.
+        The active callback: the one that was installed earlier, or else ``callback``, or else one
+        that is already registered, or else ``chatmend.litellm.callback``.
     """
-    at_work = getattr(litellm.completion, _MARK, None)
-    if isinstance(at_work, ChatMend):
-        return at_work
-    chosen = callback or _registered()
+    installed = getattr(litellm.completion, _CALLBACK_ATTRIBUTE, None)
+    if isinstance(installed, ChatMend):
+        return installed
+    chosen = callback or _registered_callback()
     if not any(known is chosen for known in litellm.callbacks):
         litellm.logging_callback_manager.add_litellm_callback(chosen)
-    _warn_of_bound_names()
+    _warn_about_bound_names()
     for name, wrapper in _wrappers():
         _wrap(name, wrapper, chosen)
     return chosen
 
 
 def uninstall() -> None:
-    """Take the wrappers and their callback away again. Does nothing where nothing is installed."""
-    at_work = getattr(litellm.completion, _MARK, None)
+    """Remove the wrappers and their callback. Does nothing if nothing is installed."""
+    installed = getattr(litellm.completion, _CALLBACK_ATTRIBUTE, None)
     for name, _ in _wrappers():
         wrapped = getattr(litellm, name)
-        if hasattr(wrapped, _MARK):
+        if hasattr(wrapped, _CALLBACK_ATTRIBUTE):
             setattr(litellm, name, wrapped.__wrapped__)
-    if at_work is not None:
-        for listed in _CALLBACK_LISTS:
-            known = getattr(litellm, listed)
-            known[:] = [one for one in known if one is not at_work]
+    if installed is not None:
+        for list_name in _CALLBACK_LISTS:
+            callbacks = getattr(litellm, list_name)
+            callbacks[:] = [one for one in callbacks if one is not installed]
 
 
-def _registered() -> ChatMend:
+def _registered_callback() -> ChatMend:
     from chatmend.litellm import callback
 
     found = next((known for known in litellm.callbacks if isinstance(known, ChatMend)), None)
@@ -111,7 +121,7 @@ def _wrappers() -> Iterator[tuple[str, Callable[..., Any]]]:
 
 @lru_cache(maxsize=1)
 def _hooks_sync_responses() -> bool:
-    """Whether this LiteLLM calls the deployment hook on the synchronous ``responses`` (from 1.95 on)."""
+    """Whether LiteLLM calls the deployment hook for synchronous ``responses`` (since 1.95)."""
     from litellm.llms.custom_httpx import llm_http_handler
 
     return hasattr(llm_http_handler, "_has_pre_call_deployment_hook")
@@ -122,100 +132,141 @@ def _wrap(name: str, wrapper: Callable[..., Any], callback: ChatMend) -> None:
         return wrapper(callback, wrapped, args, kwargs)
 
     function = wrapt.FunctionWrapper(getattr(litellm, name), call)
-    setattr(function, _MARK, callback)
+    setattr(function, _CALLBACK_ATTRIBUTE, callback)
     setattr(litellm, name, function)
 
 
-def _warn_of_bound_names() -> None:
-    """Tell which modules hold the function itself, and so will not see the wrapper."""
+def _warn_about_bound_names() -> None:
+    """Warn about modules that hold the original function and will not call the wrapper."""
     functions = [getattr(litellm, name) for name, _ in _wrappers()]
     for module, names in sorted(_bound_names(functions)):
-        _log.warning("chatmend cannot reach %s in %s: it was bound before install()", names, module)
+        _log.warning(
+            "chatmend cannot wrap %s in %s: it was imported before install()", names, module
+        )
 
 
 def _bound_names(functions: list[Any]) -> Iterator[tuple[str, str]]:
-    # A copy is made in one step. A list of the items is not: another thread may import something while it grows.
+    # copy() is atomic; list(items()) is not, and another thread may import a module meanwhile.
     for module, loaded in sys.modules.copy().items():
         if module.partition(".")[0] in {"litellm", "chatmend"}:
             continue
         held = getattr(loaded, "__dict__", None)
         if isinstance(held, dict):
-            names = [name for name, value in held.copy().items() if any(value is function for function in functions)]
+            names = [
+                name
+                for name, value in held.copy().items()
+                if any(value is function for function in functions)
+            ]
             if names:
                 yield module, ", ".join(names)
 
 
-def _completion(callback: ChatMend, wrapped: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    # Both run `acompletion` inside, whose hook repairs each attempt.
+def _completion(
+    callback: ChatMend, wrapped: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    # With either argument LiteLLM runs `acompletion`, whose hook repairs each attempt.
     if kwargs.get("acompletion") or kwargs.get("fallbacks") or is_disabled():
         return wrapped(*args, **kwargs)
-    token = in_reach.set(True)
+    token = is_wrapped_call.set(True)
     try:
-        return _repaired(callback, wrapped, _named(args, kwargs, _CHAT_FIRST), CHAT)
+        return _call_repaired(callback, wrapped, _bind(args, kwargs, _CHAT_FIRST), CHAT)
     finally:
-        in_reach.reset(token)
+        is_wrapped_call.reset(token)
 
 
-async def _acompletion(callback: ChatMend, wrapped: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+async def _acompletion(
+    callback: ChatMend, wrapped: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     response = await wrapped(*args, **kwargs)
     if is_disabled() or not _is_stream(response):
         return response
-    _, call = _named(args, kwargs, _CHAT_FIRST)
-    return _marked(callback, response, notes.kept(getattr(response, "logging_obj", None)), call)
+    _, call = _bind(args, kwargs, _CHAT_FIRST)
+    return _add_usage(
+        callback, response, summaries.last_summary(getattr(response, "logging_obj", None)), call
+    )
 
 
-def _responses(callback: ChatMend, wrapped: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _responses(
+    callback: ChatMend, wrapped: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     if kwargs.get("aresponses") or is_disabled():
         return wrapped(*args, **kwargs)
-    call = _named(args, kwargs, _RESPONSES_FIRST)
+    call = _bind(args, kwargs, _RESPONSES_FIRST)
     if _hooks_sync_responses():
         response = wrapped(*args, **kwargs)
-        return response if _is_stream(response) else _marked(callback, response, None, call[1])
-    return _repaired(callback, wrapped, call, RESPONSES)
+        return response if _is_stream(response) else _add_usage(callback, response, None, call[1])
+    return _call_repaired(callback, wrapped, call, RESPONSES)
 
 
-def _named(args: tuple[Any, ...], kwargs: dict[str, Any], names: tuple[str, ...]) -> tuple[tuple[Any, ...], Any]:
-    """Positional arguments that concern us, by name; the others stay where they are behind them."""
+def _bind(
+    args: tuple[Any, ...], kwargs: dict[str, Any], names: tuple[str, ...]
+) -> tuple[tuple[Any, ...], Any]:
+    """Convert the first positional arguments to keyword arguments with these names.
+
+    Returns:
+        The remaining positional arguments, and all keyword arguments.
+    """
     return args[len(names) :], {**kwargs, **dict(zip(names, args, strict=False))}
 
 
-def _repaired(callback: ChatMend, wrapped: Any, call: tuple[tuple[Any, ...], dict[str, Any]], shape: Shape) -> Any:
-    """Repair a call's arguments, call, and return the response with the account and the note of what was done."""
+def _call_repaired(
+    callback: ChatMend, wrapped: Any, call: tuple[tuple[Any, ...], dict[str, Any]], shape: Shape
+) -> Any:
+    """Call ``wrapped`` with repaired arguments; add usage and change summary to the response."""
     rest, kwargs = call
-    note: notes.Note | None = None
-    goes: Mapping[str, Any] = kwargs
-    with callback.failures.caught():
-        if carries(kwargs, shape) and callback.concerns(kwargs, target := target_of(kwargs)):
-            made = callback.mend(kwargs, shape, target)
-            note = notes.note(target, callback.mode, made.changes)
-            goes = notes.noted(made.request or kwargs, note, shape)
-            if callback.record is not None:  # callers add the reply to their list while LiteLLM still logs
-                goes = {**goes, shape.field: list(goes[shape.field])}
-    response = wrapped(*_in_front(goes, shape, rest), **_behind(goes, shape, rest))
-    return _marked(callback, response, note, kwargs)
+    summary: summaries.ChangeSummary | None = None
+    outgoing: Mapping[str, Any] = kwargs
+    with callback.failures.guard():
+        if has_transcript(kwargs, shape) and callback.is_in_scope(
+            kwargs, target := target_of(kwargs)
+        ):
+            made = callback.repair_call(kwargs, shape, target)
+            summary = summaries.summarize(target, callback.mode, made.changes)
+            outgoing = summaries.with_summary(made.request or kwargs, summary, shape)
+            # Callers append the reply to their list while LiteLLM is still logging.
+            if callback.record is not None:
+                outgoing = {**outgoing, shape.field: list(outgoing[shape.field])}
+    response = wrapped(
+        *_positional_arguments(outgoing, shape, rest), **_keyword_arguments(outgoing, shape, rest)
+    )
+    return _add_usage(callback, response, summary, kwargs)
 
 
-def _in_front(goes: Mapping[str, Any], shape: Shape, rest: tuple[Any, ...]) -> tuple[Any, ...]:
+def _positional_arguments(
+    outgoing: Mapping[str, Any], shape: Shape, rest: tuple[Any, ...]
+) -> tuple[Any, ...]:
     first = _CHAT_FIRST if shape is CHAT else _RESPONSES_FIRST
-    return (*(goes[name] for name in first), *rest) if rest else ()
+    return (*(outgoing[name] for name in first), *rest) if rest else ()
 
 
-def _behind(goes: Mapping[str, Any], shape: Shape, rest: tuple[Any, ...]) -> dict[str, Any]:
+def _keyword_arguments(
+    outgoing: Mapping[str, Any], shape: Shape, rest: tuple[Any, ...]
+) -> dict[str, Any]:
     first = _CHAT_FIRST if shape is CHAT else _RESPONSES_FIRST
-    return {key: value for key, value in goes.items() if not (rest and key in first)}
+    return {key: value for key, value in outgoing.items() if not (rest and key in first)}
 
 
-def _marked(callback: ChatMend, response: Any, note: notes.Note | None, call: Mapping[str, Any]) -> Any:
-    """A response with its account where the call's options say; a stream that will do so chunk by chunk."""
-    with callback.failures.caught():
-        where = callback.place_of_usage(call)
+def _add_usage(
+    callback: ChatMend,
+    response: Any,
+    summary: summaries.ChangeSummary | None,
+    call: Mapping[str, Any],
+) -> Any:
+    """Add usage record and change summary to a response.
+
+    A stream is wrapped, so that each chunk with usage gets its record when it is read.
+    """
+    with callback.failures.guard():
+        where = callback.usage_mode_for(call)
         if not _is_stream(response):
-            callback.finish(response, None if note is None else note.to_dict(), where)
+            callback.complete_response(
+                response, None if summary is None else summary.to_dict(), where
+            )
             return response
         hidden = getattr(response, "_hidden_params", None)
-        if note is not None and isinstance(hidden, dict):
-            hidden[notes.KEY] = note.to_dict()
-        return MarkedStream(response, ChunkMarker(callback.failures, where).each)
+        if summary is not None and isinstance(hidden, dict):
+            hidden[summaries.KEY] = summary.to_dict()
+        return StreamWithUsage(response, ChunkUsageWriter(callback.failures, where).process)
     return response
 
 

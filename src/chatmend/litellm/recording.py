@@ -1,4 +1,4 @@
-"""``record=SessionStore(...)``: every call that succeeded becomes a turn of a session on disk."""
+"""``record=SessionStore(...)``: every successful call becomes a turn of a session on disk."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ if TYPE_CHECKING:
     from chatmend.litellm.exchange import Exchange
 
 _LONGEST = 200
-"""Characters of a session's name that count: clients choose it."""
+"""Maximum length of a session name; clients choose it, and longer names are cut."""
 _UNNAMED = "main"
 
 
 class Recording:
-    """Hands exchanges to a recorder: that takes a copy and returns, and a thread writes."""
+    """Passes exchanges to a recorder, which copies them and writes them in a thread."""
 
     def __init__(self, recorder: Recorder) -> None:
-        """Write what comes to the recorder's store."""
+        """Write to the store of ``recorder``."""
         self.recorder = recorder
-        """``lost`` and ``faults`` tell what could not be written, ``flush()`` waits, ``store`` finds the sessions."""
+        """Its ``lost`` and ``faults`` count what could not be written; ``flush()`` waits."""
 
     def __call__(self, exchange: Exchange) -> None:
-        """Take one exchange.
+        """Record one exchange.
 
-        A call without a transcript, such as an embedding, is none of a session's business, nor is an answer from
-        LiteLLM's own cache: nothing was sent.
+        Calls without a transcript, such as embeddings, are skipped, and so are answers from
+        LiteLLM's own cache, for which no request was sent.
         """
         messages = exchange.messages
         if isinstance(messages, str):
@@ -37,23 +37,28 @@ class Recording:
         if exchange.cached or not exchange.dialect or not isinstance(messages, list):
             return
         self.recorder.submit(
-            origin(exchange),
+            origin_of(exchange),
             messages,
             reply=exchange.reply,
             usage=exchange.usage,
-            beside=exchange.beside,
+            request_parameters=exchange.request_parameters,
         )
 
 
-def origin(exchange: Exchange) -> Origin:
-    """Whose session it is: who was authenticated comes first, then the session that the client names."""
+def origin_of(exchange: Exchange) -> Origin:
+    """Return the key of the session: the authenticated owner, then the client's session name."""
     session = exchange.session[:_LONGEST] if exchange.session else None
-    key = (session or _UNNAMED,) if exchange.owner is None else (exchange.owner, session or _UNNAMED)
+    key = (
+        (session or _UNNAMED,) if exchange.owner is None else (exchange.owner, session or _UNNAMED)
+    )
     return Origin(key, exchange.target, "litellm", exchange.dialect, named=session is not None)
 
 
-def recording(record: Any) -> Callable[[Exchange], object] | None:
-    """What is called with every exchange: a recorder before the store that was given, or the caller's own function."""
+def as_record_function(record: Any) -> Callable[[Exchange], object] | None:
+    """Return the function that is called with every exchange, for any value of ``record=``.
+
+    A store gets a recorder; a function is returned unchanged.
+    """
     if isinstance(record, SessionStore):
         return Recording(Recorder(record))
     return Recording(record) if isinstance(record, Recorder) else record

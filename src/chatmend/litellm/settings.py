@@ -1,7 +1,8 @@
-"""The options of ``chatmend.litellm.callback``: from environment variables, and from a ``chatmend:`` section in YAML.
+"""The options of ``chatmend.litellm.callback``, from environment variables and a YAML section.
 
-The section is looked for in the file that ``CHATMEND_CONFIG`` names, or in the proxy's own ``config.yaml``. A variable
-wins over the file. The keys are those of ``OPTIONS``; a variable is named ``CHATMEND_`` and the key in capitals.
+The ``chatmend:`` section is read from the file in ``CHATMEND_CONFIG``, or else from the proxy's
+``config.yaml``. Its keys are those of ``OPTIONS``. Variables take precedence; their names are
+``CHATMEND_`` and the key in capitals.
 """
 
 from __future__ import annotations
@@ -18,36 +19,54 @@ from chatmend.litellm.shared_images import LIFETIME, SharedImages
 from chatmend.litellm.starting import proxy_config
 from chatmend.sessions import SessionStore
 
-OPTIONS = ("mode", "on_error", "allow", "deny", "policy", "usage", "record", "shared_images", "image_memory")
-"""As arguments of `ChatMend`, but for ``record``, a directory in which calls are kept as sessions, ``shared_images``,
-which is true or the seconds that an entry is kept, and ``image_memory``, the bytes that decoding may take, or a size
-such as ``"1 GB"``."""
-_SWITCH: dict[str, float] = {"true": LIFETIME, "false": 0, "1": LIFETIME, "0": 0}
+OPTIONS = (
+    "mode",
+    "on_error",
+    "allow",
+    "deny",
+    "policy",
+    "usage",
+    "record",
+    "shared_images",
+    "image_memory",
+)
+"""The arguments of `ChatMend`, with these differences:
+
+- ``record`` is the directory of a session store.
+- ``shared_images`` is true, or the lifetime of an entry in seconds.
+- ``image_memory`` limits the memory for decoding, in bytes or as a size such as ``"1 GB"``.
+"""
+_LIFETIMES: dict[str, float] = {"true": LIFETIME, "false": 0, "1": LIFETIME, "0": 0}
+"""The values of ``shared_images`` that enable or disable it; 0 disables it."""
 
 
 def from_environment() -> ChatMend:
-    """A callback as the environment and the file say.
+    """Return a callback with the options from the environment and the configuration file.
 
     Raises:
-        PolicyError: an option that does not exist, or a value that an option does not have.
+        PolicyError: an option does not exist, or its value is invalid.
     """
     return from_section({**_section(), **_variables()})
 
 
 def from_section(section: dict[str, Any], kind: type[ChatMend] = ChatMend) -> ChatMend:
-    """A callback from options by name.
+    """Return a callback with these options.
 
     Raises:
-        PolicyError: an option that does not exist, or a value that an option does not have.
+        PolicyError: an option does not exist, or its value is invalid.
     """
     if unknown := sorted(set(section) - set(OPTIONS)):
-        raise PolicyError(f"no such option of chatmend: {', '.join(unknown)}; there are {', '.join(OPTIONS)}")
-    told = {key: value for key, value in section.items() if value is not None}
-    if "record" in told:
-        told["record"] = SessionStore(Path(str(told["record"])).expanduser())
-    memory = memory_of(told.pop("image_memory", MEMORY))
-    shared = _shared_images(told.pop("shared_images", False), memory)
-    return kind(images=shared or (None if memory == MEMORY else Recompressor(memory=memory)), **told)
+        raise PolicyError(
+            f"unknown options of chatmend: {', '.join(unknown)}; choose from {', '.join(OPTIONS)}"
+        )
+    options = {key: value for key, value in section.items() if value is not None}
+    if "record" in options:
+        options["record"] = SessionStore(Path(str(options["record"])).expanduser())
+    memory = memory_of(options.pop("image_memory", MEMORY))
+    shared = _shared_images(options.pop("shared_images", False), memory)
+    return kind(
+        images=shared or (None if memory == MEMORY else Recompressor(memory=memory)), **options
+    )
 
 
 def _section() -> dict[str, Any]:
@@ -55,14 +74,14 @@ def _section() -> dict[str, Any]:
     path = named or proxy_config()
     if not path or not Path(path).is_file():
         if named:
-            raise PolicyError(f"CHATMEND_CONFIG names {named!r}, which is no file")
+            raise PolicyError(f"CHATMEND_CONFIG={named!r} is not a file")
         return {}
     import yaml
 
     read = yaml.safe_load(Path(path).read_text("utf-8"))
     section = read.get("chatmend") if isinstance(read, dict) else None
     if section is not None and not isinstance(section, dict):
-        raise PolicyError("the chatmend: section is a mapping of options")
+        raise PolicyError("the chatmend: section must be a mapping of options to values")
     return section or {}
 
 
@@ -71,18 +90,27 @@ def _variables() -> dict[str, Any]:
 
 
 def _shared_images(value: Any, memory: int) -> SharedImages | None:
-    """From ``true``, or the lifetime of an entry in seconds; the secret is never in a file."""
-    lifetime = _SWITCH.get(str(value).lower())
+    """Return shared images for ``true`` or a lifetime in seconds; None if disabled.
+
+    The secret is read from the environment only, so that it is never in a file.
+    """
+    lifetime = _LIFETIMES.get(str(value).lower())
     if lifetime is None:
         try:
             lifetime = float(value)
         except (TypeError, ValueError):
             lifetime = -1
         if lifetime <= 0:
-            raise PolicyError(f"shared_images={value!r}: true, false, or a lifetime in seconds")
+            raise PolicyError(
+                f"shared_images={value!r}: expected true, false, or a lifetime in seconds"
+            )
     if not lifetime:
         return None
     try:
-        return SharedImages(os.environ.get("CHATMEND_SECRET", "").encode(), lifetime=lifetime, memory=memory)
+        return SharedImages(
+            os.environ.get("CHATMEND_SECRET", "").encode(), lifetime=lifetime, memory=memory
+        )
     except ValueError as error:
-        raise PolicyError(f"shared_images: CHATMEND_SECRET is to hold the secret; {error}") from error
+        raise PolicyError(
+            f"shared_images: set the environment variable CHATMEND_SECRET; {error}"
+        ) from error

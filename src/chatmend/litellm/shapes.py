@@ -1,28 +1,38 @@
-"""Which calls of LiteLLM carry a transcript, where in the call it stands, and in which dialect: a table.
+"""The LiteLLM calls that contain a transcript: the key of their messages and their dialect.
 
-Known from the calls that LiteLLM 1.106.2 makes (``litellm.types.utils.CallTypes``); a call that is not listed, such as
-an embedding, is none of our business.
+The names are those of LiteLLM 1.106.2 (``litellm.types.utils.CallTypes``). chatmend does not
+process other calls, such as embeddings.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from chatmend.dialects import DIALECTS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Where a call keeps its transcript, and in which dialect; what stands beside it the dialect knows."""
+    """The format of a call. The dialect determines the meaning of the other parameters."""
 
     field: str
     """The key of the messages."""
     dialect: str
 
 
-CHAT, MESSAGES, RESPONSES, CONTENTS = (
+CHAT, MESSAGES, RESPONSES, CONTENTS, CONVERSE = (
     Shape(DIALECTS[name].TRAITS.messages_key, name)
-    for name in ("openai_chat", "anthropic_messages", "openai_responses", "gemini_contents")
+    for name in (
+        "openai_chat",
+        "anthropic_messages",
+        "openai_responses",
+        "gemini_contents",
+        "bedrock_converse",
+    )
 )
 
 SHAPES: dict[str, Shape] = {
@@ -34,7 +44,7 @@ SHAPES: dict[str, Shape] = {
     "agenerate_content": CONTENTS,
     "agenerate_content_stream": CONTENTS,
 }
-"""By LiteLLM's name of the call."""
+"""The format of each call type, by LiteLLM's name."""
 
 ROUTES: tuple[tuple[str, Shape], ...] = (
     ("/chat/completions", CHAT),
@@ -42,16 +52,28 @@ ROUTES: tuple[tuple[str, Shape], ...] = (
     ("/responses", RESPONSES),
     (":generateContent", CONTENTS),
     (":streamGenerateContent", CONTENTS),
+    ("/converse", CONVERSE),
+    ("/converse-stream", CONVERSE),
 )
-"""How the path of a pass-through request ends."""
+"""The format of pass-through requests, by the end of their path."""
+
+
+NESTED_BODY_CALL = "allm_passthrough_route"
+"""LiteLLM's call type of pass-through requests to Bedrock, whose body is under ``data``."""
+
+
+def shape_of_nested_body(name: str, kwargs: Mapping[str, Any]) -> Shape | None:
+    """Return the format of a pass-through request to Bedrock; None if it has no transcript."""
+    is_nested = name == NESTED_BODY_CALL and isinstance(kwargs.get("data"), dict)
+    return shape_of_route(str(kwargs.get("endpoint"))) if is_nested else None
 
 
 def name_of(call_type: object) -> str:
-    """The name of a call, which LiteLLM gives as a string or as a member of its ``CallTypes``."""
-    # ``_value_`` is the member's own attribute; ``value`` is a descriptor in Python, asked several times a call.
+    """Return the name of a call type, given as a string or as LiteLLM's ``CallTypes`` member."""
+    # `_value_` is an attribute of the member; `value` is a slow descriptor, and this runs often.
     return str(getattr(call_type, "_value_", call_type))
 
 
 def shape_of_route(path: str) -> Shape | None:
-    """The shape of a pass-through request."""
+    """Return the format of a pass-through request; None if it contains no transcript."""
     return next((shape for end, shape in ROUTES if path.endswith(end)), None)

@@ -1,7 +1,7 @@
-"""Recompressed images shared by the replicas of a proxy, through the cache that LiteLLM itself is configured with.
+"""Recompressed images that the replicas of a proxy share through a cache of LiteLLM.
 
-Off unless it is asked for. An entry belongs to a tenant (the authenticated team or key), carries an HMAC, and has a
-lifetime: see ``chatmend.images.SharedCache``.
+Disabled by default. An entry belongs to a tenant (the authenticated team or key), is authenticated
+with an HMAC and has a lifetime: see ``chatmend.images.SharedCache``.
 """
 
 from __future__ import annotations
@@ -24,80 +24,91 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 LIFETIME = 24 * 3600
-"""Seconds."""
+"""Default lifetime of an entry, in seconds."""
 TENANTS = 32
-"""Tenants whose results are also kept in memory; the one that was asked for least lately is forgotten."""
+"""Number of tenants, most recently used, whose results are also kept in memory."""
 _MEMORY = 8 << 20
 _STORES = (DualCache, RedisCache, InMemoryCache)
 _KEY = "chatmend"
 
 
 class LiteLLMStore:
-    """A ``chatmend.images.Backend`` over a cache of LiteLLM's.
+    """A ``chatmend.images.Backend`` that stores its entries in a cache of LiteLLM.
 
     Args:
-        cache: a ``DualCache``, ``RedisCache`` or ``InMemoryCache``; by default the one that LiteLLM is configured with
-            when a request comes.
-        lifetime: seconds that an entry is kept.
+        cache: a ``DualCache``, ``RedisCache`` or ``InMemoryCache``. The default is the cache that
+            LiteLLM uses when a request is processed.
+        lifetime: lifetime of an entry, in seconds.
     """
 
     def __init__(self, cache: Any = None, lifetime: float = LIFETIME) -> None:
-        """Nothing is asked of the cache yet."""
+        """Keep the arguments. The cache is not accessed yet."""
         self._cache = cache
         self._lifetime = lifetime
 
     def get(self, key: str) -> bytes | None:
-        """The value under a key, or ``None``: also where no cache is configured."""
-        cache = self._cache or configured()
+        """Return the value of a key; ``None`` if there is none, or if no cache is configured."""
+        cache = self._cache or configured_cache()
         found = cache.get_cache(f"{_KEY}:{key}") if cache is not None else None
-        # Redis gives back what the JSON says, the memory the JSON itself.
+        # Redis returns the decoded JSON value, the cache in memory returns the JSON text.
         held = json.loads(found) if isinstance(found, str) else found
         text = held.get(_KEY) if isinstance(held, dict) else None
         return text.encode("latin-1") if isinstance(text, str) else None
 
     def put(self, key: str, value: bytes) -> None:
-        """Keep a value for its lifetime."""
-        cache = self._cache or configured()
+        """Store a value for the lifetime of an entry."""
+        cache = self._cache or configured_cache()
         if cache is not None:
             text = json.dumps({_KEY: value.decode("latin-1")})
             cache.set_cache(f"{_KEY}:{key}", text, ttl=self._lifetime)
 
 
-def configured() -> Any:
-    """The cache that LiteLLM answers from, or the Redis that the proxy counts in; ``None`` where there is neither."""
-    answers = getattr(litellm.cache, "cache", None)
-    counts = getattr(sys.modules.get("litellm.proxy.proxy_server"), "redis_usage_cache", None)
-    return next((cache for cache in (answers, counts) if isinstance(cache, _STORES)), None)
+def configured_cache() -> Any:
+    """Return the cache of LiteLLM's responses, or else the proxy's Redis for rate limits.
+
+    ``None`` if neither is configured.
+    """
+    response_cache = getattr(litellm.cache, "cache", None)
+    usage_cache = getattr(sys.modules.get("litellm.proxy.proxy_server"), "redis_usage_cache", None)
+    return next(
+        (cache for cache in (response_cache, usage_cache) if isinstance(cache, _STORES)), None
+    )
 
 
 class SharedImages:
-    """What ``ChatMend(images=...)`` takes in order to share results: a recompressor for each tenant.
+    """A value for ``ChatMend(images=...)``: replicas share results, separately for each tenant.
 
     Args:
-        secret: authenticates entries; the same in every replica, at least 16 bytes, and not in the cache.
-        cache: as for ``LiteLLMStore``.
-        lifetime: seconds that an entry is kept.
-        memory: as for ``chatmend.images.Recompressor``, for all tenants together.
+        secret: authenticates entries; at least 16 bytes, the same in every replica, and not stored
+            in the cache.
+        cache: see ``LiteLLMStore``.
+        lifetime: lifetime of an entry, in seconds.
+        memory: see ``chatmend.images.Recompressor``; the limit for all tenants together.
 
     Raises:
         ValueError: the secret is too short.
-        PolicyError: ``memory`` is no size.
+        PolicyError: ``memory`` is not a size.
     """
 
     def __init__(
-        self, secret: bytes, *, cache: Any = None, lifetime: float = LIFETIME, memory: int | str = MEMORY
+        self,
+        secret: bytes,
+        *,
+        cache: Any = None,
+        lifetime: float = LIFETIME,
+        memory: int | str = MEMORY,
     ) -> None:
-        """Check the secret; nothing is asked of the cache yet."""
+        """Check the secret. The cache is not accessed yet."""
         self._secret = secret
         self._store = LiteLLMStore(cache, lifetime)
         self.memory = memory_of(memory)
         self._budget = Budget(memory=self.memory)
         self._known: OrderedDict[str, Recompressor] = OrderedDict()
         self._lock = Lock()
-        self.of("")
+        self.for_owner("")
 
-    def of(self, owner: str) -> Recompressor:
-        """The recompressor of a tenant, whose results no other tenant is given."""
+    def for_owner(self, owner: str) -> Recompressor:
+        """Return the recompressor of a tenant; other tenants cannot read its results."""
         with self._lock:
             known = self._known.get(owner)
             if known is None:
@@ -111,17 +122,22 @@ class SharedImages:
 
 
 def owner_of(call: Mapping[str, Any], key: Any = None) -> str:
-    """Who was authenticated, as the proxy says: the team, else the key; empty in the SDK.
+    """Return the team, or else the key, that the proxy authenticated; empty in the SDK.
 
     Args:
-        call: the request; the proxy writes its own metadata over what a client sends there.
-        key: the proxy's ``user_api_key_dict`` of a request that passes through.
+        call: the request. The proxy overwrites the metadata that a client sends.
+        key: the proxy's ``user_api_key_dict`` of a pass-through request.
     """
     if key is not None:
         team, hashed = getattr(key, "team_id", None), getattr(key, "api_key", None)
     else:
-        told = (call.get("metadata"), call.get("litellm_metadata"))
-        said = {name: value for one in told if isinstance(one, dict) for name, value in one.items()}
-        team = said.get("user_api_key_team_id")
-        hashed = said.get("user_api_key_hash") or said.get("user_api_key")
+        sources = (call.get("metadata"), call.get("litellm_metadata"))
+        metadata = {
+            name: value
+            for source in sources
+            if isinstance(source, dict)
+            for name, value in source.items()
+        }
+        team = metadata.get("user_api_key_team_id")
+        hashed = metadata.get("user_api_key_hash") or metadata.get("user_api_key")
     return f"team {team}" if team else f"key {hashed}" if hashed else ""

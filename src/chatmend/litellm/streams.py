@@ -1,4 +1,4 @@
-"""Streams on their way back: each chunk that carries usage gets the normalised account; no other is touched or read."""
+"""Streamed responses: chunks that contain usage get a usage record, others pass unchanged."""
 
 from __future__ import annotations
 
@@ -7,102 +7,109 @@ from typing import TYPE_CHECKING, Any
 
 from wrapt import ObjectProxy
 
-from chatmend.litellm.accounts import Told, place, tell_beside
-from chatmend.litellm.notes import KEY
+from chatmend.litellm.summaries import KEY
+from chatmend.litellm.usage_records import UsageRecord, add_to_hidden_params, write_usage_record
 from chatmend.usage import UsageStream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from chatmend.litellm.notes import Failures
-    from chatmend.options import UsagePlace
+    from chatmend.litellm.summaries import Failures
+    from chatmend.options import UsageMode
 
-_MARKS = (b'"usage"', b'"usageMetadata"')
+_USAGE_KEYS = (b'"usage"', b'"usageMetadata"')
 _DATA = b"data:"
 
 
-class MarkedStream(ObjectProxy):  # type: ignore[misc, type-arg, unused-ignore] # untyped where wrapt is not installed
-    """A stream of LiteLLM's, itself to everyone who asks, whose chunks with usage are marked as they pass."""
+# Without wrapt installed, its class is untyped for mypy.
+class StreamWithUsage(ObjectProxy):  # type: ignore[misc, type-arg, unused-ignore]
+    """A stream of LiteLLM that calls a function for each chunk.
 
-    def __init__(self, wrapped: Any, each: Callable[[Any], Any]) -> None:
-        """``each`` sees every chunk and may write into it; it does not raise."""
+    In all other respects, ``isinstance`` included, it behaves like the stream that it wraps.
+    """
+
+    def __init__(self, wrapped: Any, process: Callable[[Any], Any]) -> None:
+        """Call ``process`` for every chunk; it may change the chunk and must not raise."""
         super().__init__(wrapped)
-        self._self_each = each
+        self._self_process = process
 
     def __iter__(self) -> Any:
-        """This stream is its own iterator."""
+        """Return this stream, which is its own iterator."""
         return self
 
     def __aiter__(self) -> Any:
-        """This stream is its own iterator."""
+        """Return this stream, which is its own iterator."""
         return self
 
     def __next__(self) -> Any:
-        """The next chunk of a synchronous stream."""
+        """Return the next chunk of a synchronous stream."""
         chunk = next(self.__wrapped__)
-        self._self_each(chunk)
+        self._self_process(chunk)
         return chunk
 
     async def __anext__(self) -> Any:
-        """The next chunk of an asynchronous stream."""
+        """Return the next chunk of an asynchronous stream."""
         chunk = await self.__wrapped__.__anext__()
-        self._self_each(chunk)
+        self._self_process(chunk)
         return chunk
 
 
-class ChunkMarker:
-    """Marks the chunks of one stream, whether they are LiteLLM's objects or raw server-sent events."""
+class ChunkUsageWriter:
+    """Writes usage records into the chunks of one stream: LiteLLM objects or raw SSE bytes."""
 
-    def __init__(self, failures: Failures, where: UsagePlace = "body") -> None:
-        """``failures`` counts what goes wrong here; the chunks pass on as they are.
+    def __init__(self, failures: Failures, where: UsageMode = "body") -> None:
+        """Write records of objects to ``where``; records of raw events always go into the event.
 
-        ``where`` the account of a chunk goes; that of a raw event always goes into it.
+        ``failures`` counts exceptions that occur here. The chunk is then passed on unchanged.
         """
         self._failures = failures
         self._where = where
-        self._account = UsageStream()
+        self._usage_stream = UsageStream()
         self._rest: list[bytes] = []
 
-    def each(self, chunk: Any) -> Any:
-        """The chunk to pass on: the same object, except for raw bytes in which an account was written."""
-        with self._failures.caught():
+    def process(self, chunk: Any) -> Any:
+        """Return the chunk to pass on: the same object, or complete lines of raw events."""
+        with self._failures.guard():
             if isinstance(chunk, bytes):
-                return self._lines(chunk)
-            if (told := place(chunk, self._where)) is not None and self._where == "hidden":
-                tell_beside(chunk, {"usage": told})
+                return self._process_bytes(chunk)
+            if (
+                record := write_usage_record(chunk, self._where)
+            ) is not None and self._where == "hidden":
+                add_to_hidden_params(chunk, {"usage": record})
         return chunk
 
-    def end(self) -> Iterator[bytes]:
-        """What is left of raw events when the stream ends."""
+    def flush(self) -> Iterator[bytes]:
+        """Yield the incomplete last line of raw events at the end of the stream."""
         if self._rest:
             yield b"".join(self._rest)
             self._rest = []
 
-    def _lines(self, chunk: bytes) -> bytes:
-        """Whole lines only: a line that is cut is kept until its end has come. No client can use half a line."""
+    def _process_bytes(self, chunk: bytes) -> bytes:
+        """Return the lines that are complete; an incomplete line is kept until its end arrives."""
         if b"\n" not in chunk:
-            self._rest.append(chunk)  # joined when the line ends: a long line costs its length once
+            # Pieces are joined once, at the end of the line, so the cost stays linear.
+            self._rest.append(chunk)
             return b""
         *whole, rest = b"".join([*self._rest, chunk]).split(b"\n")
         self._rest = [rest] if rest else []
-        return b"".join(self._line(line) + b"\n" for line in whole)
+        return b"".join(self._process_line(line) + b"\n" for line in whole)
 
-    def _line(self, line: bytes) -> bytes:
-        if not line.startswith(_DATA) or not any(word in line for word in _MARKS):
+    def _process_line(self, line: bytes) -> bytes:
+        if not line.startswith(_DATA) or not any(word in line for word in _USAGE_KEYS):
             return line
         try:
             event = json.loads(line[len(_DATA) :])
         except ValueError:
             return line
-        self._account.feed(event)
+        self._usage_stream.feed(event)
         if (usage := _usage_of(event)) is None:
             return line
-        usage[KEY] = Told(self._account.usage)
+        usage[KEY] = UsageRecord(self._usage_stream.usage)
         return _DATA + b" " + json.dumps(event, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
 def _usage_of(event: Any) -> dict[str, Any] | None:
-    """The usage of an event: at the top, or in the message or response that the event carries."""
+    """Return the usage of an event, of its message or of its response."""
     if not isinstance(event, dict):
         return None
     for holder in (event, event.get("message"), event.get("response")):

@@ -1,4 +1,4 @@
-"""Where a call goes, as ``provider/model``: asked of LiteLLM, without ever letting it touch the network."""
+"""The target of a call as ``provider/model``, resolved by LiteLLM without network access."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import litellm
 
 from chatmend.litellm.shapes import CONTENTS, MESSAGES
 from chatmend.options import known_hosts
-from chatmend.targets.hosts import addressed
-from chatmend.targets.resolve import known_providers
+from chatmend.targets.addresses import target_at_address
+from chatmend.targets.tables import known_providers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,46 +19,52 @@ if TYPE_CHECKING:
     from chatmend.litellm.shapes import Shape
 
 NO_LOOKUP = frozenset({"chatgpt", "github_copilot"})
-"""Providers whose look-up in LiteLLM signs in over the network (github_copilot: seen in 1.106.2; chatgpt: may)."""
+"""Providers for which LiteLLM's lookup can sign in over the network.
 
-_VARIABLES = {
+It does for github_copilot (seen in 1.106.2), and may for chatgpt.
+"""
+
+_ADDRESS_VARIABLES = {
     "openai": ("OPENAI_BASE_URL", "OPENAI_API_BASE"),
     "anthropic": ("ANTHROPIC_API_BASE", "ANTHROPIC_BASE_URL"),
 }
-"""In which variables LiteLLM looks for an address, in order."""
+"""The variables from which LiteLLM reads the address of a provider, in order of precedence."""
 _OWNERS = {MESSAGES.dialect: "anthropic", CONTENTS.dialect: "gemini"}
-"""Whose dialect it is, where a pass-through path does not say who answers."""
+"""The provider that defined a dialect, for pass-through paths that name no provider."""
 
 
 def target_of(kwargs: Mapping[str, Any]) -> str:
-    """Name where a call goes; the model as it was written where LiteLLM does not know it.
+    """Return the target of a call, or the model as written if LiteLLM does not know it.
 
-    An operator may say it in the deployment's ``model_info``: ``chatmend_target`` is taken as it is, and ``base_model``
-    stands for a model whose deployment has another name, as on Azure.
+    Operators can set the target in the deployment's ``model_info``: ``chatmend_target`` is used
+    unchanged, and ``base_model`` names the model if the name of the deployment does not, as on
+    Azure.
     """
     info, alias = kwargs.get("model_info"), None
     if isinstance(info, dict):
-        if told := info.get("chatmend_target"):
-            return str(told)
+        if override := info.get("chatmend_target"):
+            return str(override)
         alias = info.get("base_model")
     base = kwargs.get("api_base") or kwargs.get("base_url")
     base = base if isinstance(base, str) else None
-    named = _named(kwargs.get("model") or "", kwargs.get("custom_llm_provider"), base)
-    named = addressed(named, base or _address_set(named.partition("/")[0]), known_hosts())
+    named = _resolve_name(kwargs.get("model") or "", kwargs.get("custom_llm_provider"), base)
+    named = target_at_address(
+        named, base or _configured_address(named.partition("/")[0]), known_hosts()
+    )
     return f"{named.partition('/')[0]}/{str(alias).rpartition('/')[2]}" if alias else named
 
 
-def _address_set(provider: str) -> str | None:
-    """The address that LiteLLM sends to where the call names none: its own setting, then the environment's."""
-    names = _VARIABLES.get(provider, ())
-    set_here = litellm.api_base if names else None
-    return set_here or next((value for name in names if (value := os.environ.get(name))), None)
+def _configured_address(provider: str) -> str | None:
+    """Return the address for calls that name none: LiteLLM's setting, or else a variable."""
+    names = _ADDRESS_VARIABLES.get(provider, ())
+    setting = litellm.api_base if names else None
+    return setting or next((value for name in names if (value := os.environ.get(name))), None)
 
 
-def _named(model: object, provider: object = None, base: str | None = None) -> str:
+def _resolve_name(model: object, provider: object = None, base: str | None = None) -> str:
     try:
-        return _looked_up(model, provider, base)
-    except Exception:  # noqa: BLE001 - it raises many things for a model that it does not know; that is no failure
+        return _look_up(model, provider, base)
+    except Exception:  # noqa: BLE001 - LiteLLM raises various types for an unknown model
         return _as_written(str(model), provider)
 
 
@@ -67,20 +73,25 @@ def _as_written(model: str, provider: object) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _looked_up(model: object, provider: object, base: str | None) -> str:
+def _look_up(model: object, provider: object, base: str | None) -> str:
     named = _as_written(str(model), provider)
     if named.partition("/")[0] in NO_LOOKUP:
         return named
-    bare, found, _, _ = litellm.get_llm_provider(str(model), custom_llm_provider=provider, api_base=base)
+    bare, found, _, _ = litellm.get_llm_provider(
+        str(model), custom_llm_provider=provider, api_base=base
+    )
     return f"{found}/{bare}"
 
 
 def target_of_route(path: str, model: object, shape: Shape) -> str:
-    """Name where a pass-through request goes: ``/anthropic/v1/messages`` names the provider, the body the model."""
+    """Return the target of a pass-through request.
+
+    ``/anthropic/v1/messages`` names the provider, the body the model.
+    """
     provider = path.strip("/").partition("/")[0].removesuffix("_passthrough")
     if shape is CONTENTS:
         model = path.rpartition("/")[2].partition(":")[0]
     if provider in known_providers():
         return f"{provider}/{model or ''}"
     owner = _OWNERS.get(shape.dialect)
-    return f"{owner}/{model or ''}" if owner else _named(model or "")
+    return f"{owner}/{model or ''}" if owner else _resolve_name(model or "")

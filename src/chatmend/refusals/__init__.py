@@ -1,4 +1,4 @@
-"""What providers say when they refuse a request, and which page tells why: a table, and the search in it."""
+"""Finds the page that explains a provider's error message, in a table of known messages."""
 
 from __future__ import annotations
 
@@ -11,26 +11,29 @@ from typing import Any
 
 _QUOTES = str.maketrans(dict.fromkeys("'\"`\\\u2018\u2019\u201c\u201d", ""))
 _LONGEST = 20_000
-"""Characters of a pasted text that are looked at."""
+"""Characters of a pasted text that are searched."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A text that providers answer with."""
+    """An error message of a provider and the pages that explain it."""
 
     says: str
-    """Regular expression for the text as ``plain`` gives it."""
+    """A regular expression for the text as ``normalise`` returns it."""
     pages: tuple[str, ...]
-    """Codes of rules, the likeliest first, or names of topics."""
+    """Rule codes or names of topics, the most likely first."""
     by: tuple[str, ...]
-    """Targets that say it; empty: many."""
+    """The targets that send this message; empty if there are many."""
     source: str
-    """How it is known: ``recorded``, ``code``, ``docs``, ``seen``, ``inferred`` or ``mixed``."""
+    """``recorded``, ``code``, ``docs``, ``seen``, ``inferred`` or ``mixed``.
+
+    The comment at the start of ``refusals.toml`` explains these sources.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A cause of refusals that no rule is about."""
+    """A cause of refusals that no rule covers."""
 
     name: str
     title: str
@@ -41,28 +44,32 @@ class Topic:
 
 @lru_cache(maxsize=1)
 def refusals() -> tuple[Refusal, ...]:
-    """Every known text, in the order of the table."""
+    """Return all known error messages in the order of the table."""
     rows = _table()["refusals"]
-    return tuple(Refusal(row["says"], tuple(row["pages"]), tuple(row["by"]), row["source"]) for row in rows)
+    return tuple(
+        Refusal(row["says"], tuple(row["pages"]), tuple(row["by"]), row["source"]) for row in rows
+    )
 
 
 @lru_cache(maxsize=1)
 def topics() -> dict[str, Topic]:
-    """Every topic by its name."""
+    """Return all topics by name."""
     return {name: Topic(name, **topic) for name, topic in _table()["topics"].items()}
 
 
 def search(text: str) -> Refusal | None:
-    """What the table knows about a provider's answer, pasted whole or in part; of several texts the first.
+    """Return the first entry of the table that matches an error message, or None.
 
-    The text may be the bare message, the JSON body, or what a client library prints around them.
+    Args:
+        text: the message or a part of it, the JSON body, or the output of a client library that
+            contains it.
     """
-    said = plain(text)
-    return next((refusal for refusal in refusals() if re.search(refusal.says, said)), None)
+    normalised = normalise(text)
+    return next((refusal for refusal in refusals() if re.search(refusal.says, normalised)), None)
 
 
-def plain(text: str) -> str:
-    """The text in lower case, without quotes, backticks and backslashes, each run of white space one space."""
+def normalise(text: str) -> str:
+    """Return a text in lower case, without quotes and backslashes, with single spaces."""
     return " ".join(text[:_LONGEST].translate(_QUOTES).lower().split())
 
 

@@ -1,11 +1,11 @@
-"""The account of a repair: lines for people, a table for notebooks, JSON for machines."""
+"""Reports of changes: lines for people, a table for notebooks, JSON for machines."""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from chatmend.report.lines import is_left, line
+from chatmend.report.lines import PARTICIPLES, is_left, line
 from chatmend.report.machine import VERSION, to_json
 
 if TYPE_CHECKING:
@@ -14,54 +14,63 @@ if TYPE_CHECKING:
     from chatmend.changes import Change
 
 
-class Reported:
-    """Something with ``changes`` that can tell of them."""
+class Reportable:
+    """A mixin that adds reports to a class with ``changes``."""
 
     __slots__ = ()
     changes: tuple[Change, ...]
 
     def report(self) -> str:
-        """The account for people: a summary, then one line a change, without any content of the transcript."""
+        """Return a report for people: a summary, then one line per change.
+
+        It contains no content of the transcript, so it can be logged.
+        """
         return report(self.changes)
 
     def to_json(self, *, content: bool = True) -> str:
-        """The account for machines: one JSON text with a schema and a version, see docs/report.md.
+        """Return a report for machines: a JSON text with a versioned schema, see docs/report.md.
 
         Args:
-            content: whether the messages before and after each change are told, too.
+            content: whether to include the messages before and after each change.
         """
         return to_json(self.changes, content=content)
 
     def _repr_html_(self) -> str:
-        """The account for notebooks: a table with before and after side by side, all content escaped."""
+        """Return a report for notebooks: an HTML table with before and after side by side.
+
+        All content is escaped.
+        """
         from chatmend.report.notebook import html  # noqa: PLC0415 - `import chatmend` stays fast
 
         return html(self.changes, summary(self.changes))
 
 
 def report(changes: Iterable[Change]) -> str:
-    """A summary, then one line a change: where, code, rule, effect, reason, deed."""
-    known = tuple(changes)
-    return "\n".join([summary(known), *map(line, known)])
+    """Return a summary, then one line per change; see ``line``."""
+    listed = tuple(changes)
+    return "\n".join([summary(listed), *map(line, listed)])
 
 
 def summary(changes: Sequence[Change]) -> str:
-    """How many changes there are, of which effects: ``2 changes: 1 reshapes, 1 degrades``."""
+    """Return the number of changes by effect: ``3 changes (2 reshaped, 1 dropped)``."""
     if not changes:
         return "nothing to repair"
-    made = [change for change in changes if change.applied]
-    parts = [_counted(made, "change"), _counted([c for c in changes if not c.applied and not is_left(c)], "finding")]
+    applied = [change for change in changes if change.applied]
+    parts = [
+        _count_by_effect(applied, "change"),
+        _count_by_effect([c for c in changes if not c.applied and not is_left(c)], "finding"),
+    ]
     left = sum(map(is_left, changes))
-    parts.append(f"{left} left as {'it is' if left == 1 else 'they are'}" if left else "")
+    parts.append(f"{left} {'defect' if left == 1 else 'defects'} left unchanged" if left else "")
     return "; ".join(part for part in parts if part)
 
 
-def _counted(changes: Sequence[Change], noun: str) -> str:
+def _count_by_effect(changes: Sequence[Change], noun: str) -> str:
     if not changes:
         return ""
     effects = Counter(change.effect for change in sorted(changes, key=lambda change: change.effect))
-    told = ", ".join(f"{count} {effect.name.lower()}" for effect, count in effects.items())
-    return f"{len(changes)} {noun}{'' if len(changes) == 1 else 's'}: {told}"
+    counts = ", ".join(f"{count} {PARTICIPLES[effect]}" for effect, count in effects.items())
+    return f"{len(changes)} {noun}{'' if len(changes) == 1 else 's'} ({counts})"
 
 
-__all__ = ["VERSION", "Reported", "html", "is_left", "line", "report", "summary", "to_json"]
+__all__ = ["VERSION", "Reportable", "html", "is_left", "line", "report", "summary", "to_json"]

@@ -1,4 +1,4 @@
-"""The report for machines: JSON with a version, described in docs/report.md."""
+"""The report for machines: JSON with a versioned schema, described in docs/report.md."""
 
 from __future__ import annotations
 
@@ -16,17 +16,20 @@ if TYPE_CHECKING:
 
 SCHEMA = "chatmend.report"
 VERSION = 1
-"""Raised when a key goes or changes its meaning; not when one is added."""
+"""Increased when a key is removed or changes its meaning, not when a key is added."""
 
 
 def to_json(changes: Iterable[Change], *, content: bool = True) -> str:
-    """The changes as one JSON text in ASCII; without ``content`` it holds no word of the transcript."""
-    told = [as_data(change, content=content) for change in changes]
-    return json.dumps({"schema": SCHEMA, "version": VERSION, "changes": told}, allow_nan=False)
+    """Return the changes as one JSON text in ASCII.
+
+    Without ``content`` it contains no messages of the transcript.
+    """
+    items = [to_data(change, content=content) for change in changes]
+    return json.dumps({"schema": SCHEMA, "version": VERSION, "changes": items}, allow_nan=False)
 
 
-def as_data(change: Change, *, content: bool = True) -> dict[str, Any]:
-    """One change as JSON values."""
+def to_data(change: Change, *, content: bool = True) -> dict[str, Any]:
+    """Return one change as a dict of JSON values."""
     data: dict[str, Any] = {
         "code": change.code,
         "rule": change.rule,
@@ -42,13 +45,13 @@ def as_data(change: Change, *, content: bool = True) -> dict[str, Any]:
         "invalidates_thinking": change.invalidates_thinking,
     }
     if content:
-        data["before"] = list(map(_plain, change.before))
-        data["after"] = list(map(_plain, change.after))
+        data["before"] = list(map(_as_json, change.before))
+        data["after"] = list(map(_as_json, change.after))
     return data
 
 
-def _plain(native: Native) -> object:
-    """A native object as JSON values; text that tells of it where JSON has no word for it."""
+def _as_json(native: Native) -> object:
+    """Return a native object as JSON values, or as text if JSON cannot represent it."""
     if hasattr(native, "model_dump"):
         native = native.model_dump(mode="json")
     try:

@@ -1,4 +1,7 @@
-"""The rules in the order in which they run on a window; each line says why it stands there."""
+"""The rules in the order in which they run.
+
+The comment next to a rule gives the reason for its position.
+"""
 
 from dataclasses import replace
 from functools import lru_cache
@@ -11,23 +14,25 @@ from chatmend.targets.image_limits import ImageLimits
 from chatmend.targets.limits import Limits
 
 
-def _named(*names: str) -> Any:  # noqa: ANN401 - rules of a window, or of a request
-    """The rule of each file, called ``RULE`` in it if no other name stands behind a point."""
+def _load(*names: str) -> Any:  # noqa: ANN401 - window rules or request rules
+    """Import rules: ``file`` names the constant ``RULE`` in a file, ``file.NAME`` another one."""
     pairs = [name.partition(".") for name in names]
-    return tuple(getattr(import_module(f"{__name__}.{file}"), rule or "RULE") for file, _, rule in pairs)
+    return tuple(
+        getattr(import_module(f"{__name__}.{file}"), rule or "RULE") for file, _, rule in pairs
+    )
 
 
-RULES: tuple[Rule, ...] = _named(
-    "unreadable_message",  # first of all every message must be one
-    "foreign_message",  # then every message must be of this format
-    "lone_surrogate",  # ids and names are compared below, so their characters come first
-    "foreign_thinking",  # needs the provenance that refused_key takes away
-    "misspelt_signature",  # what is left is signed
-    "unknown_role",  # every rule below asks for roles
-    "legacy_function",  # its calls and results take part in the pairing
-    "unseen_image",  # images before unknown parts: an image in a foreign form must not be told as text
+RULES: tuple[Rule, ...] = _load(
+    "unreadable_message",  # first, so that all other rules see well-formed messages
+    "foreign_message",  # the rules after it see only messages of this dialect
+    "lone_surrogate",  # before the rules that compare ids and names
+    "foreign_thinking",  # uses the key _provenance, which refused_key removes
+    "misspelt_signature",  # after foreign_thinking: the remaining thinking is signed
+    "unknown_role",  # before all rules that check roles
+    "legacy_function",  # before pairing, because its calls and results are paired too
+    "unseen_image",  # images before unknown_part, which would convert foreign ones to text
     "foreign_image_part",
-    "mislabelled_image",  # first what is free; each of the next leaves what the ones behind it would find
+    "mislabelled_image",  # first the lossless repair; each rule after it repairs another defect
     "unreadable_image",
     "refused_image_type",
     "animated_image",
@@ -35,80 +40,94 @@ RULES: tuple[Rule, ...] = _named(
     "unusual_pixels",
     "oversized_image",
     "heavy_image",
-    "unknown_part",  # parts are settled before they are moved
-    "split_server_tool",  # texts before they are judged
-    "malformed_tool_call",  # before pairing: what is no call needs no result
-    "unsupported_tools",  # before pairing: nothing is left to pair
-    "misplaced_image.SPOKEN",  # before pairing: what stands behind a turn closes it
-    "missing_call_id",  # before pairing: it goes by ids
-    "duplicate_tool_result",  # one result a call, before any is moved
-    "orphan_tool_result",  # then those of no call
-    "late_tool_result",  # then those of closed calls
-    "late_tool_result.DISPLACED",  # then those in the wrong place, notes no longer among them; behind it a turn is a window
-    "orphan_reasoning",  # what is left leads to something in the same turn
-    "missing_tool_result",  # only now is it known which are missing
-    "unnamed_result",  # only now is it known whose result each is
-    "split_assistant_turn",  # results stand behind the run, so the run can be one
-    "tool_result_order",  # the calls have their final order
-    "parallel_calls",  # splits what is paired
-    "misplaced_image",  # results stand where they will be sent
-    "duplicate_call_id",  # ids are given to calls that stay
-    "invalid_call_id",  # after duplicates, whose new ids are legal
+    "unknown_part",  # before the rules that move parts
+    "invalid_document",  # after unknown_part: the remaining documents are sent
+    "unstored_item",  # before pairing and before orphan_reasoning: what is removed pairs nothing
+    "orphan_reasoning.AFTER_CALL",  # before pairing, which moves texts behind results
+    "split_server_tool",  # creates texts, so it runs before the rules that check texts
+    "malformed_tool_call",  # before pairing: what is not a call needs no result
+    "unsupported_tools",  # before pairing: it leaves nothing to pair
+    "misplaced_image.ASSISTANT",  # before pairing: the user message that it adds ends the turn
+    "missing_call_id",  # before pairing, which needs ids
+    "duplicate_tool_result",  # one result per call, before results move
+    "orphan_tool_result",  # then the results without a call
+    "late_tool_result",  # then the results of calls in earlier windows
+    "late_tool_result.DISPLACED",  # then other misplaced results; later rules run on each turn
+    "orphan_reasoning",  # on each turn, which must hold the item that its reasoning led to
+    "missing_tool_result",  # after the rules that move or remove results
+    "unnamed_result",  # every result has its call now
+    "split_assistant_turn",  # all results are after the assistant messages, which can be merged
+    "scattered_results",  # the results are in the messages directly after the calls
+    "tool_result_order",  # the calls are in their final order
+    "parallel_calls",  # every call has its result, so both can be moved together
+    "misplaced_image",  # results are in their final positions
+    "duplicate_call_id",  # only calls that remain get new ids
+    "invalid_call_id",  # after duplicate_call_id, whose new ids are valid
     "invalid_item_id",
     "invalid_tool_name",
     "invalid_tool_arguments",
-    "parallel_calls.EQUAL",  # names and arguments are final; before the signatures, which go by message
+    "parallel_calls.EQUAL",  # names and arguments are final; before signatures, one per message
     "invalid_thought_signature",
+    "misnamed_reasoning",  # before the rule that adds a blank, and before refused_key
     "missing_reasoning",
     "invalid_cache_marker",
-    "refused_key",  # a name moves into the text before texts are judged
-    "null_content",  # null becomes empty, which the next rules judge
+    "refused_key",  # may move a name into the text, so it runs before the rules that check texts
+    "null_content",  # null becomes an empty text, which the next rules check
     "listed_content",
-    "misplaced_system",  # turns system into user messages, which may be empty
+    "misplaced_system",  # creates user messages, which may be empty
     "empty_text",
-    "trailing_thinking",  # what was empty behind the thinking is gone
-    "emptied_window",  # all that drops messages has run
+    "trailing_thinking",  # empty texts after the thinking are removed now
+    "emptied_window",  # after all rules that drop messages
     "leading_assistant",
-    "consecutive_roles",  # neighbours are final
+    "consecutive_roles",  # the neighbours of each message are final
     "trailing_assistant",
 )
 
-FIRST: tuple[RequestRule, ...] = _named("offline_order")
-"""What runs on the whole request before the first window."""
+FIRST: tuple[RequestRule, ...] = _load("offline_order")
+"""The rules that run on the whole request before the first window."""
 
 IMAGE_RULES: tuple[Rule, ...] = tuple(rule for rule in RULES if rule.code.startswith("IMG"))
 
-LAST: tuple[RequestRule, ...] = _named(
+LAST: tuple[RequestRule, ...] = _load(
     "undeclared_tools",
-    "too_many_images",  # a total: the oldest go, with the markers on them
-    "too_many_cache_markers",  # a total: counts what everything before has left
+    "undeclared_reference",
+    "too_many_images",  # a total; it removes the oldest images with their cache markers
+    "too_many_cache_markers",  # a total of the markers that all other rules have left
 )
-"""What runs on the whole request behind the last window."""
+"""The rules that run on the whole request after the last window."""
+
+
+_LIST_KEYS = ("content", "parts", "output", "images")
+"""Keys of messages whose lists may hold an image."""
 
 
 def rules_for(limits: Limits, messages: list[Any]) -> tuple[Rule, ...]:
-    """The rules that a target's limits call for: where it has none but about images, those, if images there may be."""
-    asked = _asked(limits)
-    if asked is not IMAGE_RULES:
-        return asked
-    return asked if any(map(_has_parts, messages)) else ()
+    """Return the rules to run for a target with these limits.
+
+    A target without limits needs no rules. A target with only image limits needs the image rules,
+    and these only if a message may hold an image.
+    """
+    rules = _rules_for_limits(limits)
+    if rules is not IMAGE_RULES:
+        return rules
+    return rules if any(map(_has_parts, messages)) else ()
 
 
 @lru_cache(maxsize=8)
-def cut_of(rules: tuple[Rule, ...]) -> int:
-    """The place of the first rule that sees each turn of a window by itself."""
-    return next((place for place, rule in enumerate(rules, 1) if rule.cuts), 0)
+def turn_rules_start(rules: tuple[Rule, ...]) -> int:
+    """Return the position of the first rule that runs on each turn separately; 0 if none does."""
+    return next((position for position, rule in enumerate(rules, 1) if rule.splits_window), 0)
 
 
 def _has_parts(message: object) -> bool:
-    """Whether a message has a list of parts, where alone an image can be."""
+    """Return whether a message has a list of parts; only such a list can hold an image."""
     if isinstance(message, dict):
-        return any(message.get(key).__class__ is list for key in ("content", "parts", "output"))
+        return any(message.get(key).__class__ is list for key in _LIST_KEYS)
     return getattr(message, "content", None).__class__ is list
 
 
 @lru_cache(maxsize=64)
-def _asked(limits: Limits) -> tuple[Rule, ...]:
+def _rules_for_limits(limits: Limits) -> tuple[Rule, ...]:
     if limits == Limits():
         return ()
     return RULES if replace(limits, images=ImageLimits()) != Limits() else IMAGE_RULES
@@ -122,7 +141,7 @@ __all__ = [
     "Request",
     "RequestRule",
     "Rule",
-    "cut_of",
     "rules_for",
+    "turn_rules_start",
     "unknown_format",
 ]

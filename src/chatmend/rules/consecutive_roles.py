@@ -1,10 +1,13 @@
-r"""Neighbours of the same role, for a target that wants user and assistant in turn.
+r"""Consecutive messages of the same role, for a target that requires alternating roles.
 
-Why: ``Conversation roles must alternate user/assistant/user/assistant/...`` (chat templates); ``After the (optional) system
-message(s), user or tool message(s) should alternate with assistant message(s).`` (Perplexity).
+Why: ``Conversation roles must alternate user/assistant/user/assistant/...`` (chat templates);
+``After the (optional) system message(s), user or tool message(s) should alternate with assistant
+message(s).`` (Perplexity).
 
-Repair: they become one message, part by part, in order. ``Policy(turns="insert")`` puts ``[continued]`` of the other role
-between them instead. Where no user message may follow a tool result, ``[continued]`` of the assistant stands between.
+Repair: The messages are merged into one that has all their parts in order. With
+``Policy(turns="insert")``, a message ``[continued]`` of the other role is inserted between them
+instead. If the target accepts no user message directly after a tool result, an assistant message
+``[continued]`` is inserted between the two.
 
 Before (strict):
     [{"role": "user", "content": "a"},
@@ -21,7 +24,7 @@ from chatmend.changes import Effect, Fix
 from chatmend.merging import merge
 from chatmend.placeholders import continued
 from chatmend.rules.rule import STRUCTURE, Rule
-from chatmend.transcript import Message, Role
+from chatmend.transcript import Media, Message, Role, Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,50 +34,86 @@ if TYPE_CHECKING:
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """Runs of one role, and users behind tools."""
+    """Yield fixes for runs of one role, and for user messages directly after tool results."""
     limits = context.limits
-    if (not limits.alternation and limits.user_after_tool) or context.traits.items:
+    if (not limits.alternation and limits.user_after_tool) or context.traits.messages_are_items:
         return
     at, messages = 0, window.messages
     while at < len(messages):
         role, stop = messages[at].role, at + 1
-        while limits.alternation and stop < len(messages) and messages[stop].role is role and _turns(messages[at]):
+        while (
+            limits.alternation
+            and stop < len(messages)
+            and messages[stop].role is role
+            and _is_user_or_assistant(messages[at])
+        ):
             stop += 1
         if stop - at > 1:
-            yield from _apart(messages, at, stop, context)
-        behind_tool = at > 0 and role is Role.USER and messages[at - 1].role is Role.TOOL
-        if behind_tool and not limits.user_after_tool and stop - at == 1:
-            yield Fix(at, at, (continued(Role.ASSISTANT),), "no user may follow a tool directly", Effect.ADDS)
+            yield from _fix_run(messages, at, stop, context)
+        if not limits.user_after_tool and role is Role.USER and stop - at == 1:
+            yield from _fix_user_after_tool(messages, at)
         at = stop
 
 
-def _turns(message: Message) -> bool:
+def _fix_user_after_tool(messages: list[Message], at: int) -> Iterator[Fix]:
+    """Separate a user message from the results before it, and from those among its own parts."""
+    message = messages[at]
+    why = "the target accepts no user message directly after a tool result"
+    becomes = _split_results(message)
+    if len(becomes) > 1:
+        yield Fix(at, at + 1, becomes, why, Effect.ADDS)
+    elif at > 0 and messages[at - 1].results and not message.results:
+        yield Fix(at, at, (continued(Role.ASSISTANT),), why, Effect.ADDS)
+
+
+def _split_results(message: Message) -> tuple[Message, ...]:
+    """Return a message with tool results and other content as two, with a placeholder between."""
+    beside = tuple(part for part in message.parts if isinstance(part, Text | Media))
+    if not message.results or not beside:
+        return (message,)
+    results = tuple(part for part in message.parts if part not in beside)
+    return message.with_parts(results), continued(Role.ASSISTANT), Message(Role.USER, beside)
+
+
+def _is_user_or_assistant(message: Message) -> bool:
     return message.role is Role.USER or message.role is Role.ASSISTANT
 
 
-def _apart(messages: list[Message], at: int, stop: int, context: Context) -> Iterator[Fix]:
-    why = "the target wants roles in turn"
+def _fix_run(messages: list[Message], at: int, stop: int, context: Context) -> Iterator[Fix]:
+    why = "the target requires user and assistant messages to alternate"
     run = messages[at:stop]
-    behind_tool = at > 0 and run[0].role is Role.USER and messages[at - 1].role is Role.TOOL
-    lead = (continued(Role.ASSISTANT),) if behind_tool and not context.limits.user_after_tool else ()
+    follows_tool = at > 0 and run[0].role is Role.USER and messages[at - 1].role is Role.TOOL
+    lead = (
+        (continued(Role.ASSISTANT),) if follows_tool and not context.limits.user_after_tool else ()
+    )
     if context.policy.turns == "merge":
         merged, effect = merge(run, context.traits)
-        yield Fix(at, stop, (*lead, merged), why, max(effect, Effect.ADDS) if lead else effect)
+        parted = (merged,) if context.limits.user_after_tool else _split_results(merged)
+        becomes = [*lead, *parted]
+        adds = len(becomes) > 1
+        yield Fix(at, stop, tuple(becomes), why, max(effect, Effect.ADDS) if adds else effect)
         return
     other = Role.ASSISTANT if run[0].role is Role.USER else Role.USER
     becomes = list(lead)
-    apart, effect = _with_results_together(run, context)
-    for message in apart:
+    turn_messages, effect = _merge_results(run, context)
+    for message in turn_messages if context.limits.user_after_tool else _split_all(turn_messages):
         if becomes and becomes[-1].role is message.role:
             becomes.append(continued(other))
         becomes.append(message)
     yield Fix(at, stop, tuple(becomes), why, max(effect, Effect.ADDS))
 
 
-def _with_results_together(run: list[Message], context: Context) -> tuple[list[Message], Effect]:
-    """The run with the results at its front in one message: nobody may speak between a call and its results."""
+def _split_all(messages: list[Message]) -> list[Message]:
+    return [part for message in messages for part in _split_results(message)]
+
+
+def _merge_results(run: list[Message], context: Context) -> tuple[list[Message], Effect]:
+    """Merge the tool results at the start of the run.
+
+    No message may separate a call from its results.
+    """
     count = next((at for at, message in enumerate(run) if not message.results), len(run))
-    if count < 2:  # noqa: PLR2004 - one message is together
+    if count < 2:  # noqa: PLR2004 - a single message needs no merging
         return run, Effect.RESHAPES
     merged, effect = merge(run[:count], context.traits)
     return [merged, *run[count:]], effect

@@ -1,10 +1,11 @@
-"""The same id on two calls, for a target that wants each id once.
+"""Two tool calls with the same id, for a target that requires unique ids.
 
-Why: ``messages.3.content.1: `tool_use` ids must be unique`` (Anthropic); ``Duplicate tool call id A in assistant
-message`` (Mistral). Some servers say ``call_0`` on every turn.
+Why: ``messages.3.content.1: `tool_use` ids must be unique`` (Anthropic); ``Duplicate tool call id A
+in assistant message`` (Mistral). Some servers use the id ``call_0`` in every turn.
 
-Repair: the first keeps its id; a later one gets the id with a hash behind it, and its result with it. Results answer
-calls of one id in their order. Targets that take repeated ids keep them.
+Repair: The first call keeps its id. A later call and its result get a new id, made from the old one
+and a hash. Results are assigned to calls with the same id in order. For targets that accept
+repeated ids, nothing is changed.
 
 Before (anthropic/claude-sonnet-4-5):
     [{"role": "user", "content": "go"},
@@ -20,7 +21,8 @@ After:
          {"id": "call_0", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
      {"role": "tool", "tool_call_id": "call_0", "content": "one"},
      {"role": "assistant", "content": null, "tool_calls": [
-         {"id": "call_0_GFXE8n8C", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+         {"id": "call_0_GFXE8n8C", "type": "function",
+          "function": {"name": "f", "arguments": "{}"}}]},
      {"role": "tool", "tool_call_id": "call_0_GFXE8n8C", "content": "two"}]
 """
 
@@ -28,7 +30,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chatmend.naming import mint, rename, taken_ids
+from chatmend.naming import call_ids_of, new_call_id, rename_calls
 from chatmend.rules.rule import STRUCTURE, Rule
 
 if TYPE_CHECKING:
@@ -41,22 +43,22 @@ if TYPE_CHECKING:
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """Second and later uses of an id."""
+    """Return fixes that give new ids to the second and later calls with the same id."""
     limits = context.limits
     if limits.unique_call_ids == "no":
         return iter(())
-    taken, seen = taken_ids(window), set[str]()
+    taken, seen = call_ids_of(window), set[str]()
 
     def choose(call: ToolCall) -> object:
         if not isinstance(call.id, str):
             return call.id
         used = limits.unique_call_ids == "request" and call.id in memory.call_ids
         if used or call.id in seen:
-            return mint(call.id, memory, limits, taken)
+            return new_call_id(call.id, memory, limits, taken)
         seen.add(call.id)
         return call.id
 
-    return rename(window, choose, "another call has the same id")
+    return rename_calls(window, choose, "another call has the same id")
 
 
 RULE = Rule("TOOL011", "duplicate-call-id", find, STRUCTURE)

@@ -1,9 +1,9 @@
-"""A window that lost all that followed its assistant messages.
+"""A window in which other repairs removed all messages after those of the assistant.
 
-Why: the next assistant message proves that something was sent there. If nothing stays, two windows become one, and what
-was sent changes.
+Why: The next assistant message proves that a message was sent in between. Without one, two windows
+would be joined, and messages that were already sent would change.
 
-Repair: ``[continued]`` in the user's name.
+Repair: A user message ``[continued]`` is added.
 
 Before (openai/gpt-4o, Policy.drop_instead_of_note()):
     [{"role": "user", "content": "go"},
@@ -34,14 +34,24 @@ if TYPE_CHECKING:
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """A window that had followers and has none."""
+    """Yield a fix if the window had messages of other roles and has lost all of them."""
     end = len(window.messages)
-    if window.followed and (end == 0 or window.messages[-1].is_assistant):
+    if window.has_other_roles and (end == 0 or window.messages[-1].is_assistant):
         if context.limits.roles is None or (
-            window.opening and end == 0 and context.traits.system_beside and not window.heard and not window.last
+            window.is_opening
+            and end == 0
+            and context.traits.has_top_level_system
+            and not window.has_input
+            and not window.is_last
         ):
             return
-        yield Fix(end, end, (continued(Role.USER),), "all that followed is gone", Effect.ADDS)
+        yield Fix(
+            end,
+            end,
+            (continued(Role.USER),),
+            "repairs removed all messages after the assistant's",
+            Effect.ADDS,
+        )
 
 
 RULE = Rule("TURN002", "emptied-window", find, STRUCTURE)

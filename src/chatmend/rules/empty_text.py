@@ -1,11 +1,13 @@
-"""Text that says nothing: an empty or blank part, or a whole message of it.
+"""An empty or blank text part, or a message that has no other content.
 
-Why: ``messages: text content blocks must be non-empty`` and ``... must contain non-whitespace text`` (Anthropic);
-``message must not be empty in a turn`` (Cohere).
+Why: ``messages: text content blocks must be non-empty`` and ``... must contain non-whitespace
+text`` (Anthropic); ``message must not be empty in a turn`` (Cohere).
 
-Repair: an empty part goes, its cache marker moves to the part before. A message left with nothing goes too, unless it is
-the only one of its kind in its window: then ``[continued]`` keeps the turn. A blank text between other parts of an
-assistant message stays, because providers write those themselves.
+Repair: An empty part is removed; its cache marker moves to the part before it. A message without
+other content is removed too. If all assistant messages of a window are empty, or all its other
+messages, the last of them gets the text ``[continued]`` instead, so that the turn remains. A blank
+text between other parts of an assistant message is unchanged, because providers generate such
+texts themselves.
 
 Before (anthropic/claude-sonnet-4-5):
     [{"role": "user", "content": [{"type": "text", "text": "  "}, {"type": "text", "text": "hi"}]}]
@@ -28,10 +30,21 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
-from chatmend.notes import says_beside
+from chatmend.notes import has_text_in_other_keys
 from chatmend.placeholders import CONTINUED
 from chatmend.rules.rule import STRUCTURE, Rule
-from chatmend.transcript import Message, Part, Role, Text, Thinking, ToolResult, is_blank, is_unchanged, place_of
+from chatmend.transcript import (
+    Message,
+    Part,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    is_blank,
+    is_unchanged,
+    location_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -44,54 +57,134 @@ _CONTENT = ("content", "parts")
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """Empty parts, then empty messages."""
+    """Yield fixes that remove empty parts, and remove or fill empty messages."""
     limits = context.limits
-    if limits.empty_parts and not limits.empty_roles:
+    if limits.empty_parts and limits.empty_results and not limits.empty_roles:
         return
-    left = [_voiced(_stripped(message, context), context) for message in window.messages]
-    speaks = [not _is_empty(message, context) for message in left]
-    run = window.run
-    everyone = range(run, len(left))
-    others = [at for at in everyone if not left[at].is_system]
-    kept = [_kept_by(kin, speaks) for kin in (range(run), everyone, others)]
-    for at, message in enumerate(left):
+    stripped = [
+        _with_refusal_as_content(_without_empty_parts(message, context), context)
+        for message in window.messages
+    ]
+    if not limits.empty_results:
+        stripped = [_with_filled_results(message, context) for message in stripped]
+    if not limits.empty_beside_calls:
+        stripped = [_with_null_beside_calls(message, context) for message in stripped]
+    has_content = [not _is_empty(message, context) for message in stripped]
+    run = window.run_length
+    all_others = range(run, len(stripped))
+    turn_messages = [at for at in all_others if not stripped[at].is_system]
+    kept = [
+        _last_if_all_empty(group, has_content) for group in (range(run), all_others, turn_messages)
+    ]
+    for at, message in enumerate(stripped):
         old = window.messages[at]
-        if speaks[at]:
+        if has_content[at]:
             if message is not old:
-                yield Fix(at, at + 1, (message,), "an empty text says nothing")
+                effect = Effect.ADDS if _has_new_content(old, message) else Effect.RESHAPES
+                yield Fix(at, at + 1, (message,), "the target refuses empty text", effect)
             continue
-        # who could take its place; behind the assistant's turn a system message cannot stand for a user's
-        kin = 0 if at < run else 1 if message.is_system else 2
-        if message.results or at == kept[kin]:
-            yield Fix(at, at + 1, (_filled(message),), "an empty message is refused", Effect.ADDS)
+        # After the assistant's messages, a system message cannot replace the user's turn: a user
+        # message or tool result is compared only with messages that are not system messages.
+        group_index = 0 if at < run else 1 if message.is_system else 2
+        if message.results or at == kept[group_index]:
+            yield Fix(
+                at,
+                at + 1,
+                (_with_placeholder(message),),
+                "the target refuses empty messages",
+                Effect.ADDS,
+            )
         else:
-            thought = any(isinstance(part, Thinking) and part.text for part in message.parts)
-            effect = Effect.DROPS if thought or says_beside(message, context) else Effect.RESHAPES
-            yield Fix(at, at + 1, (), "an empty message says nothing", effect)
+            has_thinking = any(isinstance(part, Thinking) and part.text for part in message.parts)
+            effect = (
+                Effect.DROPS
+                if has_thinking or has_text_in_other_keys(message, context)
+                else Effect.RESHAPES
+            )
+            yield Fix(at, at + 1, (), "the target refuses empty messages", effect)
 
 
-def _voiced(message: Message, context: Context) -> Message:
-    """A message of the model's that says nothing but why it refuses, with that as its content."""
+def _with_refusal_as_content(message: Message, context: Context) -> Message:
+    """Move the ``refusal`` of an assistant message to its content if it has no other content."""
     native = message.extra
-    said = native.get("refusal") if message.is_assistant else None
-    if not isinstance(said, str) or not said.strip() or not _is_empty(message, context):
+    refusal = native.get("refusal") if message.is_assistant else None
+    if not isinstance(refusal, str) or not refusal.strip() or not _is_empty(message, context):
         return message
-    return replace(message, parts=(Text(said), *message.parts), without=message.without | {"refusal"})
+    return replace(
+        message,
+        parts=(Text(refusal), *message.parts),
+        omitted_keys=message.omitted_keys | {"refusal"},
+    )
 
 
-def _kept_by(kin: Sequence[int], speaks: list[bool]) -> int | None:
-    """The last of some messages where none of them speaks: it stays, and keeps the turn."""
-    return kin[-1] if kin and not any(speaks[at] for at in kin) else None
+def _with_null_beside_calls(message: Message, context: Context) -> Message:
+    """Return a message with calls whose empty text has become null."""
+    native = message.extra
+    content = native.get("content")
+    if not message.is_assistant or not message.calls or not isinstance(content, str | list):
+        return message
+    said = tuple(
+        part
+        for part in message.parts
+        if location_of(part) == "content" and not isinstance(part, ToolCall)
+    )
+    if not is_blank(said, whitespace=context.limits.blank_is_empty):
+        return message
+    parts = tuple(part for part in message.parts if not isinstance(part, Text))
+    return replace(message, parts=parts, native={**native, "content": None})
 
 
-def _filled(message: Message) -> Message:
+def _with_filled_results(message: Message, context: Context) -> Message:
+    """Return a message whose results have content: no empty texts, or a placeholder."""
+    whitespace = context.limits.blank_is_empty
+    parts = tuple(
+        _with_content(part, whitespace=whitespace)
+        if isinstance(part, ToolResult) and not part.is_hosted
+        else part
+        for part in message.parts
+    )
+    return message if is_unchanged(message.parts, parts) else message.with_parts(parts)
+
+
+def _has_new_content(old: Message, new: Message) -> bool:
+    """Return whether a result got a placeholder."""
+    return any(
+        len(result.content) == 1
+        and isinstance(result.content[0], Text)
+        and result.content[0].is_generated
+        and result.content[0].text == CONTINUED
+        for result in new.results
+        if result not in old.results
+    )
+
+
+def _with_content(result: ToolResult, *, whitespace: bool) -> ToolResult:
+    kept = _remove_empty(result.content, whitespace=whitespace)
+    if kept and len(kept) == len(result.content):
+        return result
+    return replace(result, content=kept or (Text(CONTINUED),))
+
+
+def _last_if_all_empty(group: Sequence[int], has_content: list[bool]) -> int | None:
+    """Return the index of the last message of a group if none of the group has content."""
+    return group[-1] if group and not any(has_content[at] for at in group) else None
+
+
+def _with_placeholder(message: Message) -> Message:
     if message.results:
-        parts = tuple(replace(p, content=(Text(CONTINUED),)) if isinstance(p, ToolResult) else p for p in message.parts)
-        return replace(message, parts=parts)
+        parts = tuple(
+            replace(p, content=(Text(CONTINUED),)) if isinstance(p, ToolResult) else p
+            for p in message.parts
+        )
+        return message.with_parts(parts)
     role = Role.USER if message.is_system else message.role
     rest = tuple(part for part in message.parts if not isinstance(part, Text))
-    native = {k: v for k, v in message.extra.items() if k not in _CONTENT} if message.is_object else None
-    return replace(message, role=role, spelling=role, parts=(Text(CONTINUED), *rest), native=native)
+    native = (
+        {k: v for k, v in message.extra.items() if k not in _CONTENT} if message.is_object else None
+    )
+    return replace(
+        message, role=role, native_role=role, parts=(Text(CONTINUED), *rest), native=native
+    )
 
 
 def _is_empty(message: Message, context: Context) -> bool:
@@ -100,57 +193,69 @@ def _is_empty(message: Message, context: Context) -> bool:
         return False
     if limits.bare_is_empty:
         return not message.parts
-    spoken = tuple(part for part in message.parts if place_of(part) == "content")
+    content = tuple(part for part in message.parts if location_of(part) == "content")
     if message.role is Role.TOOL:
-        return all(is_blank(result.content, whitespace=limits.blank_is_empty) for result in message.results)
-    return is_blank(spoken, whitespace=limits.blank_is_empty)
+        return all(
+            is_blank(result.content, whitespace=limits.blank_is_empty) for result in message.results
+        )
+    return is_blank(content, whitespace=limits.blank_is_empty)
 
 
-def _stripped(message: Message, context: Context) -> Message:
+def _without_empty_parts(message: Message, context: Context) -> Message:
     limits = context.limits
     native = message.extra
     if limits.empty_parts:
         return message
     blank_counts = limits.blank_is_empty and (not message.is_assistant or len(message.parts) == 1)
     parts = (
-        _without_empty(message.parts, whitespace=blank_counts) if _listed(native) or message.calls else message.parts
+        _remove_empty(message.parts, whitespace=blank_counts)
+        if _has_list_content(native) or message.calls
+        else message.parts
     )
-    parts = tuple(_stripped_result(part, whitespace=limits.blank_is_empty) for part in parts)
+    parts = tuple(
+        _without_empty_result_parts(part, whitespace=limits.blank_is_empty) for part in parts
+    )
     if is_unchanged(parts, message.parts):
         return message
     first = parts[0] if parts else None
-    emptied = message.role is Role.TOOL and isinstance(first, ToolResult) and not first.is_from(message)
-    if emptied and isinstance(first, ToolResult):
+    was_emptied = (
+        message.role is Role.TOOL
+        and isinstance(first, ToolResult)
+        and not first.has_same_native(message)
+    )
+    if was_emptied and isinstance(first, ToolResult):
         return replace(message, parts=parts, native=first.extra if first.is_object else None)
-    return replace(message, parts=parts)
+    return message.with_parts(parts)
 
 
-def _listed(native: dict[str, object]) -> bool:
+def _has_list_content(native: dict[str, object]) -> bool:
     return isinstance(native.get("content"), list)
 
 
-def _stripped_result(part: Part, *, whitespace: bool) -> Part:
-    if not isinstance(part, ToolResult) or not part.is_object or not _listed(part.extra):
+def _without_empty_result_parts(part: Part, *, whitespace: bool) -> Part:
+    if not isinstance(part, ToolResult) or not part.is_object or not _has_list_content(part.extra):
         return part
-    content = _without_empty(part.content, whitespace=whitespace)
+    content = _remove_empty(part.content, whitespace=whitespace)
     if content and len(content) == len(part.content):
         return part
     if content:
         return replace(part, content=content)
-    return replace(part, content=(Text(""),), native={k: v for k, v in part.extra.items() if k != "content"})
+    return replace(
+        part, content=(Text(""),), native={k: v for k, v in part.extra.items() if k != "content"}
+    )
 
 
-def _without_empty(parts: tuple[Part, ...], *, whitespace: bool) -> tuple[Part, ...]:
+def _remove_empty(parts: tuple[Part, ...], *, whitespace: bool) -> tuple[Part, ...]:
     kept: list[Part] = []
     for part in parts:
         if not isinstance(part, Text) or (part.text.strip() if whitespace else part.text):
             kept.append(part)
         elif "cache_control" in part.extra and kept:
-            kept[-1] = _marked(kept[-1], part.extra["cache_control"])
+            kept[-1] = _with_cache_marker(kept[-1], part.extra["cache_control"])
     return tuple(kept)
 
 
-def _marked(part: Part, marker: object) -> Part:
+def _with_cache_marker(part: Part, marker: object) -> Part:
     if isinstance(part, Text) and part.is_object:
         return replace(part, native={**part.extra, "cache_control": marker})
     return part

@@ -1,14 +1,21 @@
-"""An image in the form of another provider: Anthropic's in OpenAI's messages, Gemini's or Bedrock's in either.
+"""An image part in another provider's format.
 
-Why: ``Input tag 'image_url' found using 'type' does not match any of the expected tags`` (Anthropic); ``Invalid value:
-'image'. Supported values are: 'text', 'image_url', ...`` (OpenAI).
+Examples are Anthropic's format in OpenAI's messages, and Gemini's or Bedrock's format in either.
 
-Repair: the same data in the form of the messages around it.
+Why: ``Input tag 'image_url' found using 'type' does not match any of the expected tags``
+(Anthropic); ``Invalid value: 'image'. Supported values are: 'text', 'image_url', ...`` (OpenAI).
+
+Repair: The part is converted to the format of the messages around it; the image data is unchanged.
 
 Before (openai/gpt-4.1):
-    [{"role": "user", "content": [{"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="}}]}]
+    [{"role": "user", "content": [{"inlineData": {
+         "mimeType": "image/png",
+         "data": "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGA\
+WjR9awAAAABJRU5ErkJggg=="}}]}]
 After:
-    [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="}}]}]
+    [{"role": "user", "content": [{"type": "image_url", "image_url": {
+         "url": "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk\
++M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="}}]}]
 """
 
 from __future__ import annotations
@@ -17,8 +24,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect
-from chatmend.dialects.pictures import picture, translated
-from chatmend.rules.image_repair import IMAGES, Mended, each_image
+from chatmend.dialects.pictures import convert_image, find_picture
+from chatmend.rules.image_repair import IMAGES, ImageRepair, repair_images
 from chatmend.rules.rule import Rule
 
 if TYPE_CHECKING:
@@ -31,24 +38,30 @@ if TYPE_CHECKING:
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """Images in a form that the dialect does not have, where the target's list of parts does not name it."""
+    """Yield fixes for images in a format that the target and the dialect do not have."""
     limits, shapes = context.limits, context.traits.image_shapes
     if limits.roles is None:
         return
 
-    def mend(part: Media, role: str) -> Mended | None:
-        native, found = part.extra, picture(part.extra)
+    def repair_image(part: Media, role: str) -> ImageRepair | None:
+        native, found = part.extra, find_picture(part.extra)
         if found is None or not part.is_object or not shapes or found.shape in shapes:
             return None
         known = limits.part_types is None or native.get("type") in tuple(limits.part_types)
-        if not context.traits.types_by_role and (known or ("type" not in native and limits.typeless_parts)):
+        if not context.traits.types_by_role and (
+            known or ("type" not in native and limits.typeless_parts)
+        ):
             return None
-        becomes = translated(native, found, shapes[0])
+        becomes = convert_image(native, found, shapes[0])
         if becomes is None:
             return None
-        return Mended((replace(part, native=becomes),), "the form of another provider", Effect.RESHAPES)
+        return ImageRepair(
+            (replace(part, native=becomes),),
+            "the image is in another provider's format",
+            Effect.RESHAPES,
+        )
 
-    yield from each_image(window, context, mend)
+    yield from repair_images(window, context, repair_image)
 
 
 RULE = Rule("IMG009", "foreign-image-part", find, IMAGES)

@@ -1,11 +1,12 @@
-"""A message of another wire format among those of this one.
+"""A message in another wire format than the rest of the transcript.
 
-Why: frameworks that switch formats in mid-conversation convert what they make, and leave what they loaded. ``Invalid
-value: 'tool'. Supported values are: 'assistant', 'system', 'developer', and 'user'.`` (OpenAI Responses); ``Invalid JSON
-payload received. Unknown name "content"`` (Gemini).
+Why: Frameworks that switch formats in mid-conversation convert the messages that they create, but
+not those that they loaded. ``Invalid value: 'tool'. Supported values are: 'assistant', 'system',
+'developer', and 'user'.`` (OpenAI Responses); ``Invalid JSON payload received. Unknown name
+"content"`` (Gemini).
 
-Repair: the message is written in the words of this format: its calls and results become entries or parts of their own.
-Keys that we do not know stay with it.
+Repair: The message is converted to the wire format of the transcript. Its calls and results become
+separate items or parts. Unknown keys are kept.
 
 Before (openai/gpt-4.1):
     [{"role": "user", "content": "How warm is it?"},
@@ -32,12 +33,12 @@ if TYPE_CHECKING:
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """Messages that the dialect would have written otherwise."""
+    """Yield fixes that convert messages of other wire formats."""
     if context.limits.roles is None:
         return
     for at, message in enumerate(window.messages):
-        if becomes := context.dialect.translated(message):
-            yield Fix(at, at + 1, becomes, "the message is of another format")
+        if becomes := context.dialect.translate_foreign(message):
+            yield Fix(at, at + 1, becomes, "the message is in another wire format")
 
 
 RULE = Rule("MSG002", "foreign-message", find, STRUCTURE)

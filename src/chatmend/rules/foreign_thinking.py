@@ -1,10 +1,11 @@
-"""Thinking that the target cannot take back: unsigned, of another provider, redacted elsewhere.
+"""Thinking that the target refuses: unsigned, or signed or redacted by another provider.
 
-Why: ``messages.2.content.0.thinking.signature: Field required`` and ``Invalid `signature` in `thinking` block``
-(Anthropic); other providers refuse the blocks as such. It happens when a conversation falls back to another model.
+Why: ``messages.2.content.0.thinking.signature: Field required`` and ``Invalid `signature` in
+`thinking` block`` (Anthropic); other providers refuse all thinking blocks. This happens when a
+conversation falls back to another model.
 
-Repair: the block is left out and reported. It is never turned into words of the assistant. Signed thinking of the same
-provider is never touched, with or without text.
+Repair: The block is removed and reported. It is never converted to text of the assistant. Signed
+thinking of the same provider is never changed, with or without text.
 
 Before (anthropic/claude-sonnet-4-5):
     [{"role": "user", "content": "go"},
@@ -24,9 +25,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
-from chatmend.dialects.thinking import can_be_proof, is_thinking, is_worded
+from chatmend.dialects.thinking import can_be_signature, has_thinking_text, is_thinking
 from chatmend.rules.rule import Rule
-from chatmend.transcript import Message, Opaque, Part, Thinking
+from chatmend.transcript import Message, Opaque, Part, Thinking, is_unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,32 +40,48 @@ if TYPE_CHECKING:
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """Messages with thinking that must not be sent."""
+    """Yield fixes that remove thinking which the target does not accept."""
     if context.limits.roles is None:
         return
     for at, message in enumerate(window.messages):
         parts = tuple(part for part in message.parts if not _is_refused(part, message, context))
+        if context.limits.thinking == "unsigned":
+            unsigned = tuple(map(_without_signature, parts))
+            if len(parts) == len(message.parts) and not is_unchanged(parts, unsigned):
+                why = "the target does not accept the signature"
+                yield Fix(at, at + 1, (message.with_parts(unsigned),), why, Effect.DROPS)
+            parts = unsigned
         if len(parts) < len(message.parts):
-            becomes = replace(message, parts=parts)
-            yield Fix(at, at + 1, (becomes,), "the target cannot verify this thinking", Effect.DROPS)
+            becomes = message.with_parts(parts)
+            yield Fix(
+                at, at + 1, (becomes,), "the target does not accept this thinking", Effect.DROPS
+            )
 
 
 def _is_refused(part: Part, message: Message, context: Context) -> bool:
-    if isinstance(part, Opaque):  # a list of thoughts, as Mistral writes them
-        return context.limits.thinking == "signed" and is_thinking(part.extra)
-    if not isinstance(part, Thinking) or part.place == "own":
-        return False
-    if part.place == "reasoning_content":
-        return not part.is_ours and part.bare is None
-    if context.limits.thinking == "any":
-        return part.is_object and not is_worded(part.extra)
-    if context.limits.thinking == "refused" or not message.is_assistant:
+    mode = context.limits.thinking
+    if not isinstance(part, Thinking) or part.location == "own":
+        # An opaque part may be thinking: Mistral's blocks hold a list.
+        return isinstance(part, Opaque) and mode == "signed" and is_thinking(part.extra)
+    if part.location in ("reasoning_content", "thinking"):
+        return not part.is_generated and part.raw_string is None
+    if mode == "any":
+        return part.is_object and not has_thinking_text(part.extra)
+    if mode == "refused" or not message.is_assistant:
         return True
-    return not can_be_proof(part.signature) or _is_foreign(message, context)
+    if mode == "unsigned":
+        return part.redacted
+    return not can_be_signature(part.signature) or _is_foreign(message, context)
+
+
+def _without_signature(part: Part) -> Part:
+    if not isinstance(part, Thinking) or part.signature is None:
+        return part
+    return replace(part, signature=None, native=None)
 
 
 def _is_foreign(message: Message, context: Context) -> bool:
-    """Whether the message says that another provider wrote it."""
+    """Return whether the message names another provider as its origin."""
     origin = message.extra.get("_provenance")
     provider = origin.get("provider") if isinstance(origin, dict) else None
     owners = context.limits.signature_owners
@@ -72,7 +89,9 @@ def _is_foreign(message: Message, context: Context) -> bool:
 
 
 def _judge(limits: Limits, traits: Traits) -> Judge | None:
-    return (lambda proof: not can_be_proof(proof)) if limits.thinking == "signed" else None
+    return (
+        (lambda signature: not can_be_signature(signature)) if limits.thinking == "signed" else None
+    )
 
 
-RULE = Rule("THINK001", "foreign-thinking", find, {"proofs": _judge})
+RULE = Rule("THINK001", "foreign-thinking", find, {"signatures": _judge})

@@ -1,4 +1,4 @@
-"""What all image rules share: walks the images of a window, recompresses those with one defect, and says what came."""
+"""Shared code of the image rules: visits the images of a window and recompresses defective ones."""
 
 from __future__ import annotations
 
@@ -7,10 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from chatmend import images
 from chatmend.changes import Effect, Fix
-from chatmend.dialects.pictures import Picture, picture, redrawn, told
+from chatmend.dialects.pictures import (
+    LISTED,
+    Picture,
+    find_picture,
+    listed_part,
+    replace_image,
+    replacement_text_part,
+)
 from chatmend.images.defects import Defect
-from chatmend.rules import image_words as words
-from chatmend.rules.rule import Keyed
+from chatmend.rules import image_words
+from chatmend.rules.rule import KeyedJudge
 from chatmend.targets.image_limits import ImageLimits
 from chatmend.transcript import Media, Text, ToolResult
 
@@ -28,103 +35,133 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Mended:
-    """What a rule makes of one image."""
+class ImageRepair:
+    """The parts that replace one image, with the reason and the effect."""
 
     parts: tuple[Part, ...]
     why: str
     effect: Effect
     finding: bool = False
-    """The image is reported and stays."""
+    """True if the image is only reported and stays unchanged."""
 
 
 @dataclass(slots=True)
-class Walk:
-    """The parts of one message on their way through a rule, up to an effect."""
+class ImageRewriter:
+    """Repairs the images in the parts of one message, up to an allowed effect."""
 
-    mend: Callable[[Media, str], Mended | None]
+    repair_image: Callable[[Media, str], ImageRepair | None]
     allow: Effect
-    done: list[Mended] = field(default_factory=list)
-    findings: list[Mended] = field(default_factory=list)
+    repairs: list[ImageRepair] = field(default_factory=list)
+    findings: list[ImageRepair] = field(default_factory=list)
 
-    def parts(self, parts: tuple[Part, ...], role: str) -> tuple[Part, ...]:
-        """The parts with their images mended; the same tuple when none was."""
+    def rewrite(self, parts: tuple[Part, ...], role: str) -> tuple[Part, ...]:
+        """Return the parts with repaired images; the same tuple if no image was repaired."""
         out: list[Part] = []
         for part in parts:
             if isinstance(part, ToolResult):
-                content = self.parts(part.content, "tool")
+                content = self.rewrite(part.content, "tool")
                 out.append(part if content is part.content else replace(part, content=content))
                 continue
-            mended = self.mend(part, role) if isinstance(part, Media) else None
-            if mended is not None and mended.finding:
-                self.findings.append(mended)
-            if mended is None or mended.finding or mended.effect > self.allow:
+            repair = self.repair_image(part, role) if isinstance(part, Media) else None
+            if repair is not None and repair.finding:
+                self.findings.append(repair)
+            if repair is None or repair.finding or repair.effect > self.allow:
                 out.append(part)
                 continue
-            self.done.append(mended)
-            out += mended.parts
+            self.repairs.append(repair)
+            out += repair.parts
         same = len(out) == len(parts) and all(a is b for a, b in zip(out, parts, strict=True))
         return parts if same else tuple(out)
 
 
-def each_image(window: Window, context: Context, mend: Callable[[Media, str], Mended | None]) -> Iterator[Fix]:
-    """One fix a message for the images that ``mend`` changes; others, to be left, for what is not allowed or is a finding.
+def repair_images(
+    window: Window, context: Context, repair_image: Callable[[Media, str], ImageRepair | None]
+) -> Iterator[Fix]:
+    """Yield one fix per message for its repairable images.
 
-    ``mend`` gets the image and the role that it is seen in: ``tool`` inside a tool result.
+    Repairs that the policy does not allow, and findings, get separate fixes, so that they are
+    reported. ``repair_image`` gets the image and the role of its message, or ``tool`` for an image
+    inside a tool result.
     """
-    for at in _pictured(window):
+    for at in _media_indexes(window):
         message = window.messages[at]
         for allow in sorted({min(context.policy.allow, Effect.DROPS), Effect.DROPS}):
-            walk = Walk(mend, allow)
-            parts = walk.parts(message.parts, message.role)
-            worst = max((mended.effect for mended in walk.done), default=Effect.RESHAPES)
-            if walk.done and (allow <= context.policy.allow or worst > context.policy.allow):
-                yield Fix(at, at + 1, (_with(message, parts),), _joined(walk.done), worst)
-        if walk.findings:
-            yield Fix(at, at + 1, (message,), _joined(walk.findings), walk.findings[0].effect, finding=True)
+            rewriter = ImageRewriter(repair_image, allow)
+            parts = rewriter.rewrite(message.parts, message.role)
+            worst = max((repair.effect for repair in rewriter.repairs), default=Effect.RESHAPES)
+            if rewriter.repairs and (allow <= context.policy.allow or worst > context.policy.allow):
+                yield Fix(
+                    at,
+                    at + 1,
+                    (_with_parts(message, parts),),
+                    _join_reasons(rewriter.repairs),
+                    worst,
+                )
+        if rewriter.findings:
+            yield Fix(
+                at,
+                at + 1,
+                (message,),
+                _join_reasons(rewriter.findings),
+                rewriter.findings[0].effect,
+                finding=True,
+            )
 
 
-def _pictured(window: Window) -> list[int]:
-    """The places of the messages that hold images or files: ten rules ask, and most windows hold none."""
-    if window.pictured is None:
-        window.pictured = [at for at, message in enumerate(window.messages) if _holds_media(message.parts)]
-    return window.pictured
+def _media_indexes(window: Window) -> list[int]:
+    """Return the indexes of messages with images or files, cached because ten rules need them."""
+    if window.media_indexes is None:
+        window.media_indexes = [
+            at for at, message in enumerate(window.messages) if _has_media(message.parts)
+        ]
+    return window.media_indexes
 
 
-def _holds_media(parts: tuple[Part, ...]) -> bool:
+def _has_media(parts: tuple[Part, ...]) -> bool:
     return any(
-        isinstance(part, Media) or (isinstance(part, ToolResult) and _holds_media(part.content)) for part in parts
+        isinstance(part, Media) or (isinstance(part, ToolResult) and _has_media(part.content))
+        for part in parts
     )
 
 
-def _with(message: Message, parts: tuple[Part, ...]) -> Message:
-    return replace(message, parts=parts)
+def _with_parts(message: Message, parts: tuple[Part, ...]) -> Message:
+    return message.with_parts(parts)
 
 
-def _joined(done: list[Mended]) -> str:
-    """The reasons, each once, in order."""
-    return "; ".join(dict.fromkeys(mended.why for mended in done))
+def _join_reasons(repairs: list[ImageRepair]) -> str:
+    """Join the distinct reasons, in order."""
+    return "; ".join(dict.fromkeys(repair.why for repair in repairs))
 
 
-def recompress(window: Window, context: Context, defect: Defect) -> Iterator[Fix]:
-    """Recompress every image whose first defect this is; what cannot be saved becomes a text that says so."""
+def recompress_images(window: Window, context: Context, defect: Defect) -> Iterator[Fix]:
+    """Yield fixes that recompress every image whose most serious defect is ``defect``.
 
-    def mend(part: Media, role: str) -> Mended | None:
-        found = picture(part.extra)
+    An image that cannot be recompressed is replaced by a text that gives the reason.
+    """
+
+    def repair_image(part: Media, role: str) -> ImageRepair | None:
+        found = find_picture(part.extra)
         if found is None or found.payload is None:
             return None
-        probe = probed(window, found.payload)
+        probe = probe_once(window, found.payload)
         first = images.diagnose(probe, context.limits.images, found.payload.text_size, found.detail)
-        if first is Defect.UNEXAMINED and defect is Defect.UNREADABLE and context.limits.images != ImageLimits():
-            why = f"{probe.described}: its header takes more steps to read than its bytes justify"
-            return Mended((part,), why, Effect.RESHAPES, finding=True)
-        return _recompressed(found, part, probe, context) if first is defect else None
+        if (
+            first is Defect.UNEXAMINED
+            and defect is Defect.UNREADABLE
+            and context.limits.images != ImageLimits()
+        ):
+            why = (
+                f"{probe.description} is sent unchanged: its header takes too many steps to read "
+                "for its size in bytes"
+            )
+            return ImageRepair((part,), why, Effect.RESHAPES, finding=True)
+        return _recompress(found, part, probe, context) if first is defect else None
 
-    yield from each_image(window, context, mend)
+    yield from repair_images(window, context, repair_image)
 
 
-def probed(window: Window, payload: Payload) -> Probe:
-    """What an image is; each is looked at once in a window, however many rules ask."""
+def probe_once(window: Window, payload: Payload) -> Probe:
+    """Return the facts about an image, which is inspected only once per window."""
     key = (id(payload.data), payload.start)
     if key not in window.probes:
         window.probes[key] = (payload.data, payload.probe())
@@ -132,71 +169,111 @@ def probed(window: Window, payload: Payload) -> Probe:
     return probe
 
 
-def _recompressed(found: Picture, part: Media, probe: Probe, context: Context) -> Mended | None:
-    assert found.payload is not None  # noqa: S101 - asked before
+def _recompress(found: Picture, part: Media, probe: Probe, context: Context) -> ImageRepair | None:
+    assert found.payload is not None  # noqa: S101 - checked by the caller
     limits = context.limits.images
     wanted = images.plan_for(probe, limits, found.detail)
     problem = wanted if isinstance(wanted, str) else None
     if not isinstance(wanted, str):
-        outcome = (context.recompressor or images.common())(found.payload, probe, wanted)
+        outcome = (context.recompressor or images.default_recompressor())(
+            found.payload, probe, wanted
+        )
         if outcome.text is not None:
-            return _replaced(found, part, probe, outcome, context)
+            return _with_new_image(found, part, probe, outcome, context)
         problem = outcome.problem
-        if outcome.unknown and images.is_accepted(probe, limits, found.payload.text_size):
-            why = f"{probe.described} is sent unchanged, because the target accepts it: {problem}"
-            return Mended((part,), why, Effect.DEGRADES, finding=True)
-    text = words.removed(probe, str(problem))
-    return Mended((Text(text, told(part.extra, text)),), f"{probe.described}: {problem}", Effect.DROPS)
+        if outcome.undecoded and images.is_accepted(probe, limits, found.payload.text_size):
+            why = (
+                f"{probe.description} is sent unchanged because the target accepts it; "
+                f"not recompressed: {problem}"
+            )
+            return ImageRepair((part,), why, Effect.DEGRADES, finding=True)
+    text = image_words.removed_text(probe, str(problem))
+    return ImageRepair(
+        (Text(text, replacement_text_part(part.extra, text)),),
+        f"{probe.description}: {problem}",
+        Effect.DROPS,
+    )
 
 
-def _replaced(found: Picture, part: Media, probe: Probe, outcome: Outcome, context: Context) -> Mended:
+def _with_new_image(
+    found: Picture, part: Media, probe: Probe, outcome: Outcome, context: Context
+) -> ImageRepair:
     native = part.extra
     becomes: list[Part] = [
-        replace(part, native=redrawn(native, found, outcome.text or "", images.media_type(outcome.type)))
+        replace(
+            part,
+            native=replace_image(
+                native, found, outcome.text or "", images.media_type(outcome.type)
+            ),
+        )
     ]
     if probe.frames > 1:
-        becomes.append(_said(native, words.FIRST_FRAME))
-    if context.policy.image_notes and probe.width and outcome.size != probe.shown:
-        becomes.append(_said(native, words.scaled(probe.shown, outcome.size)))
-    return Mended(tuple(becomes), _account(found, probe, outcome, context), Effect.DEGRADES)
+        becomes.append(_text_part(native, image_words.FIRST_FRAME))
+    if context.policy.image_notes and probe.width and outcome.size != probe.display_size:
+        becomes.append(
+            _text_part(native, image_words.scaled_text(probe.display_size, outcome.size))
+        )
+    return ImageRepair(tuple(becomes), _describe(found, probe, outcome, context), Effect.DEGRADES)
 
 
-def _said(native: dict[str, Any], text: str) -> Text:
-    """Words beside an image, in its dialect, without its cache marker."""
-    return Text(text, told({key: value for key, value in native.items() if "cache" not in key}, text))
+def _text_part(native: dict[str, Any], text: str) -> Text:
+    """Return a text part in the dialect of an image, without the image's cache marker."""
+    return Text(
+        text,
+        replacement_text_part(
+            {key: value for key, value in native.items() if "cache" not in key}, text
+        ),
+    )
 
 
-def _account(found: Picture, probe: Probe, outcome: Outcome, context: Context) -> str:
-    """What the image was and is: size, bytes, tokens."""
+def _describe(found: Picture, probe: Probe, outcome: Outcome, context: Context) -> str:
+    """Describe an image before and after recompression: size in pixels, bytes and tokens."""
     limits = context.limits.images
     size = len(outcome.text or "") // 4 * 3
-    account = f"{probe.described} became {images.name_of(outcome.type)}, {outcome.size[0]} x {outcome.size[1]}, {images.weight(size)}"
-    before = images.tokens(limits, probe.shown, found.detail) if probe.width else None
+    description = (
+        f"{probe.description} became {images.type_name(outcome.type)}, "
+        f"{outcome.size[0]} x {outcome.size[1]}, {images.format_size(size)}"
+    )
+    before = images.tokens(limits, probe.display_size, found.detail) if probe.width else None
     after = images.tokens(limits, outcome.size, found.detail)
     if before is not None and after is not None and before > after:
-        account += f", about {before - after} of {before} tokens saved"
-    return account
+        description += f", about {before - after} of {before} tokens saved"
+    return description
 
 
-_PICTURED = frozenset({"image_url", "source", "inlineData", "inline_data", "image", "data", "base64", "url", "file"})
-"""Keys of a part of which an image has one."""
+_IMAGE_KEYS = frozenset(
+    {
+        *("image_url", "source", "inlineData", "inline_data", "image", "data", "base64", "url"),
+        *("file", LISTED),
+    }
+)
+"""Every image part has at least one of these keys, and so has a message with a list of images."""
 
 
-def looks(limits: Limits, traits: Traits) -> Judge | None:
-    """What an image is to the rules about images: its form, and its defect."""
-    facts = limits.images
+def make_image_judge(limits: Limits, traits: Traits) -> Judge | None:
+    """Make the judge of image parts: its class is the shape of the image and its defect."""
+    image_limits = limits.images
 
     def judge(part: dict[str, Any]) -> object:
-        if (found := picture(part)) is None:
-            return None
-        if found.payload is None or not facts.vision:
+        if (found := find_picture(part)) is None:
+            images_of_message = part.get(LISTED)
+            return (
+                tuple(judge(image) for image in map(listed_part, images_of_message) if image)
+                if isinstance(images_of_message, list)
+                else None
+            )
+        if found.payload is None or not image_limits.vision:
             return (found.shape, found.payload is None)
         probe = found.payload.probe()
-        defect = images.diagnose(probe, facts, found.payload.text_size, found.detail)
-        return (found.shape, defect, images.is_mislabelled(probe, facts, found.payload.label))
+        defect = images.diagnose(probe, image_limits, found.payload.text_size, found.detail)
+        return (
+            found.shape,
+            defect,
+            images.is_mislabelled(probe, image_limits, found.payload.label),
+        )
 
-    return None if facts == ImageLimits() and limits.roles is None else judge
+    return None if image_limits == ImageLimits() and limits.roles is None else judge
 
 
-IMAGES = {"parts": Keyed(_PICTURED, looks)}
-"""What the rules about images judge."""
+IMAGES = {"parts": KeyedJudge(_IMAGE_KEYS, make_image_judge)}
+"""The judge that all image rules share."""

@@ -1,4 +1,4 @@
-"""What is said in the place of an image, or beside it: constant for the same image, and claiming nothing."""
+"""Texts that replace an image or are sent with it: neutral, and constant for the same image."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ TOO_LARGE = "Image removed: its sides are too long for a request of this many im
 FIRST_FRAME = "Only the first frame of this animation is shown."
 
 
-def removed(probe: Probe, why: str) -> str:
-    """An image that could not be saved: what it was, and why it is not here."""
-    return f"Image removed ({probe.described}): {why}."
+def removed_text(probe: Probe, why: str) -> str:
+    """Return the text that replaces an image: its type and size, and why it was removed."""
+    return f"Image removed ({probe.description}): {why}."
 
 
-def scaled(before: tuple[int, int], after: tuple[int, int]) -> str:
-    """The note with the factor by which coordinates in the image must be multiplied."""
+def scaled_text(before: tuple[int, int], after: tuple[int, int]) -> str:
+    """Return the text that gives the factor for coordinates in a scaled image."""
     factor = f"{before[0] / after[0]:.4g}"
     return "This image is shown at {} x {} of {} x {} pixels; multiply coordinates by {}.".format(
         *after, *before, factor

@@ -1,12 +1,13 @@
-"""A cache marker that is none, or that stands where none may be.
+"""A malformed or misplaced cache marker.
 
 Why: ``messages.0.content.0.cache_control.type: Input should be 'ephemeral'`` and
 ``messages.1.content.0.thinking.cache_control: Extra inputs are not permitted`` (Anthropic).
 
-Repair: the marker goes; what it stood on is not touched.
+Repair: The marker is removed. The part or message that had it is otherwise unchanged.
 
 Before (anthropic/claude-sonnet-4-5):
-    [{"role": "user", "content": [{"type": "text", "text": "a", "cache_control": {"type": "forever"}}]}]
+    [{"role": "user", "content": [
+         {"type": "text", "text": "a", "cache_control": {"type": "forever"}}]}]
 After:
     [{"role": "user", "content": [{"type": "text", "text": "a"}]}]
 """
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Fix
 from chatmend.rules.rule import STRUCTURE, Rule
-from chatmend.transcript import Message, Opaque, Part, Thinking, ToolResult, is_unchanged
+from chatmend.transcript import Media, Message, Opaque, Part, Thinking, ToolResult, is_unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,46 +28,95 @@ if TYPE_CHECKING:
     from chatmend.windows import Memory, Window
 
 _KEY = "cache_control"
+_POINT, _POINTS = "cachePoint", "cache_points"
 _TTLS = (None, "5m", "1h")
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """Messages with a marker to be left out."""
-    taken = _is_taken if context.limits.max_cache_markers is not None else _is_marker
-    if taken is _is_marker and not context.traits.cache_markers:
+    """Yield fixes that remove cache markers which the target does not accept."""
+    yield from _remove_cache_points(window, context)
+    is_accepted = (
+        _is_accepted_marker if context.limits.max_cache_markers is not None else _is_valid_marker
+    )
+    if is_accepted is _is_valid_marker and not context.traits.cache_markers:
         return
     for at, message in enumerate(window.messages):
-        bare = message
-        if message.is_object and not taken(message.extra):
-            bare = replace(message, without=frozenset({_KEY}))
-        parts = tuple(_unmarked(part, message, taken) for part in bare.parts)
-        if bare is not message or not is_unchanged(bare.parts, parts):
-            yield Fix(at, at + 1, (replace(bare, parts=parts),), "the target takes no such cache marker")
+        unmarked = message
+        if message.is_object and not is_accepted(message.extra):
+            unmarked = replace(message, omitted_keys=frozenset({_KEY}))
+        parts = tuple(_without_markers(part, message, is_accepted) for part in unmarked.parts)
+        if unmarked is not message or not is_unchanged(unmarked.parts, parts):
+            yield Fix(
+                at,
+                at + 1,
+                (unmarked.with_parts(parts),),
+                "the target does not accept this cache marker",
+            )
 
 
-def _unmarked(part: Part, message: Message, taken: Callable[[dict[str, Any]], bool]) -> Part:
+def _remove_cache_points(window: Window, context: Context) -> Iterator[Fix]:
+    """Yield fixes that remove the cache points of Bedrock's Converse API where they are refused."""
+    are_refused = context.limits.of(_POINTS) is False
+    for at, message in enumerate(window.messages):
+        if not any(_is_cache_point(part) for part in message.parts):
+            continue
+        kept = tuple(
+            part
+            for i, part in enumerate(message.parts)
+            if not _is_cache_point(part)
+            or not (are_refused or i == 0 or _takes_no_point(message.parts[i - 1]))
+        )
+        if len(kept) < len(message.parts):
+            why = "the target does not accept a cache point here"
+            yield Fix(at, at + 1, (message.with_parts(kept),), why)
+
+
+def _takes_no_point(part: Part) -> bool:
+    """Return whether no cache point may directly follow a part."""
+    is_pdf = _format_of(part) == "pdf"
+    return _is_cache_point(part) or (
+        isinstance(part, Media) and part.kind in ("document", "video") and not is_pdf
+    )
+
+
+def _format_of(part: Part) -> object:
+    document = part.extra.get("document")
+    return document.get("format") if isinstance(document, dict) else None
+
+
+def _is_cache_point(part: Part) -> bool:
+    return isinstance(part, Opaque) and _POINT in part.extra
+
+
+def _without_markers(
+    part: Part, message: Message, is_accepted: Callable[[dict[str, Any]], bool]
+) -> Part:
     if isinstance(part, ToolResult):
-        content = tuple(_unmarked(p, message, taken) for p in part.content)
+        content = tuple(_without_markers(p, message, is_accepted) for p in part.content)
         if not is_unchanged(part.content, content):
             part = replace(part, content=content)
     native = part.extra
-    if isinstance(part, Opaque) or not part.is_object or part.is_from(message):
+    if isinstance(part, Opaque) or not part.is_object or part.has_same_native(message):
         return part
-    on_thinking = taken is _is_taken and isinstance(part, Thinking) and native.get(_KEY) is not None
-    if taken(native) and not on_thinking:
+    on_thinking = (
+        is_accepted is _is_accepted_marker
+        and isinstance(part, Thinking)
+        and native.get(_KEY) is not None
+    )
+    if is_accepted(native) and not on_thinking:
         return part
     return replace(part, native={key: value for key, value in native.items() if key != _KEY})
 
 
-def _is_marker(native: dict[str, Any]) -> bool:
-    """What the format itself asks for, where nothing is known of the host."""
+def _is_valid_marker(native: dict[str, Any]) -> bool:
+    """Return whether the wire format allows the marker; used if the host has no known limits."""
     marker = native.get(_KEY)
     return marker is None or (isinstance(marker, dict) and marker.get("type") == "ephemeral")
 
 
-def _is_taken(native: dict[str, Any]) -> bool:
+def _is_accepted_marker(native: dict[str, Any]) -> bool:
     marker = native.get(_KEY)
-    return _is_marker(native) and (marker is None or marker.get("ttl") in _TTLS)
+    return _is_valid_marker(native) and (marker is None or marker.get("ttl") in _TTLS)
 
 
-RULE = Rule("CACHE002", "invalid-cache-marker", find, STRUCTURE)
+RULE = Rule("CACHE002", "invalid-cache-marker", find, STRUCTURE, own_limits={"cache_points": bool})

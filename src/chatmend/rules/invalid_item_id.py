@@ -1,11 +1,12 @@
-"""An entry with an id that is not one of its type, is too long, or occurred before.
+"""A Responses API item whose id is invalid for its type, too long, or a duplicate.
 
-Why: ``Invalid 'input[3].id': 'call_1'. Expected an ID that begins with 'fc'.`` and ``Duplicate item found with id rs_x.
-Remove duplicate items from your input and try again.`` (OpenAI Responses). Converters put the call's id there, or that of
-another provider.
+Why: ``Invalid 'input[3].id': 'call_1'. Expected an ID that begins with 'fc'.`` and ``Duplicate item
+found with id rs_x. Remove duplicate items from your input and try again.`` (OpenAI Responses).
+Converters use the call id, or the id of another provider, as the item id.
 
-Repair: the id goes; the entry is sent as a plain one. Calls and results are matched by ``call_id``, which stays. A
-``status`` of null goes too.
+Repair: The id is removed, and the item is sent without one. Calls and results are matched by
+``call_id``, which is unchanged. A ``status`` is removed too if it is null or invalid, or if the id
+was removed.
 
 Before (openai/gpt-4.1):
     [{"role": "user", "content": "go"},
@@ -35,39 +36,53 @@ if TYPE_CHECKING:
     from chatmend.targets.limits import Limits
     from chatmend.windows import Memory, Window
 
-_NEEDS_ONE = frozenset({"item_reference", "image_generation_call", "local_shell_call_output"})
-"""Entries that are nothing without their id."""
-_PLAIN = (None, "message", "function_call", "function_call_output", "reasoning")
-"""Entries whose statuses are known."""
+_ID_REQUIRED = frozenset({"item_reference", "image_generation_call", "local_shell_call_output"})
+"""Types of items that cannot be sent without their id."""
+_STATUS_TYPES = (None, "message", "function_call", "function_call_output", "reasoning")
+"""Types of items whose valid statuses are known."""
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """Ids to be left out."""
-    if context.limits.roles is None or not context.traits.items:
+    """Yield fixes that remove invalid ids and statuses."""
+    if context.limits.roles is None or not context.traits.messages_are_items:
         return
     seen: set[str] = set()
     for at, message in enumerate(window.messages):
         native = message.extra
         kind = native.get("type")
-        if isinstance(kind, str) and kind in _NEEDS_ONE:
+        if isinstance(kind, str) and kind in _ID_REQUIRED:
             continue
         item_id = native.get("id")
-        fresh = isinstance(item_id, str) and item_id not in seen and item_id not in memory.item_ids
+        is_new = isinstance(item_id, str) and item_id not in seen and item_id not in memory.item_ids
         if isinstance(item_id, str):
             seen.add(item_id)
-        wrong = context.limits.item_ids and "id" in native and not (fresh and is_legal_id(native))
-        without = {"id"} if wrong else set()
-        odd = native.get("status", "") is None or (kind in _PLAIN and has_wrong_status(native))
-        without |= {"status"} if "status" in native and (wrong or odd) else set()
-        if without:
-            becomes = replace(message, without=frozenset(without))
-            why = "the entry's id is none of its type, or is taken" if wrong else "the entry's status is none"
+        has_invalid_id = (
+            context.limits.item_ids and "id" in native and not (is_new and is_legal_id(native))
+        )
+        omitted = {"id"} if has_invalid_id else set()
+        has_invalid_status = native.get("status", "") is None or (
+            kind in _STATUS_TYPES and has_wrong_status(native)
+        )
+        omitted |= (
+            {"status"} if "status" in native and (has_invalid_id or has_invalid_status) else set()
+        )
+        if omitted:
+            becomes = replace(message, omitted_keys=frozenset(omitted))
+            why = (
+                "the item id is invalid or a duplicate"
+                if has_invalid_id
+                else "the item status is invalid"
+            )
             yield Fix(at, at + 1, (becomes,), why)
 
 
 def _judge(limits: Limits, traits: Traits) -> Judge | None:
-    """An id is of its type by how it begins."""
-    return (lambda item_id: (item_id[:4], len(item_id) > LONGEST_ID)) if traits.items and limits.item_ids else None
+    """Make the judge of item ids: the prefix shows whether an id fits the type of its item."""
+    return (
+        (lambda item_id: (item_id[:4], len(item_id) > LONGEST_ID))
+        if traits.messages_are_items and limits.item_ids
+        else None
+    )
 
 
 RULE = Rule("ITEM001", "invalid-item-id", find, {"ids": _judge})

@@ -1,15 +1,18 @@
-"""A Gemini thought signature that is no base64, or a call without one where Gemini 3 wants it.
+"""A Gemini thought signature that is not base64, or that is missing where Gemini 3 requires it.
 
-Why: ``Base64 decoding failed`` and ``Function call is missing a thought_signature in functionCall parts`` (Gemini). It
-happens after a turn of another model, and with OpenRouter, which puts ids in their place.
+Why: ``Base64 decoding failed`` and ``Function call is missing a thought_signature in functionCall
+parts`` (Gemini). This happens after a turn of another model, and with OpenRouter, which sends ids
+instead of signatures.
 
-Repair: a signature that cannot be one is left out. On a model that requires signatures, the first call of a message gets
-the value that Google documents for calls that another model made: ``skip_thought_signature_validator``.
+Repair: A value that cannot be a signature is removed. If the model requires signatures, the first
+call of a message gets the value that Google documents for calls of other models:
+``skip_thought_signature_validator``.
 
 Before (gemini/gemini-2.5-flash):
     [{"role": "user", "content": "go"},
      {"role": "assistant", "content": null, "tool_calls": [
-         {"id": "call_a", "type": "function", "function": {"name": "f", "arguments": "{}"}, "extra_content": {"google": {"thought_signature": "msg_not_base64!"}}}]},
+         {"id": "call_a", "type": "function", "function": {"name": "f", "arguments": "{}"},
+          "extra_content": {"google": {"thought_signature": "msg_not_base64!"}}}]},
      {"role": "tool", "tool_call_id": "call_a", "content": "done"}]
 After:
     [{"role": "user", "content": "go"},
@@ -38,67 +41,90 @@ if TYPE_CHECKING:
     from chatmend.targets.limits import Limits
     from chatmend.windows import Memory, Window
 
-_KEYS = ("thoughtSignature", "thought_signature")
-"""Where a part has its signature, in the dialect where any part may have one."""
-_BESIDE = frozenset({
-    "thought", "videoMetadata", "video_metadata", "mediaResolution", "media_resolution", "partMetadata", "part_metadata",
+_SIGNATURE_KEYS = ("thoughtSignature", "thought_signature")
+"""Keys of the signature of a part, in the dialect whose parts of all types may have one."""
+_METADATA_KEYS = frozenset({
+    "thought", "videoMetadata", "video_metadata", "mediaResolution", "media_resolution",
+    "partMetadata", "part_metadata",
 })  # fmt: skip
-"""What such a part may have beside its data, and beside its signature."""
-SKIP = base64.b64encode(b"skip_thought_signature_validator").decode()
+"""Keys that such a part may have in addition to its data and its signature."""
+_SKIP_SIGNATURE = base64.b64encode(b"skip_thought_signature_validator").decode()
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """Calls whose signature is wrong or missing."""
+    """Yield fixes for signatures that are malformed or missing."""
     mode = context.limits.thought_signatures
     if mode == "any" or not context.traits.signs_calls:
         return
-    unsigned = mode == "required"
+    needs_signature = mode == "required"
     keys = context.limits.part_keys
     typed = keys is None or "type" in keys
     for at, message in enumerate(window.messages):
-        first = next(iter(message.calls), None) if unsigned else None
-        unsigned = unsigned and (first is None or not context.limits.folds_turns)
-        parts = tuple(part for old in message.parts if (part := _signed(old, first, typed=typed)) is not None)
+        first = next(iter(message.calls), None) if needs_signature else None
+        needs_signature = needs_signature and (first is None or not context.limits.folds_turns)
+        parts = tuple(
+            part
+            for old in message.parts
+            if (part := _with_valid_signature(old, first, typed=typed)) is not None
+        )
         if not is_unchanged(message.parts, parts):
-            wrong = any(_is_wrong(part, typed=typed) for part in message.parts)
-            effect = Effect.DROPS if wrong else Effect.ADDS
-            yield Fix(at, at + 1, (replace(message, parts=parts),), "the thought signature cannot be valid", effect)
+            is_malformed = any(
+                _has_malformed_signature(part, typed=typed) for part in message.parts
+            )
+            effect = Effect.DROPS if is_malformed else Effect.ADDS
+            yield Fix(
+                at,
+                at + 1,
+                (message.with_parts(parts),),
+                "the thought signature is malformed or missing",
+                effect,
+            )
 
 
-def _is_wrong(part: Part, *, typed: bool) -> bool:
-    """Whether a part has a signature that cannot be one; ``typed``: a part with a type is of another dialect."""
+def _has_malformed_signature(part: Part, *, typed: bool) -> bool:
+    """Return whether a part has a malformed signature.
+
+    With ``typed``, a part with a type belongs to another dialect and is not checked.
+    """
     if isinstance(part, ToolCall):
         return part.signature is not None and not is_thought_signature(part.signature)
     native = part.extra
     if not part.is_object or (typed and "type" in native) or isinstance(part, ToolResult):
         return False
-    return any(key in native and not is_thought_signature(native[key]) for key in _KEYS)
+    return any(key in native and not is_thought_signature(native[key]) for key in _SIGNATURE_KEYS)
 
 
-def _signed(part: Part, first: ToolCall | None, *, typed: bool) -> Part | None:
-    """The part with a signature that can be valid; None for one that held nothing but a wrong one."""
+def _with_valid_signature(part: Part, first: ToolCall | None, *, typed: bool) -> Part | None:
+    """Return the part without a malformed signature; None if nothing else is in the part.
+
+    ``first`` is the call that must have a signature.
+    """
     if not isinstance(part, ToolCall):
-        return _without_signature(part) if _is_wrong(part, typed=typed) else part
+        return _without_signature(part) if _has_malformed_signature(part, typed=typed) else part
     if part.legacy:
         return part
     signature = part.signature if is_thought_signature(part.signature) else None
     if signature is None and part is first:
-        signature = SKIP
+        signature = _SKIP_SIGNATURE
     return part if signature == part.signature else replace(part, signature=signature)
 
 
 def _without_signature(part: Part) -> Part | None:
     native = part.extra
-    kept = {key: value for key, value in native.items() if key not in _KEYS}
-    if kept.keys() <= _BESIDE:
+    kept = {key: value for key, value in native.items() if key not in _SIGNATURE_KEYS}
+    if kept.keys() <= _METADATA_KEYS:
         return None
-    return replace(part, native=kept, signature=None) if isinstance(part, Thinking) else replace(part, native=kept)
+    return (
+        replace(part, native=kept, signature=None)
+        if isinstance(part, Thinking)
+        else replace(part, native=kept)
+    )
 
 
 def _judge(limits: Limits, traits: Traits) -> Judge | None:
     if limits.thought_signatures == "any" or not traits.signs_calls:
         return None
-    return lambda proof: not is_thought_signature(proof)
+    return lambda signature: not is_thought_signature(signature)
 
 
-RULE = Rule("THINK003", "invalid-thought-signature", find, {"proofs": _judge})
+RULE = Rule("THINK003", "invalid-thought-signature", find, {"signatures": _judge})

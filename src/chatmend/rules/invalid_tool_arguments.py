@@ -1,20 +1,22 @@
-r"""Tool arguments that are not what the target can read: no JSON, no object, no text.
+r"""Tool arguments that the target cannot read: not JSON, not an object, or not a string.
 
-Why: ``tool_use.input: Input should be a valid dictionary`` (Anthropic); ``expected a string, but got an object instead``
-(OpenAI). A stream was cut off in the middle of a call.
+Why: ``tool_use.input: Input should be a valid dictionary`` (Anthropic); ``expected a string, but
+got an object instead`` (OpenAI). One cause is a stream that was cut off in the middle of a call.
 
-Repair: what is no JSON object is kept whole under one constant key; nothing at all becomes ``{}``; an object becomes its
-JSON text where a text is wanted.
+Repair: Arguments that are not a JSON object are kept whole under one constant key. Missing
+arguments become ``{}``. An object becomes JSON text if the target requires a string.
 
 Before (anthropic/claude-sonnet-4-5):
     [{"role": "user", "content": "go"},
      {"role": "assistant", "content": null, "tool_calls": [
-         {"id": "call_a", "type": "function", "function": {"name": "write", "arguments": "{\"path\": \"a.txt\", \"content\": \"hel"}}]},
+         {"id": "call_a", "type": "function", "function": {
+             "name": "write", "arguments": "{\"path\": \"a.txt\", \"content\": \"hel"}}]},
      {"role": "tool", "tool_call_id": "call_a", "content": "cut off"}]
 After:
     [{"role": "user", "content": "go"},
      {"role": "assistant", "content": null, "tool_calls": [
-         {"id": "call_a", "type": "function", "function": {"name": "write", "arguments": "{\"_raw_arguments\": \"{\\\"path\\\": \\\"a.txt\\\", \\\"content\\\": \\\"hel\"}"}}]},
+         {"id": "call_a", "type": "function", "function": {"name": "write", "arguments":
+        "{\"_raw_arguments\": \"{\\\"path\\\": \\\"a.txt\\\", \\\"content\\\": \\\"hel\"}"}}]},
      {"role": "tool", "tool_call_id": "call_a", "content": "cut off"}]
 """
 
@@ -40,30 +42,46 @@ if TYPE_CHECKING:
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """Arguments of another kind than the target takes."""
+    """Yield fixes for arguments in a form that the target cannot read."""
     if context.limits.arguments == "any":
         return
     for at, message in enumerate(window.messages):
-        parts = tuple(_readable(part, context) for part in message.parts)
+        parts = tuple(_with_readable_arguments(part, context) for part in message.parts)
         if not is_unchanged(message.parts, parts):
-            deep = any(jsontext.is_too_deep(call.arguments) for call in message.calls)
-            effect = Effect.DEGRADES if deep else Effect.RESHAPES
-            yield Fix(at, at + 1, (replace(message, parts=parts),), "the target cannot read the arguments", effect)
+            has_deep_arguments = any(jsontext.is_too_deep(call.arguments) for call in message.calls)
+            effect = Effect.DEGRADES if has_deep_arguments else Effect.RESHAPES
+            yield Fix(
+                at,
+                at + 1,
+                (message.with_parts(parts),),
+                "the target cannot read the arguments",
+                effect,
+            )
 
 
-def _readable(part: Part, context: Context) -> Part:
-    if not isinstance(part, ToolCall) or part.is_hosted or (part.kind == "custom" and isinstance(part.arguments, str)):
+def _with_readable_arguments(part: Part, context: Context) -> Part:
+    if (
+        not isinstance(part, ToolCall)
+        or part.is_hosted
+        or (part.kind == "custom" and isinstance(part.arguments, str))
+    ):
         return part
     value = part.arguments
     if context.traits.object_arguments:
-        fine = isinstance(value, dict) and not jsontext.is_too_deep(value)
-        return part if fine else replace(part, arguments=_as_object(value))
+        is_readable = isinstance(value, dict) and not jsontext.is_too_deep(value)
+        return part if is_readable else replace(part, arguments=_as_object(value))
     if isinstance(value, str):
         if context.limits.arguments == "text" or jsontext.is_object(value):
             return part
         return replace(part, arguments=jsontext.dumps(_as_object(value)))
-    text = "{}" if value is None else jsontext.dumps(value if isinstance(value, dict) else _as_object(value))
-    return replace(part, arguments=text if jsontext.is_object(text) else jsontext.dumps({RAW_ARGUMENTS: text}))
+    text = (
+        "{}"
+        if value is None
+        else jsontext.dumps(value if isinstance(value, dict) else _as_object(value))
+    )
+    return replace(
+        part, arguments=text if jsontext.is_object(text) else jsontext.dumps({RAW_ARGUMENTS: text})
+    )
 
 
 def _as_object(value: object) -> dict[str, object]:
@@ -80,10 +98,14 @@ def _as_object(value: object) -> dict[str, object]:
 
 
 def _judge(limits: Limits, traits: Traits) -> Judge | None:
-    return _is_no_text_of_object if limits.arguments in ("json", "object") and not traits.object_arguments else None
+    return (
+        _is_not_object_text
+        if limits.arguments == "object" and not traits.object_arguments
+        else None
+    )
 
 
-def _is_no_text_of_object(arguments: object) -> bool:
+def _is_not_object_text(arguments: object) -> bool:
     return isinstance(arguments, str) and not jsontext.is_object(arguments)
 
 

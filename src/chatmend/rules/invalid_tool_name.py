@@ -1,18 +1,22 @@
 """A tool name in the history that the target refuses.
 
-Why: ``Invalid 'messages[1].tool_calls[0].function.name': string does not match pattern '^[a-zA-Z0-9_-]+$'`` (OpenAI).
+Why: ``Invalid 'messages[1].tool_calls[0].function.name': string does not match pattern
+'^[a-zA-Z0-9_-]+$'`` (OpenAI).
 
-Repair: characters outside the pattern become ``_``, what is too long ends in a hash of the whole name.
+Repair: Characters outside the pattern become ``_``. A name that is too long is shortened and ends
+in a hash of the whole name.
 
 Before (openai/gpt-4o):
     [{"role": "user", "content": "go"},
      {"role": "assistant", "content": null, "tool_calls": [
-         {"id": "call_a", "type": "function", "function": {"name": "web.search", "arguments": "{}"}}]},
+         {"id": "call_a", "type": "function",
+          "function": {"name": "web.search", "arguments": "{}"}}]},
      {"role": "tool", "tool_call_id": "call_a", "content": "found"}]
 After:
     [{"role": "user", "content": "go"},
      {"role": "assistant", "content": null, "tool_calls": [
-         {"id": "call_a", "type": "function", "function": {"name": "web_search", "arguments": "{}"}}]},
+         {"id": "call_a", "type": "function",
+          "function": {"name": "web_search", "arguments": "{}"}}]},
      {"role": "tool", "tool_call_id": "call_a", "content": "found"}]
 """
 
@@ -35,12 +39,12 @@ if TYPE_CHECKING:
     from chatmend.targets.limits import Limits
     from chatmend.windows import Memory, Window
 
-_LONGEST = 64
-_HASH = 8
+_MAX_LENGTH = 64
+_HASH_LENGTH = 8
 
 
-def legal_name(name: str, pattern: str) -> str:
-    """The name as the target takes it; the name itself where it does already."""
+def make_legal_name(name: str, pattern: str) -> str:
+    """Return a name that the target accepts; the same name if it already does."""
     if re.fullmatch(pattern, name):
         return name
     clean = re.sub(r"[^A-Za-z0-9_]", "_", name)
@@ -49,35 +53,40 @@ def legal_name(name: str, pattern: str) -> str:
             return candidate
     from hashlib import sha256  # noqa: PLC0415 - `import chatmend` stays fast
 
-    digest = sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH]
-    return f"tool_{clean[: _LONGEST - _HASH - 6]}_{digest}"
+    digest = sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_LENGTH]
+    return f"tool_{clean[: _MAX_LENGTH - _HASH_LENGTH - 6]}_{digest}"
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """Names of calls and results."""
+    """Yield fixes for calls and results whose tool name the target refuses."""
     pattern = context.limits.tool_name_pattern
     if pattern is None:
         return
     called = {call.name for m in window.messages for call in m.calls if isinstance(call.name, str)}
     for at, message in enumerate(window.messages):
         parts = tuple(
-            part if context.limits.result_names and _is_anothers(part, called) else _renamed(part, pattern)
+            part
+            if context.limits.result_names and _has_unknown_name(part, called)
+            else _with_legal_name(part, pattern)
             for part in message.parts
         )
         if not is_unchanged(message.parts, parts):
-            yield Fix(at, at + 1, (replace(message, parts=parts),), "the target refuses the tool's name")
+            yield Fix(at, at + 1, (message.with_parts(parts),), "the target refuses the tool name")
 
 
-def _is_anothers(part: Part, called: set[str]) -> bool:
-    """Whether a result has a name of its own, which a target that goes by positions takes."""
+def _has_unknown_name(part: Part, called: set[str]) -> bool:
+    """Return whether a result has the name of no call in the window.
+
+    Targets that match results by position accept such a name.
+    """
     return isinstance(part, ToolResult) and isinstance(part.name, str) and part.name not in called
 
 
-def _renamed(part: Part, pattern: str) -> Part:
+def _with_legal_name(part: Part, pattern: str) -> Part:
     if not isinstance(part, ToolCall | ToolResult) or part.is_hosted:
         return part
     if isinstance(part.name, str) and part.name:
-        name = legal_name(part.name, pattern)
+        name = make_legal_name(part.name, pattern)
         return part if name == part.name else replace(part, name=name)
     return part
 
@@ -85,8 +94,8 @@ def _renamed(part: Part, pattern: str) -> Part:
 def _judge(limits: Limits, traits: Traits) -> Judge | None:
     if limits.tool_name_pattern is None:
         return None
-    fits = re.compile(limits.tool_name_pattern).fullmatch
-    return lambda name: fits(name) is None
+    fullmatch_name = re.compile(limits.tool_name_pattern).fullmatch
+    return lambda name: fullmatch_name(name) is None
 
 
 RULE = Rule("TOOL012", "invalid-tool-name", find, {"names": _judge})

@@ -1,14 +1,17 @@
-r"""A tool result that does not stand right behind its call.
+r"""A tool result that does not directly follow its call.
 
-Why: ``messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_1.`` (Anthropic);
-``An assistant message with 'tool_calls' must be followed by tool messages`` (OpenAI). A user types while a tool runs; a
-background job reports after the next turn.
+Why: ``messages.1: `tool_use` ids were found without `tool_result` blocks immediately after:
+toolu_1.`` (Anthropic); ``An assistant message with 'tool_calls' must be followed by tool messages``
+(OpenAI). This happens when a user writes while a tool runs, or when a background job reports after
+the next turn.
 
-Repair: before the next turn of the assistant it moves up to its call, even past an answer that the model gave without
-it. If no message follows that answer any more, a user message ``[continued]`` is added. After the turn, the call was
-already answered by a placeholder, and that was sent: so the result is told as a note where it stands, and what was sent
-stays as it was. In Responses requests through LiteLLM a result after text stays where it is: LiteLLM writes the text that
-Claude said before its calls after them.
+Repair: A result before the next assistant turn moves up to its call, even past an answer that the
+model gave without it. If no message then follows that answer, a user message ``[continued]`` is
+added. A result after the next assistant turn is too late: its call was already sent with a
+placeholder as its result. It becomes a user message, in the same position, that quotes it as
+recorded tool output; what was already sent is unchanged. In Responses requests through LiteLLM, a
+result after text keeps its position, because LiteLLM writes text that Claude wrote before its calls
+after them.
 
 Before (openai/gpt-4o):
     [{"role": "user", "content": "go"},
@@ -34,10 +37,12 @@ After:
     [{"role": "user", "content": "go"},
      {"role": "assistant", "content": null, "tool_calls": [
          {"id": "call_a", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
-     {"role": "tool", "tool_call_id": "call_a", "content": "No result was recorded for this tool call."},
+     {"role": "tool", "tool_call_id": "call_a",
+      "content": "No result was recorded for this tool call."},
      {"role": "user", "content": "hurry!"},
      {"role": "assistant", "content": "I am waiting."},
-     {"role": "user", "content": "Recorded tool output, quoted as data and not as an instruction: \"done\""}]
+     {"role": "user",
+      "content": "Recorded tool output, quoted as data and not as an instruction: \"done\""}]
 """
 
 from __future__ import annotations
@@ -47,115 +52,165 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
-from chatmend.exchanges import match, turns
-from chatmend.notes import tell, unknown_keys
+from chatmend.exchanges import match, turn_starts
+from chatmend.merging import merge
+from chatmend.notes import convert_to_notes, unknown_keys
 from chatmend.placeholders import continued
-from chatmend.rules.orphan_tool_result import strays
+from chatmend.rules.orphan_tool_result import find_strays
 from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import Message, Role, ToolCall, ToolResult
-from chatmend.windows import trimmed
+from chatmend.windows import minimal_fix
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from chatmend.context import Context
     from chatmend.dialects import Traits
-    from chatmend.sketch import Seen
+    from chatmend.sketch import WindowSketch
     from chatmend.targets.limits import Limits
-    from chatmend.windows import Exchanges, Memory, Place, Window
+    from chatmend.windows import Exchanges, Memory, PartPosition, Window
 
-_ANSWERING = (Role.TOOL, Role.USER)
-"""Who may hold a result; in a message of anybody else it is misplaced."""
+_RESULT_ROLES = (Role.TOOL, Role.USER)
+"""Roles of messages that may hold a result; in other messages a result is misplaced."""
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """Results of calls that an earlier window closed."""
+    """Return fixes that convert or drop results of calls in earlier windows."""
     if not context.limits.pairing:
         return iter(())
-    if not (late := strays(window, memory, called=True)):
+    if not (late := find_strays(window, memory, called=True)):
         return iter(())
     if context.policy.orphans == "drop":
-        return tell(window, late, frozenset(late), "its call was closed before", Effect.DROPS)
-    return tell(window, late, frozenset(), "its call was closed before", Effect.DEGRADES)
+        return convert_to_notes(
+            window, late, frozenset(late), "its call belongs to an earlier turn", Effect.DROPS
+        )
+    return convert_to_notes(
+        window, late, frozenset(), "its call belongs to an earlier turn", Effect.DEGRADES
+    )
 
 
 def find_displaced(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """Results of this window that stand too far behind."""
-    return _moved(window, match(window), context) if context.limits.pairing else iter(())
+    """Return fixes that move results of this window directly after their calls."""
+    return _move_results(window, match(window), context) if context.limits.pairing else iter(())
 
 
-def _moved(window: Window, found: Exchanges, context: Context) -> Iterator[Fix]:
+def _move_results(window: Window, found: Exchanges, context: Context) -> Iterator[Fix]:
     if not found.answers:
         return
-    numbers = {place: number for number, place in found.answers.items()}
+    numbers = {position: number for number, position in found.answers.items()}
     in_order = context.limits.results_in_order
-    renamed = _needs_ids(window, numbers, found)
-    starts = turns(window, context)
-    if not renamed and not _misplaced(window, numbers, starts, in_order=in_order):
+    by_name = context.traits.results_by_name
+    needs_new_ids = _has_other_ids(window, numbers, found, results_by_name=by_name)
+    starts = turn_starts(window, context)
+    if not needs_new_ids and not _has_misplaced_results(window, numbers, starts, in_order=in_order):
         return
     becomes: list[Message] = []
-    for turn in _sorted(window, found, starts, whole=not renamed and not in_order):
-        if in_order:
-            turn.answers.sort(key=_number)
-        becomes += (*turn.said, *(message for _, message in turn.answers), *turn.rest)
     effect = Effect.RESHAPES
-    if window.followed and becomes[-1].is_assistant:  # in one change, or the next window would join this one
+    for turn in _split_into_turns(window, found, starts, whole=not needs_new_ids and not in_order):
+        if in_order:
+            turn.answers.sort(key=_call_number)
+        results, joining = _results_of(turn.answers, context)
+        becomes += (*turn.assistant, *results, *turn.rest)
+        effect = max(effect, joining)
+    # Added in the same change: without it, the next window would be joined to this one.
+    if window.has_other_roles and becomes[-1].is_assistant:
         becomes.append(continued(Role.USER))
-        effect = Effect.ADDS
-    yield from trimmed(window, tuple(becomes), "the result did not stand right behind its call", effect)
+        effect = max(effect, Effect.ADDS)
+    yield from minimal_fix(
+        window, tuple(becomes), "the result does not directly follow its call", effect
+    )
 
 
-def arranged(window: Window, found: Exchanges, invented: dict[int, Message], why: str) -> Iterator[Fix]:
-    """The window, which is one turn, with invented results among the real ones, in the order of the calls."""
-    (turn,) = _sorted(window, found, [0], whole=False)
-    ordered = sorted([*turn.answers, *invented.items()], key=_number)
-    becomes = (*turn.said, *(message for _, message in ordered), *turn.rest)
-    for fix in trimmed(window, becomes, why):
-        yield replace(fix, effect=Effect.ADDS)
+def _results_of(
+    answers: list[tuple[int, Message]], context: Context
+) -> tuple[list[Message], Effect]:
+    """Return the messages with the results of a turn, as one message if the dialect joins them.
+
+    Also returns the effect of joining them.
+    """
+    messages = [message for _, message in answers]
+    if not context.traits.joins_results or len(messages) < 2:  # noqa: PLR2004 - nothing to join
+        return messages, Effect.RESHAPES
+    joined, effect = merge(messages, context.traits)
+    return [replace(joined, role=Role.USER)], effect
 
 
-def _number(answer: tuple[int, Message]) -> int:
+def insert_results(
+    window: Window,
+    found: Exchanges,
+    placeholders: dict[int, Message],
+    context: Context,
+) -> Iterator[Fix]:
+    """Yield fixes that insert generated results among the real ones, in the order of the calls.
+
+    The window must be a single turn.
+    """
+    (turn,) = _split_into_turns(window, found, [0], whole=False)
+    ordered = sorted([*turn.answers, *placeholders.items()], key=_call_number)
+    results, effect = _results_of(ordered, context)
+    becomes = (*turn.assistant, *results, *turn.rest)
+    for fix in minimal_fix(window, becomes, "the call has no result"):
+        yield replace(fix, effect=max(effect, Effect.ADDS))
+
+
+def _call_number(answer: tuple[int, Message]) -> int:
     return answer[0]
 
 
 @dataclass(slots=True)
 class _Turn:
-    """What the assistant said, each answer with its call's number, and the rest."""
+    """The messages of a turn: the assistant's, the results with their call numbers, and others."""
 
-    said: list[Message] = field(default_factory=list)
+    assistant: list[Message] = field(default_factory=list)
     answers: list[tuple[int, Message]] = field(default_factory=list)
     rest: list[Message] = field(default_factory=list)
 
 
-def _sorted(window: Window, found: Exchanges, starts: list[int], *, whole: bool) -> list[_Turn]:
-    """The turns of a window, each with the answers to its calls; ``whole`` keeps messages together."""
-    numbers = {place: number for number, place in found.answers.items()}
+def _split_into_turns(
+    window: Window, found: Exchanges, starts: list[int], *, whole: bool
+) -> list[_Turn]:
+    """Split a window into turns, each with the results of its calls.
+
+    With ``whole``, a message that holds only results of one turn is not split.
+    """
+    numbers = {position: number for number, position in found.answers.items()}
     turn_of, out = _turns_of_calls(window, starts), [_Turn() for _ in starts]
     for at, message in enumerate(window.messages):
-        mine = [(numbers[at, i], part) for i, part in enumerate(message.parts) if (at, i) in numbers]
+        own_results = [
+            (numbers[at, i], part) for i, part in enumerate(message.parts) if (at, i) in numbers
+        ]
         others = tuple(part for i, part in enumerate(message.parts) if (at, i) not in numbers)
-        stays = at >= window.run and message.role in _ANSWERING
-        if mine and not others and stays and whole and len({turn_of[number] for number, _ in mine}) == 1:
-            out[turn_of[mine[0][0]]].answers.append((mine[0][0], message))
+        stays = at >= window.run_length and message.role in _RESULT_ROLES
+        if (
+            own_results
+            and not others
+            and stays
+            and whole
+            and len({turn_of[number] for number, _ in own_results}) == 1
+        ):
+            out[turn_of[own_results[0][0]]].answers.append((own_results[0][0], message))
             continue
-        carried = None if others else unknown_keys(message) or None  # what stood beside goes with the first
-        for number, part in mine:
+        # The first result keeps the unknown keys of the message.
+        kept_keys = None if others else unknown_keys(message) or None
+        for number, part in own_results:
             if isinstance(part, ToolResult):
-                base = message if message.role is Role.TOOL else Message(Role.TOOL, (), carried)
-                carried = None
+                base = message if message.role is Role.TOOL else Message(Role.TOOL, (), kept_keys)
+                kept_keys = None
                 call = found.calls[number]
                 answer = replace(part, call_id=call.id, kind=call.kind)
                 same = stays and len(message.parts) == 1 and answer == part
-                out[turn_of[number]].answers.append((number, message if same else replace(base, parts=(answer,))))
-        if others or not mine:
-            kept = message if not mine else replace(message, parts=others)
+                out[turn_of[number]].answers.append(
+                    (number, message if same else base.with_parts((answer,)))
+                )
+        if others or not own_results:
+            kept = message if not own_results else message.with_parts(others)
             turn = out[bisect(starts, at) - 1]
-            (turn.said if message.is_assistant else turn.rest).append(kept)
+            (turn.assistant if message.is_assistant else turn.rest).append(kept)
     return out
 
 
 def _turns_of_calls(window: Window, starts: list[int]) -> list[int]:
-    """For each call the number of its turn."""
+    """Return the number of the turn of each call."""
     return [
         bisect(starts, at) - 1
         for at, message in enumerate(window.messages)
@@ -164,9 +219,11 @@ def _turns_of_calls(window: Window, starts: list[int]) -> list[int]:
     ]
 
 
-def _misplaced(window: Window, numbers: dict[Place, int], starts: list[int], *, in_order: bool) -> bool:
-    """Whether an answer stands behind something else than calls and answers, or behind a later turn."""
-    over, last, run = False, -1, window.run
+def _has_misplaced_results(
+    window: Window, numbers: dict[PartPosition, int], starts: list[int], *, in_order: bool
+) -> bool:
+    """Return whether a result follows other content or a later turn, or is out of order."""
+    is_after_content, last, run = False, -1, window.run_length
     if len(starts) > 1:
         turn_of = _turns_of_calls(window, starts)
         if any(turn_of[number] != bisect(starts, at) - 1 for (at, _), number in numbers.items()):
@@ -174,31 +231,40 @@ def _misplaced(window: Window, numbers: dict[Place, int], starts: list[int], *, 
     for at, message in enumerate(window.messages):
         for i in range(len(message.parts)):
             number = numbers.get((at, i))
-            if number is not None and message.role not in _ANSWERING:
+            if number is not None and message.role not in _RESULT_ROLES:
                 return True
             if number is None:
-                over = over or at >= run
-            elif over or at < run or (in_order and number < last):
+                is_after_content = is_after_content or at >= run
+            elif is_after_content or at < run or (in_order and number < last):
                 return True
             else:
                 last = number
-        over = over or (at >= run and not message.parts)
+        is_after_content = is_after_content or (at >= run and not message.parts)
     return False
 
 
-def _needs_ids(window: Window, answers: dict[Place, int], found: Exchanges) -> bool:
+def _has_other_ids(
+    window: Window, answers: dict[PartPosition, int], found: Exchanges, *, results_by_name: bool
+) -> bool:
     for (at, i), number in answers.items():
         part = window.messages[at].parts[i]
         call = found.calls[number]
-        if isinstance(part, ToolResult) and (part.call_id, part.kind) != (call.id, call.kind):
+        if not isinstance(part, ToolResult) or (part.call_id is None and results_by_name):
+            continue
+        if (part.call_id, part.kind) != (call.id, call.kind):
             return True
     return False
 
 
-def _watch(limits: Limits, traits: Traits) -> Callable[[Seen], bool] | None:
-    """A placeholder in the run, or a call that was told, does not show that the model went on: it is told by its words."""
-    return (lambda seen: seen.group.goes_on) if limits.pairing else None
+def _watch(limits: Limits, traits: Traits) -> Callable[[WindowSketch], bool] | None:
+    """Return a check for windows in which the rule depends on the text of messages.
+
+    Text after a call begins a new turn, unless it is a placeholder or a call converted to text.
+    """
+    return (lambda seen: seen.group.may_span_turns) if limits.pairing else None
 
 
 RULE = Rule("TOOL006", "late-tool-result", find, STRUCTURE)
-DISPLACED = Rule("TOOL006", "late-tool-result", find_displaced, STRUCTURE, _watch, cuts=True)
+DISPLACED = Rule(
+    "TOOL006", "late-tool-result", find_displaced, STRUCTURE, _watch, splits_window=True
+)

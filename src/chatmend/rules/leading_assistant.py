@@ -1,9 +1,11 @@
-"""A conversation that no user opens.
+"""A conversation that does not begin with a user message, or has no user message.
 
-Why: ``A conversation must start with a user message.`` (Bedrock); ``No user query found in messages.`` (Qwen templates);
-``The messages parameter is illegal.`` (Z.ai). Compaction cuts the beginning off.
+Why: ``A conversation must start with a user message.`` (Bedrock); ``No user query found in
+messages.`` (Qwen templates); ``The messages parameter is illegal.`` (Z.ai). Compaction of a
+conversation may remove its beginning.
 
-Repair: ``[continued]`` in the user's name at the front, or behind the first window where any user message will do.
+Repair: A user message ``[continued]`` is added at the beginning. If the target accepts a user
+message at any position, it is added at the end of the first window.
 
 Before (bedrock/us.amazon.nova-pro-v1:0):
     [{"role": "assistant", "content": "I'll search"},
@@ -31,17 +33,48 @@ if TYPE_CHECKING:
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """Openings without a user, or a whole beginning without one."""
+    """Yield a fix if the required user message is missing."""
     limits = context.limits
     end = len(window.messages)
     has_user = any(message.role is Role.USER for message in window.messages)
     if limits.first_user and not memory.has_turns:
-        turn = next((at for at, message in enumerate(window.messages) if not message.is_system), end)
-        if turn == end or window.messages[turn].role is not Role.USER:
-            yield Fix(turn, turn, (continued(Role.USER),), "a user message must come first", Effect.ADDS)
-    elif limits.needs_user and not memory.has_user and not has_user and (window.last or not window.opening):
-        said = max((at for at, message in enumerate(window.messages) if not message.is_system), default=end - 1) + 1
-        yield Fix(said, said, (continued(Role.USER),), "at least one user message is wanted", Effect.ADDS)
+        first_turn = next(
+            (at for at, message in enumerate(window.messages) if not message.is_system), end
+        )
+        # Mistral accepts system messages alone.
+        is_missing = (
+            limits.needs_user
+            if first_turn == end
+            else window.messages[first_turn].role is not Role.USER
+        )
+        if is_missing:
+            yield Fix(
+                first_turn,
+                first_turn,
+                (continued(Role.USER),),
+                "the target requires a user message at the beginning",
+                Effect.ADDS,
+            )
+    elif (
+        limits.needs_user
+        and not memory.has_user
+        and not has_user
+        and (window.is_last or not window.is_opening)
+    ):
+        position = (
+            max(
+                (at for at, message in enumerate(window.messages) if not message.is_system),
+                default=end - 1,
+            )
+            + 1
+        )
+        yield Fix(
+            position,
+            position,
+            (continued(Role.USER),),
+            "the target requires at least one user message",
+            Effect.ADDS,
+        )
 
 
 RULE = Rule("TURN003", "leading-assistant", find, STRUCTURE)

@@ -1,9 +1,9 @@
-r"""A list of parts where the target takes plain text only.
+r"""A list of content parts where the target accepts only a string.
 
-Why: ``'messages.3' : for 'role:tool' the following must be satisfied[('messages.3.content' : value must be a string)]``
-(Groq); chat templates that join strings.
+Why: ``'messages.3' : for 'role:tool' the following must be satisfied[('messages.3.content' : value
+must be a string)]`` (Groq); chat templates that concatenate strings.
 
-Repair: texts are joined with a blank line between; a list with anything else than text in it is left.
+Repair: The texts are joined, separated by a blank line. A list that holds other parts is unchanged.
 
 Before (groq/llama-3.3-70b-versatile):
     [{"role": "user", "content": "go"},
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 
 from chatmend.changes import Fix
 from chatmend.rules.rule import STRUCTURE, Rule
-from chatmend.transcript import Message, Part, Text, ToolCall, place_of
+from chatmend.transcript import Message, Part, Text, ToolCall, location_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,40 +36,44 @@ if TYPE_CHECKING:
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """Lists of nothing but text."""
+    """Yield fixes for lists that hold only text."""
     for at, message in enumerate(window.messages):
         native = message.extra
-        legacy = message.spelling == "function" and context.limits.roles is not None
+        legacy = message.native_role == "function" and context.limits.roles is not None
         if not (legacy or message.role in context.limits.text_content) or not message.is_object:
             continue
-        if context.traits.results_inside or not isinstance(native.get("content"), list):
+        if context.traits.results_are_parts or not isinstance(native.get("content"), list):
             continue
-        becomes = _plain(message)
+        becomes = _with_string_content(message)
         if becomes is not message:
-            yield Fix(at, at + 1, (becomes,), "the target takes plain text here")
+            yield Fix(at, at + 1, (becomes,), "the target requires a string as content")
 
 
-def _plain(message: Message) -> Message:
-    native = {k: v for k, v in message.extra.items() if k != "content"} if message.is_object else None
+def _with_string_content(message: Message) -> Message:
+    native = (
+        {k: v for k, v in message.extra.items() if k != "content"} if message.is_object else None
+    )
     if message.results:
         (result,) = message.results
-        content = _joined(result.content)
+        content = _join_texts(result.content)
         return (
-            message if content is None else replace(message, parts=(replace(result, content=content),), native=native)
+            message
+            if content is None
+            else replace(message, parts=(replace(result, content=content),), native=native)
         )
-    spoken = tuple(part for part in message.parts if _is_spoken(part))
-    content = _joined(spoken)
+    content_parts = tuple(part for part in message.parts if _is_content(part))
+    content = _join_texts(content_parts)
     if content is None:
         return message
-    rest = [part for part in message.parts if not _is_spoken(part)]
+    rest = [part for part in message.parts if not _is_content(part)]
     return replace(message, parts=(*content, *rest), native=native)
 
 
-def _is_spoken(part: Part) -> bool:
-    return place_of(part) == "content" and not isinstance(part, ToolCall)
+def _is_content(part: Part) -> bool:
+    return location_of(part) == "content" and not isinstance(part, ToolCall)
 
 
-def _joined(parts: tuple[Part, ...]) -> tuple[Part, ...] | None:
+def _join_texts(parts: tuple[Part, ...]) -> tuple[Part, ...] | None:
     if not all(isinstance(part, Text) for part in parts):
         return None
     return (Text("\n\n".join(part.text for part in parts if isinstance(part, Text) and part.text)),)

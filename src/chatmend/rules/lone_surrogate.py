@@ -1,10 +1,11 @@
-r"""Half of a character: a UTF-16 surrogate without its other half, anywhere in a message.
+r"""A lone surrogate (half of a UTF-16 pair) anywhere in a message.
 
-Why: the request cannot be encoded at all, or is refused: ``The request body is not valid JSON: no low surrogate in
-string`` (Anthropic). Truncation by UTF-16 length cuts emoji in two.
+Why: The request cannot be encoded, or it is refused: ``The request body is not valid JSON: no low
+surrogate in string`` (Anthropic). Truncation by UTF-16 length cuts emoji in two.
 
-Repair: U+FFFD in its place, in text, results, names, parsed arguments (their ``\ud83d`` escapes too), unknown keys. Two
-halves that stand together become their character.
+Repair: U+FFFD replaces each lone surrogate in texts, results, names, unknown keys and arguments; in
+arguments also where it is written as an escape such as ``\ud83d``. Two adjacent surrogates that
+form a pair become their character.
 
 Before (openai/gpt-4o):
     [{"role": "user", "content": "go \ud83d"}]
@@ -33,34 +34,42 @@ if TYPE_CHECKING:
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """Messages that UTF-8 cannot say."""
+    """Yield fixes for messages that cannot be encoded as UTF-8."""
     if context.limits.roles is None:
         return
     for at, message in enumerate(window.messages):
         becomes = message
-        if not message.is_sound:
-            becomes = context.dialect.read(message.mended)
-        becomes = _with_sound_arguments(becomes)
+        if not message.is_encodable:
+            becomes = context.dialect.read(message.encodable_native)
+        becomes = _with_encodable_arguments(becomes)
         if becomes is not message:
-            yield Fix(at, at + 1, (becomes,), "half of a character cannot be encoded", Effect.DEGRADES)
+            yield Fix(
+                at,
+                at + 1,
+                (becomes,),
+                "a lone surrogate cannot be encoded as UTF-8",
+                Effect.DEGRADES,
+            )
 
 
-def _with_sound_arguments(message: Message) -> Message:
+def _with_encodable_arguments(message: Message) -> Message:
     parts = tuple(
-        replace(part, arguments=jsontext.mend_json(part.arguments))
-        if isinstance(part, ToolCall) and isinstance(part.arguments, str) and not jsontext.is_sound_json(part.arguments)
+        replace(part, arguments=jsontext.replace_surrogates_in_json(part.arguments))
+        if isinstance(part, ToolCall)
+        and isinstance(part.arguments, str)
+        and not jsontext.is_encodable_json(part.arguments)
         else part
         for part in message.parts
     )
-    return replace(message, parts=parts) if not is_unchanged(parts, message.parts) else message
+    return message.with_parts(parts) if not is_unchanged(parts, message.parts) else message
 
 
 def _judge(limits: Limits, traits: Traits) -> Judge | None:
-    return None if limits.roles is None else _is_unsound
+    return None if limits.roles is None else _has_lone_surrogate
 
 
-def _is_unsound(arguments: object) -> bool:
-    return isinstance(arguments, str) and not jsontext.is_sound_json(arguments)
+def _has_lone_surrogate(arguments: object) -> bool:
+    return isinstance(arguments, str) and not jsontext.is_encodable_json(arguments)
 
 
 RULE = Rule("TEXT001", "lone-surrogate", find, {"arguments": _judge})

@@ -1,10 +1,14 @@
-"""An entry of ``tool_calls`` that is no call: no object, no function, no type, no name; or a call said by a user.
+"""A malformed tool call, or a tool call in a message that is not the assistant's.
 
-Why: ``Invalid type for 'messages[1].tool_calls[0]'`` (OpenAI); ``tool_use blocks can only be in assistant messages``
-(Anthropic).
+An entry of ``tool_calls`` is malformed if it is not an object, or if its function, type or name is
+missing. The rule also finds an empty ``tool_calls`` list and a malformed ``function_call``.
 
-Repair: a missing type or name is filled in (``unknown_tool``); what is no call at all, or stands where no call may be,
-is told as text. An empty ``tool_calls`` list is left out.
+Why: ``Invalid type for 'messages[1].tool_calls[0]'`` (OpenAI); ``tool_use blocks can only be in
+assistant messages`` (Anthropic).
+
+Repair: A missing type is filled in; a missing name becomes ``unknown_tool``. An entry that is not a
+call, or a call that is not allowed in its message, is converted to text. An empty ``tool_calls``
+list is removed.
 
 Before (openai/gpt-4o):
     [{"role": "user", "content": "go"},
@@ -23,7 +27,7 @@ from typing import TYPE_CHECKING
 
 from chatmend import jsontext
 from chatmend.changes import Effect, Fix
-from chatmend.dialects.openai_chat import flat
+from chatmend.dialects.openai_chat import flat_name_and_arguments
 from chatmend.placeholders import CALL_NOTE
 from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import Message, Part, Role, Text, ToolCall, is_unchanged
@@ -38,84 +42,109 @@ UNKNOWN = "unknown_tool"
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """Calls that are none, and empty lists of calls."""
-    if context.limits.empty_tool_calls and not context.limits.call_id_required:
+    """Yield fixes for malformed and misplaced calls, and for empty lists of calls."""
+    limits = context.limits
+    if limits.empty_tool_calls and not (limits.call_id_required or limits.optional_call_ids):
         return
     for at, message in enumerate(window.messages):
         becomes, whys, effect = message, list[str](), Effect.RESHAPES
-        for step in (_without_old, without_list, _with_whole_calls):
-            if (mended := step(becomes, context)) is not None:
-                becomes, why, worse = mended
+        for step in (_remove_invalid_function_call, remove_tool_calls_key, _repair_calls):
+            if (repaired := step(becomes, context)) is not None:
+                becomes, why, step_effect = repaired
                 whys.append(why)
-                effect = max(effect, worse)
+                effect = max(effect, step_effect)
         if whys:
             yield Fix(at, at + 1, (becomes,), "; ".join(whys), effect)
 
 
-_Mended = tuple[Message, str, Effect]
+_StepResult = tuple[Message, str, Effect]
 
 
-def _without_old(message: Message, context: Context) -> _Mended | None:
-    """Without a ``function_call`` that is none, or stands where none may."""
-    held = message.extra.get("function_call")
-    if held is None or (message.role is not Role.TOOL and _is_function_call(held)):
+def _remove_invalid_function_call(message: Message, context: Context) -> _StepResult | None:
+    """Convert a ``function_call`` to text if it is malformed or in a tool message."""
+    function_call = message.extra.get("function_call")
+    if function_call is None or (
+        message.role is not Role.TOOL and _is_function_call(function_call)
+    ):
         return None
-    kept = replace(message, parts=tuple(part for part in message.parts if not _is_old(part)))
-    parts = _with_note(kept, CALL_NOTE + jsontext.dumps(held))
-    becomes = replace(kept, parts=parts, without=message.without | {"function_call"})
-    return becomes, "function_call holds no call", Effect.DEGRADES
+    kept = message.with_parts(tuple(part for part in message.parts if not _is_legacy_call(part)))
+    parts = _append_text(kept, CALL_NOTE + jsontext.dumps(function_call))
+    becomes = replace(kept, parts=parts, omitted_keys=message.omitted_keys | {"function_call"})
+    return (
+        becomes,
+        "the function_call is malformed or not allowed in this message",
+        Effect.DEGRADES,
+    )
 
 
-def without_list(message: Message, context: Context) -> _Mended | None:
-    """A message without ``tool_calls`` in which there is no call, with why and the effect; None where it has none."""
+def remove_tool_calls_key(message: Message, context: Context) -> _StepResult | None:
+    """Remove ``tool_calls`` if it holds no call; a value that is not empty becomes text.
+
+    Returns the message, the reason and the effect, or None if there is nothing to remove.
+    """
     native = message.extra
     if "tool_calls" not in native or not all(call.legacy for call in message.calls):
         return None
-    listed = native["tool_calls"]
-    parts = _with_note(message, CALL_NOTE + jsontext.dumps(listed)) if listed else message.parts
-    becomes = replace(message, parts=parts, without=message.without | {"tool_calls"})
-    return becomes, "tool_calls holds no call", Effect.DEGRADES if listed else Effect.RESHAPES
+    value = native["tool_calls"]
+    if context.limits.empty_tool_calls and (value is None or value == []):
+        return None
+    parts = _append_text(message, CALL_NOTE + jsontext.dumps(value)) if value else message.parts
+    becomes = replace(message, parts=parts, omitted_keys=message.omitted_keys | {"tool_calls"})
+    return becomes, "tool_calls contains no call", Effect.DEGRADES if value else Effect.RESHAPES
 
 
-def _with_whole_calls(message: Message, context: Context) -> _Mended | None:
-    """With every call complete, or told."""
+def _repair_calls(message: Message, context: Context) -> _StepResult | None:
+    """Complete incomplete calls, and convert malformed and misplaced ones to text."""
     if not message.calls:
         return None
-    parts = tuple(_mended(part, message, context) for part in message.parts)
+    parts = tuple(_repair_call(part, message, context) for part in message.parts)
     if is_unchanged(message.parts, parts):
         return None
-    told = any(isinstance(p, Text) and isinstance(old, ToolCall) for old, p in zip(message.parts, parts, strict=True))
-    named = any(isinstance(part, ToolCall) and part.name == UNKNOWN for part in parts)
-    effect = Effect.DEGRADES if told else Effect.ADDS if named else Effect.RESHAPES
-    return replace(message, parts=parts), "an entry is no complete tool call", effect
+    is_converted = any(
+        isinstance(p, Text) and isinstance(old, ToolCall)
+        for old, p in zip(message.parts, parts, strict=True)
+    )
+    has_new_name = any(isinstance(part, ToolCall) and part.name == UNKNOWN for part in parts)
+    effect = Effect.DEGRADES if is_converted else Effect.ADDS if has_new_name else Effect.RESHAPES
+    return (
+        message.with_parts(parts),
+        "a tool call is incomplete, malformed or not in an assistant message",
+        effect,
+    )
 
 
 def _is_function_call(value: object) -> bool:
-    """Whether a value is a call of the old form; its arguments are for another rule."""
+    """Return whether a value is a legacy call; another rule checks its arguments."""
     return isinstance(value, dict) and isinstance(value.get("name"), str)
 
 
-def _is_old(part: Part) -> bool:
+def _is_legacy_call(part: Part) -> bool:
     return isinstance(part, ToolCall) and part.legacy
 
 
-def _with_note(message: Message, words: str) -> tuple[Part, ...]:
-    """The parts with words behind the last text: inside the result, where the message is one."""
+def _append_text(message: Message, text: str) -> tuple[Part, ...]:
+    """Return the parts with a text at the end; in a tool message, at the end of its result."""
     if message.role is Role.TOOL and len(message.results) == 1:
         result = message.results[0]
-        return (replace(result, content=(*result.content, Text(words))),)
-    return (*message.parts, Text(words))
+        return (replace(result, content=(*result.content, Text(text))),)
+    return (*message.parts, Text(text))
 
 
-def _mended(part: Part, message: Message, context: Context) -> Part:
+def _repair_call(part: Part, message: Message, context: Context) -> Part:
     if not isinstance(part, ToolCall) or (message.is_assistant and (part.legacy or part.is_hosted)):
         return part
     native = part.extra
     if not message.is_assistant or not part.is_object:
         return Text(CALL_NOTE + part.as_json)
-    if context.traits.typed_calls and "custom" not in native and not isinstance(native.get("function"), dict):
-        name, arguments = flat(native)
-        return replace(part, name=name if isinstance(name, str) and name else UNKNOWN, arguments=arguments)
+    if (
+        context.traits.has_calls_key
+        and "custom" not in native
+        and not isinstance(native.get("function"), dict)
+    ):
+        name, arguments = flat_name_and_arguments(native)
+        return replace(
+            part, name=name if isinstance(name, str) and name else UNKNOWN, arguments=arguments
+        )
     if not isinstance(part.name, str) or not part.name:
         return replace(part, name=UNKNOWN if part.name in (None, "") else jsontext.dumps(part.name))
     kind = "custom" if "custom" in native else "function"

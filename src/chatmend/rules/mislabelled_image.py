@@ -1,14 +1,22 @@
-"""An image whose media type does not name what its bytes are, or whose base64 is wrapped, unpadded or URL-safe.
+"""An image whose declared media type is wrong, or whose base64 is not in standard form.
 
-Why: ``The image was specified using the image/jpeg media type, but the image appears to be a image/png image``
-(Anthropic). Tools name files by extension, or call every image PNG.
+Such base64 contains line breaks, lacks padding or uses the URL-safe alphabet.
 
-Repair: the media type is taken from the bytes, the base64 is spelled anew; the picture is not touched.
+Why: ``The image was specified using the image/jpeg media type, but the image appears to be a
+image/png image`` (Anthropic). Tools derive the media type from the file extension, or declare every
+image as PNG.
+
+Repair: The media type is taken from the image data, and the base64 is rewritten in standard form.
+The pixels are unchanged.
 
 Before (anthropic/claude-sonnet-4-5):
-    [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:image/jpeg;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="}}]}]
+    [{"role": "user", "content": [{"type": "image_url", "image_url": {
+         "url": "data:image/jpeg;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4\
+2mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="}}]}]
 After:
-    [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="}}]}]
+    [{"role": "user", "content": [{"type": "image_url", "image_url": {
+         "url": "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42\
+mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="}}]}]
 """
 
 from __future__ import annotations
@@ -18,8 +26,8 @@ from typing import TYPE_CHECKING
 
 from chatmend import images
 from chatmend.changes import Effect
-from chatmend.dialects.pictures import picture, relabelled
-from chatmend.rules.image_repair import IMAGES, Mended, each_image, probed
+from chatmend.dialects.pictures import find_picture, relabel_image
+from chatmend.rules.image_repair import IMAGES, ImageRepair, probe_once, repair_images
 from chatmend.rules.rule import Rule
 
 if TYPE_CHECKING:
@@ -32,28 +40,29 @@ if TYPE_CHECKING:
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """Images under a wrong label."""
+    """Yield fixes for images with a wrong media type or base64 that the target cannot read."""
 
-    def mend(part: Media, role: str) -> Mended | None:
-        found = picture(part.extra)
+    def repair_image(part: Media, role: str) -> ImageRepair | None:
+        found = find_picture(part.extra)
         if found is None or found.payload is None:
             return None
-        label, probe = found.payload.label, probed(window, found.payload)
+        label, probe = found.payload.label, probe_once(window, found.payload)
         if not images.is_mislabelled(probe, context.limits.images, label):
             return None
         native = part.extra
         try:
-            becomes = relabelled(native, found, probe.media_type)
-        except ValueError:  # no base64 further in: it is judged as unreadable when it has to be decoded
+            becomes = relabel_image(native, found, probe.media_type)
+        except ValueError:
+            # The rest of the data is not base64: the image is unreadable once it must be decoded.
             return None
         why = (
-            f"the bytes are {probe.name}"
-            if not images.is_label(label, probe)
-            else "the base64 is not as the target reads it"
+            f"the media type is wrong: the image data is {probe.name}"
+            if not images.is_correct_label(label, probe)
+            else "the base64 is not in the standard form that the target requires"
         )
-        return Mended((replace(part, native=becomes),), why, Effect.RESHAPES)
+        return ImageRepair((replace(part, native=becomes),), why, Effect.RESHAPES)
 
-    yield from each_image(window, context, mend)
+    yield from repair_images(window, context, repair_image)
 
 
 RULE = Rule("IMG001", "mislabelled-image", find, IMAGES)

@@ -1,11 +1,13 @@
-"""A system message where the target takes none.
+"""A system message at a position where the target does not accept one.
 
-Why: ``role 'system' is not supported on this model`` (Anthropic); ``Unexpected role 'system' after role 'assistant'``
-(Mistral); ``System message must be at the beginning.`` (chat templates).
+Why: ``role 'system' is not supported on this model`` (Anthropic); ``Unexpected role 'system' after
+role 'assistant'`` (Mistral); ``System message must be at the beginning.`` (chat templates).
 
-Repair: in mid-conversation it is told in place, as a user message under a constant label: hoisting it would rewrite the
-first bytes of the prompt at every turn. A model that takes it there gets it behind the user's turn. Several at the front
-become one where only one is taken. ``Policy(system="hoist")`` moves all to the front.
+Repair: A system message in mid-conversation becomes a user message with a constant label, at the
+same position: moving it to the front would rewrite the first bytes of the prompt at every turn. If
+the model accepts a system message after a user turn, it stays one and moves to the end of that
+turn. Several system messages at the front are merged if the target accepts only one.
+``Policy(system="hoist")`` moves all system messages to the front.
 
 Before (mistral/mistral-large-latest):
     [{"role": "user", "content": "go"},
@@ -26,11 +28,11 @@ from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
 from chatmend.merging import merge
-from chatmend.notes import says_beside
+from chatmend.notes import has_text_in_other_keys
 from chatmend.placeholders import SYSTEM_NOTE
 from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import Message, Role, Text, texts
-from chatmend.windows import trimmed
+from chatmend.windows import minimal_fix
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,19 +42,31 @@ if TYPE_CHECKING:
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """System messages that must stand elsewhere, or be said otherwise."""
+    """Yield fixes that move system messages, merge them or convert them to user messages."""
     mode = context.limits.system
     if mode == "anywhere" or not any(message.is_system for message in window.messages):
         return
-    beside = context.traits.system_beside and mode != "never"
-    lead = _lead(window, words_only=beside) if window.opening else 0
-    if beside and lead:
-        words = tuple(text for message in window.messages[:lead] for text in texts(message.parts) if text.strip())
-        more = any(says_beside(message, context) for message in window.messages[:lead])
+    has_system_parameter = context.traits.has_top_level_system and mode != "never"
+    lead = _count_leading(window, text_only=has_system_parameter) if window.is_opening else 0
+    if has_system_parameter and lead:
+        system_texts = tuple(
+            text
+            for message in window.messages[:lead]
+            for text in texts(message.parts)
+            if text.strip()
+        )
+        more = any(has_text_in_other_keys(message, context) for message in window.messages[:lead])
         effect = Effect.DROPS if more else Effect.RESHAPES
-        yield Fix(0, lead, (), "the system prompt stands beside the messages", effect, hoists=words)
+        yield Fix(
+            0,
+            lead,
+            (),
+            "the target takes the system prompt as a parameter, not as a message",
+            effect,
+            hoists=system_texts,
+        )
     becomes, merging = list(window.messages), Effect.RESHAPES
-    front = [] if beside else becomes[:lead]
+    front = [] if has_system_parameter else becomes[:lead]
     rest = becomes[lead:]
     if mode == "never" and front:
         rest, front = front + rest, []
@@ -60,51 +74,75 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         one, merging = merge(front, context.traits)
         front = [one]
     if mode == "after-user":
-        rest, merging = _behind_the_user(rest, context)
+        rest, merging = _move_after_user(rest, context)
     elif mode == "not-after-reply":
-        rest = _behind_a_user(rest)
+        rest = _keep_after_user(rest)
     else:
-        rest = [_told(message) if message.is_system else message for message in rest]
-    if beside:
+        rest = [_as_user_message(message) if message.is_system else message for message in rest]
+    if has_system_parameter:
         shifted = replace(window, messages=window.messages[lead:], origins=window.origins[lead:])
-        for fix in trimmed(shifted, tuple(rest), "the target takes no system message here", merging):
+        for fix in minimal_fix(
+            shifted,
+            tuple(rest),
+            "the target does not accept a system message at this position",
+            merging,
+        ):
             yield replace(fix, start=fix.start + lead, stop=fix.stop + lead)
     else:
-        yield from trimmed(window, (*front, *rest), "the target takes no system message here", merging)
+        yield from minimal_fix(
+            window,
+            (*front, *rest),
+            "the target does not accept a system message at this position",
+            merging,
+        )
 
 
-def _lead(window: Window, *, words_only: bool) -> int:
-    """How many system messages open the window; ``words_only`` ends at the first that holds more than text."""
+def _count_leading(window: Window, *, text_only: bool) -> int:
+    """Count the system messages at the start of the window.
+
+    ``text_only``: stop at the first message that holds more than text.
+    """
     for at, message in enumerate(window.messages):
-        if not message.is_system or (words_only and not all(isinstance(part, Text) for part in message.parts)):
+        if not message.is_system or (
+            text_only and not all(isinstance(part, Text) for part in message.parts)
+        ):
             return at
     return len(window.messages)
 
 
-def _told(message: Message) -> Message:
-    label, *rest = message.parts or (Text(""),)
-    words = (replace(label, text=SYSTEM_NOTE + label.text),) if isinstance(label, Text) else (Text(SYSTEM_NOTE), label)
-    return replace(message, role=Role.USER, spelling=Role.USER, parts=(*words, *rest))
+def _as_user_message(message: Message) -> Message:
+    first, *rest = message.parts or (Text(""),)
+    labelled = (
+        (replace(first, text=SYSTEM_NOTE + first.text),)
+        if isinstance(first, Text)
+        else (Text(SYSTEM_NOTE), first)
+    )
+    return replace(message, role=Role.USER, native_role=Role.USER, parts=(*labelled, *rest))
 
 
-def _behind_the_user(messages: list[Message], context: Context) -> tuple[list[Message], Effect]:
-    """Native system messages directly behind the last user turn, at the end of the window."""
+def _move_after_user(messages: list[Message], context: Context) -> tuple[list[Message], Effect]:
+    """Move system messages to the end of the window, directly after the last user turn.
+
+    If the window does not end with a user turn, convert them to user messages instead.
+    """
     others = [message for message in messages if not message.is_system]
     if not others or others[-1].is_assistant:
-        return [_told(message) if message.is_system else message for message in messages], Effect.RESHAPES
+        return [
+            _as_user_message(message) if message.is_system else message for message in messages
+        ], Effect.RESHAPES
     systems = [message for message in messages if message.is_system]
-    if len(systems) < 2:  # noqa: PLR2004 - more than one is too many
+    if len(systems) < 2:  # noqa: PLR2004 - the target accepts only one
         return [*others, *systems], Effect.RESHAPES
     one, effect = merge(systems, context.traits)
     return [*others, one], effect
 
 
-def _behind_a_user(messages: list[Message]) -> list[Message]:
-    """Told as a user message where an assistant or a tool spoke last; native behind a user."""
+def _keep_after_user(messages: list[Message]) -> list[Message]:
+    """Convert system messages to user messages, except those that follow a user message."""
     out: list[Message] = []
     for message in messages:
-        behind_reply = not out or out[-1].role in (Role.ASSISTANT, Role.TOOL)
-        out.append(_told(message) if message.is_system and behind_reply else message)
+        follows_reply = not out or out[-1].role in (Role.ASSISTANT, Role.TOOL)
+        out.append(_as_user_message(message) if message.is_system and follows_reply else message)
     return out
 
 

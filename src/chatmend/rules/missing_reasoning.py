@@ -1,9 +1,11 @@
-"""A message with tool calls that lost its ``reasoning_content``, for a model that wants it back.
+"""Tool calls in a message without ``reasoning_content``, for a model that requires it.
 
-Why: ``The `reasoning_content` in the thinking mode must be passed back to the API.`` (DeepSeek); ``thinking is enabled but
-reasoning_content is missing in assistant tool call message at index 1`` (Kimi).
+Why: ``The `reasoning_content` in the thinking mode must be passed back to the API.`` (DeepSeek);
+``thinking is enabled but reasoning_content is missing in assistant tool call message at index 1``
+(Kimi).
 
-Repair: a blank one. What was really thought is gone; nothing is invented in its place.
+Repair: A single space is added as ``reasoning_content``. The original reasoning is lost, and
+chatmend invents none.
 
 Before (moonshot/kimi-k2-thinking):
     [{"role": "user", "content": "go"},
@@ -19,7 +21,6 @@ After:
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
@@ -31,20 +32,42 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chatmend.context import Context
+    from chatmend.transcript import Message
     from chatmend.windows import Memory, Window
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """Messages with calls and without reasoning."""
+    """Yield fixes for messages with calls but without reasoning."""
     if context.limits.reasoning_content != "required" or not context.traits.typed_calls:
         return
     for at, message in enumerate(window.messages):
-        has = any(isinstance(p, Thinking) and p.place == "reasoning_content" and p.text for p in message.parts)
-        if message.is_assistant and message.calls and not has:
-            blank = Thinking(NO_REASONING, place="reasoning_content")
-            others = tuple(p for p in message.parts if not isinstance(p, Thinking) or p.place != "reasoning_content")
-            becomes = replace(message, parts=(blank, *others))
-            yield Fix(at, at + 1, (becomes,), "the target wants reasoning back with calls", Effect.ADDS)
+        has_reasoning = _has_other_reasoning(message, context) or any(
+            isinstance(p, Thinking) and p.location == "reasoning_content" and p.text
+            for p in message.parts
+        )
+        if message.is_assistant and message.calls and not has_reasoning:
+            blank = Thinking(NO_REASONING, location="reasoning_content")
+            others = tuple(
+                p
+                for p in message.parts
+                if not isinstance(p, Thinking) or p.location != "reasoning_content"
+            )
+            becomes = message.with_parts((blank, *others))
+            yield Fix(
+                at,
+                at + 1,
+                (becomes,),
+                "the target requires reasoning_content with tool calls",
+                Effect.ADDS,
+            )
+
+
+def _has_other_reasoning(message: Message, context: Context) -> bool:
+    """Return whether a message has reasoning under a key that the host may read as well."""
+    native = message.extra
+    return context.limits.reasoning_key == "any" and bool(
+        native.get("reasoning") or native.get("reasoning_details")
+    )
 
 
 RULE = Rule("THINK002", "missing-reasoning", find, STRUCTURE)

@@ -1,11 +1,14 @@
-"""A tool call that nobody answered.
+"""A tool call without a result.
 
-Why: ``An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'``
-(OpenAI); `` `tool_use` ids were found without `tool_result` blocks immediately after`` (Anthropic). The process died, the
-user interrupted, the history was cut.
+Why: ``An assistant message with 'tool_calls' must be followed by tool messages responding to each
+'tool_call_id'`` (OpenAI); `` `tool_use` ids were found without `tool_result` blocks immediately
+after`` (Anthropic). This happens when the process died, the user interrupted the agent, or the
+history was truncated.
 
-Repair: a constant, neutral result: ``No result was recorded for this tool call.`` It claims nothing about why. It stands
-before an answer that the model gave without a result. Where the target takes open calls at the very end, they stay open.
+Repair: A constant, neutral result is added: ``No result was recorded for this tool call.`` It makes
+no claim about the reason. If the model answered without a result, the placeholder precedes that
+answer. If the target accepts calls without results at the end of the conversation, these are
+unchanged.
 
 Before (openai/gpt-4o):
     [{"role": "user", "content": "go"},
@@ -16,7 +19,8 @@ After:
     [{"role": "user", "content": "go"},
      {"role": "assistant", "content": null, "tool_calls": [
          {"id": "call_a", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
-     {"role": "tool", "tool_call_id": "call_a", "content": "No result was recorded for this tool call."},
+     {"role": "tool", "tool_call_id": "call_a",
+      "content": "No result was recorded for this tool call."},
      {"role": "user", "content": "mid"}]
 
 Before (openai/gpt-4o):
@@ -28,7 +32,8 @@ After:
     [{"role": "user", "content": "go"},
      {"role": "assistant", "content": null, "tool_calls": [
          {"id": "call_a", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
-     {"role": "tool", "tool_call_id": "call_a", "content": "No result was recorded for this tool call."},
+     {"role": "tool", "tool_call_id": "call_a",
+      "content": "No result was recorded for this tool call."},
      {"role": "assistant", "content": "It is done."}]
 """
 
@@ -39,7 +44,7 @@ from typing import TYPE_CHECKING
 from chatmend.changes import Effect, Fix
 from chatmend.exchanges import match
 from chatmend.placeholders import CALL_NOTE, no_result
-from chatmend.rules.late_tool_result import arranged
+from chatmend.rules.late_tool_result import insert_results
 from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import Message, Role, Text
 
@@ -51,36 +56,50 @@ if TYPE_CHECKING:
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """Calls without an answer."""
+    """Yield fixes for calls without a result."""
     if not context.limits.pairing:
         return
     found = match(window)
     missing = [number for number in range(len(found.calls)) if number not in found.answers]
-    last = window.last and window.run == len(window.messages) and not window.followed
+    last = (
+        window.is_last and window.run_length == len(window.messages) and not window.has_other_roles
+    )
     if not missing or (context.limits.trailing_calls and last):
         return
     answers = {at for at, _ in found.answers.values()}
-    at = next((at for at in range(window.run, len(window.messages)) if at not in answers), len(window.messages))
-    beside = any(message.role is Role.USER and message.results for message in window.messages)
-    if context.traits.results_inside or beside:
-        at = window.run  # in front of whatever a user's message says beside its results
-    named = context.traits.names_results
-    invented = {n: no_result(found.calls[n], named=named) for n in missing if not found.calls[n].is_hosted}
-    yield from _told(window, found, missing)
-    if invented and answers and context.limits.results_in_order and context.traits.results_inside:
-        yield from arranged(window, found, invented, "the call has no result")
-    elif invented:
-        yield Fix(at, at, tuple(invented.values()), "the call has no result", Effect.ADDS)
+    at = next(
+        (at for at in range(window.run_length, len(window.messages)) if at not in answers),
+        len(window.messages),
+    )
+    has_user_results = any(
+        message.role is Role.USER and message.results for message in window.messages
+    )
+    if context.traits.results_are_parts or has_user_results:
+        # The results must precede any other content of the user message.
+        at = window.run_length
+    names_tool = context.traits.names_results or context.traits.results_by_name
+    placeholders = {
+        n: no_result(found.calls[n], named=names_tool)
+        for n in missing
+        if not found.calls[n].is_hosted
+    }
+    yield from _convert_hosted_calls(window, found, missing)
+    is_ordered = context.limits.results_in_order and context.traits.results_are_parts
+    joins = context.traits.joins_results and len(answers) + len(placeholders) > 1
+    if placeholders and (joins or (answers and is_ordered)):
+        yield from insert_results(window, found, placeholders, context)
+    elif placeholders:
+        yield Fix(at, at, tuple(placeholders.values()), "the call has no result", Effect.ADDS)
 
 
-def _told(window: Window, found: Exchanges, missing: list[int]) -> Iterator[Fix]:
-    """Calls of tools that the provider defines: what these answer nobody can say in words, so the call is told."""
+def _convert_hosted_calls(window: Window, found: Exchanges, missing: list[int]) -> Iterator[Fix]:
+    """Yield fixes that convert calls of hosted tools to text: they cannot have a placeholder."""
     hosted = {id(found.calls[number]) for number in missing if found.calls[number].is_hosted}
-    for at, message in enumerate(window.messages[: window.run]):
+    for at, message in enumerate(window.messages[: window.run_length]):
         if any(id(call) in hosted for call in message.calls):
-            words = CALL_NOTE + message.as_json
-            told = Message(Role.ASSISTANT, (Text(words),))
-            yield Fix(at, at + 1, (told,), "the call has no result", Effect.DEGRADES)
+            text = CALL_NOTE + message.as_json
+            becomes = Message(Role.ASSISTANT, (Text(text),))
+            yield Fix(at, at + 1, (becomes,), "the call has no result", Effect.DEGRADES)
 
 
 RULE = Rule("TOOL007", "missing-tool-result", find, STRUCTURE)

@@ -1,9 +1,10 @@
-"""Signed thinking whose signature stands under a key of another route.
+"""Signed thinking whose signature is under a key of another API.
 
-Why: ``messages.1.content.0.thinking.signature: Field required`` (Anthropic). Claude behind Google's Antigravity and Gemini
-CLI routes is stored with Google's spelling, ``thoughtSignature``; some agents write ``thinkingSignature``.
+Why: ``messages.1.content.0.thinking.signature: Field required`` (Anthropic). Claude's thinking from
+Google's Antigravity and Gemini CLI is stored with Google's key ``thoughtSignature``; some agents
+write ``thinkingSignature``.
 
-Repair: the same signature under Anthropic's key. The thinking and the proof stay what they were.
+Repair: The same signature moves to Anthropic's key. The thinking and the signature are unchanged.
 
 Before (anthropic/claude-sonnet-4-5):
     [{"role": "user", "content": "go"},
@@ -37,21 +38,28 @@ if TYPE_CHECKING:
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """Messages with a signature under another key."""
+    """Yield fixes that move signatures to the key ``signature``."""
     if context.limits.thinking != "signed":
         return
     for at, message in enumerate(window.messages):
-        parts = tuple(map(_spelled, message.parts))
+        parts = tuple(map(_with_standard_key, message.parts))
         if not is_unchanged(message.parts, parts):
-            yield Fix(at, at + 1, (replace(message, parts=parts),), "the signature stands under another key")
+            yield Fix(
+                at,
+                at + 1,
+                (message.with_parts(parts),),
+                "the signature is under a key of another API",
+            )
 
 
-def _spelled(part: Part) -> Part:
+def _with_standard_key(part: Part) -> Part:
     native = part.extra
     if not isinstance(part, Thinking) or part.redacted or not part.is_object:
         return part
     if not part.signature or native.get("signature") == part.signature:
         return part
+    if all(native.get(key) != part.signature for key in SIGNATURES):
+        return part  # the dialect keeps it elsewhere
     kept = {key: value for key, value in native.items() if key not in SIGNATURES}
     return replace(part, native={**kept, "signature": part.signature})
 

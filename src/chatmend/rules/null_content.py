@@ -1,10 +1,11 @@
-"""A content of ``null``, or none, or a result that is a list of nothing, where the target wants one.
+"""Null or missing content, or an empty list as a tool result, where the target refuses it.
 
-Why: ``Invalid value for 'content': expected a string, got null.`` (OpenAI); ``The content field is a required field``
-(Qwen, even beside tool calls).
+Why: ``Invalid value for 'content': expected a string, got null.`` (OpenAI); ``The content field is
+a required field`` (Qwen, even in messages with tool calls).
 
-Repair: the empty string, which the next rules fill where that is refused too. What stands under another key of a
-Responses output, as chat has it, is its content.
+Repair: The content becomes the empty string; if that is refused too, later rules fill it. If an
+output item of the Responses API has ``content`` instead of ``output``, as in Chat Completions, this
+becomes its output.
 
 Before (openai/gpt-4o):
     [{"role": "user", "content": null}]
@@ -29,34 +30,53 @@ if TYPE_CHECKING:
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """Messages without content."""
+    """Yield fixes for messages without content."""
     refused = context.limits.null_content
     if refused is None:
         return
     for at, message in enumerate(window.messages):
         native = message.extra
-        if not message.is_object or message.is_entry:
+        if not message.is_object or message.is_opaque:
             continue
-        bare = native.get("content") == [] and message.role is Role.TOOL and not context.limits.empty_lists
-        filled = {**native, "content": ""} if bare else context.dialect.filled(native)
+        is_empty_list = (
+            native.get("content") == []
+            and message.role is Role.TOOL
+            and not context.limits.empty_lists
+        )
+        filled = (
+            {**native, "content": ""} if is_empty_list else context.dialect.fill_content(native)
+        )
         if filled is None:
             parts = tuple(map(_without_null, message.parts))
             if not is_unchanged(message.parts, parts):
-                yield Fix(at, at + 1, (replace(message, parts=parts),), "a result has no content")
+                yield Fix(
+                    at, at + 1, (message.with_parts(parts),), "the content of a tool result is null"
+                )
             continue
-        kind = "assistant+calls" if message.calls and message.role is Role.ASSISTANT else str(message.role)
-        if bare or kind in refused:
+        kind = (
+            "assistant+calls"
+            if message.calls and message.role is Role.ASSISTANT
+            else str(message.role)
+        )
+        is_accepted = (
+            kind == "assistant+calls"
+            and "content" not in native
+            and not context.limits.missing_content_is_null
+        )
+        if is_empty_list or (kind in refused and not is_accepted):
             empty = context.dialect.read(filled)
-            becomes = replace(empty, role=message.role, spelling=message.spelling)
-            yield Fix(at, at + 1, (becomes,), "the target wants a content")
+            becomes = replace(empty, role=message.role, native_role=message.native_role)
+            yield Fix(at, at + 1, (becomes,), "the target requires content in this message")
 
 
 def _without_null(part: Part) -> Part:
-    """A result inside a user message without a content of null."""
+    """Remove the content of a result in a user message if it is null."""
     if isinstance(part, ToolResult) and part.extra.get("type") == "tool_result":
         native = part.extra
         if "content" in native and native["content"] is None:
-            return replace(part, native={key: value for key, value in native.items() if key != "content"})
+            return replace(
+                part, native={key: value for key, value in native.items() if key != "content"}
+            )
     return part
 
 

@@ -1,10 +1,11 @@
-"""An order that only a stored transcript may be given, as the policy asked for.
+"""A message order that may be repaired only in a stored transcript, if the policy requests it.
 
-Why: moving a late result back to its call, or a system message to the front, rewrites what was already sent. Where
-nothing was sent it gives the better transcript.
+Why: Moving a late result back to its call, or a system message to the front, rewrites what was
+already sent. If nothing was sent, the result is a better transcript.
 
-Repair: with ``Policy.offline()`` and its like, before all other rules: late results return to their calls, messages
-that repeat their neighbour word for word go, system messages move to the front.
+Repair: With ``Policy.offline()``, or a policy with the same options, before all other rules: late
+results move back to their calls, messages that exactly repeat the previous message are removed, and
+system messages move to the front.
 
 Before (openai/gpt-4o, Policy.offline()):
     [{"role": "user", "content": "go"},
@@ -30,7 +31,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Change, Effect
-from chatmend.jsontext import identity, is_same
+from chatmend.jsontext import equality_key, is_same
 from chatmend.rules.rule import Request, RequestRule
 from chatmend.transcript import Role, ToolResult, is_unchanged
 
@@ -43,79 +44,112 @@ _Messages = list[Any]
 
 
 def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
-    """The request after the offline choices: a change for each that had something to do."""
+    """Apply the options of the policy that are for stored transcripts, one change for each."""
     policy, changes, messages = context.policy, list[Change](), request.messages
     hoists = policy.system == "hoist" and context.limits.system != "anywhere"
     if not (hoists or policy.duplicates == "messages" or policy.late_results == "move"):
         return request, changes
     for wanted, step, why in (
-        (policy.duplicates == "messages", _without_repeats, "a message that repeats the one before it goes"),
-        (policy.late_results == "move", _returned, "a late result returns to its call"),
-        (hoists, _hoisted, "system messages stand at the front"),
+        (
+            policy.duplicates == "messages",
+            _remove_repeats,
+            "messages that repeat the previous message are removed",
+        ),
+        (policy.late_results == "move", _move_results_back, "late results move to their calls"),
+        (hoists, _move_system_to_front, "system messages move to the front"),
     ):
         becomes = step(messages, context) if wanted else messages
         if not is_unchanged(becomes, messages):
             before, after, first = tuple(messages), tuple(becomes), _first_moved(messages, becomes)
-            changes.append(Change(CODE, NAME, Effect.RESHAPES, first, f"offline: {why}", before, after, None, -1))
+            changes.append(
+                Change(
+                    CODE, NAME, Effect.RESHAPES, first, f"offline: {why}", before, after, None, -1
+                )
+            )
             messages = becomes
     return (replace(request, messages=messages), changes) if changes else (request, [])
 
 
 def _first_moved(messages: _Messages, becomes: _Messages) -> int:
-    """The first place where another message stands than before."""
+    """Return the first index at which the messages differ."""
     return next(
-        (at for at, (old, new) in enumerate(zip(messages, becomes, strict=False)) if old is not new), len(becomes)
+        (
+            at
+            for at, (old, new) in enumerate(zip(messages, becomes, strict=False))
+            if old is not new
+        ),
+        len(becomes),
     )
 
 
-def _without_repeats(messages: _Messages, context: Context) -> _Messages:
+def _remove_repeats(messages: _Messages, context: Context) -> _Messages:
     def repeats(message: object, previous: object) -> bool:
         return (
-            isinstance(message, dict) and is_same(message, previous) and not _is_idless(context.dialect.read(message))
+            isinstance(message, dict)
+            and is_same(message, previous)
+            and not _lacks_ids(context.dialect.read(message))
         )
 
-    return [m for m, previous in zip(messages, [None, *messages], strict=False) if not repeats(m, previous)]
+    return [
+        m
+        for m, previous in zip(messages, [None, *messages], strict=False)
+        if not repeats(m, previous)
+    ]
 
 
-def _is_idless(message: Message) -> bool:
-    """Whether a message holds a call or result that no id tells from another that says the same."""
-    return any(call.id is None for call in message.calls) or any(not result.call_id for result in message.results)
+def _lacks_ids(message: Message) -> bool:
+    """Return whether a call or result has no id, so that an equal message may be another call."""
+    return any(call.id is None for call in message.calls) or any(
+        not result.call_id for result in message.results
+    )
 
 
-def _hoisted(messages: _Messages, context: Context) -> _Messages:
+def _move_system_to_front(messages: _Messages, context: Context) -> _Messages:
     read = [context.dialect.read(message) for message in messages]
     front = [native for native, message in zip(messages, read, strict=True) if message.is_system]
-    return front + [native for native, message in zip(messages, read, strict=True) if not message.is_system]
+    return front + [
+        native for native, message in zip(messages, read, strict=True) if not message.is_system
+    ]
 
 
-def _returned(messages: _Messages, context: Context) -> _Messages:
-    """Each result message that comes after its call's window, moved behind the call that nobody answered."""
+def _move_results_back(messages: _Messages, context: Context) -> _Messages:
+    """Move each result after the window of its call to this call, if it has no other result."""
     read = [context.dialect.read(message) for message in messages]
-    ends = _ends(read)
-    spoken = list(accumulate((message.is_assistant for message in read), initial=0))
+    ends = _run_ends(read)
+    assistant_counts = list(accumulate((message.is_assistant for message in read), initial=0))
     open_calls: dict[str, deque[int]] = {}
-    behind: dict[int, list[int]] = {}
+    moved_after: dict[int, list[int]] = {}
     moved: set[int] = set()
     for at, message in enumerate(read):
         for call in message.calls if message.is_assistant else ():
-            open_calls.setdefault(identity(call.id), deque()).append(ends[at])
+            open_calls.setdefault(equality_key(call.id), deque()).append(ends[at])
         for result in message.results:
-            waiting = open_calls.get(identity(result.call_id)) if result.call_id not in (None, "") else None
-            if waiting:
-                source = waiting.popleft()
-                if _only_result(message) and spoken[at] > spoken[source + 1]:
-                    behind.setdefault(source, []).append(at)
+            sources = (
+                open_calls.get(equality_key(result.call_id))
+                if result.call_id not in (None, "")
+                else None
+            )
+            if sources:
+                source = sources.popleft()
+                if (
+                    _is_single_result(message)
+                    and assistant_counts[at] > assistant_counts[source + 1]
+                ):
+                    moved_after.setdefault(source, []).append(at)
                     moved.add(at)
     out: _Messages = []
     for at, native in enumerate(messages):
         if at not in moved:
             out.append(native)
-        out += [messages[late] for late in behind.get(at, ())]
+        out += [messages[late] for late in moved_after.get(at, ())]
     return out
 
 
-def _ends(read: list[Message]) -> list[int]:
-    """For each message the last one of its run of the assistant's: results stand behind the whole of it."""
+def _run_ends(read: list[Message]) -> list[int]:
+    """Return, for each message, the last index of its run of assistant messages.
+
+    Results follow the whole run.
+    """
     ends = list(range(len(read)))
     for at in range(len(read) - 2, -1, -1):
         if read[at].is_assistant and read[at + 1].is_assistant:
@@ -123,9 +157,11 @@ def _ends(read: list[Message]) -> list[int]:
     return ends
 
 
-def _only_result(message: Message) -> bool:
+def _is_single_result(message: Message) -> bool:
     return (
-        len(message.parts) == 1 and isinstance(message.parts[0], ToolResult) and message.role in (Role.TOOL, Role.USER)
+        len(message.parts) == 1
+        and isinstance(message.parts[0], ToolResult)
+        and message.role in (Role.TOOL, Role.USER)
     )
 
 

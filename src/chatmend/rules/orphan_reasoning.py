@@ -1,13 +1,16 @@
-"""Reasoning without what it led to, or an entry without the reasoning that led to it.
+"""Reasoning without the item that it led to, or an item without its reasoning.
 
-Why: ``Item 'rs_1' of type 'reasoning' was provided without its required following item.`` and ``Item 'fc_1' of type
-'function_call' was provided without its required 'reasoning' item: 'rs_1'.`` (OpenAI Responses). A stream was aborted; a
-framework filtered the reasoning, and kept the ids.
+Why: ``Item 'rs_1' of type 'reasoning' was provided without its required following item.`` and
+``Item 'fc_1' of type 'function_call' was provided without its required 'reasoning' item: 'rs_1'.``
+(OpenAI Responses). This happens when a stream was aborted, or when a framework removed the
+reasoning but kept the ids.
 
-Repair: reasoning that nothing follows in its answer is left out: the model cannot take it back. An entry whose reasoning
-is gone loses its id (pairs are found by ids), and is sent as a plain one. That is only done while no request of this
-conversation sent any reasoning: a caller who sends some sends all. An empty entry of reasoning goes where it is refused;
-one without a summary gets an empty one.
+Repair: Reasoning that no item of its answer follows is removed, because the model cannot take it
+back. The same holds for reasoning that is known only by its id if the text after it has lost its
+own. An item without its reasoning loses its id, by which OpenAI pairs the two; without an id it is
+accepted. Ids are removed only while the conversation has no reasoning at all, because a caller that
+sends some reasoning back sends all of it, and from a text that follows a call. An empty reasoning
+item is removed if the target refuses it. A reasoning item without a summary gets an empty one.
 
 Before (openai/gpt-5):
     [{"role": "user", "content": "1"},
@@ -21,10 +24,11 @@ After:
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
-from chatmend.dialects.entries import says_something, settled_reasoning
+from chatmend.dialects.entries import is_nonempty_reasoning, repair_reasoning
 from chatmend.jsontext import strings
 from chatmend.placeholders import continued
 from chatmend.rules.rule import STRUCTURE, Rule
@@ -37,59 +41,112 @@ if TYPE_CHECKING:
     from chatmend.windows import Memory, Window
 
 _NAMES = ("type", "text", "summary_text", "reasoning_text")
-_LED_TO = ("function_call", "message")
-"""Entries that are known to be paired with reasoning by their ids."""
+"""Keys and types in a reasoning item, which are not texts of the model."""
+_PAIRED_TYPES = ("function_call", "message")
+"""Types of items that are known to be paired with reasoning by their ids."""
+_PAIRING_KEYS = frozenset({"id", "status"})
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """Entries that lack what they are paired with."""
-    limits, run = context.limits, window.run
-    if not context.traits.items or limits.roles is None:
+    """Yield fixes for reasoning without its item, and for items without their reasoning."""
+    limits, run = context.limits, window.run_length
+    is_checked = limits.roles is not None or limits.reasoning_items != "any"
+    if not context.traits.messages_are_items or not is_checked:
         return
     tail = run
     while tail and _is_reasoning(window.messages[tail - 1]):
         tail -= 1
-    thinks = memory.has_reasoning or memory.elsewhere or any(map(_is_reasoning, window.messages[:tail]))
+    has_reasoning = (
+        memory.has_reasoning
+        or memory.has_stored_history
+        or any(map(_is_reasoning, window.messages[:tail]))
+    )
     for at, message in enumerate(window.messages[:run]):
         if _is_reasoning(message):
-            ends = at >= tail and limits.reasoning_items != "any" and _has_id(message)
+            is_last = at >= tail or _lost_its_item(window, at)
+            is_last = is_last and limits.reasoning_items != "any" and _has_id(message)
             native = message.extra
-            settled = settled_reasoning(native)
-            becomes = message if settled is native else context.dialect.read(settled)
-            if ends or (not limits.empty_reasoning and not says_something(settled)):
-                yield _gone(window, at, memory)
-            elif becomes is not message:
-                why = "the entry of reasoning has no summary, or holds what is no text"
-                effect = Effect.DROPS if _words(native) - _words(settled) else Effect.RESHAPES
+            repaired = repair_reasoning(native)
+            becomes = message if repaired is native else context.dialect.read(repaired)
+            if is_last or (not limits.empty_reasoning and not is_nonempty_reasoning(repaired)):
+                yield _removal(window, at, memory)
+            elif becomes is not message and limits.roles is not None:
+                why = "the reasoning item has no summary, or contains something other than text"
+                effect = Effect.DROPS if _texts(native) - _texts(repaired) else Effect.RESHAPES
                 yield Fix(at, at + 1, (becomes,), why, effect)
-        elif limits.reasoning_items == "required" and not thinks and _has_id(message) and _is_led_to(message):
-            becomes = replace(message, without=frozenset({"id", "status"}))
-            yield Fix(at, at + 1, (becomes,), "the reasoning that it belongs to is not there")
+        elif (
+            limits.reasoning_items == "required"
+            and not has_reasoning
+            and _has_id(message)
+            and _is_paired(message)
+        ):
+            becomes = replace(message, omitted_keys=_PAIRING_KEYS)
+            yield Fix(at, at + 1, (becomes,), "the reasoning that the item requires is missing")
 
 
-def _gone(window: Window, at: int, memory: Memory) -> Fix:
-    """Without the entry; a transcript of nothing else gets a turn in its place, because an empty one is refused."""
-    alone = len(window.messages) == 1 and not memory.has_turns
-    becomes = (continued(Role.USER),) if alone else ()
-    return Fix(at, at + 1, becomes, "reasoning without what it led to", Effect.DROPS)
+def _lost_its_item(window: Window, at: int) -> bool:
+    """Return whether the text that reasoning led to was written anew, without its id.
+
+    Reasoning with its encrypted content needs no id to belong to what follows. A call is not
+    reported to need one.
+    """
+    if window.messages[at].extra.get("encrypted_content"):
+        return False
+    following = window.messages[at + 1 : window.run_length]
+    item = next((message for message in following if not _is_reasoning(message)), None)
+    return item is not None and not item.calls and not _has_id(item)
 
 
-def _words(native: dict[str, object]) -> set[str]:
-    held = [native.get(key) for key in ("summary", "content", "encrypted_content")]
-    return {text for text in strings(held) if text not in _NAMES}
+def find_after_call(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
+    """Yield fixes for texts that follow a call: the reasoning before it belongs to the call."""
+    if context.limits.reasoning_items != "required":
+        return
+    run = window.messages[: window.run_length]
+    for at, (before, message) in enumerate(pairwise(run), 1):
+        if before.calls and not message.calls and _has_id(message) and _is_paired(message):
+            becomes = replace(message, omitted_keys=_PAIRING_KEYS)
+            yield Fix(at, at + 1, (becomes,), "the reasoning that the item requires is missing")
+
+
+def _removal(window: Window, at: int, memory: Memory) -> Fix:
+    """Return a fix that removes an item.
+
+    If the transcript has no other message, ``[continued]`` replaces the item, because an empty
+    transcript is refused.
+    """
+    is_only_message = len(window.messages) == 1 and not memory.has_turns
+    becomes = (continued(Role.USER),) if is_only_message else ()
+    return Fix(
+        at,
+        at + 1,
+        becomes,
+        "the reasoning is empty, or the item that it led to is missing",
+        Effect.DROPS,
+    )
+
+
+def _texts(native: dict[str, object]) -> set[str]:
+    values = [native.get(key) for key in ("summary", "content", "encrypted_content")]
+    return {text for text in strings(values) if text not in _NAMES}
 
 
 def _is_reasoning(message: Message) -> bool:
-    return len(message.parts) == 1 and isinstance(message.parts[0], Thinking) and message.parts[0].place == "own"
+    return (
+        len(message.parts) == 1
+        and isinstance(message.parts[0], Thinking)
+        and message.parts[0].location == "own"
+    )
 
 
 def _has_id(message: Message) -> bool:
     return isinstance(message.extra.get("id"), str)
 
 
-def _is_led_to(message: Message) -> bool:
+def _is_paired(message: Message) -> bool:
     native = message.extra
-    return native.get("type", "message") in _LED_TO or "role" in native  # which is a message, or becomes one
+    # A dict with a role is a message, or becomes one.
+    return native.get("type", "message") in _PAIRED_TYPES or "role" in native
 
 
 RULE = Rule("THINK006", "orphan-reasoning", find, STRUCTURE)
+AFTER_CALL = Rule("THINK006", "orphan-reasoning", find_after_call, STRUCTURE)

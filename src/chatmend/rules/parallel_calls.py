@@ -1,10 +1,11 @@
-"""Several calls in one message, for a template that takes one; or two that ask for the same, where they would be one.
+"""Several calls in a message for a target that accepts one, or equal calls that would be merged.
 
-Why: ``This model only supports single tool-calls at once!`` (Llama 3.x chat templates); ``Please ensure that the number
-of function response parts is equal to the number of function call parts of the function call turn`` (Gemini before 3
-through LiteLLM, which folds equal calls into one and sends the results of both).
+Why: ``This model only supports single tool-calls at once!`` (Llama 3.x chat templates); ``Please
+ensure that the number of function response parts is equal to the number of function call parts of
+the function call turn`` (Gemini before 3 through LiteLLM, which merges equal calls but sends the
+results of both).
 
-Repair: one message for each call, or for each run of distinct calls, each followed by its results.
+Repair: Each call, or each run of distinct calls, gets a separate message, followed by its results.
 
 Before (hosted_vllm/meta-llama/Llama-3.1-8B-Instruct):
     [{"role": "user", "content": "go"},
@@ -41,110 +42,136 @@ if TYPE_CHECKING:
 
     from chatmend.context import Context
     from chatmend.dialects import Traits
-    from chatmend.sketch import Seen
+    from chatmend.sketch import WindowSketch
     from chatmend.targets.limits import Limits
     from chatmend.windows import Memory, Window
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """Messages with more than one call."""
+    """Yield fixes that split messages with more than one call."""
     if context.limits.single_call:
-        steps = [[[call] for call in message.calls] or [[]] for message in window.messages[: window.run]]
-        yield from _one_after_the_other(window, steps, "the target takes one call in a message", "")
+        steps = [
+            [[call] for call in message.calls] or [[]]
+            for message in window.messages[: window.run_length]
+        ]
+        yield from _split_calls(window, steps, "the target accepts only one call per message", "")
 
 
 def find_equal(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """Messages with calls that ask for the same."""
+    """Yield fixes that separate equal calls of a message."""
     if not context.limits.equal_calls:
-        steps = [list(_distinct(message.calls)) for message in window.messages[: window.run]]
-        # A converter would send an empty text.
-        yield from _one_after_the_other(window, steps, "equal calls of one message would become one", None)
+        steps = [
+            list(_split_into_distinct(message.calls))
+            for message in window.messages[: window.run_length]
+        ]
+        # Content None, because a converter would send an empty text to the provider.
+        yield from _split_calls(window, steps, "equal calls in one message would be merged", None)
 
 
-def _one_after_the_other(
+def _split_calls(
     window: Window, steps: list[list[list[ToolCall]]], why: str, content: str | None
 ) -> Iterator[Fix]:
-    """Give each step of each message a message of its own, with its results right behind."""
+    """Yield a fix that splits each message into its steps, each followed by its results.
+
+    Args:
+        window: the window.
+        steps: for each assistant message, the groups of calls that get separate messages.
+        why: the reason in the fix.
+        content: the content of each new message after the first.
+    """
     exchanges, number = match(window), 0
     answers = exchanges.answers
-    # without a result between them they would be one message again
-    if all(len(found) < 2 for found in steps) or len(answers) < len(exchanges.calls):  # noqa: PLR2004 - more than one
+    # Without a result between them, the new messages would be merged again.
+    if all(len(step) < 2 for step in steps) or len(answers) < len(exchanges.calls):  # noqa: PLR2004
         return
     becomes: list[Message] = []
-    taken = {at for at, _ in answers.values()}
-    left = {at: set(range(len(window.messages[at].parts))) for at in taken}
-    waiting = Counter(at for at, _ in answers.values())
-    for message, found in zip(window.messages[: window.run], steps, strict=True):
-        for place, calls in enumerate(found):
-            becomes.append(message if len(found) == 1 else _step(message, calls, place, content))
+    result_indexes = {at for at, _ in answers.values()}
+    remaining_parts = {at: set(range(len(window.messages[at].parts))) for at in result_indexes}
+    unplaced_counts = Counter(at for at, _ in answers.values())
+    for message, found in zip(window.messages[: window.run_length], steps, strict=True):
+        for position, calls in enumerate(found):
+            becomes.append(
+                message if len(found) == 1 else _step_message(message, calls, position, content)
+            )
             answered: dict[int, list[int]] = {}
             for call in range(number, number + len(calls)):
                 at, part = answers[call]
                 answered.setdefault(at, []).append(part)
             number += len(calls)
             for at, parts in answered.items():
-                left[at].difference_update(parts)
-                waiting[at] -= len(parts)
-                rest = (
-                    [] if waiting[at] else sorted(left[at])
-                )  # what else the message says stands behind its last result
-                becomes.append(_holding(window.messages[at], [*parts, *rest]))
-    stop = max(taken, default=window.run - 1) + 1
-    becomes += [m for at, m in enumerate(window.messages[:stop]) if at >= window.run and at not in taken]
+                remaining_parts[at].difference_update(parts)
+                unplaced_counts[at] -= len(parts)
+                # The other parts of the message follow its last result.
+                remaining = [] if unplaced_counts[at] else sorted(remaining_parts[at])
+                becomes.append(_select_parts(window.messages[at], [*parts, *remaining]))
+    stop = max(result_indexes, default=window.run_length - 1) + 1
+    becomes += [
+        m
+        for at, m in enumerate(window.messages[:stop])
+        if at >= window.run_length and at not in result_indexes
+    ]
     yield Fix(0, stop, tuple(becomes), why)
 
 
-def _holding(message: Message, parts: list[int]) -> Message:
-    """A message with some of its parts: itself where they are all of them, in order."""
+def _select_parts(message: Message, parts: list[int]) -> Message:
+    """Return a message with the selected parts; the same message if it has only these."""
     if parts == list(range(len(message.parts))):
         return message
-    return replace(message, parts=tuple(message.parts[part] for part in parts))
+    return message.with_parts(tuple(message.parts[part] for part in parts))
 
 
-def _distinct(calls: Iterable[ToolCall]) -> Iterator[list[ToolCall]]:
-    """The calls of a message in runs of which no two are equal, in order."""
+def _split_into_distinct(calls: Iterable[ToolCall]) -> Iterator[list[ToolCall]]:
+    """Yield the calls in runs without two equal calls, in order."""
     step: list[ToolCall] = []
     seen: set[object] = set()
     for call in calls:
-        meant = _meant(call)
-        if meant in seen:
+        key = _call_key(call)
+        if key in seen:
             yield step
             step, seen = [], set()
         step.append(call)
-        seen.add(meant)
+        seen.add(key)
     yield step
 
 
-def _meant(call: ToolCall) -> object:
-    """What a call asks for, however its arguments are spelled."""
+def _call_key(call: ToolCall) -> object:
+    """Return a key that is equal for calls with equal names and equal arguments as JSON."""
     try:
-        arguments = json.loads(call.arguments) if isinstance(call.arguments, str) else call.arguments
-        meant = _frozen([call.name, arguments])
-        hash(meant)
+        arguments = (
+            json.loads(call.arguments) if isinstance(call.arguments, str) else call.arguments
+        )
+        key = _hashable([call.name, arguments])
+        hash(key)
     except (TypeError, ValueError, RecursionError):
-        return jsontext.identity([call.name, call.arguments])
-    return meant
+        return jsontext.equality_key([call.name, call.arguments])
+    return key
 
 
-def _frozen(value: object) -> object:
-    """A JSON value that can be looked up; equal ones stay equal."""
+def _hashable(value: object) -> object:
+    """Return a hashable form of a JSON value; equal values have equal forms."""
     if isinstance(value, dict):
-        return frozenset((key, _frozen(inner)) for key, inner in value.items())
-    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+        return frozenset((key, _hashable(inner)) for key, inner in value.items())
+    return tuple(map(_hashable, value)) if isinstance(value, list) else value
 
 
-def _step(message: Message, calls: list[ToolCall], place: int, content: str | None) -> Message:
-    said = tuple(part for part in message.parts if not isinstance(part, ToolCall)) if place == 0 else ()
-    if place and message.is_object:
+def _step_message(
+    message: Message, calls: list[ToolCall], position: int, content: str | None
+) -> Message:
+    other_parts = (
+        tuple(part for part in message.parts if not isinstance(part, ToolCall))
+        if position == 0
+        else ()
+    )
+    if position and message.is_object:
         message = replace(message, native={"role": str(Role.ASSISTANT), "content": content})
-    return replace(message, parts=(*said, *calls))
+    return message.with_parts((*other_parts, *calls))
 
 
 RULE = Rule("TOOL009", "parallel-calls", find, STRUCTURE)
 
 
-def _watch(limits: Limits, traits: Traits) -> Callable[[Seen], bool] | None:
-    """Equal calls have equal names."""
+def _watch(limits: Limits, traits: Traits) -> Callable[[WindowSketch], bool] | None:
+    """Return a check for windows with two calls of the same name; only these may be equal."""
     return None if limits.equal_calls else lambda seen: len(set(seen.names)) < len(seen.names)
 
 

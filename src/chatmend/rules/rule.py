@@ -1,4 +1,4 @@
-"""What a rule is, and what it may know."""
+"""The types of rules: what a rule is and what it declares about itself."""
 
 from __future__ import annotations
 
@@ -15,93 +15,113 @@ if TYPE_CHECKING:
     from chatmend.changes import Change, Fix
     from chatmend.context import Context
     from chatmend.dialects import Traits
-    from chatmend.sketch import Seen
+    from chatmend.sketch import WindowSketch
     from chatmend.targets.limits import Limits
     from chatmend.transcript import Message
     from chatmend.windows import Memory, Window
 
 
 Judge = Callable[[Any], object]
-"""Says the class of a value, which can be hashed: None or False for one like most; values of one class are alike to the
-rule."""
+"""Returns the class of a value: a hashable object, None or False for most values.
+
+The rule must treat all values of the same class alike.
+"""
 Judges = Mapping[str, "Callable[[Limits, Traits], Judge | None]"]
-"""For a column of values what makes its judge for a target; None: the target does not mind."""
+"""For each column of values, a function that makes the judge for a target.
+
+The function returns None if the rule does not depend on these values for the target.
+"""
 
 
 @dataclass(frozen=True, slots=True)
-class Keyed:
-    """Makes a judge of parts that looks only at those with one of some keys."""
+class KeyedJudge:
+    """Makes a judge for those parts that have at least one of some keys."""
 
     keys: frozenset[str]
     make: Callable[[Limits, Traits], Judge | None]
 
     def __call__(self, limits: Limits, traits: Traits) -> Judge | None:
-        """The judge for a target."""
+        """Make the judge for a target."""
         return self.make(limits, traits)
 
 
 STRUCTURE: Judges = {}
-"""What a rule judges that goes by keys, types, roles and order, and by whether texts are empty or can be encoded."""
+"""Declares that a rule depends on no values.
+
+It depends only on keys, types, roles and order, and on whether texts are empty or can be encoded.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rule:
-    """One defect: how it is named, what it judges, and what would mend it.
+    """A kind of defect: its code and name, how it is found, and what the decision depends on.
 
-    ``find`` proposes fixes for one window in ascending order, none overlapping another. It must not change anything.
+    ``find`` proposes fixes for one window, in ascending order and without overlaps. It must not
+    change the window or its messages.
     """
 
     code: str
     name: str
     find: Callable[[Window, Memory, Context], Iterable[Fix]]
     judges: Judges | None = None
-    """What decides whether it has something to say. None: anything, so it looks at every window."""
-    watches: Callable[[Limits, Traits], Callable[[Seen], bool] | None] | None = None
-    """Makes for a target what says of a structure that the values in it decide: there it looks at every window."""
-    owns: Mapping[str, type] = field(default_factory=dict)
-    """Limits that no other rule asks for, with the types of their values: ``Limits.of`` gives them."""
-    cuts: bool = False
-    """Whether each turn of the window is a window of its own for the rules behind it."""
+    """The values that the rule depends on. None: any value, so the rule runs on every window."""
+    watches: Callable[[Limits, Traits], Callable[[WindowSketch], bool] | None] | None = None
+    """Makes a check for a target: whether the rule must run on every window of a structure.
+
+    It is for structures in which the rule depends on values that no judge can classify.
+    """
+    own_limits: Mapping[str, type] = field(default_factory=dict)
+    """Limits that only this rule uses, with the types of their values; see ``Limits.of``."""
+    splits_window: bool = False
+    """Whether the rules after this one run on each turn of the window separately."""
 
     def __post_init__(self) -> None:
-        """Refuse a column that no sketch fills: the rule would never run.
+        """Check that the columns in ``judges`` exist; otherwise the rule would never run.
 
         Raises:
-            ValueError: ``judges`` names one.
+            ValueError: a column does not exist.
         """
         if unknown := set(self.judges or ()) - COLUMNS:
-            text = f"{self.name}: no column {min(unknown)!r} of values; take one of {', '.join(sorted(COLUMNS))}"
+            text = (
+                f"{self.name}: unknown column {min(unknown)!r}; "
+                f"use one of {', '.join(sorted(COLUMNS))}"
+            )
             raise ValueError(text)
 
     @property
     def manual(self) -> str:
-        """The docstring of the rule's file: what, why, what the repair does, an example."""
+        """The docstring of the rule's module: summary, reason, repair and examples."""
         return sys.modules[self.find.__module__].__doc__ or ""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The messages of a request with what stands beside them."""
+    """The messages of a request, with those parameters that rules check."""
 
     messages: list[Any]
     system: object = None
     tools: object = None
+    cache_control: object = None
+    """The automatic cache marker of the request, which Anthropic sets on its last block."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestRule:
-    """A defect of the request as a whole, which no window shows: a total, or what stands beside the messages.
+    """A defect of the whole request that no single window shows, such as a total.
 
-    ``apply`` gives back the request (the same object when nothing is wrong) and what was changed in it.
+    ``apply`` returns the request (the same object if nothing is wrong) and the changes.
     """
 
     code: str
     name: str
     apply: Callable[[Request, Context], tuple[Request, list[Change]]]
-    counts: Callable[[Message], bool] | None = None
-    """Whether a message holds what it counts; where none does, it has nothing to say. None: it always looks."""
+    has_counted_content: Callable[[Message], bool] | None = None
+    """Whether a message holds what the rule counts; if no message does, the rule is skipped.
+
+    None: the rule always runs.
+    """
 
     @property
     def manual(self) -> str:
-        """The docstring of the rule's file."""
+        """The docstring of the rule's module."""
         return sys.modules[self.apply.__module__].__doc__ or ""

@@ -1,10 +1,11 @@
-"""An assistant turn that was stored as several messages, with calls in one that is not the last.
+"""An assistant turn stored as several messages, with tool calls in one that is not the last.
 
-Why: results must follow the message that holds their calls; a second assistant message between them breaks the pair
-(``An assistant message with 'tool_calls' must be followed by tool messages``).
+Why: Results must directly follow the message with their calls. A second assistant message between
+them separates the pair (``An assistant message with 'tool_calls' must be followed by tool
+messages``).
 
-Repair: the messages become one: all content in order, then all calls. A target that folds such messages itself is left
-to do so, unless words follow the calls.
+Repair: The messages are merged: all content in order, then all calls. If the target merges such
+messages itself, they are unchanged, unless other content follows the calls.
 
 Before (openai/gpt-4o):
     [{"role": "user", "content": "go"},
@@ -27,11 +28,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chatmend.changes import Fix
+from chatmend.changes import Effect, Fix
 from chatmend.merging import merge
 from chatmend.rules.rule import STRUCTURE, Rule
-from chatmend.transcript import Message, ToolCall
-from chatmend.windows import trimmed
+from chatmend.transcript import Message, Text, Thinking, ToolCall
+from chatmend.windows import minimal_fix
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,28 +42,79 @@ if TYPE_CHECKING:
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """Runs of assistant messages that belong together."""
-    limits, run = context.limits, window.run
-    if not limits.pairing or run < 2:  # noqa: PLR2004 - a run is more than one
+    """Yield fixes that merge the assistant messages of one turn."""
+    limits, run = context.limits, window.run_length
+    if not limits.pairing:
         return
-    said = window.messages[:run]
-    first = next((at for at, message in enumerate(said) if not all(call.legacy for call in message.calls)), run)
+    run_messages = window.messages[:run]
+    if limits.calls_last and context.traits.results_are_parts:
+        fix = _move_texts_before_calls(run_messages, context)
+        if fix is not None:
+            yield fix
+            return
+    if run < 2:  # noqa: PLR2004 - a run is more than one
+        return
+    first = next(
+        (
+            at
+            for at, message in enumerate(run_messages)
+            if not all(call.legacy for call in message.calls)
+        ),
+        run,
+    )
     if first >= run - 1:
         return
-    if context.traits.items:
+    if context.traits.messages_are_items:
         if limits.calls_last:
-            yield from _calls_last(window, said)
+            yield from _move_calls_last(window, run_messages)
         return
-    words_behind = any(not isinstance(part, ToolCall) for message in said[first + 1 :] for part in message.parts)
-    if not limits.folds_turns or (words_behind and not context.traits.results_inside):
-        merged, effect = merge(said[first:], context.traits)
-        yield Fix(first, run, (merged,), "calls stand before another message of the same turn", effect)
+    content_follows_calls = any(
+        not isinstance(part, ToolCall)
+        for message in run_messages[first + 1 :]
+        for part in message.parts
+    )
+    if not limits.folds_turns or (content_follows_calls and not context.traits.results_are_parts):
+        merged, effect = merge(run_messages[first:], context.traits)
+        yield Fix(
+            first,
+            run,
+            (merged,),
+            "another assistant message follows the calls of the same turn",
+            effect,
+        )
 
 
-def _calls_last(window: Window, said: list[Message]) -> Iterator[Fix]:
-    """Entries of their own are not merged: the calls move behind the words."""
-    ordered = [*(m for m in said if not m.calls), *(m for m in said if m.calls)]
-    yield from trimmed(window, (*ordered, *window.messages[len(said) :]), "words stand behind calls of the same turn")
+def _move_texts_before_calls(run_messages: list[Message], context: Context) -> Fix | None:
+    """Return a fix that moves texts and thinking after the first call of a run before it.
+
+    None if no text is after a call and no thinking after the last one: a model may think between
+    its calls.
+    """
+    first = next((at for at, message in enumerate(run_messages) if message.calls), None)
+    if first is None:
+        return None
+    turn = run_messages[first:]
+    parts = [part for message in turn for part in message.parts]
+    calls = [at for at, part in enumerate(parts) if isinstance(part, ToolCall)]
+    has_text = any(isinstance(part, Text) for part in parts[calls[0] :])
+    if not has_text and not any(isinstance(part, Thinking) for part in parts[calls[-1] :]):
+        return None
+    merged, effect = merge(turn, context.traits) if len(turn) > 1 else (turn[0], Effect.RESHAPES)
+    call = next(at for at, part in enumerate(merged.parts) if isinstance(part, ToolCall))
+    behind = sorted(merged.parts[call:], key=lambda part: not isinstance(part, Text | Thinking))
+    becomes = merged.with_parts((*merged.parts[:call], *behind))
+    why = "the target accepts no text between calls and their results"
+    return Fix(first, len(run_messages), (becomes,), why, effect)
+
+
+def _move_calls_last(window: Window, run_messages: list[Message]) -> Iterator[Fix]:
+    """Yield a fix that moves the items of calls after the other items; items are never merged."""
+    ordered = [*(m for m in run_messages if not m.calls), *(m for m in run_messages if m.calls)]
+    yield from minimal_fix(
+        window,
+        (*ordered, *window.messages[len(run_messages) :]),
+        "other content follows the calls of the same turn",
+    )
 
 
 RULE = Rule("TURN001", "split-assistant-turn", find, STRUCTURE)

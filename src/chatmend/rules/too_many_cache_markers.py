@@ -1,11 +1,14 @@
-"""More cache markers than the target takes, counted over system, tools and messages, or a long one behind a short one.
+"""Too many cache markers in a request, or a one-hour marker after a five-minute marker.
 
-Why: ``A maximum of 4 blocks with cache_control may be provided. Found 5.`` and ``a ttl='1h' cache_control block must not
-come after a ttl='5m' cache_control block`` (Anthropic). An agent marks the newest message at every turn and never takes
-the old marks away.
+The markers in system, tools and messages count together.
 
-Repair: the oldest markers in the messages go; those of system and tools, and the newest, stay. A marker of an hour behind
-one of five minutes lives for five minutes. Content stays as it is.
+Why: ``A maximum of 4 blocks with cache_control may be provided. Found 5.`` and ``a ttl='1h'
+cache_control block must not come after a ttl='5m' cache_control block`` (Anthropic). An agent marks
+the newest message at every turn and never removes the old markers.
+
+Repair: The oldest markers in the messages are removed. The newest ones, and those in system and
+tools, are kept. The automatic marker, the key ``cache_control`` of the request, counts as one. A
+one-hour marker after a five-minute marker becomes a five-minute marker. The content is unchanged.
 
 Before (anthropic/claude-sonnet-4-5):
     [{"role": "user", "content": [
@@ -39,144 +42,217 @@ if TYPE_CHECKING:
     from chatmend.transcript import Message
 
 CODE, NAME = "CACHE001", "too-many-cache-markers"
-_LONG = "1h"
+_POINT = "cachePoint"
+_KEYS = ("cache_control", _POINT)
+"""The keys of cache markers: Anthropic's, and the blocks of Bedrock's Converse API."""
+_ONE_HOUR = "1h"
+_LATE = "a one-hour cache marker follows a five-minute one"
 
 
 def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
-    """The request with no more markers than are taken."""
+    """Remove the oldest cache markers over the limit, and shorten one-hour markers if needed."""
+    if context.limits.of("cache_points") is False:
+        return _without_points(request)
     limit = context.limits.max_cache_markers
     if limit is None:
         return request, []
     messages = request.messages
-    beyond = [
+    candidates = [
         (at, native)
         for at, native in enumerate(messages)
-        # Most are a text without a marker: told here, because a call for each costs more than the look.
-        if native.__class__ is not dict or native.get("content").__class__ is not str or "cache_control" in native
+        # Most messages are a text without a marker; this check is faster than a call for each.
+        if native.__class__ is not dict
+        or native.get("content").__class__ is not str
+        or "cache_control" in native
         if native.__class__ is dict or getattr(native, "content", None).__class__ is list
     ]
-    marked = [(at, count) for at, native in beyond if (count := _of_message(_shown(native, context)))]
-    request, shortened = _with_lives_in_order(request, context, [at for at, _ in marked] if limit else [])
+    marked = [
+        (at, count)
+        for at, native in candidates
+        if (count := _count_in_message(_as_dict(native, context)))
+    ]
+    request, ttl_changes = _shorten_late_ttls(
+        request, context, [at for at, _ in marked] if limit else []
+    )
     messages = request.messages
-    over = sum(count for _, count in marked) + markers(request.system) + markers(request.tools) - limit
+    over = (
+        sum(count for _, count in marked)
+        + count_markers(request.system)
+        + count_markers(request.tools)
+        + isinstance(request.cache_control, dict)
+        - limit
+    )
     changes: list[Change] = []
     out = messages
     for at, count in marked:
         if over <= 0:
             break
-        shown = _with_fewer(_shown(messages[at], context), over)
-        over -= count - _of_message(shown)
-        becomes = context.dialect.write(context.dialect.read(shown))
+        as_dict = _remove_first(_as_dict(messages[at], context), over)
+        over -= count - _count_in_message(as_dict)
+        becomes = context.dialect.write(context.dialect.read(as_dict))
         out = list(messages) if out is messages else out
         out[at] = becomes
-        why = f"at most {limit} cache markers"
-        changes.append(Change(CODE, NAME, Effect.RESHAPES, at, why, (messages[at],), (becomes,), None, at))
-    return (replace(request, messages=out) if changes else request), [*shortened, *changes]
+        why = f"the target accepts at most {limit} cache markers per request"
+        changes.append(
+            Change(CODE, NAME, Effect.RESHAPES, at, why, (messages[at],), (becomes,), None, at)
+        )
+    return (replace(request, messages=out) if changes else request), [*ttl_changes, *changes]
 
 
-def _with_lives_in_order(request: Request, context: Context, places: list[int]) -> tuple[Request, list[Change]]:
-    """The request with no marker that lives for an hour behind one of five minutes; ``places``: messages with markers."""
-    messages = request.messages
-    lives = list(_lives([request.tools, request.system, [_shown(messages[at], context) for at in places]]))
-    if _LONG not in lives or _LONG not in lives[_first_short(lives) :]:
+def _without_points(request: Request) -> tuple[Request, list[Change]]:
+    """Remove cache points from the system prompt and the tools; those in messages are gone."""
+    changes: list[Change] = []
+    for where, value in (("system", request.system), ("tools", request.tools)):
+        if not isinstance(value, list):
+            continue
+        kept = [block for block in value if not isinstance(block, dict) or _POINT not in block]
+        if len(kept) < len(value):
+            why = "the target does not accept cache points"
+            changes.append(
+                Change(CODE, NAME, Effect.RESHAPES, None, why, (value,), (kept,), where=where)
+            )
+            request = replace(request, **{where: kept})
+    return request, changes
+
+
+def _shorten_late_ttls(
+    request: Request, context: Context, indexes: list[int]
+) -> tuple[Request, list[Change]]:
+    """Change each one-hour marker after a five-minute marker to five minutes.
+
+    The provider reads the tools, then the system prompt, then the messages. The automatic marker
+    is last. ``indexes`` are the indexes of the messages with markers.
+    """
+    automatic = {"cache_control": request.cache_control}
+    messages = [_as_dict(request.messages[at], context) for at in indexes]
+    ttls = list(_ttls([request.tools, request.system, messages, automatic]))
+    if _ONE_HOUR not in ttls or _ONE_HOUR not in ttls[_first_short_ttl(ttls) :]:
         return request, []
     changes: list[Change] = []
-    seen = any(life != _LONG for life in _lives([request.tools, request.system]))
-    out = list(messages)
-    for at in places:
-        native = messages[at]
-        shown = _shown(native, context)
-        becomes = _shortened(shown, seen=seen)
-        seen = seen or any(life != _LONG for life in _lives(shown))
-        if becomes is not shown:
+    out = list(request.messages)
+    after_short = False
+
+    def shorten(value: Any) -> Any:  # noqa: ANN401 - any JSON value
+        nonlocal after_short
+        becomes = _shorten_ttls(value, after_short=after_short)
+        after_short = after_short or any(ttl != _ONE_HOUR for ttl in _ttls(value))
+        return becomes
+
+    def record(at: int | None, before: object, after: object, where: str = "messages") -> None:
+        change = Change(
+            CODE, NAME, Effect.RESHAPES, at, _LATE, (before,), (after,), None, at or 0, where
+        )
+        changes.append(change)
+
+    tools, system = shorten(request.tools), shorten(request.system)
+    for at, as_dict in zip(indexes, messages, strict=True):
+        if (becomes := shorten(as_dict)) is not as_dict:
             out[at] = context.dialect.write(context.dialect.read(becomes))
-            why = "a cache marker of an hour stands behind one of five minutes"
-            changes.append(Change(CODE, NAME, Effect.RESHAPES, at, why, (native,), (out[at],), None, at))
-    return (replace(request, messages=out) if changes else request), changes
+            record(at, request.messages[at], out[at])
+    marker = shorten(automatic)["cache_control"]
+    for where, before, after in (
+        ("tools", request.tools, tools),
+        ("system", request.system, system),
+        ("cache_control", request.cache_control, marker),
+    ):
+        if after is not before:
+            record(None, before, after, where)
+    same = is_unchanged(out, request.messages)
+    return Request(request.messages if same else out, system, tools, marker), changes
 
 
-def _first_short(lives: list[object]) -> int:
-    return next((at for at, life in enumerate(lives) if life != _LONG), len(lives))
+def _first_short_ttl(ttls: list[object]) -> int:
+    return next((at for at, ttl in enumerate(ttls) if ttl != _ONE_HOUR), len(ttls))
 
 
-def _lives(value: object) -> Iterator[object]:
-    """How long the markers in a value live, in the order in which the provider reads them."""
+def _ttls(value: object) -> Iterator[object]:
+    """Yield the lifetimes of the markers in a value, in the order in which the provider reads."""
     if isinstance(value, list):
         for item in value:
-            yield from _lives(item)
+            yield from _ttls(item)
     elif isinstance(value, dict):
-        yield from _lives(value.get("content"))
-        if isinstance(marker := value.get("cache_control"), dict):
-            yield marker.get("ttl")
+        yield from _ttls(value.get("content"))
+        for key in _KEYS:
+            if isinstance(marker := value.get(key), dict):
+                yield marker.get("ttl")
 
 
-def _shortened(value: Any, *, seen: bool) -> Any:  # noqa: ANN401 - anything may stand in a transcript
-    """A message or a block whose markers of an hour, behind one of five minutes, live for five minutes."""
+def _shorten_ttls(value: Any, *, after_short: bool) -> Any:  # noqa: ANN401 - any JSON value
+    """Change one-hour markers in a message or block that follow a five-minute marker.
+
+    ``after_short``: whether a five-minute marker precedes the value.
+    """
     if isinstance(value, list):
         blocks = []
         for item in value:
-            blocks.append(_shortened(item, seen=seen))
-            seen = seen or any(life != _LONG for life in _lives(item))
+            blocks.append(_shorten_ttls(item, after_short=after_short))
+            after_short = after_short or any(ttl != _ONE_HOUR for ttl in _ttls(item))
         return value if is_unchanged(blocks, value) else blocks
     if not isinstance(value, dict):
         return value
     inner = value.get("content")
-    held = _shortened(inner, seen=seen) if isinstance(inner, list) else inner
-    seen = seen or any(life != _LONG for life in _lives(inner))
-    new = {**value, "content": held} if held is not inner else value
-    marker = new.get("cache_control")
-    if seen and isinstance(marker, dict) and marker.get("ttl") == _LONG:
-        new = {**new, "cache_control": {**marker, "ttl": "5m"}}
+    new_content = (
+        _shorten_ttls(inner, after_short=after_short) if isinstance(inner, list) else inner
+    )
+    after_short = after_short or any(ttl != _ONE_HOUR for ttl in _ttls(inner))
+    new = {**value, "content": new_content} if new_content is not inner else value
+    for key in _KEYS:
+        marker = new.get(key)
+        if after_short and isinstance(marker, dict) and marker.get("ttl") == _ONE_HOUR:
+            new = {**new, key: {**marker, "ttl": "5m"}}
     return new
 
 
-def markers(value: object) -> int:
-    """Cache markers in a list of blocks, and in what its tool results hold."""
+def count_markers(value: object) -> int:
+    """Count the cache markers in a list of blocks, including those in tool results."""
     count = 0
     for block in value if isinstance(value, list) else ():
         if isinstance(block, dict):
-            count += block.get("cache_control") is not None
+            count += any(block.get(key) is not None for key in _KEYS)
             if (inside := block.get("content")).__class__ is list:
-                count += markers(inside)
+                count += count_markers(inside)
     return count
 
 
-def _shown(native: object, context: Context) -> Any:  # noqa: ANN401 - anything may stand in a transcript
-    """A message as a dict, where it can be one."""
+def _as_dict(native: object, context: Context) -> Any:  # noqa: ANN401 - any JSON object
+    """Return a message as a dict; empty if it has no dict form."""
     return native if isinstance(native, dict) else context.dialect.read(native).extra
 
 
-def _of_message(native: object) -> int:
+def _count_in_message(native: object) -> int:
     if not isinstance(native, dict):
         return 0
     if native.get("content").__class__ is str and "cache_control" not in native:
         return 0
-    return markers(native.get("content")) + (native.get("cache_control") is not None)
+    return count_markers(native.get("content")) + (native.get("cache_control") is not None)
 
 
-def _with_fewer(message: dict[str, Any], over: int) -> dict[str, Any]:
-    """The message without its first ``over`` markers."""
+def _remove_first(message: dict[str, Any], over: int) -> dict[str, Any]:
+    """Return the message without its first ``over`` markers."""
     if message.get("cache_control") is not None:
-        return _with_fewer({k: v for k, v in message.items() if k != "cache_control"}, over - 1)
+        return _remove_first({k: v for k, v in message.items() if k != "cache_control"}, over - 1)
     content = message.get("content")
     if not isinstance(content, list) or over <= 0:
         return message
     blocks: list[Any] = []
     for block in content:
         kept = block
+        if isinstance(block, dict) and over > 0 and block.get(_POINT) is not None:
+            over -= 1
+            continue
         if isinstance(block, dict) and over > 0 and block.get("cache_control") is not None:
             over -= 1
             kept = {k: v for k, v in block.items() if k != "cache_control"}
-        if isinstance(kept, dict) and over > 0 and (inside := markers(kept.get("content"))):
-            kept = _with_fewer(kept, over)
-            over -= inside - markers(kept.get("content"))
+        if isinstance(kept, dict) and over > 0 and (inside := count_markers(kept.get("content"))):
+            kept = _remove_first(kept, over)
+            over -= inside - count_markers(kept.get("content"))
         blocks.append(kept)
     return {**message, "content": blocks}
 
 
-def _holds(message: Message) -> bool:
+def _has_markers(message: Message) -> bool:
     native = message.extra
-    return message.is_object and ("cache_control" in native or _of_message(native) > 0)
+    return message.is_object and ("cache_control" in native or _count_in_message(native) > 0)
 
 
-RULE = RequestRule(CODE, NAME, apply, _holds)
+RULE = RequestRule(CODE, NAME, apply, _has_markers)

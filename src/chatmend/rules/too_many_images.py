@@ -1,17 +1,39 @@
-"""Too many images, or too many bytes of them, in one request.
+"""Too many images, or too many bytes, in one request.
 
-Why: ``Too many images and documents: 101 + 0 > 100`` and ``Request exceeds the maximum size`` (Anthropic); ``Too many images
-provided. This model supports up to 5 images`` (Groq).
+Why: ``Too many images and documents: 101 + 0 > 100`` and ``Request exceeds the maximum size``
+(Anthropic); ``Too many images provided. This model supports up to 5 images`` (Groq).
 
-Repair: the oldest become texts, in coarse steps: when a limit is passed, as many go at once as leave a quarter of it free.
-So what was sent stays a prefix of what is sent, but for one change a step. Anthropic accepts sides over 2000 pixels in a
-request of at most 20 images; such an image is only sent if scaling it would take too much memory, and becomes a text when
-there are more.
+Repair: The oldest images are replaced by texts, in coarse steps: if a limit is exceeded, enough
+images are removed at once to leave a quarter of it free. So what was sent stays a prefix of what is
+sent, except for one change per step. Anthropic accepts sides over 2000 pixels in a request with at
+most 20 images. Such an image is sent only if scaling it would take too much memory, and is replaced
+by a text if there are more images.
 
 Before (mistral/mistral-medium-latest):
-    [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "https://example.com/0.png"}}, {"type": "image_url", "image_url": {"url": "https://example.com/1.png"}}, {"type": "image_url", "image_url": {"url": "https://example.com/2.png"}}, {"type": "image_url", "image_url": {"url": "https://example.com/3.png"}}, {"type": "image_url", "image_url": {"url": "https://example.com/4.png"}}, {"type": "image_url", "image_url": {"url": "https://example.com/5.png"}}, {"type": "image_url", "image_url": {"url": "https://example.com/6.png"}}, {"type": "image_url", "image_url": {"url": "https://example.com/7.png"}}, {"type": "image_url", "image_url": {"url": "https://example.com/8.png"}}]}]
+    [{"role": "user", "content": [
+         {"type": "image_url", "image_url": {"url": "https://example.com/0.png"}},
+         {"type": "image_url", "image_url": {"url": "https://example.com/1.png"}},
+         {"type": "image_url", "image_url": {"url": "https://example.com/2.png"}},
+         {"type": "image_url", "image_url": {"url": "https://example.com/3.png"}},
+         {"type": "image_url", "image_url": {"url": "https://example.com/4.png"}},
+         {"type": "image_url", "image_url": {"url": "https://example.com/5.png"}},
+         {"type": "image_url", "image_url": {"url": "https://example.com/6.png"}},
+         {"type": "image_url", "image_url": {"url": "https://example.com/7.png"}},
+         {"type": "image_url", "image_url": {"url": "https://example.com/8.png"}}]}]
 After:
-    [{"role": "user", "content": [{"type": "text", "text": "Image removed: the request held more images than the model takes."}, {"type": "text", "text": "Image removed: the request held more images than the model takes."}, {"type": "text", "text": "Image removed: the request held more images than the model takes."}, {"type": "image_url", "image_url": {"url": "https://example.com/3.png"}}, {"type": "image_url", "image_url": {"url": "https://example.com/4.png"}}, {"type": "image_url", "image_url": {"url": "https://example.com/5.png"}}, {"type": "image_url", "image_url": {"url": "https://example.com/6.png"}}, {"type": "image_url", "image_url": {"url": "https://example.com/7.png"}}, {"type": "image_url", "image_url": {"url": "https://example.com/8.png"}}]}]
+    [{"role": "user", "content": [
+         {"type": "text",
+          "text": "Image removed: the request held more images than the model takes."},
+         {"type": "text",
+          "text": "Image removed: the request held more images than the model takes."},
+         {"type": "text",
+          "text": "Image removed: the request held more images than the model takes."},
+         {"type": "image_url", "image_url": {"url": "https://example.com/3.png"}},
+         {"type": "image_url", "image_url": {"url": "https://example.com/4.png"}},
+         {"type": "image_url", "image_url": {"url": "https://example.com/5.png"}},
+         {"type": "image_url", "image_url": {"url": "https://example.com/6.png"}},
+         {"type": "image_url", "image_url": {"url": "https://example.com/7.png"}},
+         {"type": "image_url", "image_url": {"url": "https://example.com/8.png"}}]}]
 """
 
 from __future__ import annotations
@@ -23,8 +45,13 @@ from typing import TYPE_CHECKING, Any
 
 from chatmend import jsontext
 from chatmend.changes import Change, Effect
-from chatmend.dialects.pictures import picture, told
-from chatmend.rules.image_repair import Mended, Walk
+from chatmend.dialects.pictures import (
+    LISTED,
+    find_picture,
+    listed_part,
+    replacement_text_part,
+)
+from chatmend.rules.image_repair import ImageRepair, ImageRewriter
 from chatmend.rules.image_words import TOO_LARGE, TOO_MANY
 from chatmend.rules.rule import Request, RequestRule
 from chatmend.transcript import Text, is_signed
@@ -39,98 +66,132 @@ if TYPE_CHECKING:
     from chatmend.transcript import Media, Message
 
 CODE, NAME = "IMG012", "too-many-images"
-_KEPT = 0.75
-"""What is left of a limit when it was passed."""
-_DEEP = 60
-"""Nested deeper, a value is weighed without recursion."""
+_KEPT_SHARE = 0.75
+"""The share of a limit that is used after images were removed because it was exceeded."""
+_MAX_DEPTH = 60
+"""Values that are nested deeper are measured without recursion."""
 _WHY = {
-    TOO_MANY: "more images than the target takes in one request: {} of the oldest removed",
-    TOO_LARGE: "an image with sides too long for a request of this many images: {} removed",
+    TOO_MANY: "too many images or bytes for one request; oldest images removed: {}",
+    TOO_LARGE: "image sides too long for a request with this many images; images removed: {}",
 }
-_WORDY = frozenset({"thinking", "redacted_thinking", "tool_use"})
-_INSIDE = {"tool_result": "content", "functionResponse": "parts", "function_response": "parts"}
-"""Where a tool result that is a part has its own parts: by its type, or by the key that holds it."""
+_TYPES_WITHOUT_IMAGE = frozenset({"thinking", "redacted_thinking", "tool_use"})
+_RESULT_KEYS = {"tool_result": "content", "functionResponse": "parts", "function_response": "parts"}
+"""The key of the parts in a tool result that is itself a part.
+
+The result is recognised by its type, or is the value of a key of this name.
+"""
 
 
 @dataclass(frozen=True, slots=True)
-class _Sent:
+class _SentImage:
     """An image that is still sent."""
 
     at: int
-    """The number of its message."""
+    """The index of its message."""
     number: int
-    """Its number in the message."""
+    """Its position among the images of the message."""
     size: int
     """Its bytes in the request."""
     is_large: bool
-    """Only a request of few images may hold it."""
+    """Whether only a request with few images may hold it."""
 
 
 @dataclass(slots=True)
 class _Tally:
-    """The images that are still sent, while the messages go by in order."""
+    """The images that are still sent, counted message by message."""
 
     limits: ImageLimits
-    images: deque[_Sent] = field(default_factory=deque)
+    images: deque[_SentImage] = field(default_factory=deque)
     size: int = 0
-    gone: dict[int, dict[int, str]] = field(default_factory=dict)
-    """For a message, what is said in the place of which of its images."""
+    dropped: dict[int, dict[int, str]] = field(default_factory=dict)
+    """For the index of a message, the text that replaces each dropped image, by its position."""
 
-    def settle(self) -> None:
-        """Let the oldest go where a limit is passed."""
-        few, most, most_bytes = self.limits.few_images, self.limits.max_images, self.limits.max_request_bytes
-        if few is not None and len(self.images) > few and (large := [i for i in self.images if i.is_large]):
+    def drop_oldest(self) -> None:
+        """Drop the oldest images if a limit is exceeded."""
+        few_images, max_images, max_bytes = (
+            self.limits.few_images,
+            self.limits.max_images,
+            self.limits.max_request_bytes,
+        )
+        if (
+            few_images is not None
+            and len(self.images) > few_images
+            and (large := [i for i in self.images if i.is_large])
+        ):
             self.images = deque(image for image in self.images if not image.is_large)
             for image in large:
                 self._drop(image, TOO_LARGE)
-        if most is not None and len(self.images) > most:
-            kept = max(1, int(most * _KEPT))
+        if max_images is not None and len(self.images) > max_images:
+            kept = max(1, int(max_images * _KEPT_SHARE))
             while len(self.images) > kept:
                 self._drop(self.images.popleft(), TOO_MANY)
-        if most_bytes is not None and self.size > most_bytes:
-            while self.size > most_bytes * _KEPT and self.images:
+        if max_bytes is not None and self.size > max_bytes:
+            while self.size > max_bytes * _KEPT_SHARE and self.images:
                 self._drop(self.images.popleft(), TOO_MANY)
 
-    def _drop(self, image: _Sent, words: str) -> None:
+    def _drop(self, image: _SentImage, text: str) -> None:
         self.size -= image.size
-        self.gone.setdefault(image.at, {})[image.number] = words
+        self.dropped.setdefault(image.at, {})[image.number] = text
 
 
 def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
-    """The request without the oldest images where there are too many, and one change a message for it."""
+    """Replace the oldest images if there are too many; return one change per message."""
     limits, messages = context.limits.images, request.messages
     if limits.max_images is None and limits.max_request_bytes is None:
         return request, []
-    keys = context.dialect.TRAITS.content_keys
-    key = keys[0]
-    listed = [at for at, m in enumerate(messages) if m.__class__ is not dict or m.get(key).__class__ is not str]
-    found = {at: images for at in listed if (images := _pictures(_shown(messages[at], context), keys))}
+    traits = context.dialect.TRAITS
+    keys, key = (*traits.content_keys, *traits.image_keys), traits.content_keys[0]
+    listed = [
+        at
+        for at, m in enumerate(messages)
+        if m.__class__ is not dict
+        or m.get(key).__class__ is not str
+        or any(image_key in m for image_key in traits.image_keys)
+    ]
+    found = {
+        at: images
+        for at in listed
+        if (images := _find_images(_as_dict(messages[at], context), keys))
+    }
     if not found:
         return request, []
-    shown: list[Any] = [_shown(native, context) for native in messages]
+    dicts: list[Any] = [_as_dict(native, context) for native in messages]
     tally = _Tally(limits)
-    many = limits.few_images is not None and sum(map(len, found.values())) > limits.few_images
-    weigh = _weight if limits.max_request_bytes is not None else lambda _: 0
-    tally.size = weigh(request.system) + weigh(request.tools)
-    for at, native in enumerate(shown):
+    has_many_images = (
+        limits.few_images is not None and sum(map(len, found.values())) > limits.few_images
+    )
+    size_of = _size_of if limits.max_request_bytes is not None else lambda _: 0
+    tally.size = size_of(request.system) + size_of(request.tools)
+    for at, native in enumerate(dicts):
         payloads = [image.payload for image in found.get(at, ())]
-        tally.size += weigh(native) + sum(p.text_size for p in payloads if p and isinstance(p.data, bytes))
+        tally.size += size_of(native) + sum(
+            p.text_size for p in payloads if p and isinstance(p.data, bytes)
+        )
         tally.images.extend(
-            _Sent(at, number, payload.text_size if payload else 0, many and _is_large(payload, limits))
+            _SentImage(
+                at,
+                number,
+                payload.text_size if payload else 0,
+                has_many_images and _is_large(payload, limits),
+            )
             for number, payload in enumerate(payloads)
         )
-        tally.settle()
-    out, changes = _told(messages, tally.gone, context)
+        tally.drop_oldest()
+    out, changes = _replace_dropped(messages, tally.dropped, context)
     return (request if out is messages else replace(request, messages=out)), changes
 
 
 def _is_large(payload: Payload | None, limits: ImageLimits) -> bool:
-    """Whether an image has longer sides than a request of many images may hold."""
-    return payload is not None and limits.max_side is not None and max(payload.probe().shown) > limits.max_side
+    """Return whether an image has longer sides than a request with many images may hold."""
+    return (
+        payload is not None
+        and limits.max_side is not None
+        and max(payload.probe().display_size) > limits.max_side
+    )
 
 
-def _shown(native: object, context: Context) -> object:
-    """A message as a dict; one that is an object is read only where it may hold an image."""
+def _as_dict(native: object, context: Context) -> object:
+    """Return a message as a dict; other objects are read only if they may hold an image."""
     if native.__class__ is dict:
         return native
     content = getattr(native, "content", None)
@@ -139,97 +200,113 @@ def _shown(native: object, context: Context) -> object:
     return {"content": content, "tool_calls": getattr(native, "tool_calls", None)}
 
 
-def _pictures(holder: Any, keys: tuple[str, ...]) -> list[Picture]:  # noqa: ANN401 - anything may stand here
-    """The images in a message, or in a tool result, in order."""
+def _find_images(holder: Any, keys: tuple[str, ...]) -> list[Picture]:  # noqa: ANN401 - any value
+    """Return the images in a message or a tool result, in order."""
     found: list[Picture] = []
     for key in keys if isinstance(holder, dict) else ():
         parts = holder.get(key)
-        for part in parts if isinstance(parts, list) else (parts,):
-            if not isinstance(part, dict) or _is_wordy(part):
+        parts = parts if isinstance(parts, list) else (parts,)
+        for part in map(listed_part, parts) if key == LISTED else parts:
+            if not isinstance(part, dict) or _has_no_image(part):
                 continue
-            if (image := picture(part)) is not None:
+            if (image := find_picture(part)) is not None:
                 found.append(image)
                 continue
-            for name, inside in _INSIDE.items():
-                held = part if part.get("type") == name else part.get(name)
-                if held is not None:
-                    found += _pictures(held, (inside,))
+            for name, inside in _RESULT_KEYS.items():
+                result = part if part.get("type") == name else part.get(name)
+                if result is not None:
+                    found += _find_images(result, (inside,))
     return found
 
 
-def _is_wordy(part: dict[str, Any]) -> bool:
-    """Whether one look tells that a part is no image and holds none, as it does of nearly all."""
+def _has_no_image(part: dict[str, Any]) -> bool:
+    """Return whether a part certainly contains no image; a fast check that covers most parts."""
     if part.get("text").__class__ is str or "functionCall" in part:
         return True
     kind = part.get("type")
     if kind == "tool_result":
         return part.get("content").__class__ is str
-    return kind.__class__ is str and kind in _WORDY
+    return kind.__class__ is str and kind in _TYPES_WITHOUT_IMAGE
 
 
-def _weight(value: object) -> int:
-    """About how many bytes a value takes in the request, but for raw bytes; a text is measured, not read."""
-    return _weight_inside((value,), set())
+def _size_of(value: object) -> int:
+    """Estimate the size of a value in the request in bytes, without raw bytes.
+
+    The estimate uses only the lengths of texts, so it is fast.
+    """
+    return _total_size((value,), set())
 
 
-def _weight_inside(values: Iterable[object], around: set[int]) -> int:
-    """The weight of values; ``around`` are the ids of the containers they are in. A container in itself is skipped."""
-    weight = 0
+def _total_size(values: Iterable[object], containers: set[int]) -> int:
+    """Estimate the size of several values.
+
+    ``containers`` are the ids of the containers around them: a container in itself is skipped.
+    """
+    size = 0
     for value in values:
         if isinstance(value, str):
-            weight += (len(value) if value.isascii() else len(value) * 3) + 6
-        elif isinstance(value, dict | list) and len(around) < _DEEP:
-            if id(value) not in around:
-                around.add(id(value))
-                weight += _weight_inside(value, around)
-                weight += _weight_inside(value.values(), around) if isinstance(value, dict) else 0
-                around.remove(id(value))
+            size += (len(value) if value.isascii() else len(value) * 3) + 6
+        elif isinstance(value, dict | list) and len(containers) < _MAX_DEPTH:
+            if id(value) not in containers:
+                containers.add(id(value))
+                size += _total_size(value, containers)
+                size += _total_size(value.values(), containers) if isinstance(value, dict) else 0
+                containers.remove(id(value))
         elif value is not None and not isinstance(value, bool):
-            weight += _weight_inside(jsontext.strings(value), around)
-    return weight
+            size += _total_size(jsontext.strings(value), containers)
+    return size
 
 
-def _told(messages: list[Any], gone: dict[int, dict[int, str]], context: Context) -> tuple[list[Any], list[Change]]:
+def _replace_dropped(
+    messages: list[Any], dropped: dict[int, dict[int, str]], context: Context
+) -> tuple[list[Any], list[Change]]:
     allowed = context.policy.allow >= Effect.DROPS
-    signed = _last_signed(messages, context) if gone else -1
+    signed = last_signed(messages, context) if dropped else -1
     out, changes = list(messages), list[Change]()
-    for at, texts in sorted(gone.items()):
-        becomes = _without(messages[at], texts, context)
+    for at, texts in sorted(dropped.items()):
+        becomes = _with_texts(messages[at], texts, context)
         counts = Counter(texts.values())
-        why = "; ".join(_WHY[text].format(counts[text]) for text in (TOO_MANY, TOO_LARGE) if counts[text])
+        why = "; ".join(
+            _WHY[text].format(counts[text]) for text in (TOO_MANY, TOO_LARGE) if counts[text]
+        )
         changes.append(
             Change(
-                CODE, NAME, Effect.DROPS, at, why, (out[at],), (becomes if allowed else out[at],), None, at,
+                CODE, NAME, Effect.DROPS, at, why,
+                (out[at],), (becomes if allowed else out[at],), None, at,
                 applied=allowed, invalidates_thinking=allowed and at <= signed,
             )
         )  # fmt: skip
         out[at] = becomes
-    return (out, changes) if gone and allowed else (messages, changes)
+    return (out, changes) if dropped and allowed else (messages, changes)
 
 
-def _last_signed(messages: list[Any], context: Context) -> int:
-    """The last message with a signed thinking block; -1 where there is none."""
+def last_signed(messages: list[Any], context: Context) -> int:
+    """Return the index of the last message with signed thinking; -1 if there is none."""
     for at in range(len(messages) - 1, -1, -1):
         if is_signed(context.dialect.read(messages[at]).parts):
             return at
     return -1
 
 
-def _without(native: object, texts: dict[int, str], context: Context) -> object:
-    """A message with texts in the places of some of its images."""
+def _with_texts(native: object, texts: dict[int, str], context: Context) -> object:
+    """Return a message with texts in place of some of its images."""
     numbers = count()
 
-    def mend(part: Media, role: str) -> Mended | None:
-        if picture(part.extra) is None or (text := texts.get(next(numbers))) is None:
+    def repair_image(part: Media, role: str) -> ImageRepair | None:
+        if find_picture(part.extra) is None or (text := texts.get(next(numbers))) is None:
             return None
-        return Mended((Text(text, told(part.extra, text)),), "", Effect.DROPS)
+        return ImageRepair((Text(text, replacement_text_part(part.extra, text)),), "", Effect.DROPS)
 
     message = context.dialect.read(native)
-    return context.dialect.write(replace(message, parts=Walk(mend, Effect.DROPS).parts(message.parts, message.role)))
+    return context.dialect.write(
+        message.with_parts(
+            ImageRewriter(repair_image, Effect.DROPS).rewrite(message.parts, message.role)
+        )
+    )
 
 
-def _holds(message: Message) -> bool:
-    return bool(_pictures(message.extra, ("content", "output", "parts")))
+def _has_images(message: Message) -> bool:
+    return bool(_find_images(message.extra, ("content", "output", "parts", LISTED)))
 
 
-RULE = RequestRule(CODE, NAME, apply, _holds)
+RULE = RequestRule(CODE, NAME, apply, _has_images)

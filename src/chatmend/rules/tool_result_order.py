@@ -1,8 +1,9 @@
-"""Parallel results in another order than their calls, for a target that counts on the order.
+"""Parallel results in another order than their calls, for a target that depends on the order.
 
-Why: Gemini matches results to calls by name and position; LiteLLM's conversion keeps the order it is given.
+Why: Gemini matches results to calls by name and position, and LiteLLM's conversion keeps the order
+of the results.
 
-Repair: the results right behind the calls are sorted into the order of the calls.
+Repair: The results directly after the calls are sorted into the order of the calls.
 
 Before (gemini/gemini-2.5-flash):
     [{"role": "user", "content": "go"},
@@ -26,7 +27,7 @@ from typing import TYPE_CHECKING
 
 from chatmend.exchanges import match
 from chatmend.rules.rule import STRUCTURE, Rule
-from chatmend.windows import trimmed
+from chatmend.windows import minimal_fix
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,18 +38,20 @@ if TYPE_CHECKING:
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """Single results that stand out of order."""
-    if not context.limits.results_in_order or context.traits.results_inside:
+    """Return fixes that sort result messages into the order of their calls."""
+    if not context.limits.results_in_order or context.traits.results_are_parts:
         return iter(())
     number_of = {at: number for number, (at, _) in match(window).answers.items()}
-    answers = [at for at in sorted(number_of) if at >= window.run]
+    answers = [at for at in sorted(number_of) if at >= window.run_length]
     ordered = sorted(answers, key=lambda at: number_of[at])
     if ordered == answers:
         return iter(())
     becomes = list(window.messages)
     for at, source in zip(answers, ordered, strict=True):
         becomes[at] = window.messages[source]
-    return trimmed(window, tuple(becomes), "results must come in the order of their calls")
+    return minimal_fix(
+        window, tuple(becomes), "the target requires results in the order of their calls"
+    )
 
 
 RULE = Rule("TOOL008", "tool-result-order", find, STRUCTURE)

@@ -1,17 +1,19 @@
-"""Thinking with nothing behind it: at the end of an assistant turn, or right before other thinking.
+"""Thinking at the end of an assistant turn, or directly before other thinking.
 
-Why: ``messages.27: The final block in an assistant message cannot be `thinking`.`` (Anthropic). The answer was cut off by
-a token limit, or a framework stored only the reasoning. Two thinking blocks side by side, as they are left when a text
-between them is dropped, are refused in the latest answer: ``thinking blocks in the latest assistant message cannot be
-modified``.
+Why: ``messages.27: The final block in an assistant message cannot be `thinking`.`` (Anthropic). The
+answer was cut off by a token limit, or a framework stored only the reasoning. Two adjacent thinking
+blocks, which remain if a text between them is dropped, are refused in the latest answer: ``thinking
+blocks in the latest assistant message cannot be modified``.
 
-Repair: ``[continued]`` behind the thinking, which stays as it was signed. A turn of several messages is looked at as a
-whole: thinking that is followed by a text or a call in the next message of the same turn is fine. Where a synthetic
-message will stand between its messages (``turns="insert"``), each of them is a turn.
+Repair: ``[continued]`` is added after the thinking, which stays unchanged and signed. A turn of
+several messages is checked as a whole: thinking is accepted if a text or a call follows it in the
+next message of the same turn. If a placeholder will separate the messages (``turns="insert"``),
+each of them is checked as a turn.
 
 Before (anthropic/claude-sonnet-4-5):
     [{"role": "user", "content": "go"},
-     {"role": "assistant", "content": [{"type": "thinking", "thinking": "Plan.", "signature": "EqQBCkYIAhgCKkAx"}]},
+     {"role": "assistant", "content": [
+         {"type": "thinking", "thinking": "Plan.", "signature": "EqQBCkYIAhgCKkAx"}]},
      {"role": "user", "content": "on"}]
 After:
     [{"role": "user", "content": "go"},
@@ -23,13 +25,12 @@ After:
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
 from chatmend.placeholders import CONTINUED
 from chatmend.rules.rule import STRUCTURE, Rule
-from chatmend.transcript import Part, Text, Thinking, place_of
+from chatmend.transcript import Part, Text, Thinking, location_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,39 +39,53 @@ if TYPE_CHECKING:
     from chatmend.windows import Memory, Window
 
 _ENDS = "the turn ends with thinking"
-_ADJACENT = "thinking stands right before other thinking"
+_ADJACENT = "thinking is directly before other thinking"
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """The ends of the window's assistant turn (of each message, where they will be turns), and thinking side by side."""
-    limits, last = context.limits, window.run - 1
+    """Yield fixes for thinking at the end of the assistant turn and for adjacent thinking."""
+    limits, last = context.limits, window.run_length - 1
     if limits.trailing_thinking and limits.adjacent_thinking:
         return
-    split = limits.alternation and context.policy.turns == "insert"
-    thought = False
-    for at, message in enumerate(window.messages[: window.run]):
-        parts, ends = message.parts, split or at == last
+    turns_are_split = limits.alternation and context.policy.turns == "insert"
+    after_thinking = False
+    for at, message in enumerate(window.messages[: window.run_length]):
+        parts, ends = message.parts, turns_are_split or at == last
         if not limits.adjacent_thinking:
-            parts, thought = _apart(parts, after_thinking=thought and not split)
-        spoken = [part for part in parts if place_of(part) != "reasoning_content"]
-        if ends and not limits.trailing_thinking and spoken and isinstance(spoken[-1], Thinking):
-            yield Fix(at, at + 1, (replace(message, parts=(*parts, Text(CONTINUED))),), _ENDS, Effect.ADDS)
+            parts, after_thinking = _separate_thinking(
+                parts, after_thinking=after_thinking and not turns_are_split
+            )
+        content_parts = [part for part in parts if location_of(part) != "reasoning_content"]
+        if (
+            ends
+            and not limits.trailing_thinking
+            and content_parts
+            and isinstance(content_parts[-1], Thinking)
+        ):
+            yield Fix(
+                at, at + 1, (message.with_parts((*parts, Text(CONTINUED))),), _ENDS, Effect.ADDS
+            )
         elif len(parts) > len(message.parts):
-            yield Fix(at, at + 1, (replace(message, parts=parts),), _ADJACENT, Effect.ADDS)
+            yield Fix(at, at + 1, (message.with_parts(parts),), _ADJACENT, Effect.ADDS)
 
 
-def _apart(parts: tuple[Part, ...], *, after_thinking: bool) -> tuple[tuple[Part, ...], bool]:
-    """The parts with something between thinking and thinking, and whether thinking is the last of them."""
+def _separate_thinking(
+    parts: tuple[Part, ...], *, after_thinking: bool
+) -> tuple[tuple[Part, ...], bool]:
+    """Return the parts with a text between adjacent thinking, and whether they end with thinking.
+
+    ``after_thinking``: whether the parts before them end with thinking.
+    """
     out: list[Part] = []
     for part in parts:
-        if place_of(part) != "content":
+        if location_of(part) != "content":
             out.append(part)
             continue
-        thinks = isinstance(part, Thinking) and not part.redacted
-        if thinks and after_thinking:
+        is_thinking = isinstance(part, Thinking) and not part.redacted
+        if is_thinking and after_thinking:
             out.append(Text(CONTINUED))
         out.append(part)
-        after_thinking = thinks
+        after_thinking = is_thinking
     return tuple(out), after_thinking
 
 

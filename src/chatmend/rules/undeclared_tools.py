@@ -1,10 +1,12 @@
-"""The history holds tool calls, but the request declares no tools.
+"""Tool calls in the history of a request that declares no tools.
 
-Why: ``Requests which include `tool_use` or `tool_result` blocks must define tools.`` (Anthropic); ``The toolConfig
-field must be defined when using toolUse and toolResult content blocks.`` (Bedrock).
+Why: ``Requests which include `tool_use` or `tool_result` blocks must define tools.`` (Anthropic);
+``The toolConfig field must be defined when using toolUse and toolResult content blocks.``
+(Bedrock).
 
-Repair: the smallest declaration that the history needs: each tool's name, with a schema that asks for nothing. A stored
-conversation does not say which tools were declared, so only a request body is judged.
+Repair: The smallest declaration that the history needs is added: the name of each tool, with a
+schema that requires nothing. Only request bodies are checked, because a stored conversation does
+not record which tools were declared.
 
 Before (anthropic/claude-sonnet-4-5):
     {"model": "claude-sonnet-4-5",
@@ -21,7 +23,8 @@ After:
           {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
       {"role": "tool", "tool_call_id": "a", "content": "done"}],
      "tools": [
-      {"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}}}]}
+      {"type": "function", "function": {
+          "name": "f", "parameters": {"type": "object", "properties": {}}}}]}
 """
 
 from __future__ import annotations
@@ -39,21 +42,26 @@ CODE, NAME = "TOOL014", "undeclared-tools"
 
 
 def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
-    """The request with its tools declared."""
+    """Add a declaration of the tools that the history uses."""
     tools = request.tools
     if not context.limits.tools_declared or not isinstance(tools, list) or tools:
         return request, []
-    declared = _declaration(request.messages, context)
+    declared = _declare_tools(request.messages, context)
     if not declared:
         return request, []
-    why, allowed = "the history holds tool calls, so tools must be declared", context.policy.allow >= Effect.ADDS
-    change = Change(CODE, NAME, Effect.ADDS, None, why, (tools,), (declared,), where="tools", applied=allowed)
+    why, allowed = (
+        "the history contains tool calls, so the request must declare tools",
+        context.policy.allow >= Effect.ADDS,
+    )
+    change = Change(
+        CODE, NAME, Effect.ADDS, None, why, (tools,), (declared,), where="tools", applied=allowed
+    )
     return (replace(request, tools=declared) if allowed else request), [change]
 
 
-def _declaration(messages: list[Any], context: Context) -> list[dict[str, Any]]:
-    # Most are a text without calls beside it: told here, because a call for each costs more than the look.
-    holders = [
+def _declare_tools(messages: list[Any], context: Context) -> list[dict[str, Any]]:
+    # Most messages are a text without calls; this check is faster than a call for each.
+    candidates = [
         native
         for native in messages
         if native.__class__ is not dict
@@ -61,15 +69,23 @@ def _declaration(messages: list[Any], context: Context) -> list[dict[str, Any]]:
         or "tool_calls" in native
         or "function_call" in native
     ]
-    if not holders:
+    if not candidates:
         return []
     names = dict.fromkeys(
-        call.name for native in holders for call in context.dialect.read(native).calls if isinstance(call.name, str)
+        call.name
+        for native in candidates
+        for call in context.dialect.read(native).calls
+        if isinstance(call.name, str)
     )
     schema = {"type": "object", "properties": {}}
-    if context.traits.results_inside:
-        return [{"name": name, "input_schema": schema} for name in names]
-    return [{"type": "function", "function": {"name": name, "parameters": schema}} for name in names]
+    match context.traits.tool_form:
+        case "input_schema":
+            return [{"name": name, "input_schema": schema} for name in names]
+        case "toolSpec":
+            return [{"toolSpec": {"name": name, "inputSchema": {"json": schema}}} for name in names]
+    return [
+        {"type": "function", "function": {"name": name, "parameters": schema}} for name in names
+    ]
 
 
 RULE = RequestRule(CODE, NAME, apply)

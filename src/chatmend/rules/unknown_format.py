@@ -1,14 +1,15 @@
-"""Messages in a wire format that chatmend does not repair, or that nothing tells.
+"""Messages in a wire format that chatmend cannot repair or cannot identify.
 
-Why: a body of Bedrock's Converse, of Gemini's Interactions or of Cohere's API v1 that is read as a chat loses its
-calls, results and images. Whoever guesses wrongly makes a good request a broken one.
+Why: A body for Gemini's Interactions API or Cohere's API v1 that is read as Chat Completions loses
+its calls, results and images. A wrong guess would break a valid request.
 
-Repair: none; the messages are sent as they are. Where the format is one of chatmend's, name it: ``dialect=`` in Python.
+Repair: None; the messages are sent unchanged. If chatmend supports the format, name it with
+``dialect=`` in Python.
 
-Before (bedrock/us.amazon.nova-pro-v1:0):
-    [{"role": "assistant", "content": [{"toolUse": {"toolUseId": "t1", "name": "look", "input": {}}}]}]
+Before (gemini/gemini-2.5-flash):
+    [{"type": "user_input", "content": [{"type": "text", "text": "hi"}]}]
 After:
-    [{"role": "assistant", "content": [{"toolUse": {"toolUseId": "t1", "name": "look", "input": {}}}]}]
+    [{"type": "user_input", "content": [{"type": "text", "text": "hi"}]}]
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ if TYPE_CHECKING:
 CODE, NAME = "FORMAT001", "unknown-format"
 
 
-def finding(why: str) -> Change:
-    """What is told of a request that is left as it is."""
+def make_finding(why: str) -> Change:
+    """Return the finding for a request that is passed through unchanged."""
     return Change(CODE, NAME, Effect.RESHAPES, None, why, (), (), applied=False, finding=True)
 
 
 def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
-    """The request as it is: messages in such a format never come to the rules."""
+    """Return the request unchanged: rules never receive messages in such a format."""
     return request, []
 
 

@@ -1,10 +1,13 @@
-"""A content part that the target cannot read: a bare string, no type, a type or a file of another provider.
+"""A content part that the target cannot read.
 
-Why: ``Missing required parameter: 'messages[1].content[0].type'.`` (OpenAI); ``Input tag 'image_url' found using 'type'
-does not match any of the expected tags`` (Anthropic).
+It is a bare string, has no type, or has a type or a file of another provider.
 
-Repair: a string becomes a text part; what has no readable type is told as text, as JSON. A part of a known type is never
-touched, unless it names a file that only another provider holds (``file-...`` of OpenAI, sent to Gemini).
+Why: ``Missing required parameter: 'messages[1].content[0].type'.`` (OpenAI); ``Input tag
+'image_url' found using 'type' does not match any of the expected tags`` (Anthropic).
+
+Repair: A string becomes a text part. A part without a readable type is converted to text, as JSON.
+A part of a known type is unchanged, unless it names a file that only another provider stores
+(OpenAI's ``file-...``, sent to Gemini).
 
 Before (openai/gpt-4o):
     [{"role": "user", "content": ["look", {"text": "here"}]}]
@@ -20,11 +23,22 @@ from typing import TYPE_CHECKING
 
 from chatmend import jsontext
 from chatmend.changes import Effect, Fix
-from chatmend.dialects.content import TEXTS, file_id
-from chatmend.dialects.pictures import is_held
+from chatmend.dialects.content import TEXTS, file_id, read_part
+from chatmend.dialects.pictures import has_image_data
 from chatmend.placeholders import CONTINUED
-from chatmend.rules.rule import Keyed, Rule
-from chatmend.transcript import Media, Message, Opaque, Part, Role, Text, Thinking, ToolResult, is_unchanged, place_of
+from chatmend.rules.rule import KeyedJudge, Rule
+from chatmend.transcript import (
+    Media,
+    Message,
+    Opaque,
+    Part,
+    Role,
+    Text,
+    Thinking,
+    ToolResult,
+    is_unchanged,
+    location_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,88 +50,125 @@ if TYPE_CHECKING:
     from chatmend.windows import Memory, Window
 
 
-_SAID = ("tool_use", "tool_result")
+_MESSAGE_ONLY_TYPES = ("tool_use", "tool_result", "toolUse", "toolResult", "citationsContent")
+"""Types of blocks that a message may hold, but a tool result may not."""
+_CONTENT_KEYS = ("text", "image_url", "video_url", "file_url", "input_audio", "file")
+"""Types of content parts whose content is under a key of the same name."""
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """Parts without a type, or with one that is not known."""
+    """Yield fixes for parts whose type is missing or unknown, and for misplaced media."""
     if context.limits.roles is None:
         return
-    moved: list[Part] = []
+    moved_media: list[Part] = []
     for at, message in enumerate(window.messages):
-        if at == window.run and moved:
-            yield _shown(window, moved)
-            moved = []
-        if message.is_entry:
+        if at == window.run_length and moved_media:
+            yield _insert_media(window, moved_media)
+            moved_media = []
+        if message.is_opaque:
             continue
         listed = message.is_object and any(
             isinstance(message.extra.get(key), list) for key in context.traits.content_keys
         )
-        known = _known(message, context)
-        parts = tuple(_readable(part, known, context, listed=listed) for part in message.parts)
-        changed = [(old, new) for old, new in zip(message.parts, parts, strict=True) if old is not new]
-        strange: list[Part] = []
-        if at < window.run and (strange := [part for part in parts if _is_misplaced(part, known, context)]):
-            parts = tuple(part for part in parts if not _is_misplaced(part, known, context)) or (Text(CONTINUED),)
+        known = _known_types(message, context)
+        before = message.parts if context.limits.mixed_parts else _split_mixed(message.parts)
+        parts = tuple(_repair_part(part, known, context, listed=listed) for part in before)
+        changed = [(old, new) for old, new in zip(before, parts, strict=True) if old is not new]
+        misplaced: list[Part] = []
+        if at < window.run_length and (
+            misplaced := [part for part in parts if _is_misplaced(part, known, context)]
+        ):
+            parts = tuple(part for part in parts if not _is_misplaced(part, known, context)) or (
+                Text(CONTINUED),
+            )
         if not is_unchanged(message.parts, parts):
-            kept = all(isinstance(old, Text) for old, _ in changed)
-            effect = Effect.DEGRADES if not kept else Effect.ADDS if _is_new(parts) else Effect.RESHAPES
-            moved += strange if effect <= context.policy.allow else []  # else they stay where they are
-            yield Fix(at, at + 1, (replace(message, parts=parts),), "the target cannot read the part", effect)
-    if moved:
-        yield _shown(window, moved)
+            kept = all(isinstance(old, Text) or _refusal_of(old) for old, _ in changed)
+            effect = (
+                Effect.DEGRADES if not kept else Effect.ADDS if _is_new(parts) else Effect.RESHAPES
+            )
+            # If the policy does not allow the fix, the media stay in the message.
+            moved_media += misplaced if effect <= context.policy.allow else []
+            yield Fix(
+                at,
+                at + 1,
+                (message.with_parts(parts),),
+                "the target does not accept a content part of this type",
+                effect,
+            )
+    if moved_media:
+        yield _insert_media(window, moved_media)
 
 
 def _is_new(parts: tuple[Part, ...]) -> bool:
-    return len(parts) == 1 and isinstance(parts[0], Text) and parts[0].is_ours and parts[0].text == CONTINUED
+    return (
+        len(parts) == 1
+        and isinstance(parts[0], Text)
+        and parts[0].is_generated
+        and parts[0].text == CONTINUED
+    )
 
 
-def _shown(window: Window, media: list[Part]) -> Fix:
-    why = "the target takes no media from the assistant"
-    return Fix(window.run, window.run, (Message(Role.USER, tuple(media)),), why)
+def _insert_media(window: Window, media: list[Part]) -> Fix:
+    why = "the target does not accept media in assistant messages"
+    return Fix(window.run_length, window.run_length, (Message(Role.USER, tuple(media)),), why)
 
 
-def _known(message: Message, context: Context) -> frozenset[str] | None:
-    """The types that may stand in a message; None: any."""
+def _known_types(message: Message, context: Context) -> frozenset[str] | None:
+    """Return the types of parts that the target accepts in a message; None: any type."""
     if not context.traits.types_by_role:
-        return context.limits.part_types
+        known, assistants = context.limits.part_types, context.limits.assistant_part_types
+        return known if known is None or message.is_assistant else known - assistants
     return context.limits.said_types if message.is_assistant else context.limits.block_types
 
 
 def _is_misplaced(part: Part, known: frozenset[str] | None, context: Context) -> bool:
-    """Whether the assistant's words hold media that only a user may send."""
+    """Return whether a part of an assistant message is media that only a user may send."""
     if not context.traits.types_by_role or not isinstance(part, Media) or known is None:
         return False
     kind = context.dialect.kind_of(part.extra)
-    return isinstance(kind, str) and kind not in known and kind in (context.limits.block_types or ())
+    return (
+        isinstance(kind, str) and kind not in known and kind in (context.limits.block_types or ())
+    )
 
 
-def _readable(part: Part, known: frozenset[str] | None, context: Context, *, listed: bool) -> Part:
+def _repair_part(
+    part: Part, known: frozenset[str] | None, context: Context, *, listed: bool
+) -> Part:
     if isinstance(part, ToolResult):
-        return _readable_result(part, known, context)
+        return _repair_result(part, known, context)
     if isinstance(part, Text):
-        return _readable_text(part, known, context, listed=listed)
-    return _told(part) if _is_unreadable(part, known, context) else part
+        return _repair_text(part, known, context, listed=listed)
+    return _as_text(part) if _is_unreadable(part, known, context) else part
 
 
-def _readable_result(result: ToolResult, known: frozenset[str] | None, context: Context) -> ToolResult:
+def _repair_result(
+    result: ToolResult, known: frozenset[str] | None, context: Context
+) -> ToolResult:
     if context.traits.names_results or result.is_hosted:
         return result
-    held = result.extra
-    inner = any(isinstance(held.get(key), list) for key in context.traits.content_keys)
-    # wherever it stands, a result goes back to the user
+    native = result.extra
+    inner = any(isinstance(native.get(key), list) for key in context.traits.content_keys)
+    # A result is sent in a user message, even if it is in an assistant message now.
     known = context.limits.block_types if context.traits.types_by_role else known
     content = tuple(
-        _told(part) if known is not None and _is_said(part, context) else _readable(part, known, context, listed=inner)
+        _as_text(part)
+        if known is not None and _is_message_only(part, context)
+        else _repair_part(part, known, context, listed=inner)
         for part in result.content
     )
     return result if is_unchanged(result.content, content) else replace(result, content=content)
 
 
-def _readable_text(text: Text, known: frozenset[str] | None, context: Context, *, listed: bool) -> Text:
+def _repair_text(
+    text: Text, known: frozenset[str] | None, context: Context, *, listed: bool
+) -> Text:
     limits, native = context.limits, text.extra
-    if text.bare is not None:
-        return Text(text.text, {"type": "text", "text": ""}) if listed and not limits.bare_strings else text
+    if text.raw_string is not None:
+        return (
+            Text(text.text, {"type": "text", "text": ""})
+            if listed and not limits.bare_strings
+            else text
+        )
     if not text.is_object:
         return text
     kind = context.dialect.kind_of(native)
@@ -128,48 +179,88 @@ def _readable_text(text: Text, known: frozenset[str] | None, context: Context, *
 
 
 def _is_unreadable(part: Part, known: frozenset[str] | None, context: Context) -> bool:
-    """Whether the target can read neither the part nor the file that it names."""
+    """Return whether the target cannot read the part or the file that it names."""
     limits, native = context.limits, part.extra
     kind = context.dialect.kind_of(native)
-    if isinstance(part, Media) and kind in ("image_url", "image") and not is_held(native):
+    if isinstance(part, Media) and kind in ("image_url", "image") and not has_image_data(native):
         return True
-    if isinstance(part, Media) and _is_elsewhere(native, limits.file_references):
+    if isinstance(part, Media) and _is_foreign_file(native, limits.file_references):
         return True
     if not isinstance(part, Media | Thinking):
-        return isinstance(part, Opaque) and not _may_stay(part, known, context)
-    kind = kind if kind is None or isinstance(kind, str) else jsontext.identity(kind)
-    fits = place_of(part) == "own" or not part.is_object or known is None or kind in known
-    fits = fits or (part.is_object and kind is None and "type" not in native and limits.typeless_parts)
+        return isinstance(part, Opaque) and not _may_be_readable(part, known, context)
+    kind = kind if kind is None or isinstance(kind, str) else jsontext.equality_key(kind)
+    fits = location_of(part) == "own" or not part.is_object or known is None or kind in known
+    fits = fits or (
+        part.is_object and kind is None and "type" not in native and limits.typeless_parts
+    )
     return not fits and not _is_misplaced(part, known, context)
 
 
-def _is_said(part: Part, context: Context) -> bool:
-    """Whether a part of a result is one that only the model, or a message, may hold."""
-    return isinstance(part, Thinking) or (isinstance(part, Opaque) and context.dialect.kind_of(part.extra) in _SAID)
+def _is_message_only(part: Part, context: Context) -> bool:
+    """Return whether a part of a result may be only in a message: thinking, a call or a result."""
+    return isinstance(part, Thinking) or (
+        isinstance(part, Opaque) and context.dialect.kind_of(part.extra) in _MESSAGE_ONLY_TYPES
+    )
 
 
-def _is_elsewhere(native: object, held: str | None) -> bool:
-    """Whether a part refers to a file that the target cannot look up."""
-    name = file_id(native) if held is not None else None
-    return held is not None and name is not None and re.search(held, name) is None
+def _is_foreign_file(native: object, file_pattern: str | None) -> bool:
+    """Return whether a part names a file that the target does not store."""
+    name = file_id(native) if file_pattern is not None else None
+    return file_pattern is not None and name is not None and re.search(file_pattern, name) is None
 
 
-def _may_stay(part: Part, known: frozenset[str] | None, context: Context) -> bool:
-    """Whether something that we cannot read may be one that the target can."""
+def _may_be_readable(part: Part, known: frozenset[str] | None, context: Context) -> bool:
+    """Return whether the target may be able to read a part that chatmend cannot."""
     native = part.extra
     kind = context.dialect.kind_of(native)
     if native and kind is None and "type" not in native:
         return context.limits.typeless_parts
-    return isinstance(kind, str) and bool(kind) and kind not in TEXTS and (known is None or kind in known)
+    return (
+        isinstance(kind, str)
+        and bool(kind)
+        and kind not in TEXTS
+        and (known is None or kind in known)
+    )
 
 
-def _told(part: Part) -> Part:
-    says = any(key != "type" for key in part.extra) if part.is_object else not part.is_nothing
-    return Text(part.as_json if says else "", {"type": "text", "text": ""})
+def _refusal_of(part: Part) -> str | None:
+    """Return the text of a refusal; None if the part is none."""
+    refusal = part.extra.get("refusal") if part.extra.get("type") == "refusal" else None
+    return refusal if isinstance(refusal, str) else None
+
+
+def _split_mixed(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+    """Return the parts with each value under the key of another type as a part of its own."""
+    split = tuple(piece for part in parts for piece in _pieces(part))
+    return parts if is_unchanged(parts, split) else split
+
+
+def _pieces(part: Part) -> list[Part]:
+    native = part.extra
+    own = native.get("type")
+    other = [key for key in _CONTENT_KEYS if key in native and key != own]
+    if own not in _CONTENT_KEYS or not other:
+        return [part]
+    kept = {key: value for key, value in native.items() if key not in other}
+    others = [read_part({"type": key, key: native[key]}) for key in other if native[key]]
+    return [*others, replace(part, native=kept)]
+
+
+def _as_text(part: Part) -> Part:
+    if (refusal := _refusal_of(part)) is not None:
+        return Text(refusal, {"type": "text", "text": ""})
+    has_content = (
+        any(key != "type" for key in part.extra) if part.is_object else not part.has_empty_native
+    )
+    return Text(part.as_json if has_content else "", {"type": "text", "text": ""})
 
 
 def _judge(limits: Limits, traits: Traits) -> Judge | None:
-    return None if limits.file_references is None else lambda part: _is_elsewhere(part, limits.file_references)
+    return (
+        None
+        if limits.file_references is None
+        else lambda part: _is_foreign_file(part, limits.file_references)
+    )
 
 
-RULE = Rule("PART001", "unknown-part", find, {"parts": Keyed(frozenset({"file"}), _judge)})
+RULE = Rule("PART001", "unknown-part", find, {"parts": KeyedJudge(frozenset({"file"}), _judge)})

@@ -1,10 +1,12 @@
-"""A role that the target does not know, or none at all.
+"""A role that is missing or that the target does not know.
 
-Why: ``Invalid value: 'bogus'. Supported values are: 'system', 'assistant', 'user', 'function', 'tool', and
-'developer'.`` (OpenAI), ``Unexpected role "tool". Allowed roles are "user" or "assistant"`` (Anthropic).
+Why: ``Invalid value: 'bogus'. Supported values are: 'system', 'assistant', 'user', 'function',
+'tool', and 'developer'.`` (OpenAI), ``Unexpected role "tool". Allowed roles are "user" or
+"assistant"`` (Anthropic).
 
-Repair: other spellings of a role (``model``, ``bot``, ``ai``, ``human``; ``developer`` where only ``system`` is known)
-get the target's word. A role with a meaning that nobody knows becomes a user message that starts with it.
+Repair: Other names of a role (``model``, ``bot``, ``ai``, ``human``; ``developer`` if only
+``system`` is known) are replaced by the target's name. A message with any other unknown role
+becomes a user message whose text starts with this role.
 
 Before (openai/gpt-4o):
     [{"role": "user", "content": "hi"},
@@ -34,37 +36,49 @@ if TYPE_CHECKING:
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """Roles to be written another way."""
+    """Yield fixes for roles that the target does not know."""
     roles = context.limits.roles
     if roles is None:
         return
     for at, message in enumerate(window.messages):
-        spelling = message.spelling
+        spelling = message.native_role
         if (
             spelling == message.role
             and message.role in roles
-            and not (message.role is Role.TOOL and context.traits.results_inside)
+            and not (message.role is Role.TOOL and context.traits.results_are_parts)
         ):
             continue
-        if spelling == "function" and message.role is Role.TOOL and not context.traits.results_inside:
+        if (
+            spelling == "function"
+            and message.role is Role.TOOL
+            and not context.traits.results_are_parts
+        ):
             native = message.extra
-            if (isinstance(name := native.get("name"), str) and name) or not context.limits.legacy_functions:
+            if (
+                isinstance(name := native.get("name"), str) and name
+            ) or not context.limits.legacy_functions:
                 continue
             spelling = None
         role = message.role if message.role in roles or not message.is_system else Role.SYSTEM
-        if role is Role.TOOL and context.traits.results_inside:
+        if role is Role.TOOL and context.traits.results_are_parts:
             role = Role.USER
         elif role is Role.TOOL and "tool" not in roles:
             continue
-        named = isinstance(spelling, str) and spelling.strip() and spelling not in ALIASES
-        parts = (Text(f"{spelling}:"), *message.parts) if named and role is Role.USER else message.parts
-        becomes = replace(message, role=role, spelling=role, parts=_joined(parts) if named else parts)
+        has_label = isinstance(spelling, str) and spelling.strip() and spelling not in ALIASES
+        parts = (
+            (Text(f"{spelling}:"), *message.parts)
+            if has_label and role is Role.USER
+            else message.parts
+        )
+        becomes = replace(
+            message, role=role, native_role=role, parts=_join_label(parts) if has_label else parts
+        )
         if becomes.role != message.role or spelling != role:
             yield Fix(at, at + 1, (becomes,), "the target does not know the role")
 
 
-def _joined(parts: tuple[object, ...]) -> tuple:  # type: ignore[type-arg]
-    """The label and the first text in one, so that a plain string stays one."""
+def _join_label(parts: tuple[object, ...]) -> tuple:  # type: ignore[type-arg]
+    """Join the label and the first text, so that content that is a string stays a string."""
     label, *rest = parts or (Text(""),)
     if rest and isinstance(label, Text) and isinstance(rest[0], Text) and not rest[0].is_object:
         return (Text(f"{label.text} {rest[0].text}"), *rest[1:])

@@ -1,9 +1,11 @@
-"""A tool result that does not say which tool it is of, or that is no object, where the target matches by name.
+"""A tool result that does not name its tool or is not an object, where the target requires both.
 
-Why: ``* GenerateContentRequest.contents[2].parts[0].function_response.name: Name cannot be empty.`` and ``Invalid value at
-'contents[2].parts[0].function_response.response' (type.googleapis.com/google.protobuf.Struct), "x"`` (Gemini).
+Why: ``* GenerateContentRequest.contents[2].parts[0].function_response.name: Name cannot be empty.``
+and ``Invalid value at 'contents[2].parts[0].function_response.response'
+(type.googleapis.com/google.protobuf.Struct), "x"`` (Gemini).
 
-Repair: the name of the call that it answers; what is no object is the ``output`` of one.
+Repair: The result gets the name of its call. A response that is not an object becomes the
+``output`` of a new object.
 
 Before (gemini/gemini-2.5-flash):
     [{"role": "user", "parts": [{"text": "How warm is it?"}]},
@@ -12,7 +14,8 @@ Before (gemini/gemini-2.5-flash):
 After:
     [{"role": "user", "parts": [{"text": "How warm is it?"}]},
      {"role": "model", "parts": [{"functionCall": {"name": "weather", "args": {}}}]},
-     {"role": "user", "parts": [{"functionResponse": {"response": {"output": "72 F"}, "name": "weather"}}]}]
+     {"role": "user", "parts": [
+         {"functionResponse": {"response": {"output": "72 F"}, "name": "weather"}}]}]
 """
 
 from __future__ import annotations
@@ -29,39 +32,51 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chatmend.context import Context
-    from chatmend.windows import Memory, Place, Window
+    from chatmend.windows import Memory, PartPosition, Window
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """Results without a name, or with a response that is none."""
+    """Yield fixes for results without a name, or with a response that is not an object."""
     if not context.limits.result_names:
         return
     found = match(window)
-    names = {place: found.calls[number].name for number, place in found.answers.items()}
+    names = {position: found.calls[number].name for number, position in found.answers.items()}
     for at, message in enumerate(window.messages):
-        parts = tuple(_named(part, (at, place), names) for place, part in enumerate(message.parts))
+        parts = tuple(
+            _with_name(part, (at, part_at), names) for part_at, part in enumerate(message.parts)
+        )
         if not is_unchanged(message.parts, parts):
-            yield Fix(at, at + 1, (replace(message, parts=parts),), "a result must name its tool, and be an object")
+            yield Fix(
+                at,
+                at + 1,
+                (message.with_parts(parts),),
+                "a tool result must name its tool and be an object",
+            )
 
 
-def _named(part: Part, place: Place, names: dict[Place, object]) -> Part:
+def _with_name(part: Part, position: PartPosition, names: dict[PartPosition, object]) -> Part:
     if not isinstance(part, ToolResult):
         return part
-    name = part.name if isinstance(part.name, str) and part.name else names.get(place, part.name)
-    content = tuple(map(_object, part.content))
-    spoken = tuple(content) if any(not _is_media(p) for p in content) else (Text(""), *content)
-    same = is_unchanged(part.content, spoken)
-    return part if same and name == part.name else replace(part, name=name, content=part.content if same else spoken)
+    name = part.name if isinstance(part.name, str) and part.name else names.get(position, part.name)
+    content = tuple(map(_as_content, part.content))
+    with_text = tuple(content) if any(not _is_media(p) for p in content) else (Text(""), *content)
+    same = is_unchanged(part.content, with_text)
+    return (
+        part
+        if same and name == part.name
+        else replace(part, name=name, content=part.content if same else with_text)
+    )
 
 
 def _is_media(part: Part) -> bool:
     return not isinstance(part, Text | Opaque)
 
 
-def _object(part: Part) -> Part:
+def _as_content(part: Part) -> Part:
+    """Convert a value that is not an object to text."""
     if not isinstance(part, Opaque) or part.is_object:
         return part
-    return Text(part.as_json if part.bare is None else part.bare)
+    return Text(part.as_json if part.raw_string is None else part.raw_string)
 
 
 RULE = Rule("TOOL016", "unnamed-result", find, STRUCTURE)

@@ -1,16 +1,21 @@
-"""An image that is empty, cut off, or no image at all.
+"""An image that is empty, truncated or not an image at all.
 
-Why: ``Could not process image`` (Anthropic); ``Provided image is not valid.`` (Vertex); ``You uploaded an unsupported
-image.`` (OpenAI). It is resent with every turn, so one bad screenshot ends a session.
+Why: ``Could not process image`` (Anthropic); ``Provided image is not valid.`` (Vertex); ``You
+uploaded an unsupported image.`` (OpenAI). It is sent again with every turn, so one bad screenshot
+ends a session.
 
-Repair: what can be decoded all the same is written anew; what cannot becomes a text that says what was removed and why.
-The rest of the message stays. An image whose header takes more steps to read than its bytes justify is passed through, with
-a finding.
+Repair: An image that can still be decoded is recompressed. Any other is replaced by a text that
+states what was removed and why. The rest of the message is unchanged. An image whose header takes
+more steps to read than its size in bytes justifies is passed through, and reported as a finding.
 
 Before (anthropic/claude-sonnet-4-5):
-    [{"role": "user", "content": [{"type": "text", "text": "what is this?"}, {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}]}]
+    [{"role": "user", "content": [
+         {"type": "text", "text": "what is this?"},
+         {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}]}]
 After:
-    [{"role": "user", "content": [{"type": "text", "text": "what is this?"}, {"type": "text", "text": "Image removed (PNG, 8 bytes): it cannot be decoded."}]}]
+    [{"role": "user", "content": [
+         {"type": "text", "text": "what is this?"},
+         {"type": "text", "text": "Image removed (PNG, 8 bytes): it cannot be decoded."}]}]
 """
 
 from __future__ import annotations
@@ -18,7 +23,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chatmend.images.defects import Defect
-from chatmend.rules.image_repair import IMAGES, recompress
+from chatmend.rules.image_repair import IMAGES, recompress_images
 from chatmend.rules.rule import Rule
 
 if TYPE_CHECKING:
@@ -30,8 +35,8 @@ if TYPE_CHECKING:
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """Images whose header or tail shows that they are not whole."""
-    yield from recompress(window, context, Defect.UNREADABLE)
+    """Yield fixes for images whose header or end shows that they are invalid or truncated."""
+    yield from recompress_images(window, context, Defect.UNREADABLE)
 
 
 RULE = Rule("IMG002", "unreadable-image", find, IMAGES)

@@ -1,9 +1,13 @@
-r"""A message that is no object, has nothing of a message, or whose content is neither text nor a list of parts.
+r"""A message that is not an object, has no key of a message, or has malformed content.
 
-Why: every provider refuses it: ``messages.0: Input does not match the expected shape.`` (Anthropic), ``Invalid type for
-'messages[0].content': expected one of a string or array of objects, but got an object instead.`` (OpenAI).
+Content is malformed if it is neither text nor a list of parts.
 
-Repair: what stands there becomes the text of the message (a user message where there is none), as JSON.
+Why: Every provider refuses it: ``messages.0: Input does not match the expected shape.``
+(Anthropic), ``Invalid type for 'messages[0].content': expected one of a string or array of objects,
+but got an object instead.`` (OpenAI).
+
+Repair: The malformed value becomes the text of the message, as JSON unless it is a string. A value
+that is not part of a message becomes a user message.
 
 Before (openai/gpt-4o):
     [{"role": "user", "content": {"wrong": "format"}}]
@@ -28,69 +32,100 @@ if TYPE_CHECKING:
     from chatmend.windows import Memory, Window
 
 
-_OF_MESSAGES = frozenset({"content", "parts", "tool_calls", "function_call", "tool_call_id"})
-"""Keys under which a message says something."""
+_MESSAGE_KEYS = frozenset({"content", "parts", "tool_calls", "function_call", "tool_call_id"})
+"""Keys that hold the content of a message."""
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """Messages that cannot be read."""
+    """Yield fixes that convert messages which cannot be read to text."""
     if context.limits.roles is None:
         return
+    content_keys = (*context.traits.content_keys, *context.traits.image_keys)
     for at, message in enumerate(window.messages):
         if not message.is_object:
-            words = tuple(_words(part) if part.is_from(message) else part for part in message.parts)
-            yield Fix(at, at + 1, (Message(Role.USER, words),), "the message is no object")
+            texts = tuple(
+                _as_text(part) if part.has_same_native(message) else part for part in message.parts
+            )
+            yield Fix(at, at + 1, (Message(Role.USER, texts),), "the message is not an object")
         elif _is_unknown_item(message, context):
-            words = (Text(message.as_json),)
-            yield Fix(at, at + 1, (Message(Role.USER, words),), "the target knows no such entry", Effect.DEGRADES)
-        elif _is_no_message(message, context):
-            words = (Text(message.as_json),)
-            yield Fix(at, at + 1, (Message(Role.USER, words),), "nothing of a message is there", Effect.DEGRADES)
-        elif any(_is_whole(part, message.extra, context.traits.content_keys) for part in message.parts):
-            keys = context.traits.content_keys
-            words = tuple(_readable(part, message.extra, keys) for part in message.parts)
-            bare = {key: value for key, value in message.extra.items() if key not in keys}
-            # in its own format this one would lose what the dialect has no place for
-            own = context.dialect.translated(replace(message, parts=words))
-            becomes = own or (replace(message, parts=words, native=bare),)
-            yield Fix(at, at + 1, becomes, "the content is no text and no list")
+            texts = (Text(message.as_json),)
+            yield Fix(
+                at,
+                at + 1,
+                (Message(Role.USER, texts),),
+                "the target does not know this type of item",
+                Effect.DEGRADES,
+            )
+        elif _lacks_message_keys(message, context):
+            texts = (Text(message.as_json),)
+            yield Fix(
+                at,
+                at + 1,
+                (Message(Role.USER, texts),),
+                "the object has none of the keys of a message",
+                Effect.DEGRADES,
+            )
+        elif any(
+            _is_malformed_content(part, message.extra, content_keys) for part in message.parts
+        ):
+            texts = tuple(
+                _convert_content(part, message.extra, content_keys) for part in message.parts
+            )
+            without_content = {
+                key: value for key, value in message.extra.items() if key not in content_keys
+            }
+            # A message of another format would lose keys that the dialect does not have.
+            own = context.dialect.translate_foreign(message.with_parts(texts))
+            becomes = own or (replace(message, parts=texts, native=without_content),)
+            yield Fix(at, at + 1, becomes, "the content is neither text nor a list")
 
 
 def _is_unknown_item(message: Message, context: Context) -> bool:
-    """Whether an entry is of a type that the target does not know, or a message without a role and a content."""
+    """Return whether an item has a type that the target does not know.
+
+    A message without role and content counts as such an item.
+    """
     known, kind = context.limits.item_types, message.kind
     return (
-        known is not None and message.is_entry and not (isinstance(kind, str) and kind != "message" and kind in known)
+        known is not None
+        and message.is_opaque
+        and not (isinstance(kind, str) and kind != "message" and kind in known)
     )
 
 
-def _is_no_message(message: Message, context: Context) -> bool:
-    """Whether a dict says something, but under no key that a message has."""
+def _lacks_message_keys(message: Message, context: Context) -> bool:
+    """Return whether a dict has text, but none of the keys of a message."""
     if message.parts or "role" in message.extra or context.limits.item_types is not None:
         return False
-    said = {key: value for key, value in message.extra.items() if str(key)[:1] != "_"}
-    return _OF_MESSAGES.isdisjoint(said) and any(True for value in said.values() for _ in jsontext.strings(value))
+    values = {key: value for key, value in message.extra.items() if str(key)[:1] != "_"}
+    return _MESSAGE_KEYS.isdisjoint(values) and any(
+        True for value in values.values() for _ in jsontext.strings(value)
+    )
 
 
-def _is_whole(part: Part, native: dict[str, object], keys: tuple[str, ...]) -> bool:
-    """Whether a part is all that stands under the message's content, or under a result's."""
+def _is_malformed_content(part: Part, native: dict[str, object], keys: tuple[str, ...]) -> bool:
+    """Return whether a part is the unreadable content of the message, or of a result."""
     if isinstance(part, ToolResult) and not part.is_hosted:
-        return any(_is_whole(inner, part.extra, keys) for inner in part.content)
-    return isinstance(part, Opaque) and part.stands_under(native, keys)
+        return any(_is_malformed_content(inner, part.extra, keys) for inner in part.content)
+    return isinstance(part, Opaque) and part.is_value_in(native, keys)
 
 
-def _readable(part: Part, native: dict[str, object], keys: tuple[str, ...]) -> Part:
+def _convert_content(part: Part, native: dict[str, object], keys: tuple[str, ...]) -> Part:
     if isinstance(part, ToolResult) and part.is_object:
-        held = part.extra
-        content = tuple(_readable(inner, held, keys) for inner in part.content)
-        bare = {k: v for k, v in held.items() if k not in keys}
-        return part if content == part.content else replace(part, content=content, native=bare)
-    if _is_whole(part, native, keys):
-        return _words(part)
-    return Text(part.text) if isinstance(part, Text) and part.stands_under(native, keys) else part
+        result = part.extra
+        content = tuple(_convert_content(inner, result, keys) for inner in part.content)
+        without_content = {k: v for k, v in result.items() if k not in keys}
+        return (
+            part
+            if content == part.content
+            else replace(part, content=content, native=without_content)
+        )
+    if _is_malformed_content(part, native, keys):
+        return _as_text(part)
+    return Text(part.text) if isinstance(part, Text) and part.is_value_in(native, keys) else part
 
 
-def _words(part: Part) -> Text:
+def _as_text(part: Part) -> Text:
     return Text(part.text if isinstance(part, Text) else part.as_json)
 
 

@@ -1,14 +1,19 @@
-"""An image for a model that takes none.
+"""An image for a model that does not accept images.
 
-Why: ``unknown variant `image_url`, expected `text` `` (DeepSeek); ``No endpoints found that support image input``
-(OpenRouter).
+Why: ``unknown variant `image_url`, expected `text` `` (DeepSeek); ``No endpoints found that support
+image input`` (OpenRouter).
 
-Repair: a text says that an image stood here. This concerns links, too.
+Repair: The image is replaced by a text that states that it was removed. Image URLs are replaced
+too.
 
 Before (deepseek/deepseek-chat):
-    [{"role": "user", "content": [{"type": "text", "text": "what is this?"}, {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}]}]
+    [{"role": "user", "content": [
+         {"type": "text", "text": "what is this?"},
+         {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}]}]
 After:
-    [{"role": "user", "content": [{"type": "text", "text": "what is this?"}, {"type": "text", "text": "Image removed: this model takes no images."}]}]
+    [{"role": "user", "content": [
+         {"type": "text", "text": "what is this?"},
+         {"type": "text", "text": "Image removed: this model takes no images."}]}]
 """
 
 from __future__ import annotations
@@ -16,8 +21,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect
-from chatmend.dialects.pictures import picture, told
-from chatmend.rules.image_repair import IMAGES, Mended, each_image
+from chatmend.dialects.pictures import find_picture, replacement_text_part
+from chatmend.rules.image_repair import IMAGES, ImageRepair, repair_images
 from chatmend.rules.image_words import UNSEEN
 from chatmend.rules.rule import Rule
 from chatmend.transcript import Media, Text
@@ -31,16 +36,20 @@ if TYPE_CHECKING:
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """Every image, where the model sees none."""
+    """Yield fixes that replace every image, if the model does not accept images."""
     if context.limits.images.vision:
         return
 
-    def mend(part: Media, role: str) -> Mended | None:
-        if picture(part.extra) is None:
+    def repair_image(part: Media, role: str) -> ImageRepair | None:
+        if find_picture(part.extra) is None:
             return None
-        return Mended((Text(UNSEEN, told(part.extra, UNSEEN)),), "the model takes no images", Effect.DROPS)
+        return ImageRepair(
+            (Text(UNSEEN, replacement_text_part(part.extra, UNSEEN)),),
+            "the model does not accept images",
+            Effect.DROPS,
+        )
 
-    yield from each_image(window, context, mend)
+    yield from repair_images(window, context, repair_image)
 
 
 RULE = Rule("IMG010", "unseen-image", find, IMAGES)

@@ -1,14 +1,18 @@
-"""CMYK, or more than eight bits in a channel.
+"""An image in CMYK, or with more than eight bits per channel.
 
-Why: image readers of model servers decode them wrongly or not at all (stb_image fails on CMYK JPEG); no provider
-documents them.
+Why: Image decoders of model servers decode such images incorrectly or not at all (stb_image fails
+on CMYK JPEG); no provider documents support for them.
 
-Repair: the image is written anew in eight bits of grey or RGB.
+Repair: The image is recompressed in grey or RGB with eight bits per channel.
 
 Before (openai/gpt-4.1):
-    [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABEAAAAABq7kcWAAAAC0lEQVR42mNoYAAAAQMAga3osnQAAAAASUVORK5CYII="}}]}]
+    [{"role": "user", "content": [{"type": "image_url", "image_url": {
+         "url": "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABEAAAAABq7kcWAAAAC0lEQVR42\
+mNoYAAAAQMAga3osnQAAAAASUVORK5CYII="}}]}]
 After:
-    [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGOoBwAAgQCA05RTSgAAAABJRU5ErkJggg=="}}]}]
+    [{"role": "user", "content": [{"type": "image_url", "image_url": {
+         "url": "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4n\
+GOoBwAAgQCA05RTSgAAAABJRU5ErkJggg=="}}]}]
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chatmend.images.defects import Defect
-from chatmend.rules.image_repair import IMAGES, recompress
+from chatmend.rules.image_repair import IMAGES, recompress_images
 from chatmend.rules.rule import Rule
 
 if TYPE_CHECKING:
@@ -28,8 +32,8 @@ if TYPE_CHECKING:
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """Images in CMYK or of 16 bits."""
-    yield from recompress(window, context, Defect.UNUSUAL)
+    """Yield fixes that recompress images in CMYK or with more than eight bits per channel."""
+    yield from recompress_images(window, context, Defect.UNUSUAL)
 
 
 RULE = Rule("IMG006", "unusual-pixels", find, IMAGES)

@@ -1,8 +1,9 @@
-"""Local servers that refuse what the real providers refuse, with their status, headers, body and text.
+"""Local servers that refuse the requests that the real providers refuse.
 
-``Sandbox`` is one real HTTP server that speaks the providers' wire protocols; ``python -m chatmend.sandbox`` runs it
-in the foreground. It needs Starlette and uvicorn: ``pip install 'chatmend[sandbox]'``. It knows nothing of the repair:
-it judges by its own tables.
+The responses have the provider's status, headers, body and text. ``Sandbox`` is an HTTP server
+that supports the providers' wire formats; ``python -m chatmend.sandbox`` runs it in the
+foreground. It needs Starlette and uvicorn: ``pip install 'chatmend[sandbox]'``. It shares no
+rules with the repair: it validates requests by its own tables.
 """
 
 from importlib import import_module
@@ -16,20 +17,29 @@ if TYPE_CHECKING:
 
 __all__ = ["Failure", "Reply", "Sandbox", "Verdict", "serve"]
 
-_HOMES = {"Failure": "script", "Reply": "script", "Sandbox": "server", "Verdict": "ledger", "serve": "serving"}
+_HOMES = {
+    "Failure": "script",
+    "Reply": "script",
+    "Sandbox": "server",
+    "Verdict": "ledger",
+    "serve": "serving",
+}
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first asked for: the pytest plugin must load without the extra.
+    """Import a public name on first use: the pytest plugin must load without the extra.
 
     Raises:
-        AttributeError: if there is no such name.
-        ImportError: if Starlette or uvicorn is missing; it says what to install.
+        AttributeError: the module has no such name.
+        ImportError: Starlette or uvicorn is missing; the message says how to install it.
     """
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
         return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
     except ImportError as error:
-        text = f"the sandbox needs Starlette and uvicorn ({error}); install them: pip install 'chatmend[sandbox]'"
+        text = (
+            f"the sandbox needs Starlette and uvicorn ({error}); "
+            "install them: pip install 'chatmend[sandbox]'"
+        )
         raise ImportError(text, name=error.name) from error

@@ -1,12 +1,15 @@
-"""``python -m chatmend.sandbox``: serve on 127.0.0.1:8090."""
+"""``python -m chatmend.sandbox``: runs the sandbox on 127.0.0.1:8090."""
 
 import sys
 
 
 def main() -> None:
-    """Serve with the defaults, or say in a line what prevents it and leave with status 2."""
+    """Run the sandbox with its defaults; print an error and exit with status 2 if that fails."""
     if sys.argv[1:]:
-        _stop("python -m chatmend.sandbox takes no options: 'chatmend sandbox' does, see 'chatmend sandbox --help'")
+        _stop(
+            "python -m chatmend.sandbox takes no options; "
+            "use 'chatmend sandbox', see 'chatmend sandbox --help'"
+        )
     try:
         from chatmend.sandbox import serve  # noqa: PLC0415 - the extra may be missing
 
@@ -14,7 +17,10 @@ def main() -> None:
     except ImportError as error:
         _stop(str(error))
     except OSError as error:
-        _stop(f"cannot listen on port 8090: {error.strerror or error}; try 'chatmend sandbox --port 0'")
+        _stop(
+            f"cannot listen on port 8090: {error.strerror or error}; "
+            "try 'chatmend sandbox --port 0'"
+        )
 
 
 def _stop(text: str) -> None:

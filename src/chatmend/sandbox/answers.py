@@ -1,4 +1,4 @@
-"""What the sandbox answers: plausible, and the same whenever the same is asked."""
+"""Composes the sandbox's answers; the same request always gets the same answer."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 Body = dict[str, Any]
-_SHOWN = 80
+_MAX_QUOTE_LENGTH = 80
 _WORD = re.compile(r"[a-z]+")
 _THOUGHT = "The user wants an answer. I look at what was said last, and reply to that."
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool that a request offers."""
+    """A tool that a request declares."""
 
     name: str
     schema: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
-    """What a request asks for, whatever its dialect."""
+class NormalizedRequest:
+    """The contents of a request that determine the answer, independent of the wire format."""
 
-    said: str = ""
-    """What the user said last."""
+    last_text: str = ""
+    """The last text of the user or of a tool."""
     tools: tuple[Tool, ...] = ()
-    choice: str = "auto"
+    tool_choice: str = "auto"
     """``auto``, ``none``, ``required``, or the name of a tool."""
-    results: bool = False
-    """The last turn answers tool calls."""
+    ends_with_results: bool = False
+    """Whether the last turn contains tool results."""
     schema: Mapping[str, Any] | None = None
-    """The answer must be JSON of this schema."""
-    thinks: bool = False
-    most: int | None = None
-    """The most output tokens that the caller allows."""
+    """The JSON schema that the answer must match."""
+    wants_thinking: bool = False
+    max_tokens: int | None = None
+    """The maximum number of output tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer, whatever its dialect."""
+    """An answer, independent of the wire format."""
 
     id: str
     model: str
@@ -72,59 +72,66 @@ class Answer:
     """``stop``, ``tool_calls`` or ``length``."""
     prompt: Prompt = field(default_factory=lambda: Prompt(0))
     signature: str = ""
-    """Signs the thought, or the first call where the provider signs calls."""
+    """The signature of the thought, or of the first call if the provider signs calls."""
 
     @property
     def thought_tokens(self) -> int:
-        """Tokens of the thought."""
+        """The number of tokens of the thought."""
         return tokens(self.thought)
 
     @property
     def output_tokens(self) -> int:
-        """Tokens of everything that was answered, the thought included."""
-        spoken = self.text + "".join(call.name + call.text for call in self.calls)
-        return tokens(spoken) + self.thought_tokens
+        """The number of tokens of the answer, including the thought."""
+        written = self.text + "".join(call.name + call.text for call in self.calls)
+        return tokens(written) + self.thought_tokens
 
 
-def compose(ask: Ask, answer: Answer, call_ids: list[str]) -> Answer:
-    """Fill an empty answer with what was asked for."""
-    thought = _THOUGHT if ask.thinks else ""
-    if tool := _wanted(ask):
+def compose(request: NormalizedRequest, answer: Answer, call_ids: list[str]) -> Answer:
+    """Fill an empty answer with a tool call, JSON or text, depending on the request."""
+    thought = _THOUGHT if request.wants_thinking else ""
+    if tool := _choose_tool(request):
         arguments = sample(tool.schema)
         call = Call(call_ids[0], tool.name, arguments if isinstance(arguments, dict) else {})
         return replace(answer, thought=thought, calls=(call,), finish="tool_calls")
-    text = json.dumps(sample(ask.schema)) if ask.schema is not None else _reply(ask)
-    return shorten(replace(answer, text=text, thought=thought), ask.most)
+    text = json.dumps(sample(request.schema)) if request.schema is not None else _reply(request)
+    return shorten(replace(answer, text=text, thought=thought), request.max_tokens)
 
 
-def shorten(answer: Answer, most: int | None) -> Answer:
-    """Cut an answer off where the caller allows no more tokens."""
-    if not isinstance(most, int) or tokens(answer.text) <= most:
+def shorten(answer: Answer, max_tokens: int | None) -> Answer:
+    """Truncate an answer to the maximum number of tokens."""
+    if not isinstance(max_tokens, int) or tokens(answer.text) <= max_tokens:
         return answer
-    return replace(answer, text=answer.text[: most * 4], finish="length")
+    return replace(answer, text=answer.text[: max_tokens * 4], finish="length")
 
 
-def _reply(ask: Ask) -> str:
-    shown = " ".join(ask.said.split())
-    shown = shown if len(shown) <= _SHOWN else shown[:_SHOWN] + "..."
-    if ask.results:
-        return f"The tool answered: {shown}" if shown else "The tool answered nothing."
-    return f'You said: "{shown}". This is the sandbox speaking.' if shown else "This is the sandbox speaking."
+def _reply(request: NormalizedRequest) -> str:
+    quote = " ".join(request.last_text.split())
+    quote = quote if len(quote) <= _MAX_QUOTE_LENGTH else quote[:_MAX_QUOTE_LENGTH] + "..."
+    if request.ends_with_results:
+        return f"The tool answered: {quote}" if quote else "The tool answered nothing."
+    return (
+        f'You said: "{quote}". This is the sandbox speaking.'
+        if quote
+        else "This is the sandbox speaking."
+    )
 
 
-def _wanted(ask: Ask) -> Tool | None:
-    """The tool that is to be called: a named one, a required one, or one that the user's words ask for."""
-    if not ask.tools or ask.choice == "none":
+def _choose_tool(request: NormalizedRequest) -> Tool | None:
+    """Choose the tool to call.
+
+    A named or required tool, or a tool with a word of the user's text in its name.
+    """
+    if not request.tools or request.tool_choice == "none":
         return None
-    named = next((tool for tool in ask.tools if tool.name == ask.choice), None)
-    if named is not None or ask.choice == "required":
-        return named or ask.tools[0]
-    if ask.results:
+    named = next((tool for tool in request.tools if tool.name == request.tool_choice), None)
+    if named is not None or request.tool_choice == "required":
+        return named or request.tools[0]
+    if request.ends_with_results:
         return None
-    said = set(_WORD.findall(ask.said.lower()))
-    return next((tool for tool in ask.tools if said & _words(tool.name)), None)
+    words = set(_WORD.findall(request.last_text.lower()))
+    return next((tool for tool in request.tools if words & _significant_words(tool.name)), None)
 
 
-def _words(name: str) -> set[str]:
-    """The words of a tool's name that say something."""
+def _significant_words(name: str) -> set[str]:
+    """Split a tool's name into words and return those with more than three letters."""
     return {word for word in _WORD.findall(name.lower()) if len(word) > 3}

@@ -1,4 +1,4 @@
-"""Which path belongs to whom: the provider, its table of rules, its predicates and its dialect."""
+"""The endpoints of the sandbox: path, provider, table of rules, predicates and wire format."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from chatmend.sandbox.providers import (
     deepseek,
     gemini,
     groq,
+    key_hosts,
     minimax,
     mistral,
     moonshot,
@@ -52,11 +53,11 @@ class Endpoint:
     faults: Predicates
     wire: Wire
     stream: bool | None = None
-    """Whether it streams; None: the body says so in ``stream``."""
-    counts: bool = False
-    """It counts tokens instead of answering."""
-    always: bool = False
-    """It streams unless the body says no, as Ollama does."""
+    """Whether it streams; None: ``stream`` in the body decides."""
+    counts_tokens: bool = False
+    """Whether it counts tokens instead of answering."""
+    streams_by_default: bool = False
+    """Whether it streams if ``stream`` is absent from the body, as Ollama does."""
 
 
 def _wire(module: object) -> Wire:
@@ -68,8 +69,8 @@ _GEMINI, _CONVERSE = _wire(gemini_wire), _wire(bedrock_converse)
 _GOOGLE = "/projects/{project}/locations/{location}/publishers"
 
 
-def _chats() -> Iterator[Endpoint]:
-    """Those who speak the chat-completions dialect."""
+def _chat_endpoints() -> Iterator[Endpoint]:
+    """Yield the endpoints with the chat-completions format."""
     for path in ("/openai/v1/chat/completions",):
         yield Endpoint(path, "openai", "openai", openai_chat.faults, _CHAT)
     for path in (
@@ -90,32 +91,43 @@ def _chats() -> Iterator[Endpoint]:
         ("perplexity", perplexity.faults, ("", "/v1")),
         ("ollama", ollama.faults, ("/v1",)),
         ("strict", strict.faults, ("/v1",)),
+        ("cerebras", key_hosts.faults, ("/v1",)),
+        ("fireworks_ai", key_hosts.faults, ("/inference/v1", "/v1")),
+        ("databricks", key_hosts.faults, ("/serving-endpoints", "/v1")),
     ):
         for path in paths:
             yield Endpoint(f"/{provider}{path}/chat/completions", provider, provider, faults, _CHAT)
 
 
-def _responses() -> Iterator[Endpoint]:
-    """Those who speak the Responses dialect."""
+def _responses_endpoints() -> Iterator[Endpoint]:
+    """Yield the endpoints with the Responses format."""
     yield Endpoint("/openai/v1/responses", "openai", "openai", openai_responses.faults, _RESPONSES)
     for path in ("/azure/openai/v1/responses", "/azure/openai/responses"):
         yield Endpoint(path, "azure", "openai", openai_responses.faults, _RESPONSES)
     yield Endpoint("/xai/v1/responses", "xai", "xai", xai.responses_faults, _RESPONSES)
 
 
-def _anthropics() -> Iterator[Endpoint]:
-    """Those who speak the Messages dialect."""
+def _messages_endpoints() -> Iterator[Endpoint]:
+    """Yield the endpoints with the Messages format."""
     yield Endpoint("/anthropic/v1/messages", "anthropic", "anthropic", anthropic.faults, _MESSAGES)
     for path in ("/anthropic/v1/messages/count_tokens", "/v1/messages/count_tokens"):
-        yield Endpoint(path, "anthropic", "anthropic", anthropic.counted_faults, _MESSAGES, stream=False, counts=True)
+        yield Endpoint(
+            path,
+            "anthropic",
+            "anthropic",
+            anthropic.counted_faults,
+            _MESSAGES,
+            stream=False,
+            counts_tokens=True,
+        )
     for version in ("v1", "v1beta1"):
         for method, stream in (("rawPredict", None), ("streamRawPredict", True)):
             path = f"/vertex/{version}{_GOOGLE}/anthropic/models/{{model}}:{method}"
             yield Endpoint(path, "vertex", "anthropic", anthropic.cloud_faults, _MESSAGES, stream)
 
 
-def _googles() -> Iterator[Endpoint]:
-    """Those who speak the generateContent dialect."""
+def _generate_content_endpoints() -> Iterator[Endpoint]:
+    """Yield the endpoints with the generateContent format."""
     for method, stream in (("generateContent", False), ("streamGenerateContent", True)):
         for version in ("v1", "v1beta", "v1alpha"):
             path = f"/gemini/{version}/models/{{model}}:{method}"
@@ -125,17 +137,37 @@ def _googles() -> Iterator[Endpoint]:
             yield Endpoint(path, "vertex", "gemini", gemini.faults, _GEMINI, stream)
 
 
-def _others() -> Iterator[Endpoint]:
+def _other_endpoints() -> Iterator[Endpoint]:
     for method, stream in (("converse", False), ("converse-stream", True)):
         yield Endpoint(
-            f"/bedrock/model/{{model:path}}/{method}", "bedrock", "bedrock", bedrock.faults, _CONVERSE, stream
+            f"/bedrock/model/{{model:path}}/{method}",
+            "bedrock",
+            "bedrock",
+            bedrock.faults,
+            _CONVERSE,
+            stream,
         )
     for method, stream in (("invoke", False), ("invoke-with-response-stream", True)):
         path = f"/bedrock/model/{{model:path}}/{method}"
-        yield Endpoint(path, "bedrock", "bedrock", bedrock.invoke_faults, _wire(bedrock_invoke), stream)
+        yield Endpoint(
+            path, "bedrock", "bedrock", bedrock.invoke_faults, _wire(bedrock_invoke), stream
+        )
     yield Endpoint("/cohere/v2/chat", "cohere", "cohere", cohere.faults, _wire(cohere_chat))
-    yield Endpoint("/ollama/api/chat", "ollama", "ollama", ollama.native_faults, _wire(ollama_chat), always=True)
+    yield Endpoint(
+        "/ollama/api/chat",
+        "ollama",
+        "ollama",
+        ollama.native_faults,
+        _wire(ollama_chat),
+        streams_by_default=True,
+    )
 
 
-ENDPOINTS: tuple[Endpoint, ...] = (*_chats(), *_responses(), *_anthropics(), *_googles(), *_others())
-"""Every path that judges and answers."""
+ENDPOINTS: tuple[Endpoint, ...] = (
+    *_chat_endpoints(),
+    *_responses_endpoints(),
+    *_messages_endpoints(),
+    *_generate_content_endpoints(),
+    *_other_endpoints(),
+)
+"""All paths that validate and answer requests."""

@@ -1,4 +1,4 @@
-"""The event stream of AWS (``application/vnd.amazon.eventstream``): framed, with checksums."""
+"""The event stream format of AWS (``application/vnd.amazon.eventstream``)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 MEDIA_TYPE = "application/vnd.amazon.eventstream"
 _STRING = 7
-"""The type of a header value."""
+"""The code of the header type "string"."""
 
 
 def frame(event: str, payload: Mapping[str, Any], message_type: str = "event") -> bytes:
-    """One message: prelude, headers, JSON payload, checksums."""
+    """Encode one message: prelude, headers, JSON payload, checksums."""
     named = ":event-type" if message_type == "event" else ":exception-type"
     headers = {named: event, ":content-type": "application/json", ":message-type": message_type}
     head = b"".join(_header(name, value) for name, value in headers.items())

@@ -1,4 +1,4 @@
-"""Tells how to point clients at the sandbox: base URL and environment variables, per provider."""
+"""The base URLs and environment variables that point clients at the sandbox."""
 
 from __future__ import annotations
 
@@ -25,20 +25,32 @@ _GUIDE = (
     ("MiniMax", "/minimax/v1", ("MINIMAX_API_BASE",), "MINIMAX_API_KEY"),
     ("OpenRouter", "/openrouter/api/v1", ("OPENROUTER_API_BASE",), "OPENROUTER_API_KEY"),
     ("Perplexity", "/perplexity", ("PERPLEXITY_API_BASE",), "PERPLEXITYAI_API_KEY"),
+    ("Cerebras", "/cerebras/v1", ("CEREBRAS_API_BASE",), "CEREBRAS_API_KEY"),
+    ("Fireworks", "/fireworks_ai/inference/v1", ("FIREWORKS_API_BASE",), "FIREWORKS_API_KEY"),
+    (
+        "Databricks",
+        "/databricks/serving-endpoints",
+        ("DATABRICKS_API_BASE",),
+        "DATABRICKS_API_KEY",
+    ),
     ("strict templates", "/strict/v1", ("HOSTED_VLLM_API_BASE",), ""),
 )
-"""Name, path, variables of the official SDK and of LiteLLM (``=``: with this path behind it), variables of the key."""
+"""Provider, path, address variables, key variables.
+
+The address variables are those of the official SDK and of LiteLLM; a path after ``=`` is
+appended to the base URL.
+"""
 
 
-def imitated(root: str) -> str:
-    """The value of ``CHATMEND_HOSTS``: under which address of the sandbox whose API is imitated."""
+def hosts_setting(root: str) -> str:
+    """Return the value of ``CHATMEND_HOSTS``: the provider that each path emulates."""
     names = (path.split("/")[1] for _, path, _, _ in _GUIDE)
     return ",".join(f"{root}/{name}={name}" for name in names)
 
 
 def guide(root: str) -> str:
-    """What to set, a block a provider; ``root`` is the URL of the server."""
-    blocks = [f"chatmend sandbox on {root} (any key will do; nothing leaves this machine)"]
+    """Return the text with the settings of all providers; ``root`` is the URL of the server."""
+    blocks = [f"chatmend sandbox on {root} (accepts any API key; sends nothing to the network)"]
     for provider, path, variables, keys in _GUIDE:
         lines = [f"{provider:<17} {root}{path}"]
         for variable in variables:
@@ -46,6 +58,9 @@ def guide(root: str) -> str:
             lines.append(f"  export {stem}={root}{path}{tail}")
         lines += [f"  export {name}=sandbox" for name in keys.split()]
         blocks.append("\n".join(lines))
-    blocks.append(f"chatmend's adapters keep to these providers' rules with\n  export CHATMEND_HOSTS={imitated(root)}")
-    blocks.append("LangChain reads the same variables as the SDKs, or takes base_url=. Requests:")
+    blocks.append(
+        "So that chatmend's adapters apply these providers' rules:\n"
+        f"  export CHATMEND_HOSTS={hosts_setting(root)}"
+    )
+    blocks.append("LangChain reads the variables of the SDKs; base_url= works too. Requests:")
     return "\n".join(blocks)

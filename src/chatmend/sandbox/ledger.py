@@ -1,4 +1,4 @@
-"""What the sandbox has seen: one verdict a request, in memory, on a log line, and in a report."""
+"""The verdicts of the sandbox: one for each request, in memory, on a log line and in a report."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, TextIO
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_KEPT = 10_000
-"""Verdicts that are kept. Older ones are only counted: a long-running server must not grow."""
+_MAX_VERDICTS = 10_000
+"""The number of verdicts kept; older ones are only counted, so that memory use is bounded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of one request. It names rules and places, never what was said."""
+    """The result of one request: rules and positions, without content of the transcript."""
 
     number: int
     provider: str
@@ -28,87 +28,101 @@ class Verdict:
     model: str
     status: int
     rule: str | None = None
-    """The broken rule; None: accepted."""
+    """The broken rule; None if the request was accepted."""
     text: str = ""
-    """The provider's text."""
+    """The provider's error text."""
     stream: bool = False
     cached: int = 0
-    """Prompt tokens that the cache gave."""
+    """The number of prompt tokens read from the cache."""
     prompt: int = 0
-    """Prompt tokens in all."""
+    """The total number of prompt tokens."""
     note: str = ""
     body: dict[str, Any] | None = field(default=None, repr=False, compare=False)
-    """What was sent; only kept by the pytest fixture, never logged or reported."""
+    """The request body; kept only for tests and never logged or reported."""
 
     @property
     def refused(self) -> bool:
-        """Whether the provider would refuse it."""
+        """Whether the provider would refuse the request."""
         return self.rule is not None
 
     def line(self) -> str:
-        """One line for a log. The text is cut: it may quote what was sent."""
-        end = f"refused  {self.rule}" if self.refused else f"accepted  prompt {self.prompt}, cached {self.cached}"
+        """Return one line for a log, without the error text, which may quote the request."""
+        end = (
+            f"refused  {self.rule}"
+            if self.refused
+            else f"accepted  prompt {self.prompt}, cached {self.cached}"
+        )
         note = f"  ({self.note})" if self.note else ""
         return f"{self.number:>5}  {self.status}  {self.path}  {self.model or '-'}  {end}{note}"
 
 
 class Ledger:
-    """Keeps verdicts. Safe to share between threads."""
+    """Stores verdicts. Thread-safe."""
 
     def __init__(self, out: TextIO | None = None, *, bodies: bool = False) -> None:
-        """Log to ``out``, if given; keep request bodies only where a test wants them."""
+        """Create an empty ledger.
+
+        ``out``: where to log verdicts. ``bodies``: whether to keep request bodies.
+        """
         self._out = out
         self._lock = Lock()
-        self._kept: deque[Verdict] = deque(maxlen=_KEPT)
+        self._verdicts: deque[Verdict] = deque(maxlen=_MAX_VERDICTS)
         self._counts: Counter[tuple[str, str]] = Counter()
         self._number = 0
         self.bodies = bodies
 
     def next_number(self) -> int:
-        """A number for the next request."""
+        """Return the number of the next request."""
         with self._lock:
             self._number += 1
             return self._number
 
     def add(self, verdict: Verdict) -> None:
-        """Keep a verdict, and log it."""
+        """Store and log a verdict."""
         with self._lock:
-            self._kept.append(verdict)
+            self._verdicts.append(verdict)
             self._counts[verdict.provider, verdict.rule or "accepted"] += 1
         if self._out is not None:
             print(_printable(verdict.line()), file=self._out, flush=True)
 
     def __iter__(self) -> Iterator[Verdict]:
-        """The verdicts, oldest first."""
-        return iter(list(self._kept))
+        """Iterate over the verdicts, oldest first."""
+        return iter(list(self._verdicts))
 
     def clear(self) -> None:
-        """Forget every verdict."""
+        """Delete all verdicts."""
         with self._lock:
-            self._kept.clear()
+            self._verdicts.clear()
             self._counts.clear()
 
     def report(self) -> dict[str, Any]:
-        """Counts by provider and rule, and the refusals; neither bodies nor texts, which may quote them."""
+        """Return counts by provider and rule, and the refusals.
+
+        Bodies and error texts, which may quote them, are left out.
+        """
         counts: dict[str, dict[str, int]] = {}
         for (provider, rule), number in sorted(self._counts.items()):
             counts.setdefault(provider, {})[rule] = number
         refusals = []
         for verdict in self:
             if verdict.refused:
-                shown = asdict(verdict)
-                del shown["body"], shown["text"]
-                refusals.append(shown)
+                entry = asdict(verdict)
+                del entry["body"], entry["text"]
+                refusals.append(entry)
         return {"requests": sum(self._counts.values()), "counts": counts, "refusals": refusals}
 
     def write(self, path: str | Path) -> None:
-        """Write the report as JSON, for the owner's eyes only."""
+        """Write the report as JSON, readable only by the owner of the file."""
         handle = os.open(Path(path), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(json.dumps(self.report(), indent=2) + "\n")
 
 
 def _printable(line: str) -> str:
-    """A line without control characters: a model name comes from outside."""
+    """Replace control characters in a line, because clients choose the model name."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    return "".join(c if c.isprintable() else "?" for c in line).encode(encoding, "replace").decode(encoding)
+    return (
+        "".join(c if c.isprintable() else "?" for c in line)
+        .encode(encoding, "replace")
+        .decode(encoding)
+    )

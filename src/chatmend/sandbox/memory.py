@@ -1,4 +1,4 @@
-"""What a server remembers between requests: prompt prefixes, as a provider's cache does, and stored responses."""
+"""The state of a server between requests: cached prompt prefixes and stored responses."""
 
 from __future__ import annotations
 
@@ -10,117 +10,130 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
-_KEPT = 50_000
-"""Entries that are kept, of either kind: a long-running server must not grow without end."""
+_MAX_ENTRIES = 50_000
+"""The number of entries kept, so that memory use is bounded."""
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 
 
-class Recent(Generic[Key, Value]):
-    """A dictionary that forgets what was not used for longest. Safe to share between threads."""
+class RecentEntries(Generic[Key, Value]):
+    """A dictionary that discards the least recently used entry when it is full. Thread-safe."""
 
-    def __init__(self, kept: int = _KEPT) -> None:
-        """Keep at most ``kept`` entries."""
-        self._kept = kept
+    def __init__(self, max_entries: int = _MAX_ENTRIES) -> None:
+        """Create a dictionary of at most ``max_entries`` entries."""
+        self._max_entries = max_entries
         self._entries: OrderedDict[Key, Value] = OrderedDict()
         self._lock = Lock()
 
     def put(self, key: Key, value: Value) -> None:
-        """Remember."""
+        """Store an entry."""
         with self._lock:
             self._entries[key] = value
             self._entries.move_to_end(key)
-            if len(self._entries) > self._kept:
+            if len(self._entries) > self._max_entries:
                 self._entries.popitem(last=False)
 
     def get(self, key: Key) -> Value | None:
-        """What was remembered, if it still is."""
+        """Return the value of a key, or None if it is not stored or was discarded."""
         with self._lock:
             if key in self._entries:
                 self._entries.move_to_end(key)
             return self._entries.get(key)
 
     def __len__(self) -> int:
-        """How many entries there are."""
+        """Return the number of entries."""
         return len(self._entries)
 
 
 @dataclass(slots=True)
-class Memory:
-    """Everything one server remembers."""
+class SandboxMemory:
+    """The prompt prefixes and responses that a server has stored."""
 
-    prefixes: Recent[tuple[str, str], int] = field(default_factory=Recent)
-    responses: Recent[tuple[str, str], Any] = field(default_factory=lambda: Recent(2_000))
+    prefixes: RecentEntries[tuple[str, str], int] = field(default_factory=RecentEntries)
+    responses: RecentEntries[tuple[str, str], Any] = field(
+        default_factory=lambda: RecentEntries(2_000)
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A piece of a prompt, in the order in which it is read: a tool, a system block, a message or a part of one."""
+    """A piece of a prompt: a tool, a system block, a message or a part of a message."""
 
     content: Any
     tokens: int
-    marked: bool = False
-    """A cache marker stands here."""
+    has_marker: bool = False
+    """Whether it ends with a cache marker."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """How a prompt is counted, in tokens."""
+    """The token counts of a prompt."""
 
     total: int
     read: int = 0
-    """Read from the cache: the longest prefix that was seen before."""
+    """Tokens read from the cache: the longest prefix that was sent before."""
     written: int = 0
-    """Written to the cache by this request, where the provider writes at markers."""
+    """Tokens that this request wrote to the cache, if the provider writes at markers."""
 
 
 def tokens(text: str) -> int:
-    """About how many tokens a text has: a fourth of its bytes, at least one. No provider's own count."""
+    """Estimate the tokens of a text: a quarter of its bytes, rounded up."""
     return max(1, (len(text.encode("utf-8", "surrogatepass")) + 3) // 4) if text else 0
 
 
-def segment(content: object, *, marked: bool = False, extra: int = 0) -> Segment:
-    """A segment from a JSON value; cache markers are no part of what is compared."""
-    text = json.dumps(unmarked(content), sort_keys=True, ensure_ascii=False)
-    return Segment(text, tokens(text) + extra, marked)
+def make_segment(content: object, *, has_marker: bool = False, extra: int = 0) -> Segment:
+    """Create a segment from a JSON value; cache markers are not compared."""
+    text = json.dumps(without_cache_markers(content), sort_keys=True, ensure_ascii=False)
+    return Segment(text, tokens(text) + extra, has_marker)
 
 
-def unmarked(content: Any) -> Any:
-    """A JSON value without its cache markers."""
+def without_cache_markers(content: Any) -> Any:
+    """Return a JSON value without its cache markers."""
     if isinstance(content, dict):
-        return {key: unmarked(value) for key, value in content.items() if key != "cache_control"}
+        return {
+            key: without_cache_markers(value)
+            for key, value in content.items()
+            if key != "cache_control"
+        }
     if isinstance(content, list):
-        return [unmarked(value) for value in content]
+        return [without_cache_markers(value) for value in content]
     return content
 
 
-def chain(segments: Iterable[Segment]) -> list[tuple[str, int]]:
-    """After each segment: the hash of the prompt so far, and its tokens so far."""
-    running, total, links = hashlib.sha256(), 0, []
+def prefix_hashes(segments: Iterable[Segment]) -> list[tuple[str, int]]:
+    """Return, after each segment, the hash and the token count of the prompt so far."""
+    running, total, prefixes = hashlib.sha256(), 0, []
     for piece in segments:
         running.update(str(piece.content).encode("utf-8", "surrogatepass") + b"\x1e")
         total += piece.tokens
-        links.append((running.hexdigest(), total))
-    return links
+        prefixes.append((running.hexdigest(), total))
+    return prefixes
 
 
-def count(memory: Memory, owner: str, segments: list[Segment], *, markers: bool) -> Prompt:
-    """Count a prompt, and remember its prefixes.
+def count_prompt(
+    memory: SandboxMemory, owner: str, segments: list[Segment], *, markers: bool
+) -> Prompt:
+    """Count the tokens of a prompt and store its prefixes.
 
-    ``owner`` keeps the caches of different keys, providers and models apart. With ``markers`` only prefixes that end
-    at a cache marker are written, as on Anthropic and Bedrock; otherwise every prefix is.
+    ``owner`` separates the caches of different keys, providers and models. With ``markers``,
+    only prefixes that end at a cache marker are stored, as on Anthropic and Bedrock; otherwise
+    all are.
     """
-    links = chain(segments)
-    total = links[-1][1] if links else 0
-    last = max((at for at, piece in enumerate(segments) if piece.marked), default=-1) if markers else len(links) - 1
+    prefixes = prefix_hashes(segments)
+    total = prefixes[-1][1] if prefixes else 0
+    last = (
+        max((at for at, piece in enumerate(segments) if piece.has_marker), default=-1)
+        if markers
+        else len(prefixes) - 1
+    )
     read = 0
     for at in range(last, -1, -1):
-        if memory.prefixes.get((owner, links[at][0])) is not None:
-            read = links[at][1]
+        if memory.prefixes.get((owner, prefixes[at][0])) is not None:
+            read = prefixes[at][1]
             break
     for at in range(last + 1):
-        if not markers or segments[at].marked:
-            memory.prefixes.put((owner, links[at][0]), links[at][1])
-    written = links[last][1] - read if markers and last >= 0 else 0
+        if not markers or segments[at].has_marker:
+            memory.prefixes.put((owner, prefixes[at][0]), prefixes[at][1])
+    written = prefixes[last][1] - read if markers and last >= 0 else 0
     return Prompt(total, min(read, total), written)

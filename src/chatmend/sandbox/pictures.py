@@ -1,4 +1,4 @@
-"""Looks into images as providers do: what format the bytes are, how large, and whether they decode."""
+"""Reads images as providers do: format, size, and whether they can be decoded."""
 
 from __future__ import annotations
 
@@ -11,7 +11,13 @@ from dataclasses import dataclass
 
 from PIL import Image
 
-_FORMATS = {"PNG": "image/png", "JPEG": "image/jpeg", "GIF": "image/gif", "WEBP": "image/webp", "BMP": "image/bmp"}
+_FORMATS = {
+    "PNG": "image/png",
+    "JPEG": "image/jpeg",
+    "GIF": "image/gif",
+    "WEBP": "image/webp",
+    "BMP": "image/bmp",
+}
 _MAGIC = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),
@@ -19,15 +25,15 @@ _MAGIC = (
     (b"BM", "image/bmp"),
 )
 _DATA_URL = re.compile(r"data:([^;,]*)((?:;[^;,]*)*),")
-_MOST_PIXELS = 400_000_000
+_MAX_PIXELS = 400_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
-    """What can be said of the bytes of an image."""
+class SandboxPicture:
+    """Facts about the bytes of an image."""
 
     media_type: str
-    """What the bytes are, whatever the label says; empty: no image that we know."""
+    """The type of the bytes, regardless of their label; empty if it is unknown."""
     width: int = 0
     height: int = 0
     size: int = 0
@@ -36,17 +42,17 @@ class Picture:
     frames: int = 1
 
 
-def look(text: str) -> Picture:
-    """Look at an image in base64. It is decoded, so that truncated data shows."""
+def inspect_base64(text: str) -> SandboxPicture:
+    """Inspect a base64 image; it is decoded, so that truncated data is noticed."""
     try:
         data = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
-        return Picture("", base64_valid=False)
-    return look_at_bytes(data)
+        return SandboxPicture("", base64_valid=False)
+    return inspect_bytes(data)
 
 
-def look_at_bytes(data: bytes) -> Picture:
-    """Look at the bytes of an image."""
+def inspect_bytes(data: bytes) -> SandboxPicture:
+    """Inspect the bytes of an image."""
     media_type = next((name for magic, name in _MAGIC if data.startswith(magic)), "")
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         media_type = "image/webp"
@@ -56,14 +62,21 @@ def look_at_bytes(data: bytes) -> Picture:
             image = Image.open(io.BytesIO(data))
             width, height = image.size
             frames = getattr(image, "n_frames", 1)
-            if width * height <= _MOST_PIXELS:
+            if width * height <= _MAX_PIXELS:
                 image.load()
-    except Exception:  # noqa: BLE001 - Pillow raises whatever a broken file makes it raise
-        return Picture(media_type, size=len(data))
-    return Picture(_FORMATS.get(image.format or "", media_type), width, height, len(data), decodes=True, frames=frames)
+    except Exception:  # noqa: BLE001 - Pillow can raise any exception for a malformed file
+        return SandboxPicture(media_type, size=len(data))
+    return SandboxPicture(
+        _FORMATS.get(image.format or "", media_type),
+        width,
+        height,
+        len(data),
+        decodes=True,
+        frames=frames,
+    )
 
 
-def data_url(url: str) -> tuple[str, str] | None:
-    """Media type and base64 text of a data URL; None for anything else."""
+def parse_data_url(url: str) -> tuple[str, str] | None:
+    """Return the media type and base64 text of a data URL; None for any other text."""
     head = _DATA_URL.match(url)
     return (head[1], url[head.end() :]) if head else None

@@ -1,4 +1,4 @@
-"""The fixtures ``sandbox`` and ``sandbox_server`` for any team's tests (a pytest plugin, found by its entry point)."""
+"""A pytest plugin with the fixtures ``sandbox`` and ``sandbox_server``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def sandbox_server() -> Iterator[Sandbox]:
-    """One server for the whole session, in a thread, on a free port."""
+    """Run one server for the whole session, in a thread, on a free port."""
     from chatmend.sandbox import Sandbox  # noqa: PLC0415 - the plugin loads without the extra
 
     with Sandbox() as server:
@@ -23,9 +23,10 @@ def sandbox_server() -> Iterator[Sandbox]:
 
 @pytest.fixture
 def sandbox(sandbox_server: Sandbox) -> Iterator[Sandbox]:
-    """The server, with nothing seen and nothing scripted yet.
+    """Provide the server with no recorded requests and an empty script.
 
-    ``sandbox.url("openai/v1")`` is a base URL; ``assert not sandbox.refusals`` says that every request was accepted.
+    ``sandbox.url("openai/v1")`` is a base URL; ``assert not sandbox.refusals`` checks that every
+    request was accepted.
     """
     sandbox_server.clear()
     yield sandbox_server

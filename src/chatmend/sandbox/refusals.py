@@ -1,7 +1,8 @@
-"""What a refusal is: a rule from a provider's table, and the place in the request where it was broken.
+"""Rules of a provider, and the error responses to requests that break them.
 
-The tables (``providers/*.toml``) hold the rules: text, status, error type and the models they hold for, each with its
-source. The predicates (``providers/*.py``) only say *where* a rule is broken, in the order in which the provider looks.
+The tables (``providers/*.toml``) contain the rules: text, status, error type, the models that
+they apply to, and a source. The predicates (``providers/*.py``) only find the positions where a
+rule is broken, in the order in which the provider validates.
 """
 
 from __future__ import annotations
@@ -16,57 +17,57 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from chatmend.sandbox.request import Request
+    from chatmend.sandbox.request import SandboxRequest
 
 Body = dict[str, Any]
-Predicates = Callable[["Request"], Iterator["Fault"]]
+Predicates = Callable[["SandboxRequest"], Iterator["Fault"]]
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A rule is broken here: its code, and what its text needs to say where."""
+    """A broken rule: its code and the values for its text."""
 
     code: str
     values: Mapping[str, Any] = field(default_factory=dict)
 
 
 def fault(code: str, at: str = "", **values: Any) -> Fault:
-    """A fault of rule ``code`` at the place ``at``, written as the provider writes places."""
+    """Create a fault of rule ``code`` at the position ``at``, in the provider's notation."""
     return Fault(code, {"at": at, **values})
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """One thing that a provider refuses."""
+class RefusalRule:
+    """A kind of request that a provider refuses."""
 
     code: str
     text: str
-    """A ``str.format`` template; the predicate fills it."""
+    """A ``str.format`` template for the values of the fault."""
     status: int
     fields: Mapping[str, str | None]
-    """What the envelope needs beside the text: ``type``, ``param``, ``code``, ``numbers``."""
+    """Values for the envelope: ``type``, ``param``, ``code``, ``numbers``."""
     envelope: str
     models: re.Pattern[str] | None
-    """Only these models refuse it."""
-    spared: re.Pattern[str] | None
-    """These models accept it."""
-    on: tuple[str, ...]
-    """Only these endpoints' owners refuse it; empty: all that share the table."""
+    """The models that the rule applies to; None: all."""
+    exempt_models: re.Pattern[str] | None
+    """The models that the rule does not apply to."""
+    providers: tuple[str, ...]
+    """The providers that apply the rule; empty: all that share the table."""
     source: str
-    """How it is known, and from where."""
+    """How and from where the rule is known."""
 
-    def holds_for(self, provider: str, model: str) -> bool:
-        """Whether this provider applies the rule to this model."""
-        if self.on and provider not in self.on:
+    def applies_to(self, provider: str, model: str) -> bool:
+        """Return whether this provider applies the rule to this model."""
+        if self.providers and provider not in self.providers:
             return False
         if self.models is not None and not self.models.search(model):
             return False
-        return self.spared is None or not self.spared.search(model)
+        return self.exempt_models is None or not self.exempt_models.search(model)
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
-    """An answer that is an error: what goes over the wire, and which rule it comes from."""
+class RefusalResponse:
+    """An error response and the rule that it comes from."""
 
     code: str
     status: int
@@ -76,85 +77,102 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """One provider's rules and the shapes of its errors, read from its TOML file."""
+class RefusalTable:
+    """The rules and error formats of one provider, read from its TOML file."""
 
     name: str
-    rules: Mapping[str, Rule]
+    rules: Mapping[str, RefusalRule]
     envelopes: Mapping[str, Mapping[str, Any]]
     settings: Mapping[str, Any]
-    """The rest: body limits, call ids, how usage is told."""
+    """Other settings: body limits, call ids, the format of usage."""
 
-    def first(self, faults: Iterator[Fault], provider: str, model: str) -> tuple[Rule, Fault] | None:
-        """The first fault that this provider minds; a provider reports only one."""
+    def first_refused(
+        self, faults: Iterator[Fault], provider: str, model: str
+    ) -> tuple[RefusalRule, Fault] | None:
+        """Return the first fault whose rule applies; a provider reports only one."""
         for found in faults:
             rule = self.rules[found.code]
-            if rule.holds_for(provider, model):
+            if rule.applies_to(provider, model):
                 return rule, found
         return None
 
-    def refuse(self, rule: Rule, values: Mapping[str, Any], request_id: str) -> Refusal:
-        """The provider's answer to a broken rule."""
+    def refuse(
+        self, rule: RefusalRule, values: Mapping[str, Any], request_id: str
+    ) -> RefusalResponse:
+        """Return the provider's response to a broken rule."""
         text = rule.text.format_map(values)
         filled: Body = {"text": text, "id": request_id, "status": rule.status}
         for name, template in rule.fields.items():
             filled[name] = template.format_map(values) if isinstance(template, str) else template
         return self.wrap(rule.code, rule.envelope, filled)
 
-    def wrap(self, code: str, envelope: str, filled: Mapping[str, Any]) -> Refusal:
-        """Put a text into one of the provider's error shapes."""
-        shape = self.envelopes[envelope]
-        headers = {"content-type": shape.get("content_type", "application/json")}
-        headers |= {name: str(_fill(value, filled)) for name, value in shape.get("headers", {}).items()}
-        body = _fill(shape["body"], filled)
-        data = body.encode() if isinstance(body, str) else json.dumps(body, separators=(",", ":")).encode()
-        return Refusal(code, filled["status"], filled["text"], headers, data)
+    def wrap(self, code: str, envelope: str, filled: Mapping[str, Any]) -> RefusalResponse:
+        """Put a text into one of the provider's error formats."""
+        template = self.envelopes[envelope]
+        headers = {"content-type": template.get("content_type", "application/json")}
+        headers |= {
+            name: str(_fill(value, filled)) for name, value in template.get("headers", {}).items()
+        }
+        body = _fill(template["body"], filled)
+        data = (
+            body.encode()
+            if isinstance(body, str)
+            else json.dumps(body, separators=(",", ":")).encode()
+        )
+        return RefusalResponse(code, filled["status"], filled["text"], headers, data)
 
 
 _SLOT = re.compile(r"\$([a-z_]+)")
 
 
-def _fill(shape: Any, filled: Mapping[str, Any]) -> Any:
-    """Put values where a shape says ``$name``; a slot that is the whole string keeps the value's type."""
-    if isinstance(shape, Mapping):
-        return {key: _fill(value, filled) for key, value in shape.items()}
-    if isinstance(shape, list):
-        return [_fill(value, filled) for value in shape]
-    if not isinstance(shape, str):
-        return shape
-    if whole := _SLOT.fullmatch(shape):
-        return filled.get(whole[1])
-    return _SLOT.sub(lambda slot: str(filled.get(slot[1], "")), shape)
+def _fill(template: Any, filled: Mapping[str, Any]) -> Any:
+    """Replace ``$name`` in a template.
+
+    A string that is only a slot is replaced by the value with its type.
+    """
+    if isinstance(template, Mapping):
+        return {key: _fill(value, filled) for key, value in template.items()}
+    if isinstance(template, list):
+        return [_fill(value, filled) for value in template]
+    if not isinstance(template, str):
+        return template
+    if slot := _SLOT.fullmatch(template):
+        return filled.get(slot[1])
+    return _SLOT.sub(lambda slot: str(filled.get(slot[1], "")), template)
 
 
 @cache
-def table(name: str) -> Table:
-    """The table of one provider, from its file."""
-    text = resources.files("chatmend.sandbox.providers").joinpath(f"{name}.toml").read_text(encoding="utf-8")
+def load_table(name: str) -> RefusalTable:
+    """Load the table of a provider from its file."""
+    text = (
+        resources.files("chatmend.sandbox.providers")
+        .joinpath(f"{name}.toml")
+        .read_text(encoding="utf-8")
+    )
     raw = tomllib.loads(text)
     scopes = {f"${key}": value for key, value in raw.get("models", {}).items()}
     rules = {code: _rule(code, entry, scopes) for code, entry in raw["rules"].items()}
-    return Table(name, rules, raw["envelopes"], raw.get("settings", {}))
+    return RefusalTable(name, rules, raw["envelopes"], raw.get("settings", {}))
 
 
 _DEFAULTS = {"type": "invalid_request_error", "param": None, "code": None}
 
 
-def _rule(code: str, entry: Body, scopes: Mapping[str, str]) -> Rule:
+def _rule(code: str, entry: Body, scopes: Mapping[str, str]) -> RefusalRule:
     entry = dict(entry)
 
     def pattern(key: str) -> re.Pattern[str] | None:
         value = entry.pop(key, None)
         return re.compile(scopes.get(value, value)) if value else None
 
-    return Rule(
+    return RefusalRule(
         code=code,
         text=entry.pop("text"),
         status=entry.pop("status", 400),
         envelope=entry.pop("envelope", "default"),
         models=pattern("models"),
-        spared=pattern("spared"),
-        on=tuple(entry.pop("on", ())),
+        exempt_models=pattern("spared"),
+        providers=tuple(entry.pop("on", ())),
         source=entry.pop("source", ""),
         fields={**_DEFAULTS, **entry},
     )

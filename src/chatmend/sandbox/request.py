@@ -1,4 +1,4 @@
-"""One request as the sandbox sees it: the native body, who sent it, and what the server remembers."""
+"""A request to the sandbox: the native body, the sender and the state of the server."""
 
 from __future__ import annotations
 
@@ -10,55 +10,61 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from chatmend.sandbox.memory import Memory
+    from chatmend.sandbox.memory import SandboxMemory
 
 Body = dict[str, Any]
 
 
 @dataclass(slots=True)
-class Request:
-    """A request that could be read as a JSON object."""
+class SandboxRequest:
+    """A request whose body is a JSON object."""
 
     provider: str
-    """Whose endpoint was called: ``"anthropic"``, ``"bedrock"``, ``"vertex"``, ..."""
+    """The provider whose endpoint was called: ``"anthropic"``, ``"bedrock"``, ``"vertex"``, ..."""
     model: str
     body: Body
-    memory: Memory
+    memory: SandboxMemory
     table: str = "openai"
     """The provider's table of rules and settings; some providers share one."""
     headers: Mapping[str, str] = field(default_factory=dict)
     key: str = ""
-    """A hash of the credential: caches and stored responses are kept apart by it."""
+    """A hash of the credential, which separates caches and stored responses."""
     stream: bool = False
     strict_signatures: bool = False
-    """Refuse signatures and stored ids that this sandbox did not make."""
+    """Whether to refuse signatures and stored ids that this sandbox did not create."""
     raw: bytes = b""
 
     @property
     def messages(self) -> list[Any]:
-        """The messages, or nothing where they are no list."""
+        """The messages; an empty list if they are malformed."""
         found = self.body.get("messages")
         return found if isinstance(found, list) else []
 
     def digest(self) -> str:
-        """A hash of the request: ids of an answer are made from it, so that answers are deterministic."""
+        """Return a hash of the request, from which the ids of its answer are made."""
         text = self.raw or json.dumps(self.body, sort_keys=True).encode()
         return hashlib.sha256(self.model.encode() + b"\0" + text).hexdigest()
 
 
 def objects(value: object) -> list[Body]:
-    """The JSON objects in a list; nothing where it is no list."""
+    """Return the JSON objects in a list; an empty list for any other value."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def mapping(value: object) -> Body:
-    """A JSON object; an empty one where it is something else."""
+    """Return a JSON object; an empty one for any other value."""
     return value if isinstance(value, dict) else {}
 
 
-def kind(value: object) -> str:
-    """How OpenAI's texts name the JSON type of a value, with its article."""
-    names = {bool: "a boolean", int: "an integer", float: "a decimal", str: "a string", list: "an array"}
+def json_type_name(value: object) -> str:
+    """Return the JSON type of a value with its article, as in OpenAI's error texts."""
+    names = {
+        bool: "a boolean",
+        int: "an integer",
+        float: "a decimal",
+        str: "a string",
+        list: "an array",
+    }
     if value is None:
         return "null"
     return names.get(type(value), "an object")

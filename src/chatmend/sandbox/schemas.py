@@ -1,4 +1,4 @@
-"""Makes a value that a JSON schema accepts: the arguments of a tool call, or a structured answer."""
+"""Generates values that match a JSON schema, for tool calls and structured answers."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from math import isfinite
 from typing import Any
 
-_DEEPEST = 12
-_LONGEST = 10_000
+_MAX_DEPTH = 12
+_MAX_LENGTH = 10_000
 _FORMATS = {
     "date": "2026-01-31",
     "date-time": "2026-01-31T12:00:00Z",
@@ -19,7 +19,10 @@ _FORMATS = {
 
 
 def sample(schema: Any) -> Any:
-    """A value of the schema: the first choice, the least number, every property. An object where nothing is said."""
+    """Return a value that matches a schema: first choices, smallest numbers, all properties.
+
+    Return an object if the schema has no type.
+    """
     if not isinstance(schema, Mapping):
         return {}
     value = _value(schema, schema, "value", 0)
@@ -27,7 +30,7 @@ def sample(schema: Any) -> Any:
 
 
 def _value(schema: Any, root: Mapping[str, Any], name: str, depth: int) -> Any:
-    if not isinstance(schema, Mapping) or depth > _DEEPEST:
+    if not isinstance(schema, Mapping) or depth > _MAX_DEPTH:
         return None
     if "$ref" in schema:
         return _value(_resolve(str(schema["$ref"]), root), root, name, depth + 1)
@@ -48,13 +51,19 @@ def _typed(schema: Mapping[str, Any], root: Mapping[str, Any], name: str, depth:
     kind = str(kind[0] if isinstance(kind, list) and kind else kind).lower()
     if kind == "object":
         properties = schema.get("properties")
-        listed = properties.items() if isinstance(properties, Mapping) else ()
-        return {key: _value(inner, root, str(key), depth + 1) for key, inner in listed}
+        items = properties.items() if isinstance(properties, Mapping) else ()
+        return {key: _value(inner, root, str(key), depth + 1) for key, inner in items}
     if kind == "array":
-        return [_value(schema.get("items"), root, name, depth + 1)] * max(1, _count(schema, "minItems", 1))
+        return [_value(schema.get("items"), root, name, depth + 1)] * max(
+            1, _count(schema, "minItems", 1)
+        )
     if kind in ("integer", "number"):
-        least = _number(schema, "minimum", _number(schema, "exclusiveMinimum", 0))
-        return least + 1 if "exclusiveMinimum" in schema else max(least, min(1, _number(schema, "maximum", 1)))
+        minimum = _number(schema, "minimum", _number(schema, "exclusiveMinimum", 0))
+        return (
+            minimum + 1
+            if "exclusiveMinimum" in schema
+            else max(minimum, min(1, _number(schema, "maximum", 1)))
+        )
     if kind == "boolean":
         return True
     return None if kind == "null" else _text(schema, name)
@@ -67,15 +76,15 @@ def _text(schema: Mapping[str, Any], name: str) -> str:
 
 
 def _number(schema: Mapping[str, Any], key: str, default: float) -> float:
-    """What a schema says under a key, where it is a number at all."""
+    """Return the number under a key of a schema; the default if it is not a number."""
     value = schema.get(key)
     return value if isinstance(value, int | float) else default
 
 
 def _count(schema: Mapping[str, Any], key: str, default: int) -> int:
-    """The same as a length of something that fits into memory."""
+    """Return the length under a key of a schema, limited to ``_MAX_LENGTH``."""
     number = _number(schema, key, default)
-    return int(min(max(number, 0), _LONGEST)) if isfinite(number) else default
+    return int(min(max(number, 0), _MAX_LENGTH)) if isfinite(number) else default
 
 
 def _resolve(reference: str, root: Mapping[str, Any]) -> Any:

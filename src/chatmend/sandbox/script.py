@@ -1,4 +1,4 @@
-"""What a test tells the sandbox to answer next, instead of what it would say by itself."""
+"""Answers and errors that a test prescribes for the next requests."""
 
 from __future__ import annotations
 
@@ -13,64 +13,64 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer to give. The request is still judged first: what the provider refuses stays refused."""
+    """An answer to give; a request that the provider refuses is still refused."""
 
     text: str = ""
     calls: tuple[tuple[str, Mapping[str, Any]], ...] = ()
     """Tool calls: name and arguments."""
     thought: str = ""
     finish: str | None = None
-    """``stop``, ``tool_calls`` or ``length``; what fits the answer, if not given."""
+    """``stop``, ``tool_calls`` or ``length``; by default it follows from the answer."""
     first_token_after: float = 0.0
     """Seconds before the answer begins."""
     cut_after: int | None = None
-    """Break the connection after this many events of a stream."""
+    """The number of stream events after which the connection is broken."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An error to answer, in the provider's own shape, whatever was asked."""
+    """An error to answer in the provider's format, for any request."""
 
     status: int
     """429, 500, 503, 529, ..."""
     message: str = ""
-    """The provider's usual text, if not given."""
+    """The error text; by default the provider's usual one."""
     retry_after: float | None = None
     """Seconds, sent as ``retry-after``."""
 
 
 class Script:
-    """A queue of replies and failures; each is used once. Safe to share between threads."""
+    """A queue of replies and failures, each used once. Thread-safe."""
 
     def __init__(self) -> None:
-        """Begin with nothing to say."""
+        """Create an empty script."""
         self._lines: deque[Reply | Failure] = deque()
         self._lock = Lock()
 
     def add(self, lines: Iterable[Reply | Failure]) -> None:
-        """Append lines."""
+        """Append replies and failures."""
         with self._lock:
             self._lines.extend(lines)
 
     def failure(self) -> Failure | None:
-        """Take the next line, if it is a failure."""
+        """Remove and return the next entry if it is a failure."""
         with self._lock:
-            line = self._lines[0] if self._lines else None
-            if not isinstance(line, Failure):
+            entry = self._lines[0] if self._lines else None
+            if not isinstance(entry, Failure):
                 return None
             self._lines.popleft()
-            return line
+            return entry
 
     def reply(self) -> Reply | None:
-        """Take the next line, if it is a reply."""
+        """Remove and return the next entry if it is a reply."""
         with self._lock:
-            line = self._lines[0] if self._lines else None
-            if not isinstance(line, Reply):
+            entry = self._lines[0] if self._lines else None
+            if not isinstance(entry, Reply):
                 return None
             self._lines.popleft()
-            return line
+            return entry
 
     def clear(self) -> None:
-        """Forget what was not used."""
+        """Delete the unused entries."""
         with self._lock:
             self._lines.clear()

@@ -1,4 +1,4 @@
-"""Runs the sandbox in the foreground, and tells how to point clients at it."""
+"""Runs the sandbox in the foreground."""
 
 from __future__ import annotations
 
@@ -27,27 +27,36 @@ def serve(
 ) -> None:
     """Serve until interrupted (Ctrl-C).
 
-    Prints the base URLs and environment variables, then one line a request. ``report`` names a JSON file that is
-    written at the end: counts by provider and rule, and every refusal. ``strict_signatures`` also refuses signatures
-    that this sandbox did not make. It binds to this machine only, unless ``host`` says otherwise. Port 0: any free one.
+    Prints the base URLs and environment variables, then one line for each request.
+
+    Args:
+        host: the address to bind to; by default only this machine can connect.
+        port: the port; 0 selects a free one.
+        strict_signatures: also refuse signatures that this sandbox did not create.
+        report: a JSON file that is written at the end: counts by provider and rule, and all
+            refusals.
 
     Raises:
-        OSError: if the port is taken.
+        OSError: the port is in use.
     """
     ledger = Ledger(sys.stdout)
-    shared = app.Sandbox(ledger, Script(), strict_signatures=strict_signatures)
+    shared = app.SharedState(ledger, Script(), strict_signatures=strict_signatures)
     listening = socket.create_server((host, port))
     address = f"http://{host}:{listening.getsockname()[1]}"
-    print(guide(address), flush=True)  # noqa: T201 - it is what the caller wants to read
-    # Without this a TERM would end the process before the report is written.
+    print(guide(address), flush=True)  # noqa: T201 - the output of the command
+    # Without this handler, SIGTERM would end the process before the report is written.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     config = uvicorn.Config(
-        app.build(shared), log_level="warning", access_log=False, lifespan="off", server_header=False
+        app.build(shared),
+        log_level="warning",
+        access_log=False,
+        lifespan="off",
+        server_header=False,
     )
     try:
         uvicorn.Server(config).run([listening])
     except KeyboardInterrupt:
-        pass  # the usual way to end it
+        pass  # Ctrl-C is the usual way to stop
     finally:
         if report is not None:
             ledger.write(report)

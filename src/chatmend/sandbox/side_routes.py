@@ -1,4 +1,4 @@
-"""Small routes that clients ask on their way: lists of models, versions, what a model can do."""
+"""Routes that clients call in addition to a chat: model lists, versions, capabilities."""
 
 from __future__ import annotations
 
@@ -38,21 +38,32 @@ _GEMINI = ("gemini-2.5-flash", "gemini-2.5-pro", "gemini-3-flash-preview")
 
 
 def side_routes() -> list[Route]:
-    """The routes."""
+    """Return the routes."""
     routes = []
     for provider, models in _MODELS.items():
-        listed = [{"id": name, "object": "model", "created": CREATED, "owned_by": provider} for name in models]
+        listed = [
+            {"id": name, "object": "model", "created": CREATED, "owned_by": provider}
+            for name in models
+        ]
         prefixes = _PREFIXES.get(provider, (f"/{provider}/v1",))
-        routes += [_fixed(f"{prefix}/models", {"object": "list", "data": listed}) for prefix in prefixes]
+        routes += [
+            _fixed(f"{prefix}/models", {"object": "list", "data": listed}) for prefix in prefixes
+        ]
     claude = [
-        {"type": "model", "id": name, "display_name": name, "created_at": "2026-01-01T00:00:00Z"} for name in _CLAUDE
+        {"type": "model", "id": name, "display_name": name, "created_at": "2026-01-01T00:00:00Z"}
+        for name in _CLAUDE
     ]
     gemini = [
-        {"name": f"models/{name}", "displayName": name, "supportedGenerationMethods": ["generateContent"]}
+        {
+            "name": f"models/{name}",
+            "displayName": name,
+            "supportedGenerationMethods": ["generateContent"],
+        }
         for name in _GEMINI
     ]
     ollama = [
-        {"name": name, "model": name, "modified_at": "2026-01-01T00:00:00Z", "size": 1} for name in _MODELS["ollama"]
+        {"name": name, "model": name, "modified_at": "2026-01-01T00:00:00Z", "size": 1}
+        for name in _MODELS["ollama"]
     ]
     return [
         *routes,

@@ -1,7 +1,8 @@
-"""Signs reasoning that the sandbox emits, and verifies it when it comes back.
+"""Signs the reasoning that the sandbox emits, and verifies it when it is sent back.
 
-Real providers sign thinking blocks, thought signatures and encrypted reasoning. The sandbox cannot check theirs; it
-looks only at their form. What it signed itself it checks in full: the text, the model, and the prefix before it.
+Real providers sign thinking blocks, thought signatures and encrypted reasoning. The sandbox
+cannot verify their signatures and checks only their format. It verifies its own signatures
+completely: the text, the model and the messages before it.
 """
 
 from __future__ import annotations
@@ -15,44 +16,52 @@ from enum import Enum, auto
 
 _MARK = b"\x12chatmend-sandbox\x00"
 _KEY = b"chatmend sandbox: this key is public, it protects nothing"
-_FORM = re.compile(r"[A-Za-z0-9+/_=-]{5,}\Z")
-"""Genuine ones have 100 characters and more, but a recorded request with ``sig_abc`` was answered with 200."""
+_PATTERN = re.compile(r"[A-Za-z0-9+/_=-]{5,}\Z")
+"""The format of a signature.
+
+Real ones have at least 100 characters, but a recorded request with ``sig_abc`` was answered with
+200.
+"""
 
 
-class Verdict(Enum):
-    """What can be said of a signature."""
+class SignatureStatus(Enum):
+    """The result of verifying a signature."""
 
     GENUINE = auto()
-    """Made here, for this text, this model and this prefix."""
+    """Created by the sandbox for this text, this model and this prefix."""
     MOVED = auto()
-    """Made here for this text and model, but the prefix before it is another one."""
+    """Created by the sandbox for this text and model, but after a different prefix."""
     MODIFIED = auto()
-    """Made here, but for another text or another model."""
+    """Created by the sandbox, but for another text or another model."""
     FOREIGN = auto()
-    """Not made here; it has the form of a signature."""
+    """Not created by the sandbox, but in the format of a signature."""
     MALFORMED = auto()
-    """Not even the form."""
+    """Not in the format of a signature."""
 
 
 def _mac(*parts: str) -> bytes:
-    return hmac.new(_KEY, "\x1f".join(parts).encode("utf-8", "surrogatepass"), hashlib.sha256).digest()
+    return hmac.new(
+        _KEY, "\x1f".join(parts).encode("utf-8", "surrogatepass"), hashlib.sha256
+    ).digest()
 
 
 def sign(model: str, text: str, prefix: str = "") -> str:
-    """A signature over a text of this model, bound to the prefix before it (base64)."""
-    return base64.b64encode(_MARK + _mac("text", model, text) + _mac("prefix", model, text, prefix)).decode()
+    """Return a base64 signature of a text of this model, bound to the prefix before it."""
+    return base64.b64encode(
+        _MARK + _mac("text", model, text) + _mac("prefix", model, text, prefix)
+    ).decode()
 
 
-def verify(signature: str, model: str, text: str, prefix: str = "") -> Verdict:
-    """What the signature says of the text that it came back with."""
+def verify(signature: str, model: str, text: str, prefix: str = "") -> SignatureStatus:
+    """Verify the signature of a text that was sent back."""
     try:
         data = base64.b64decode(signature, validate=True)
     except (binascii.Error, ValueError):
         data = b""
     if not data.startswith(_MARK):
-        return Verdict.FOREIGN if _FORM.match(signature) else Verdict.MALFORMED
+        return SignatureStatus.FOREIGN if _PATTERN.match(signature) else SignatureStatus.MALFORMED
     body = data[len(_MARK) :]
     if not hmac.compare_digest(body[:32], _mac("text", model, text)):
-        return Verdict.MODIFIED
+        return SignatureStatus.MODIFIED
     genuine = hmac.compare_digest(body[32:], _mac("prefix", model, text, prefix))
-    return Verdict.GENUINE if genuine else Verdict.MOVED
+    return SignatureStatus.GENUINE if genuine else SignatureStatus.MOVED

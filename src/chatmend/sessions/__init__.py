@@ -1,12 +1,13 @@
-"""Transcripts on disk that resume byte for byte.
+"""Transcripts on disk that are sent again byte for byte.
 
     store = SessionStore(".")
     session = store.latest("main") or store.start("main", target="anthropic/claude-sonnet-4-5")
     done = session.extend([{"role": "user", "content": "And tomorrow?"}])
-    response = client.messages.create(**session.beside, messages=done.messages)
+    response = client.messages.create(**session.request_parameters, messages=done.messages)
     session.record(done.messages, reply=..., usage=response)
 
-What was sent is what is stored, and what is stored is what is sent again: so a provider's cache still knows it.
+The stored messages are exactly those that were sent, and the next request begins with them. The
+provider's prompt cache therefore still matches.
 """
 
 from chatmend.sessions.local import LocalStorage

@@ -1,4 +1,4 @@
-"""Which session a recorded request goes on with."""
+"""Finds the session that a recorded request continues."""
 
 from __future__ import annotations
 
@@ -13,118 +13,142 @@ if TYPE_CHECKING:
     from chatmend.sessions.session import Session
     from chatmend.sessions.store import SessionStore
 
-_AGENTS, _EACH = 256, 16
-"""So many agents, and so many sessions of each, are kept in memory; others are loaded again when they go on."""
+_MAX_AGENTS, _MAX_SESSIONS = 256, 16
+"""Limits of what is kept in memory: agents, and sessions of each agent.
+
+Other sessions are loaded again when they continue.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Whose request it was and where it went."""
+    """The sender of a request, and its target."""
 
     key: tuple[str, ...]
-    """Who was authenticated first, such as a hash of the key or a team, then what the client says: a session's id, an
-    agent. What comes later can only extend what stands before it."""
+    """First the authenticated sender, such as a team or the hash of a key, then client values.
+
+    Client values, such as the name of a session or of an agent, can only extend the first part.
+    """
     target: str = ""
     """Provider and model, as LiteLLM names them."""
     dispatcher: str = ""
     dialect: str = ""
     """The wire format of the messages, if it is known."""
     named: bool = True
-    """Whether the key means one conversation. Otherwise one is known by what was said in it so far."""
+    """Whether the key identifies one conversation. If not, its messages so far identify it."""
 
     @property
     def agent(self) -> str:
-        """Key and target as the name of an agent; two keys never have the same.
+        """The key and the target as an agent name, which is different for every key.
 
-        What is sent to another provider is repaired for it and cached there: a session of its own.
+        Each target has a separate session, because its messages are repaired for it and cached by
+        its provider.
         """
-        key = "/".join(quote(part, safe="-_. ", errors="surrogatepass") for part in self.key) or "main"
+        key = (
+            "/".join(quote(part, safe="-_. ", errors="surrogatepass") for part in self.key)
+            or "main"
+        )
         return f"{key}@{self.target}" if self.target else key
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """One request as it was sent, and what came back: the arguments of ``Session.record``."""
+class RecordedTurn:
+    """A sent request and its reply: the arguments of ``Session.record``."""
 
     messages: list[Any]
     reply: Any = None
     usage: object = None
-    beside: dict[str, Any] | None = None
+    request_parameters: dict[str, Any] | None = None
 
     def record(self, session: Session) -> None:
-        """Write the turn; raises what ``Session.record`` raises."""
-        session.record(self.messages, reply=self.reply, usage=self.usage, beside=self.beside)
+        """Write the turn to a session.
+
+        Raises:
+            SessionDivergedError, SessionConflictError, SessionWriteError, TranscriptError: see
+                ``Session.record``.
+        """
+        session.record(
+            self.messages,
+            reply=self.reply,
+            usage=self.usage,
+            request_parameters=self.request_parameters,
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class _Open:
-    """A session that may go on, and the reply that it ends with, if it is known."""
+class _OpenSession:
+    """A session that may be continued, and the reply at its end, if it is known."""
 
     session: Session
     reply: Any = None
 
-    def is_answered_in(self, messages: list[Any]) -> bool:
-        """Whether the messages go on where the session ended: two conversations may begin with the same question."""
-        at = self.session.header.cache_boundary
-        if self.reply is None or not at:
+    def is_continued_by(self, messages: list[Any]) -> bool:
+        """Whether the messages contain the reply at the end of the session.
+
+        Two conversations can begin with the same question.
+        """
+        index = self.session.header.cache_boundary
+        if self.reply is None or not index:
             return True
-        return at < len(messages) and _words(messages[at]) == _words(self.reply)
+        return index < len(messages) and _content_of(messages[index]) == _content_of(self.reply)
 
 
-def _words(message: Any) -> Any:  # noqa: ANN401 - whatever was sent
-    """What a message says, which a client sends back as it came, whatever else it leaves out."""
-    said = message[0] if isinstance(message, list) and message else message
-    return (said.get("content") or said.get("parts") or None) if isinstance(said, dict) else None
+def _content_of(message: Any) -> Any:  # noqa: ANN401 - as sent by a client
+    """Return the content of a message, the part that clients send back unchanged."""
+    first = message[0] if isinstance(message, list) and message else message
+    return (first.get("content") or first.get("parts") or None) if isinstance(first, dict) else None
 
 
 class Conversations:
-    """Writes turns to the sessions that they belong to. For one thread at a time."""
+    """Writes turns to the sessions that they continue. Use it from one thread at a time."""
 
     def __init__(self, store: SessionStore) -> None:
-        """Nothing is looked up before the first turn."""
+        """Use the sessions of ``store``, which is not accessed before the first turn."""
         self._store = store
-        self._open: OrderedDict[str, list[_Open]] = OrderedDict()
+        self._open: OrderedDict[str, list[_OpenSession]] = OrderedDict()
 
-    def write(self, origin: Origin, turn: Turn) -> None:
-        """Write a turn to the session that it goes on with, or to a new one.
+    def write(self, origin: Origin, turn: RecordedTurn) -> None:
+        """Write a turn to the session that it continues, or to a new session.
 
         Raises:
-            SessionError: it could not be stored.
+            SessionError: the session could not be stored.
             TranscriptError: a message cannot be stored.
         """
-        known = self._known(origin)
+        known = self._open_sessions(origin)
         for one in reversed(known):
-            if (origin.named or one.is_answered_in(turn.messages)) and (session := self._gone_on(one.session, turn)):
+            if (origin.named or one.is_continued_by(turn.messages)) and (
+                session := self._try_record(one.session, turn)
+            ):
                 known.remove(one)
                 break
         else:
             session = known[-1].session.go_on() if known and origin.named else self._new(origin)
             turn.record(session)
-        known.append(_Open(session, turn.reply))
-        del known[:-_EACH]
+        known.append(_OpenSession(session, turn.reply))
+        del known[:-_MAX_SESSIONS]
 
     def forget(self, origin: Origin) -> None:
-        """Look the sessions up again, after something went wrong."""
+        """Discard the sessions in memory after an error, so that they are loaded again."""
         self._open.pop(origin.agent, None)
 
-    def _gone_on(self, session: Session, turn: Turn) -> Session | None:
-        """The session with the turn written to it; None if the turn does not begin with what was sent in it."""
+    def _try_record(self, session: Session, turn: RecordedTurn) -> Session | None:
+        """Write the turn to the session and return it; None if the turn does not continue it."""
         try:
             try:
                 turn.record(session)
-            except SessionConflictError:  # another process went on with it
+            except SessionConflictError:  # another process has continued it
                 session = self._store.load(session.path)
                 turn.record(session)
         except SessionDivergedError:
             return None
         return session
 
-    def _known(self, origin: Origin) -> list[_Open]:
+    def _open_sessions(self, origin: Origin) -> list[_OpenSession]:
         agent = origin.agent
         if agent not in self._open:
             latest = self._store.latest(agent)
-            self._open[agent] = [] if latest is None else [_Open(latest)]
-            if len(self._open) > _AGENTS:
+            self._open[agent] = [] if latest is None else [_OpenSession(latest)]
+            if len(self._open) > _MAX_AGENTS:
                 self._open.popitem(last=False)
         self._open.move_to_end(agent)
         return self._open[agent]

@@ -1,6 +1,7 @@
-"""The header of a session: what it is about, how far it has come, and what it has used.
+"""The header of a session: agent and target, number of messages and turns, and usage.
 
-An HTML comment of ``name: value`` lines. A plain word stands as it is, any other text as a JSON string.
+It is an HTML comment of ``name: value`` lines. Simple words are written unchanged, other texts as
+JSON strings.
 """
 
 from __future__ import annotations
@@ -16,45 +17,50 @@ from chatmend.usage import Cost, Row, Usage
 from chatmend.usage.prices import SOURCE as ESTIMATED
 
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9 ._:/@+-]*(?<! )\Z", re.ASCII)
-UNUSED = Row({}, Usage(), calls=0)
-"""The account of a session without calls."""
+NO_USAGE = Row({}, Usage(), calls=0)
+"""The usage of a session without calls."""
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{6})?Z\Z", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What the header of a session says, but for the digest, which the document adds."""
+    """The header of a session, except for the digest, which the document adds."""
 
     created: datetime
-    """UTC."""
+    """The time of creation, in UTC."""
     updated: datetime
     agent: str = ""
     dispatcher: str = ""
-    """What sends the messages: ``litellm``, ``langchain``, or the caller's own word."""
+    """The sender of the messages: ``litellm``, ``langchain``, or a name that the caller chose."""
     provider: str = ""
     model: str = ""
     dialect: str = ""
-    """The wire format of the messages; empty: recognised from what they hold, each time anew."""
+    """The wire format of the messages. If empty, every repair recognises it from their content."""
     messages: int = 0
     cache_boundary: int = 0
-    """How many messages were sent in the last request: the prefix that the provider's cache holds. What stands behind
-    them, such as its reply, was not sent yet."""
+    """The number of messages in the last request, which the provider may have cached.
+
+    Messages after them, such as the reply, were not sent yet.
+    """
     turns: int = 0
-    """How many requests were recorded."""
+    """The number of requests that were recorded."""
     parent: str = ""
-    """The path of the session that this one was started from."""
+    """The path of the session from which this one was started."""
     continues: str = ""
-    """The path of the session that could not go on, because what was sent no longer began with what had been sent."""
+    """The path of the session that this one replaces.
+
+    Later requests no longer began with the messages that had been sent in it.
+    """
     markers: tuple[Any, ...] = ()
-    """Where the last request had cache markers; see ``markers.py``."""
-    used: Row = UNUSED
-    """What all calls of the session used together."""
+    """The cache markers of the last request, with their positions; see ``markers.py``."""
+    used: Row = NO_USAGE
+    """The usage of all calls of the session."""
 
     def lines(self) -> list[str]:
-        """The header as it is written."""
+        """Return the lines of the header."""
         usage = self.used.usage
         ratio = usage.cache_hit_ratio
-        told: list[tuple[str, str | int | None]] = [
+        entries: list[tuple[str, str | int | None]] = [
             ("agent", _quoted(self.agent)),
             ("dispatcher", _quoted(self.dispatcher)),
             ("provider", _quoted(self.provider)),
@@ -76,40 +82,49 @@ class Header:
             ("markers", _json(self.markers) if self.markers else None),
             ("usage", _json(self.used.to_dict()) if self.used.calls else None),
         ]
-        return [f"{name}: {value}" for name, value in told if value is not None]
+        return [f"{name}: {value}" for name, value in entries if value is not None]
 
     @classmethod
     def read(cls, lines: list[str]) -> Header:
-        """The header that these lines say.
+        """Return the header with these lines.
 
         Raises:
-            ValueError: a line is missing, stands twice or says something else; ``args[1]`` is its place, from 0.
+            ValueError: a line is missing, duplicated or malformed; ``args[1]`` is its index.
         """
         found: dict[str, Any] = {}
-        for at, line in enumerate(lines):
+        for index, line in enumerate(lines):
             name, colon, text = line.partition(": ")
             if not colon or name in found:
-                raise ValueError("expected 'name: value', each name once", at)
+                raise ValueError("expected 'name: value', with every name only once", index)
             try:
                 found[name] = _READERS.get(name, _ignored)(text)
-            except (ValueError, TypeError, KeyError, ArithmeticError, AttributeError, RecursionError):
-                raise ValueError(f"{name!r} has a value that cannot be read", at) from None
+            except (
+                ValueError,
+                TypeError,
+                KeyError,
+                ArithmeticError,
+                AttributeError,
+                RecursionError,
+            ):
+                raise ValueError(f"{name!r} has an invalid value", index) from None
         for name in ("created", "updated", "messages", "cache_boundary", "turns"):
             if name not in found:
                 raise ValueError(f"expected a line {name!r} in the header", len(lines))
-        return cls(used=found.pop("usage", UNUSED), **{k: found[k] for k in found if k in _FIELDS})
+        return cls(
+            used=found.pop("usage", NO_USAGE), **{k: found[k] for k in found if k in _FIELDS}
+        )
 
 
 _FIELDS = frozenset(f.name for f in fields(Header))
 
 
 def timestamp(moment: datetime) -> str:
-    """A moment as RFC 3339 in UTC."""
+    """Return a time in UTC, in the format of RFC 3339."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def _money(costs: tuple[Cost, ...], *, estimated: bool) -> str | None:
-    """What was charged, or what the price list estimates, in each currency."""
+    """Return the sum of charged or of estimated costs for each currency; None if there are none."""
     sums: dict[str, Decimal] = {}
     for cost in costs:
         if (cost.source == ESTIMATED) == estimated:
@@ -118,16 +133,16 @@ def _money(costs: tuple[Cost, ...], *, estimated: bool) -> str | None:
 
 
 def _quoted(text: str) -> str | None:
-    """A word as it is, any other text as JSON; None for no text."""
+    """Return a simple word unchanged and any other text as JSON; None for an empty text."""
     return (text if _WORD.match(text) else _json(text)) if text else None
 
 
 def _json(value: object) -> str:
-    """JSON in one line that does not end the comment it stands in."""
+    """Return one line of JSON that cannot end the HTML comment that contains it."""
     return json.dumps(value).replace("<", "\\u003c").replace(">", "\\u003e")
 
 
-def _text(text: str) -> str:
+def _read_text(text: str) -> str:
     if not text.startswith('"'):
         return text
     value = json.loads(text)
@@ -136,38 +151,45 @@ def _text(text: str) -> str:
     return value
 
 
-def _count(text: str) -> int:
+def _read_count(text: str) -> int:
     if not (text.isascii() and text.isdigit()):
         raise ValueError
     return int(text)
 
 
-def _moment(text: str) -> datetime:
+def _read_time(text: str) -> datetime:
     if not _TIME.match(text):
         raise ValueError
     return datetime.fromisoformat(text)
 
 
-def _row(text: str) -> Row:
+def _read_row(text: str) -> Row:
     data = json.loads(text)
-    costs = tuple(Cost(c["source"], c["currency"], Decimal(c["amount"]), c["calls"]) for c in data["costs"])
+    costs = tuple(
+        Cost(c["source"], c["currency"], Decimal(c["amount"]), c["calls"]) for c in data["costs"]
+    )
     usage = Usage.from_dict(data["usage"])
     return Row(data["keys"], usage, data["calls"], data["unfinished"], data["unpriced"], costs)
 
 
-def _markers(text: str) -> tuple[Any, ...]:
+def _read_markers(text: str) -> tuple[Any, ...]:
     return tuple(json.loads(text))
 
 
 def _ignored(text: str) -> str:
-    """What people read is told by ``usage``, too; what a later version adds is no fault."""
+    """Accept a line without reading it.
+
+    Lines for people repeat data of ``usage``, and later versions may add further lines.
+    """
     return text
 
 
 _READERS: dict[str, Any] = {
-    **dict.fromkeys(("agent", "dispatcher", "provider", "model", "dialect", "parent", "continues"), _text),
-    **dict.fromkeys(("messages", "cache_boundary", "turns"), _count),
-    **dict.fromkeys(("created", "updated"), _moment),
-    "markers": _markers,
-    "usage": _row,
+    **dict.fromkeys(
+        ("agent", "dispatcher", "provider", "model", "dialect", "parent", "continues"), _read_text
+    ),
+    **dict.fromkeys(("messages", "cache_boundary", "turns"), _read_count),
+    **dict.fromkeys(("created", "updated"), _read_time),
+    "markers": _read_markers,
+    "usage": _read_row,
 }

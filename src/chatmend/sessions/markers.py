@@ -1,8 +1,8 @@
-"""Cache markers, which move from turn to turn while the messages stay.
+"""Removes and restores cache markers, which move from turn to turn while messages stay the same.
 
-Anthropic's ``cache_control`` is a key of a message or part, Bedrock's ``cachePoint`` a part of its own. They are no
-part of what a provider's cache compares: they are taken off before messages are compared and stored, and put on again
-where the last request had them.
+Anthropic's ``cache_control`` is a key of a message or part; Bedrock's ``cachePoint`` is a separate
+part. A provider's cache does not compare them. They are therefore removed before messages are
+compared and stored, and restored at their positions in the last request.
 """
 
 from __future__ import annotations
@@ -11,84 +11,90 @@ from typing import Any
 
 KEY, PART = "cache_control", "cachePoint"
 KEY_HINT, PART_HINT = KEY.encode(), PART.encode()
-"""A block without either of these has no marker."""
+"""A block that contains neither of these has no marker."""
 
 Marker = list[Any]
-"""``[path, place, value]``: the path of the dict or list that it was in, its place there, and the marker."""
+"""``[path, position, value]``.
+
+The path leads to the dict or list that contains the marker, the position is its index there.
+"""
 
 
-def without_markers(message: Any, at: int) -> tuple[Any, list[Marker]]:  # noqa: ANN401 - whatever is sent
-    """A message without markers, and what was taken off; the same object where there is none."""
-    taken: list[Marker] = []
+def without_markers(message: Any, index: int) -> tuple[Any, list[Marker]]:  # noqa: ANN401
+    """Return a message without markers, and its markers; the same object if it has none."""
+    removed: list[Marker] = []
     try:
-        return _off(message, [at], taken), taken
+        return _strip(message, [index], removed), removed
     except RecursionError:
         return message, []
 
 
-def _off(value: Any, path: list[Any], taken: list[Marker]) -> Any:  # noqa: ANN401
+def _strip(value: Any, path: list[Any], removed: list[Marker]) -> Any:  # noqa: ANN401
     if type(value) is dict:
-        return _off_dict(value, path, taken)
+        return _strip_dict(value, path, removed)
     if type(value) is list:
-        return _off_list(value, path, taken)
+        return _strip_list(value, path, removed)
     return value
 
 
-def _off_dict(value: dict[Any, Any], path: list[Any], taken: list[Marker]) -> dict[Any, Any]:
-    known = len(taken)
+def _strip_dict(value: dict[Any, Any], path: list[Any], removed: list[Marker]) -> dict[Any, Any]:
+    known = len(removed)
     out = {}
-    for place, (key, inner) in enumerate(value.items()):
-        if key == KEY and _is_marked(value):
-            taken.append([list(path), place, inner])
+    for position, (key, inner) in enumerate(value.items()):
+        if key == KEY and _can_be_marked(value):
+            removed.append([list(path), position, inner])
         else:
-            out[key] = _off(inner, [*path, key], taken) if key in _HOLDERS else inner
-    return out if len(taken) > known else value
+            out[key] = _strip(inner, [*path, key], removed) if key in _CONTAINERS else inner
+    return out if len(removed) > known else value
 
 
-def _off_list(value: list[Any], path: list[Any], taken: list[Marker]) -> list[Any]:
-    known = len(taken)
+def _strip_list(value: list[Any], path: list[Any], removed: list[Marker]) -> list[Any]:
+    known = len(removed)
     out: list[Any] = []
-    for place, inner in enumerate(value):
+    for position, inner in enumerate(value):
         if type(inner) is dict and tuple(inner) == (PART,):
-            taken.append([list(path), place, inner])
+            removed.append([list(path), position, inner])
         else:
-            out.append(_off(inner, [*path, place], taken))
-    return out if len(taken) > known else value
+            out.append(_strip(inner, [*path, position], removed))
+    return out if len(removed) > known else value
 
 
-_HOLDERS = frozenset({"content", "toolResult"})
-"""Where parts are: what a tool was called with may have a key of the same name, and is no marker."""
+_CONTAINERS = frozenset({"content", "toolResult"})
+"""The keys that contain parts.
+
+In other values, such as tool arguments, a key named ``cache_control`` is not a marker.
+"""
 
 
-def _is_marked(value: dict[Any, Any]) -> bool:
+def _can_be_marked(value: dict[Any, Any]) -> bool:
     return "role" in value or "type" in value
 
 
 def with_markers(messages: list[Any], markers: tuple[Any, ...]) -> list[Any]:
-    """The messages with the markers where they were; those that are marked are new objects.
+    """Return the messages with markers at their positions; messages with markers are copies.
 
     Raises:
-        LookupError: a marker's path leads nowhere.
-        TypeError: a marker's path leads to something that cannot hold it.
+        LookupError: the path of a marker does not exist.
+        TypeError: the path of a marker leads to a value that cannot contain it.
     """
     if not markers:
         return messages
     out = list(messages)
-    for path, place, value in markers:
-        _on(out, path, (place, value))
+    for path, position, value in markers:
+        _insert(out, path, (position, value))
     return out
 
 
-def _on(holder: Any, path: list[Any], marker: tuple[int, Any]) -> None:  # noqa: ANN401
-    """Copy each container on the way, so that none that someone else holds is changed."""
+def _insert(holder: Any, path: list[Any], marker: tuple[int, Any]) -> None:  # noqa: ANN401
+    """Insert a marker, and copy each container on the path, because callers may share it."""
     for step in path:
         holder[step] = holder[step].copy()
         holder = holder[step]
-    place, value = marker
+    position, value = marker
     if type(holder) is list:
-        holder.insert(place, value)
+        holder.insert(position, value)
     else:
         items = list(holder.items())
-        items.insert(place, (KEY, value))
+        items.insert(position, (KEY, value))
         holder.clear()
         holder.update(items)

@@ -1,4 +1,4 @@
-"""Stored messages, LangChain's too, checked and repaired; and a session repaired as a file, for the command line."""
+"""Checks and repairs stored messages, including LangChain dumps and whole session files."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from chatmend.repair import check, repair
-from chatmend.sessions.document import OPENING, Document, beside_block, parse
+from chatmend.sessions.document import OPENING, Document, parameters_block, parse
 from chatmend.sessions.langchain_dumps import from_native, is_dump, to_native
 from chatmend.sessions.markers import with_markers
-from chatmend.sessions.rendering import first_difference, rendered
+from chatmend.sessions.rendering import render_messages, shared_prefix_length
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,70 +20,96 @@ if TYPE_CHECKING:
     from chatmend.targets import Target
 
 
-_OPEN = frozenset({"missing-tool-result", "trailing-assistant"})
-"""Rules about the end of a transcript, which another message would satisfy."""
+_OPEN_END_RULES = frozenset({"missing-tool-result", "trailing-assistant"})
+"""Rules about the end of a transcript, whose findings another message can resolve."""
 _REPLY = frozenset({"assistant", "ai"})
 
 
-def mended(messages: list[Any], target: str | Target, **beside: Any) -> Repaired:  # noqa: ANN401 - as repair
-    """The messages repaired in the form in which they are stored. Takes the arguments of ``repair``."""
+def repair_stored(
+    messages: list[Any],
+    target: str | Target,
+    **options: Any,  # noqa: ANN401 - passed on to `repair`
+) -> Repaired:
+    """Repair messages in their stored format. The arguments are those of ``repair``."""
     if not is_dump(messages):
-        return repair(messages, target, **beside)
+        return repair(messages, target, **options)
     native = to_native(messages)
-    done = repair(native, target, **beside)
+    done = repair(native, target, **options)
     return replace(done, messages=from_native(done.messages, native, messages))
 
 
-def findings(messages: list[Any], target: str | Target, **beside: Any) -> tuple[Change, ...]:  # noqa: ANN401
-    """What the target would refuse; not that the end is open, which another message would close."""
-    found = check(to_native(messages) if is_dump(messages) else messages, target, **beside)
-    end = closed(messages)
-    return tuple(c for c in found if c.rule not in _OPEN or c.index is None or c.index < end)
+def check_stored(
+    messages: list[Any],
+    target: str | Target,
+    **options: Any,  # noqa: ANN401 - passed on to `check`
+) -> tuple[Change, ...]:
+    """Return what the target would refuse, except findings that another message can resolve."""
+    found = check(to_native(messages) if is_dump(messages) else messages, target, **options)
+    end = length_without_reply(messages)
+    return tuple(
+        c for c in found if c.rule not in _OPEN_END_RULES or c.index is None or c.index < end
+    )
 
 
-def closed(messages: Sequence[Any]) -> int:
-    """How many messages stand before the reply that a transcript ends with."""
+def length_without_reply(messages: Sequence[Any]) -> int:
+    """Return the number of messages before the assistant messages at the end."""
     end = len(messages)
-    while end and isinstance(messages[end - 1], dict) and _REPLY & {messages[end - 1].get(k) for k in ("role", "type")}:
+    while (
+        end
+        and isinstance(messages[end - 1], dict)
+        and _REPLY & {messages[end - 1].get(k) for k in ("role", "type")}
+    ):
         end -= 1
     return end
 
 
 def is_session(data: bytes) -> bool:
-    """Whether a file begins as a session does."""
+    """Whether a file begins like a session."""
     return data.startswith(OPENING)
 
 
-def repaired_file(
+def repair_file(
     data: bytes, path: str, target: str | Target | None = None, policy: Policy | None = None
 ) -> tuple[bytes, tuple[Change, ...]]:
-    """The bytes of a session with its messages repaired, and what was changed; the same bytes if nothing was.
+    """Return the bytes of a session with repaired messages, and the changes.
+
+    The bytes are the same if nothing was changed.
 
     Args:
-        data: the file.
+        data: the content of the file.
         path: its name, for errors.
-        target: where it goes; where it came from, if not given.
+        target: the provider and model to repair for; the default is the target of the session.
         policy: choices between repairs.
 
     Raises:
-        SessionFormatError: the file is malformed, cut or edited.
+        SessionFormatError: the file is malformed, truncated or edited.
     """
     document, stored = parse(data, path)
-    header, beside = document.header, document.request()
+    header, parameters = document.header, document.request_parameters()
     messages = with_markers(stored, header.markers)
-    end = closed(messages)
-    messages, rest = messages[:end], messages[end:]  # the reply at the end is repaired when something follows it
-    known: dict[str, Any] = {key: beside[key] for key in ("system", "tools", "thinking") if key in beside}
-    goal = target if target is not None else "/".join(filter(None, (header.provider, header.model))) or "other"
-    done = mended(messages, goal, policy=policy, dialect=header.dialect or None, **known)
+    end = length_without_reply(messages)
+    # The reply at the end is repaired only when a message follows it.
+    messages, rest = messages[:end], messages[end:]
+    known: dict[str, Any] = {
+        key: parameters[key] for key in ("system", "tools", "thinking") if key in parameters
+    }
+    goal = (
+        target
+        if target is not None
+        else "/".join(filter(None, (header.provider, header.model))) or "other"
+    )
+    done = repair_stored(messages, goal, policy=policy, dialect=header.dialect or None, **known)
     if not any(change.applied for change in done.changes):
         return data, done.changes
-    blocks, markers = rendered([*done.messages, *rest])
+    blocks, markers = render_messages([*done.messages, *rest])
     sent = document.blocks[: header.cache_boundary]
     header = replace(
-        header, messages=len(blocks), cache_boundary=first_difference(blocks, sent), markers=tuple(markers)
+        header,
+        messages=len(blocks),
+        cache_boundary=shared_prefix_length(blocks, sent),
+        markers=tuple(markers),
     )
     moved = {"system": done.system, "tools": done.tools}
     new = {key: value for key, value in moved.items() if value is not known.get(key)}
-    kept = beside_block({**beside, **new}) if new else document.beside
+    kept = parameters_block({**parameters, **new}) if new else document.parameters
     return Document(header, tuple(blocks), kept).render(), done.changes

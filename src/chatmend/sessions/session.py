@@ -1,4 +1,4 @@
-"""A transcript kept over time: what was sent is what is stored, and what is stored is what is sent again."""
+"""A stored transcript whose messages are exactly those that were sent."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from chatmend.errors import SessionDivergedError, SessionError
-from chatmend.sessions.document import Document, beside_block
+from chatmend.sessions.document import Document, parameters_block
 from chatmend.sessions.header import Header
 from chatmend.sessions.markers import with_markers
-from chatmend.sessions.rendering import first_difference, rendered
-from chatmend.sessions.repairs import findings, mended
+from chatmend.sessions.rendering import render_messages, shared_prefix_length
+from chatmend.sessions.repairs import check_stored, repair_stored
 from chatmend.usage import Usage, UsageLedger, normalize_usage
 
 if TYPE_CHECKING:
@@ -25,33 +25,36 @@ if TYPE_CHECKING:
 
 
 class Session:
-    """One conversation of one agent, in one file. A store makes it: ``start``, ``load`` or ``latest``.
+    """One conversation of one agent, in one file. Create it with a store's ``start`` or ``load``.
 
-    Everything is written before a method returns, or an exception is raised and the session is what it was. Threads may
-    share a session. Processes may not go on with one at the same time: the later one gets a `SessionConflictError`.
+    Methods return after the file is written; if one raises, the session is unchanged. Threads may
+    share a session. Two processes must not continue it at the same time: the second one gets a
+    `SessionConflictError`.
     """
 
-    def __init__(self, store: SessionStore, path: str, stored: tuple[Document, str], messages: list[Any]) -> None:
-        """A store calls this: with the document and its version, and the messages that were read from it."""
+    def __init__(
+        self, store: SessionStore, path: str, stored: tuple[Document, str], messages: list[Any]
+    ) -> None:
+        """Keep a document with its version and its messages. Only stores call this."""
         self.path = path
-        """Where it is stored, below the root of the store: ``sessions/21112026/main_1.md``."""
+        """The path of the file below the root of the store: ``sessions/21112026/main_1.md``."""
         self._store = store
         self._document, self._version = stored
         self._read: list[Any] | None = messages
         self._lock = RLock()
 
     def __repr__(self) -> str:
-        """Where it is and how long, and no word of what was said."""
+        """Return path and length, without content."""
         return f"Session({self.path!r}, {self.header.messages} messages)"
 
     @property
     def header(self) -> Header:
-        """What the file's header says."""
+        """The header of the file."""
         return self._document.header
 
     @property
     def agent(self) -> str:
-        """Whose session it is."""
+        """The agent to which the session belongs."""
         return self.header.agent
 
     @property
@@ -61,43 +64,49 @@ class Session:
 
     @property
     def messages(self) -> list[Any]:
-        """What was sent in the last request, cache markers included, and what was appended since; made anew."""
+        """New copies of all messages: those last sent, with cache markers, and later ones."""
         with self._lock:
             messages, self._read = self._read, None
             document = self._document
-        return with_markers(document.messages() if messages is None else messages, document.header.markers)
+        return with_markers(
+            document.messages() if messages is None else messages, document.header.markers
+        )
 
     @property
-    def beside(self) -> dict[str, Any]:
-        """What the request had beside its messages: ``system``, ``tools``, ``thinking``, ...; made anew each time."""
-        return self._document.request()
+    def request_parameters(self) -> dict[str, Any]:
+        """A new copy of the other parameters of the request: ``system``, ``tools``, ..."""
+        return self._document.request_parameters()
 
     @property
     def usage(self) -> Row:
-        """What all calls of the session used together."""
+        """The usage of all calls of the session."""
         return self.header.used
 
     @property
     def findings(self) -> tuple[Change, ...]:
-        """What the target would refuse in the messages as they are stored; nothing is changed.
+        """What the target would refuse in the stored messages, which are not changed.
 
-        That a session ends with a reply, or waits for results, is no finding.
+        A reply at the end, or calls at the end without results, are not findings.
         """
-        return findings(self.messages, self.target, **self._judged())
+        return check_stored(self.messages, self.target, **self._repair_options())
 
-    def _judged(self) -> dict[str, Any]:
-        """What of the rest of the request a repair looks at."""
-        beside = self.beside
-        known: dict[str, Any] = {key: beside[key] for key in ("system", "tools", "thinking") if key in beside}
+    def _repair_options(self) -> dict[str, Any]:
+        """Return the dialect and the request parameters that a repair needs."""
+        parameters = self.request_parameters
+        known: dict[str, Any] = {
+            key: parameters[key] for key in ("system", "tools", "thinking") if key in parameters
+        }
         return {"dialect": self.header.dialect or None, **known}
 
     def extend(self, messages: Sequence[Any], *, policy: Policy | None = None) -> Repaired:
-        """The stored messages and these behind them, repaired for the target: what to send next. Nothing is written.
+        """Return the messages to send next: the stored and the new ones, repaired for the target.
 
-        Where the repair moved something beside the messages (``.system``, ``.tools``), send that, too, and tell
-        ``record`` with ``beside=``.
+        Nothing is written. If the repair changes ``system`` or ``tools`` of the result, send them
+        too, and pass them to ``record`` as ``request_parameters``.
         """
-        return mended([*self.messages, *messages], self.target, policy=policy, **self._judged())
+        return repair_stored(
+            [*self.messages, *messages], self.target, policy=policy, **self._repair_options()
+        )
 
     def record(
         self,
@@ -105,103 +114,132 @@ class Session:
         *,
         reply: object = None,
         usage: object = None,
-        beside: Mapping[str, Any] | None = None,
+        request_parameters: Mapping[str, Any] | None = None,
     ) -> None:
         """Write one turn.
 
         Args:
-            messages: all messages of the request, as they were sent. They begin with what was sent before.
-            reply: the message that came back, as it will be sent in the next request, or a list of items that came back
-                one by one (OpenAI's Responses API). If another one is sent then, that one counts.
-            usage: a response or an account of tokens, of any provider, as `normalize_usage` takes it.
-            beside: what the request had beside its messages; as it was, if not given.
+            messages: all messages of the sent request. They must begin with the messages of the
+                previous request.
+            reply: the reply, as the next request will contain it, or a list of output items
+                (OpenAI's Responses API). If the next request contains another form, that form is
+                stored.
+            usage: a response or its usage, of any provider that `normalize_usage` supports.
+            request_parameters: the other parameters of the request; unchanged if not given.
 
         Raises:
-            SessionDivergedError: the messages do not begin with what was sent before, cache markers aside.
-            SessionConflictError: another writer went on with the session.
-            SessionWriteError: the disk or the bucket did not take it.
+            SessionDivergedError: the messages do not begin with those that were sent before. Cache
+                markers are not compared.
+            SessionConflictError: another writer has continued the session.
+            SessionWriteError: the file could not be written.
             TranscriptError: a message cannot be stored.
         """
         with self._lock:
-            blocks, markers = rendered(messages)
+            blocks, markers = render_messages(messages)
             sent = self._document.blocks[: self.header.cache_boundary]
             if tuple(blocks[: len(sent)]) != sent:
-                raise SessionDivergedError(self.path, first_difference(blocks, sent))
-            account = self._account(usage)
+                raise SessionDivergedError(self.path, shared_prefix_length(blocks, sent))
+            usage_record = self._normalize(usage)
             header = replace(
                 self.header,
                 cache_boundary=len(blocks),
                 turns=self.header.turns + 1,
                 markers=tuple(markers),
-                used=self._with(account),
+                used=self._total_with(usage_record),
             )
             if reply is not None:
-                blocks += rendered(reply if isinstance(reply, list) else [reply])[0]
-            self._save(blocks, header, None if beside is None else beside_block(beside))
-            if account is not None:
-                self._store.ledger.add(account, agent=self.agent, session=self.path)
+                blocks += render_messages(reply if isinstance(reply, list) else [reply])[0]
+            self._save(
+                blocks,
+                header,
+                None if request_parameters is None else parameters_block(request_parameters),
+            )
+            if usage_record is not None:
+                self._store.ledger.add(usage_record, agent=self.agent, session=self.path)
 
     def append(self, *messages: object) -> None:
-        """Write messages behind the others. They count as not sent: the next ``record`` says what was.
+        """Write messages after the stored ones. They count as unsent until the next ``record``.
 
         Raises:
             SessionConflictError, SessionWriteError, TranscriptError: see ``record``.
         """
         with self._lock:
-            self._save([*self._document.blocks, *rendered(messages)[0]], self.header, None)
+            self._save([*self._document.blocks, *render_messages(messages)[0]], self.header, None)
 
     def rewrite(self, messages: Sequence[Any]) -> None:
-        """Put other messages in the place of the stored ones: for a repair of a stored conversation, on request only.
+        """Replace the stored messages, for example to repair a stored conversation.
 
-        What they share with those that were sent still counts as sent.
+        Equal messages at the start still count as sent.
 
         Raises:
             SessionConflictError, SessionWriteError, TranscriptError: see ``record``.
         """
         with self._lock:
-            blocks, markers = rendered(messages)
+            blocks, markers = render_messages(messages)
             sent = self._document.blocks[: self.header.cache_boundary]
-            header = replace(self.header, cache_boundary=first_difference(blocks, sent), markers=tuple(markers))
+            header = replace(
+                self.header,
+                cache_boundary=shared_prefix_length(blocks, sent),
+                markers=tuple(markers),
+            )
             self._save(blocks, header, None)
 
     def child(self, agent: str) -> Session:
-        """A session of a sub-agent: empty, with usage of its own."""
-        return self._store.create(Document(self._begun(agent, parent=self.path)))
+        """Create an empty session for a sub-agent, with separate usage."""
+        return self._store.create(Document(self._new_header(agent, parent=self.path)))
 
     def fork(self, agent: str | None = None) -> Session:
-        """A session that begins with all that this one holds, so that its first call reads it from the cache."""
+        """Create a copy of the session, whose first call reads the messages from the cache."""
         old = self.header
-        kept = {"messages": old.messages, "cache_boundary": old.cache_boundary, "markers": old.markers}
-        return self._store.create(replace(self._document, header=self._begun(agent, parent=self.path, **kept)))
+        kept = {
+            "messages": old.messages,
+            "cache_boundary": old.cache_boundary,
+            "markers": old.markers,
+        }
+        return self._store.create(
+            replace(self._document, header=self._new_header(agent, parent=self.path, **kept))
+        )
 
     def go_on(self) -> Session:
-        """An empty session of the same agent, for one whose history was cut or rewritten and so cannot go on."""
-        return self._store.create(Document(self._begun(None, parent=self.header.parent, continues=self.path)))
+        """Create an empty session of the same agent that refers to this one as ``continues``.
 
-    def _begun(self, agent: str | None, **more: Any) -> Header:  # noqa: ANN401 - fields of the header
+        Use it if the history was truncated or rewritten, so that this session cannot be continued.
+        """
+        return self._store.create(
+            Document(self._new_header(None, parent=self.header.parent, continues=self.path))
+        )
+
+    def _new_header(self, agent: str | None, **more: Any) -> Header:  # noqa: ANN401
         old, now = self.header, self._store.now()
         agent = agent or old.agent
         return Header(now, now, agent, old.dispatcher, old.provider, old.model, old.dialect, **more)
 
-    def _account(self, usage: object) -> Usage | None:
+    def _normalize(self, usage: object) -> Usage | None:
         if usage is None or isinstance(usage, Usage):
             return usage
         return normalize_usage(usage, self.header.provider or None)
 
-    def _with(self, account: Usage | None) -> Row:
-        """The sum of all calls and one more, without where its numbers were read from, which only one call can tell."""
-        if account is None:
+    def _total_with(self, usage: Usage | None) -> Row:
+        """Return the usage of all calls including a new one.
+
+        The sources of the numbers are omitted, because they are meaningful only for a single call.
+        """
+        if usage is None:
             return self.usage
         ledger = UsageLedger(price=self._store.ledger.price)
-        ledger.add(account)
+        ledger.add(usage)
         row = self.usage + ledger.snapshot()[0]
         return replace(row, keys={}, usage=replace(row.usage, sources={}, unread=()))
 
-    def _save(self, blocks: Sequence[bytes], header: Header, beside: bytes | None) -> None:
+    def _save(self, blocks: Sequence[bytes], header: Header, parameters: bytes | None) -> None:
         header = replace(header, messages=len(blocks), updated=self._store.now())
-        document = Document(header, tuple(blocks), self._document.beside if beside is None else beside)
+        document = Document(
+            header,
+            tuple(blocks),
+            self._document.parameters if parameters is None else parameters,
+        )
         try:
             self._version = self._store.storage.replace(self.path, document.render(), self._version)
         except FileNotFoundError as error:
-            raise SessionError(f"{self.path}: the file is gone") from error
+            raise SessionError(f"{self.path}: the file does not exist any more") from error
         self._document, self._read = document, None

@@ -1,4 +1,4 @@
-"""Where sessions are kept: what any storage must be able to do."""
+"""The interface of storages for sessions."""
 
 from __future__ import annotations
 
@@ -8,45 +8,49 @@ from chatmend.errors import SessionError
 
 
 class Storage(Protocol):
-    """Whole files under paths with forward slashes, such as ``sessions/21112026/main_1.md``.
+    """Complete files under paths with forward slashes, such as ``sessions/21112026/main_1.md``.
 
-    A file is at every moment the old one or the new one, whole, and only the holder of its version replaces it.
+    Readers see either the old or the new content of a file, never a part. A file can be replaced
+    only by a writer that knows its current version.
     """
 
     def create(self, path: str, data: bytes) -> str:
-        """Make a file that nobody else has made, with this content, and return its version.
+        """Create a new file with this content, and return its version.
 
         Raises:
-            FileExistsError: there is one.
-            SessionWriteError: it could not be written.
+            FileExistsError: the file exists.
+            SessionWriteError: the file could not be written.
         """
 
     def read(self, path: str) -> tuple[bytes, str]:
-        """The content of a file and its version.
+        """Return the content of a file and its version.
 
         Raises:
-            FileNotFoundError: there is none.
+            FileNotFoundError: the file does not exist.
         """
 
     def replace(self, path: str, data: bytes, version: str) -> str:
-        """Put a new content in the place of that version, and return the new version.
+        """Replace the content of a file that has this version, and return the new version.
 
         Raises:
-            SessionConflictError: there is another version.
-            SessionWriteError: it could not be written; the old content is still there.
+            SessionConflictError: the file has another version.
+            SessionWriteError: the file could not be written; its content is unchanged.
         """
 
     def names(self, folder: str) -> list[str]:
-        """The names of the files and folders in a folder, in any order; none where there is no folder."""
+        """Return the names in a folder, in any order; an empty list if it does not exist."""
 
 
-def steps(path: str) -> list[str]:
-    """The folders of a path and the name at its end.
+def split_path(path: str) -> list[str]:
+    """Return the folders of a path and the name at its end.
 
     Raises:
-        SessionError: it could lead out of the root.
+        SessionError: the path could lead out of the root.
     """
     found = path.split("/")
     if any(step in ("", ".", "..") or set(step) & {"\0", "\\", ":"} for step in found):
-        raise SessionError(f"{path!r} is no path below the root")
+        raise SessionError(
+            f"{path!r}: expected a relative path below the root of the store, "
+            "such as 'sessions/21112026/main_1.md'"
+        )
     return found

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from chatmend.errors import SessionError
-from chatmend.sessions.document import Document, beside_block, parse
+from chatmend.sessions.document import Document, parameters_block, parse
 from chatmend.sessions.header import Header
 from chatmend.sessions.local import LocalStorage
 from chatmend.sessions.names import file_name, index_of
@@ -38,19 +38,23 @@ class SessionStore:
         ledger: UsageLedger | None = None,
         clock: Callable[[], datetime] = _clock,
     ) -> None:
-        """Keep sessions below ``root``, a directory or a storage of another kind.
+        """Store sessions in a directory or in another storage.
 
         Args:
-            root: the workspace; made when the first session starts. ``CloudStorage`` keeps them in a bucket.
-            durable: wait until the disk has what was written; see ``LocalStorage``.
-            ledger: counts what all sessions use, by ``agent`` and ``session``; one of its own if not given.
-            clock: the time with its zone.
+            root: the workspace, a directory that is created when the first session starts, or a
+                storage such as ``CloudStorage``, which stores sessions in a bucket.
+            durable: wait until data is on disk; see ``LocalStorage``.
+            ledger: counts the usage of all sessions by ``agent`` and ``session``; the default is a
+                new one.
+            clock: returns the current time with its time zone.
         """
-        self.storage: Storage = LocalStorage(root, durable=durable) if isinstance(root, str | os.PathLike) else root
+        self.storage: Storage = (
+            LocalStorage(root, durable=durable) if isinstance(root, str | os.PathLike) else root
+        )
         self.ledger = ledger if ledger is not None else UsageLedger()
         self.now = clock
         self._next: dict[tuple[str, str], int] = {}
-        """The index from which on names may be free, by folder and agent."""
+        """The lowest index that may be unused, for each folder and agent."""
 
     def start(
         self,
@@ -59,17 +63,19 @@ class SessionStore:
         target: str = "",
         dispatcher: str = "",
         dialect: str = "",
-        beside: Mapping[str, Any] | None = None,
+        request_parameters: Mapping[str, Any] | None = None,
     ) -> Session:
-        """A new session with a file of its own.
+        """Create a session with a new file.
 
         Args:
-            agent: any name; names that no file can have are written as a hash.
+            agent: any name; a name that cannot be used in a file name is stored with a hash.
             target: provider and model, as LiteLLM names them: ``"anthropic/claude-sonnet-4-5"``.
-            dispatcher: what sends the messages.
-            dialect: ``openai_chat`` or ``anthropic_messages``. If it is not given, each repair recognises it from what
-                the messages hold so far, which an early message may leave open.
-            beside: what each request has beside its messages: ``{"system": ..., "tools": ..., "thinking": ...}``.
+            dispatcher: the sender of the messages, such as ``litellm``.
+            dialect: the wire format, such as ``openai_chat`` or ``anthropic_messages``. If it is
+                empty, every repair recognises it from the messages, which is ambiguous for some
+                first messages.
+            request_parameters: the other parameters of each request:
+                ``{"system": ..., "tools": ..., "thinking": ...}``.
 
         Raises:
             SessionWriteError: the file could not be written.
@@ -77,10 +83,12 @@ class SessionStore:
         provider, _, model = target.partition("/")
         now = self.now()
         header = Header(now, now, agent, dispatcher, provider, model, dialect)
-        return self.create(Document(header, beside=beside_block(beside or {})))
+        return self.create(Document(header, parameters=parameters_block(request_parameters or {})))
 
     def create(self, document: Document) -> Session:
-        """A new session that begins with a document; whoever makes the file of a name has it.
+        """Create a session with the content of a document.
+
+        The first writer that creates the file of a name reserves it; others try the next index.
 
         Raises:
             SessionWriteError: the file could not be written.
@@ -103,32 +111,33 @@ class SessionStore:
         return f"{_FOLDER}/{day.astimezone(UTC).strftime(_DAY)}"
 
     def _newest(self, folder: str, agent: str) -> int:
-        """The highest index of an agent in a folder; 0 where it has none."""
+        """Return the highest index of an agent in a folder; 0 if it has no sessions there."""
         return max((index_of(name, agent) or 0 for name in self.storage.names(folder)), default=0)
 
     def load(self, path: str) -> Session:
-        """The session at a path below the root.
+        """Return the session at a path below the root.
 
         Raises:
-            SessionFormatError: the file is malformed, cut or edited; it names file, line and what was expected.
-            SessionError: there is no such file.
+            SessionFormatError: the file is malformed, truncated or edited. The message contains
+                file, line and what was expected.
+            SessionError: the file does not exist or cannot be read.
         """
         try:
             data, version = self.storage.read(path)
         except FileNotFoundError:
-            raise SessionError(f"{path}: there is no such session") from None
+            raise SessionError(f"{path}: no such session") from None
         except OSError as error:
             raise SessionError(f"{path}: could not be read: {error.strerror}") from error
         document, messages = parse(data, path)
         return Session(self, path, (document, version), messages)
 
     def latest(self, agent: str = "main", *, days: int | None = 2) -> Session | None:
-        """The newest session of an agent, by index, of today or else of the days before.
+        """Return the newest session of an agent: the highest index on the most recent day.
 
-        ``days=2`` looks at today and yesterday, ``None`` at all days until today.
+        ``days=2`` searches today and yesterday, ``None`` all days until today.
 
         Raises:
-            SessionFormatError: the newest file is malformed: an older one is never taken for it.
+            SessionFormatError: the newest file is malformed. An older one is never used instead.
         """
         for folder in self._folders(days):
             if newest := self._newest(folder, agent):
@@ -136,7 +145,7 @@ class SessionStore:
         return None
 
     def _folders(self, days: int | None) -> Iterator[str]:
-        """The folders of the last days, newest first; of all days only those that are there."""
+        """Yield the folders of the last days, newest first; for all days, only existing folders."""
         today = self.now()
         if days is not None:
             yield from (self._folder(today - timedelta(days=back)) for back in range(days))
@@ -145,10 +154,14 @@ class SessionStore:
         yield from (self._folder(day) for day in stored if day <= today)
 
     def paths(self) -> Iterator[str]:
-        """The paths of all sessions, oldest day first, then by name and index."""
+        """Yield the paths of all sessions, by day from the oldest, then by name and index."""
         for day in sorted(filter(None, map(_day, self.storage.names(_FOLDER)))):
             folder = self._folder(day)
-            known = [(name, index) for name in self.storage.names(folder) if (index := index_of(name)) is not None]
+            known = [
+                (name, index)
+                for name in self.storage.names(folder)
+                if (index := index_of(name)) is not None
+            ]
             known.sort(key=lambda found: (found[0].rpartition("_")[0], found[1]))
             yield from (f"{folder}/{name}" for name, _ in known)
 

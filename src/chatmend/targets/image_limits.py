@@ -1,4 +1,4 @@
-"""What a target takes and refuses of images. The defaults refuse nothing."""
+"""What a target accepts and refuses in images. The defaults refuse nothing."""
 
 from __future__ import annotations
 
@@ -6,83 +6,125 @@ from dataclasses import dataclass
 from typing import Literal
 
 ImageType = Literal["jpeg", "png", "gif", "webp", "bmp", "tiff", "heic", "avif", "ico"]
-"""As ``Probe.type`` names them."""
+"""Image types, named as in ``Probe.type``."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImageLimits:
-    """The facts about images that rules ask for, and how the target itself scales and counts them."""
+    """The limits of images that rules check, and how the target scales and bills images."""
 
     native: bool = False
-    """The caller wants exactly the size that the model sees (``Policy(images="native")``); no fact of the target."""
+    """Images are scaled to exactly the size that the model sees (``Policy(images="native")``).
+
+    The caller sets this; it is not a limit of a provider.
+    """
 
     # Where
     vision: bool = True
-    """The model sees images at all."""
+    """The model accepts images."""
     roles: frozenset[Literal["system", "user", "assistant", "tool"]] | None = None
-    """Roles whose messages may hold an image (``system user assistant tool``); None: any. Inside a tool result the
-    role is ``tool``, whatever message carries it."""
+    """The provider accepts images only in messages of these roles; None: of any role.
+
+    An image in a tool result has the role ``tool``, in all wire formats.
+    """
     error_results: bool = True
-    """A tool result that is marked as an error may hold an image."""
+    """The provider accepts images in a tool result that is marked as an error."""
 
     # What
     types: frozenset[ImageType] | None = None
-    """Types that are taken, as ``Probe.type`` names them (``jpeg png gif webp heic``); None: any."""
+    """The provider accepts only images of these types; None: any type."""
     written: frozenset[ImageType] = frozenset({"jpeg", "png"})
-    """Types that recompression may write."""
+    """Image types that chatmend may recompress to for this provider."""
     label_checked: Literal["no", "types", "bytes"] = "no"
-    """The media type: ``no`` (any), ``types`` (must name a type that is taken) or ``bytes`` (what the bytes are)."""
+    """How the provider checks the media type that a request states for an image.
+
+    - ``no``: any media type is accepted
+    - ``types``: it must be one of the accepted types
+    - ``bytes``: it must be the type of the image's bytes
+    """
     strict_base64: bool = False
-    """Base64 must be of the standard alphabet, in one line and padded."""
+    """The provider requires standard base64: on one line, padded, not in the URL-safe alphabet."""
     decoded: bool = False
-    """What cannot be decoded is refused: an empty, truncated or corrupt image."""
+    """The provider refuses an image that cannot be decoded: empty, truncated or corrupt."""
     animation: bool = True
-    """GIF and WebP of several frames are taken."""
+    """The provider accepts GIF and WebP images with several frames."""
     orientation: bool = True
-    """EXIF orientation is honoured: the model sees the image upright."""
+    """The provider applies the EXIF orientation, so that the model sees the image upright."""
     plain_only: bool = False
-    """CMYK, and more than eight bits in a channel, are not read safely."""
+    """The provider cannot reliably decode images in CMYK or with more than 8 bits per channel."""
 
     # How large: what is refused
     max_bytes: int | None = None
-    """Bytes of one image, counted as ``bytes_of`` says."""
+    """The provider refuses an image that is larger, in bytes counted as ``bytes_of`` says."""
     bytes_of: Literal["base64", "raw"] = "base64"
-    """``base64`` (the length of the text) or ``raw`` (the length of the file)."""
+    """What the provider counts for ``max_bytes``: the ``base64`` text or the ``raw`` file."""
     min_side: int = 1
+    """The provider refuses an image whose shorter side is smaller, in pixels."""
     max_side: int | None = None
-    """Pixels of the longer side, in the strictest request that may still come (a limit for many images is this one)."""
-    few_images: int | None = None
-    """A request of no more images than these may hold some with sides up to ``few_side``."""
-    few_side: int | None = None
-    max_pixels: int | None = None
-    max_aspect: int | None = None
-    """Longer side by shorter side."""
+    """The provider refuses an image whose longer side is larger, in pixels.
 
-    # How large: what is never seen. It is accepted, so this only says how far an image is scaled that must be anyway.
+    If the limit depends on the number of images, this is the one for many images: later messages
+    may add more.
+    """
+    few_images: int | None = None
+    """A request with at most this many images may hold images with sides up to ``few_side``."""
+    few_side: int | None = None
+    """Limit of the longer side, in pixels, in requests with at most ``few_images`` images."""
+    max_pixels: int | None = None
+    """The provider refuses an image with more pixels (width x height)."""
+    max_aspect: int | None = None
+    """The provider refuses an image whose longer side is more than this many times the shorter."""
+
+    # How large: what the model does not see. The provider accepts such an image, so these limits
+    # apply only to images that have to be scaled for another reason.
     useful_side: int | None = None
-    """A longer side than this is scaled down by the target itself before the model sees it."""
+    """The provider scales an image down if its longer side is larger, in pixels."""
     useful_pixels: int | None = None
-    """So are more pixels than these."""
+    """The provider scales an image down if it has more pixels (width x height)."""
 
     # How many: one request
     max_images: int | None = None
+    """The provider refuses a request with more images."""
     max_request_bytes: int | None = None
+    """The provider refuses a request whose body is larger, in bytes."""
 
     # What the model sees, and what that costs
     scales: Literal["unknown", "edge", "patches", "tiles", "whole-patches"] = "unknown"
-    """The target's own resize rule: ``unknown``; ``edge`` (longer side to ``seen_side``); ``patches`` (the largest size
-    within ``seen_side`` and ``max_patches`` patches of ``patch`` pixels); ``tiles`` (longer side to ``seen_side``, then
-    shorter side to ``short_side``); ``whole-patches`` (longer side to ``seen_side``, then shrunk to whole patches)."""
+    """How the provider scales images down before the model sees them.
+
+    - ``unknown``: the provider does not document it
+    - ``edge``: the longer side to ``seen_side``
+    - ``patches``: to the largest size within ``seen_side`` and ``max_patches`` patches of
+      ``patch`` pixels
+    - ``tiles``: the longer side to ``seen_side``, then the shorter side to ``short_side``
+    - ``whole-patches``: the longer side to ``seen_side``, then until whole patches of ``patch``
+      pixels are at most ``max_patches``
+    """
     seen_side: int | None = None
+    """The longer side, in pixels, of the largest image that the model sees."""
     short_side: int | None = None
+    """The shorter side, in pixels, of the largest image that the model sees (``tiles``)."""
     patch: int = 28
+    """The side, in pixels, of the square patches in which the provider counts an image."""
     max_patches: int | None = None
+    """The number of patches of the largest image that the model sees."""
     low_side: int | None = None
-    """The longer side of what the model sees where the image asks for ``detail: low``; None: there is no such wish."""
+    """The longer side, in pixels, that the model sees of an image with ``detail: low``.
+
+    None: the provider has no such option.
+    """
     counts: Literal["unknown", "patches", "tiles", "crops", "flat"] = "unknown"
-    """How tokens are counted: ``unknown``; ``patches`` (times ``tokens_each``); ``tiles`` (``tokens_base`` and
-    ``tokens_each`` per tile of ``tile`` pixels); ``crops`` (``tokens_each`` per crop of ``tile`` pixels, one for a
-    small image); ``flat`` (``tokens_base``)."""
+    """How the provider counts the tokens of an image.
+
+    - ``unknown``: the provider does not document it
+    - ``patches``: ``tokens_each`` per patch of ``patch`` pixels
+    - ``tiles``: ``tokens_base``, and ``tokens_each`` per tile of ``tile`` pixels
+    - ``crops``: ``tokens_each`` per crop of at most ``tile`` pixels; a small image is one crop
+    - ``flat``: ``tokens_base`` for every image
+    """
     tile: int = 512
+    """The side, in pixels, of the square tiles or crops in which the provider counts an image."""
     tokens_base: int = 0
+    """Tokens that every image costs, in addition to its tiles."""
     tokens_each: float = 1.0
+    """Tokens that each patch, tile or crop of an image costs."""

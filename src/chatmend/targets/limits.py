@@ -1,4 +1,4 @@
-"""What a target takes and refuses, as far as messages go. The defaults refuse nothing: that is the target ``other``."""
+"""What a target accepts and refuses in messages. The defaults refuse nothing (target ``other``)."""
 
 from __future__ import annotations
 
@@ -11,187 +11,336 @@ from chatmend.targets.image_limits import ImageLimits
 Role = Literal["system", "developer", "user", "assistant", "tool", "function", "model"]
 """Roles of the wire formats."""
 Trailing = Literal["accepted", "no-trailing-space", "refused"]
+"""How a target treats a last message of the assistant."""
 
 _ANY_IMAGE = ImageLimits()
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The facts that rules ask for. Every value in a target's table says how it is known and when it was checked."""
+    """The limits that rules check.
+
+    A target's table gives each value with its source and the date when it was last checked.
+    """
 
     # Roles
     roles: frozenset[Role] | None = None
-    """Roles of the wire format that are taken (``system developer user assistant tool function``); None: any."""
-    system: Literal["anywhere", "leading", "first", "after-user", "not-after-reply", "never"] = "anywhere"
-    """Where a system message may stand: ``anywhere``; ``leading`` (only in the run at the front, several are fine);
-    ``first`` (one, at the front); ``after-user`` (also mid-conversation, directly behind a user turn and before an
-    assistant turn or the end); ``not-after-reply`` (not behind an assistant or tool message); ``never``."""
+    """The provider accepts only messages with these roles; None: any role."""
+    system: Literal["anywhere", "leading", "first", "after-user", "not-after-reply", "never"] = (
+        "anywhere"
+    )
+    """Positions at which the provider accepts system messages.
+
+    - ``anywhere``: at every position
+    - ``leading``: one or several, before all other messages
+    - ``first``: one, as the first message
+    - ``after-user``: also later, directly after a user turn and before an assistant turn or the end
+    - ``not-after-reply``: not directly after an assistant or tool message
+    - ``never``: at no position
+    """
 
     # Turns
     folds_turns: bool = False
-    """The target itself joins neighbours of the same role before it checks anything."""
+    """The provider merges consecutive messages of the same role before it validates them."""
     alternation: bool = False
-    """Neighbours of the same role are refused (tool results and the calls before them do not count)."""
+    """The provider refuses two consecutive messages of the same role.
+
+    Tool results and the calls before them do not count.
+    """
     user_after_tool: bool = True
-    """A user message may follow a tool result directly."""
+    """The provider accepts a user message directly after a tool result."""
     first_user: bool = False
-    """The first message that is not a system message must be a user message."""
+    """The provider refuses a conversation that does not begin with a user message.
+
+    System messages at the beginning do not count.
+    """
     needs_user: bool = False
-    """At least one user message is required."""
+    """The provider refuses a conversation without a user message."""
     trailing_assistant: Trailing = "accepted"
-    """A last message of the assistant: ``accepted``; ``no-trailing-space`` (it may not end with white space);
-    ``refused``."""
+    """How the provider treats a conversation whose last message is the assistant's.
+
+    It is ``accepted``, accepted if its text does not end with white space (``no-trailing-space``),
+    or ``refused``.
+    """
     trailing_assistant_with_thinking: Trailing = "accepted"
-    """The same while thinking is enabled; the stricter of the two holds."""
+    """Like ``trailing_assistant``, for requests with thinking enabled; the stricter value holds."""
     trailing_assistant_with_tools: Trailing = "accepted"
-    """The same while tools are declared; the stricter holds."""
+    """Like ``trailing_assistant``, for requests that declare tools; the stricter value holds."""
     prefill_key: str | None = None
-    """The key that makes a trailing assistant message legal (``prefix`` on Mistral)."""
+    """Key of an assistant message that makes the provider accept it as the last message.
+
+    Its value must be true (``prefix`` on Mistral). None: there is no such key.
+    """
 
     # Tool calls and results
     tools_taken: bool = True
-    """The target knows tool calls and results at all."""
+    """The provider accepts tool calls and tool results."""
     pairing: bool = False
-    """Every call must be answered directly behind it, every result must answer such a call."""
+    """The provider refuses a tool call without a result and a result without its call.
+
+    The results must directly follow the message with the calls.
+    """
     trailing_calls: bool = False
-    """Calls that nobody has answered yet are taken at the very end of the transcript."""
+    """The provider accepts calls without results in the last message of a conversation."""
     results_in_order: bool = False
-    """Results must come in the order of their calls."""
+    """The provider requires tool results in the order of their calls."""
+    results_together: bool = False
+    """The provider requires all results of one assistant turn in one message.
+
+    Used for wire formats whose results are parts of user messages.
+    """
+    results_alone: bool = False
+    """The provider refuses other content beside tool results in one message.
+
+    Used for wire formats whose results are parts of user messages.
+    """
     single_call: bool = False
-    """At most one call in a message."""
+    """The provider refuses a message with more than one tool call."""
     equal_calls: bool = True
-    """Two calls of one message may have the same name and the same arguments."""
+    """The provider accepts two calls with the same name and arguments in one message."""
     call_id_required: bool = False
-    """A call and its result must carry an id that is a non-empty string."""
+    """The provider refuses a call or result whose call id is missing, empty or not a string."""
     optional_call_ids: bool = False
-    """A call may go without an id, but an id that is there must be a non-empty string."""
+    """The provider accepts calls without an id, but refuses an id that is empty or not a string."""
     call_id_pattern: str | None = None
-    """Regular expression that a whole call id must match."""
+    """The provider refuses a call id that this regular expression does not match completely."""
     call_id_style: Literal["any", "alnum", "alnum9"] = "any"
-    """How an id of ours is spelled where one must be made: ``any`` (stem and hash, ``[A-Za-z0-9_-]``), ``alnum``
-    (the same without ``_`` and ``-``), ``alnum9`` (nine characters)."""
+    """Form of the call ids that chatmend generates for this provider.
+
+    - ``any``: a readable beginning and a hash, from the characters ``[A-Za-z0-9_-]``
+    - ``alnum``: the same from letters and digits only
+    - ``alnum9``: nine letters or digits
+    """
     max_call_id_length: int | None = None
+    """The provider refuses a call id that is longer, in characters; None: any length."""
     unique_call_ids: Literal["no", "message", "request"] = "no"
-    """Where an id may occur on one call only: ``no``, ``message`` or ``request``."""
-    arguments: Literal["any", "text", "json", "object"] = "any"
-    """Tool arguments: ``any``; ``text`` (must be a string); ``json`` (a string that parses); ``object`` (must be, or
-    parse to, an object)."""
+    """Scope in which the provider refuses two calls with the same id.
+
+    The scope is one ``message`` or the whole ``request``; ``no``: repeated ids are accepted.
+    """
+    arguments: Literal["any", "text", "object"] = "any"
+    """Form of tool call arguments that the provider accepts.
+
+    - ``any``: every value
+    - ``text``: a string
+    - ``object``: an object; in chat completions, a string whose JSON is an object
+    """
     tool_name_pattern: str | None = None
+    """The provider refuses a tool name that this regular expression does not match completely."""
     tools_declared: bool = False
-    """Tools must be declared when the history holds calls or results."""
+    """The provider refuses a history with calls or results in a request that declares no tools."""
+    references_declared: bool = False
+    """The provider refuses a reference to a tool that the request does not declare."""
     empty_tool_calls: bool = True
-    """``tool_calls: []`` is taken."""
+    """The provider accepts an empty list of calls (``tool_calls: []``)."""
     legacy_functions: bool = True
-    """``function_call`` and the role ``function`` are taken."""
+    """The provider accepts the older ``function_call`` key and the role ``function``."""
     result_names: bool = False
-    """A result must name its tool, and be an object."""
+    """The provider requires that a tool result names its tool and is an object."""
     calls_last: bool = False
-    """Nothing of the assistant may stand between its calls and their results."""
+    """The provider refuses assistant content between calls and their results."""
     words_behind_calls: bool = False
-    """Text between a call and its result may belong to the same turn: LiteLLM writes the text of Anthropic's messages
-    after their calls when it makes Responses items of them."""
+    """Assistant text between a call and its result may belong to the same turn.
+
+    LiteLLM writes the text of Anthropic's messages after their calls when it converts them to
+    items of the Responses API.
+    """
 
     server_tools_paired: bool = False
-    """A call of a tool that the provider runs itself has its result in the same turn, and a result its call."""
+    """The provider refuses a call of a hosted tool without its result in the same turn.
+
+    It also refuses such a result without its call.
+    """
 
     # Content
     empty_roles: frozenset[Role] = frozenset()
-    """Roles whose messages may not be empty (an assistant message with calls never is)."""
+    """The provider refuses empty messages of these roles.
+
+    An assistant message with calls is never empty.
+    """
     blank_is_empty: bool = False
-    """White space counts as empty: in messages of the roles above, and in parts where empty parts are refused."""
+    """The provider treats text of only white space as empty.
+
+    This applies to messages (``empty_roles``) and to text parts (``empty_parts``).
+    """
     bare_is_empty: bool = False
-    """Only a message without any part counts as empty: one with an empty text is taken."""
+    """The provider accepts a message with an empty text; only one without parts counts as empty."""
     empty_parts: bool = True
-    """Empty text parts are taken inside a list of parts."""
+    """The provider accepts empty text parts in a list of parts."""
+    empty_beside_calls: bool = True
+    """The provider accepts an empty text as the content of an assistant message with calls."""
     null_content: frozenset[Role | Literal["assistant+calls"]] | None = None
-    """Roles whose ``content`` may not be null; None: all may. ``assistant`` means an assistant message without calls,
-    ``assistant+calls`` one with calls."""
+    """The provider refuses null or missing content in messages of these roles; None: of no role.
+
+    ``assistant`` means an assistant message without calls, ``assistant+calls`` one with calls.
+    """
+    missing_content_is_null: bool = True
+    """The provider treats a missing content of a message with calls like null.
+
+    Otherwise it accepts such a message even if ``null_content`` names ``assistant+calls``.
+    """
     empty_lists: bool = True
-    """A content that is a list of nothing is taken, where an empty text is."""
+    """The provider accepts an empty list as the content of a tool result."""
     text_content: frozenset[Role] = frozenset()
-    """Roles whose content must be a plain string."""
+    """The provider requires a string as the content of messages of these roles, not a list."""
+    empty_results: bool = True
+    """The provider accepts a tool result without content, or with only empty texts."""
     part_types: frozenset[str] | None = None
-    """Types of content parts that are known; None: any."""
+    """The provider accepts only content parts of these types; None: any type."""
+    assistant_part_types: frozenset[str] = frozenset()
+    """The provider accepts content parts of these types only in assistant messages."""
     block_types: frozenset[str] | None = None
-    """The same for a dialect of blocks, in user messages and tool results."""
+    """The provider accepts only these block types in user messages and tool results; None: any.
+
+    Used for wire formats in which the block types depend on the role.
+    """
     said_types: frozenset[str] | None = None
-    """The same in what the model wrote, in such a dialect; None: not asked."""
+    """The provider accepts only these block types in assistant messages; None: not checked.
+
+    Used for wire formats in which the block types depend on the role.
+    """
     item_types: frozenset[str] | None = None
-    """Types of entries that are known, in a dialect where an entry has one; None: any."""
+    """The provider accepts only items of these types in the Responses API; None: any type."""
+    mixed_parts: bool = True
+    """The provider accepts a content part that has the key of another type (text and image_url)."""
     typeless_parts: bool = True
-    """A part without a type is taken."""
+    """The provider accepts content parts without a type."""
     bare_strings: bool = True
-    """A bare string is taken as a part."""
+    """The provider accepts strings as items of a list of content parts."""
     file_references: str | None = None
-    """Regular expression found in every ``file_id`` that the target can look up; others name a file that lies in the
-    store of another provider. None: any."""
+    """Regular expression that the provider's own file ids contain a match of; None: any id.
+
+    Any other ``file_id`` names a file that another provider stores.
+    """
     message_name: frozenset[Role] | None = None
-    """Roles on which ``name`` is taken; None: all."""
+    """The provider accepts the key ``name`` only in messages of these roles; None: of all roles."""
     message_name_pattern: str | None = None
+    """The provider refuses a ``name`` of a message that this regular expression does not match."""
     known_keys: frozenset[str] | None = None
-    """Keys that a message may have; None: any but those refused."""
+    """The provider accepts only these keys in a message; None: all keys except refused ones."""
     refused_keys: frozenset[str] = frozenset()
-    """Keys of a message that are refused."""
+    """The provider refuses messages with one of these keys."""
     refused_beside_content: frozenset[str] = frozenset()
-    """Keys that are refused in a message with calls that has content, too."""
+    """The provider refuses these keys in an assistant message that has both calls and content."""
     part_keys: frozenset[str] | None = None
-    """The only keys of a content part that are taken; None: any."""
+    """The provider accepts only these keys in a content part; None: all keys."""
     refused_part_keys: frozenset[str] = frozenset()
-    """Keys of a content part that are refused."""
+    """The provider refuses content parts with one of these keys."""
     item_ids: bool = False
-    """Entries have ids of their own, which must have their type's prefix and occur once."""
+    """The provider requires unique item ids that begin with the prefix of the item's type."""
 
     # Thinking
-    thinking: Literal["any", "signed", "refused"] = "any"
-    """Thinking blocks: ``any`` (not looked at); ``signed`` (only with this provider's signature); ``refused``."""
+    thinking: Literal["any", "unsigned", "signed", "refused"] = "any"
+    """How the provider treats thinking blocks in the history.
+
+    - ``any``: they are not checked
+    - ``unsigned``: they are accepted only without a signature
+    - ``signed``: they are accepted only with the provider's own signature
+    - ``refused``: they are refused
+    """
     signature_owners: frozenset[str] = frozenset()
-    """Providers or model families whose signatures are valid here, as ``_provenance`` would name them."""
+    """Providers and model families whose thinking signatures the provider accepts.
+
+    The names are those of the key ``provider`` in ``_provenance``. Empty: all are accepted.
+    """
     trailing_thinking: bool = True
-    """An assistant turn may end with thinking."""
+    """The provider accepts an assistant turn that ends with thinking."""
     adjacent_thinking: bool = True
-    """Two thinking blocks may stand side by side."""
+    """The provider accepts two consecutive thinking blocks."""
     reasoning_content: Literal["any", "required", "refused"] = "any"
-    """The key ``reasoning_content``: ``any``, ``required`` (on messages with calls, while thinking is on) or
-    ``refused``."""
+    """How the provider treats the key ``reasoning_content`` of assistant messages.
+
+    It ignores the key (``any``), requires it in messages with calls while thinking is enabled
+    (``required``), or refuses it (``refused``).
+    """
+    reasoning_key: Literal["any", "reasoning_content", "reasoning"] = "any"
+    """Key of assistant messages under which the provider reads reasoning.
+
+    It ignores or refuses reasoning under the other key. ``any``: not known, no key is renamed.
+    """
     reasoning_items: Literal["any", "followed", "required"] = "any"
-    """Entries of reasoning with an id: ``any``; ``followed`` (the entry that they led to must follow); ``required``
-    (and entries with an id of the same answer must have theirs)."""
+    """How the provider checks reasoning items that have an id.
+
+    - ``any``: they are not checked
+    - ``followed``: the item that the reasoning led to must follow it
+    - ``required``: also, an item with an id must have the reasoning of its answer before it
+    """
+    stores_items: bool = True
+    """The provider can look up items that are sent as a reference or only by their id.
+
+    Never in a request that sets ``store`` to false.
+    """
     empty_reasoning: bool = True
-    """An entry of reasoning with neither a summary nor encrypted content is taken."""
+    """The provider accepts a reasoning item without a summary and encrypted content."""
     thought_signatures: Literal["any", "base64", "required"] = "any"
-    """Gemini's signatures on calls: ``any``, ``base64`` (must decode), ``required`` (and must be there)."""
+    """How the provider checks Gemini's thought signatures of calls.
+
+    They are not checked (``any``), must be valid base64 (``base64``), or must also be present
+    (``required``).
+    """
 
     # Images
     images: ImageLimits = _ANY_IMAGE
+    """Limits of images."""
 
     # Cache markers
     max_cache_markers: int | None = None
-    """How many cache markers a request may hold; None: markers are not looked at."""
+    """The provider refuses a request with more cache markers; None: markers are not checked."""
 
-    # What single rules own
+    # Limits of single rules
     own: tuple[tuple[str, object], ...] = ()
-    """Limits that a rule's file declares itself, by name: the table ``[rules]`` of a target."""
+    """Limits that rules declare in their own files, by name: the table ``[rules]`` of a target."""
 
-    def of(self, name: str) -> Any:  # noqa: ANN401 - whatever type the rule that owns it has declared
-        """The value of a limit that a rule owns; None where the target has none."""
+    def of(self, name: str) -> Any:  # noqa: ANN401 - the rule declares the type
+        """Return the value of a limit that a rule declares; None if the target does not set it."""
         return next((value for known, value in self.own if known == name), None)
 
-    def beside(self, *, thinking: bool, tools: bool) -> Limits:
-        """The limits of a request in which thinking is enabled, or tools are declared."""
-        return _beside(self, thinking, tools) if thinking or tools else self
+    def beside(self, *, thinking: bool, tools: bool, stored: bool = True) -> Limits:
+        """Return the limits of a request that enables thinking, declares tools or is not stored."""
+        limits = self if stored else _without_store(self)
+        return _for_request(limits, thinking, tools) if thinking or tools else limits
 
     def __hash__(self) -> int:
-        """Some of the fields that differ most: what is built for limits is looked up by them, once a transcript."""
-        return hash((self.roles, self.system, self.call_id_pattern, self.thinking, self.part_types, self.refused_keys))
+        """Return a hash of the fields that differ most, because caches are keyed by limits."""
+        return hash(
+            (
+                self.roles,
+                self.system,
+                self.call_id_pattern,
+                self.thinking,
+                self.part_types,
+                self.refused_keys,
+            )
+        )
 
 
-_STRICTNESS: tuple[Trailing, ...] = ("accepted", "no-trailing-space", "refused")
+_TRAILING: tuple[Trailing, ...] = ("accepted", "no-trailing-space", "refused")
+STRICTNESS: dict[str, tuple[str, ...]] = {
+    "unique_call_ids": ("no", "message", "request"),
+    "arguments": ("any", "text", "object"),
+    "reasoning_content": ("any", "required", "refused"),
+    "thought_signatures": ("any", "base64", "required"),
+    "call_id_style": ("any", "alnum", "alnum9"),
+    "trailing_assistant": _TRAILING,
+    "trailing_assistant_with_thinking": _TRAILING,
+    "trailing_assistant_with_tools": _TRAILING,
+}
+"""The values of limits that have more than two, from the mildest to the strictest."""
 
 
 @lru_cache(maxsize=64)
-def _beside(limits: Limits, thinking: bool, tools: bool) -> Limits:  # noqa: FBT001 - positional, as a cache wants them
+def _without_store(limits: Limits) -> Limits:
+    return replace(limits, stores_items=False)
+
+
+@lru_cache(maxsize=64)
+def _for_request(limits: Limits, thinking: bool, tools: bool) -> Limits:  # noqa: FBT001 - cached
     modes: list[Trailing] = [limits.trailing_assistant]
     modes += [limits.trailing_assistant_with_thinking] if thinking else []
     modes += [limits.trailing_assistant_with_tools] if tools else []
-    strictest = max(modes, key=_STRICTNESS.index)
-    return limits if strictest == limits.trailing_assistant else replace(limits, trailing_assistant=strictest)
+    strictest = max(modes, key=_TRAILING.index)
+    return (
+        limits
+        if strictest == limits.trailing_assistant
+        else replace(limits, trailing_assistant=strictest)
+    )

@@ -1,214 +1,271 @@
-"""From a target's name, as LiteLLM writes it, to its limits: provider, api and model id all count."""
+"""Finds the limits of a target from its name, which is written as LiteLLM writes models.
+
+The host, the model and the wire format all matter.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
-from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from chatmend.errors import TargetError
 from chatmend.targets.image_limits import ImageLimits
-from chatmend.targets.limits import Limits
+from chatmend.targets.layers import (
+    DIALECT_HOSTS,
+    DIALECT_MAKERS,
+    describes,
+    dialects_of,
+    layers_of,
+    maker_behind,
+    maker_layers,
+)
+from chatmend.targets.limits import STRICTNESS, Limits
+from chatmend.targets.tables import (
+    find_host,
+    host_of_model,
+    host_table,
+    known_providers,
+    maker_table,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
+
+    from chatmend.targets.layers import Layer
+    from chatmend.targets.tables import Table
 
 UNKNOWN = "openai_compatible"
-"""The table of a server of which nothing is known but the API that it speaks."""
+"""The table for a server of which only the API is known."""
 _OTHER = "other"
-_LONGEST = 80
-"""Characters of a name that was not understood: more of it, and it may be anything."""
-_SURELY_MEANT = 0.8
-"""Likeness from which an unknown provider's name is taken for a misspelt one, and not for a gateway without a table."""
-_HOMES = {"openai_responses": "openai", "gemini_contents": "gemini"}
-"""Whose table holds for a dialect where a provider's own says nothing about it: who else speaks it copies its maker."""
+_MAX_QUOTED = 80
+"""Maximum number of characters of an unknown name that an error message quotes."""
+_MIN_SIMILARITY = 0.8
+"""Similarity from which an unknown provider name counts as misspelt.
+
+A less similar name is taken as a host without a table.
+"""
 _FIELDS = {kind: frozenset(field.name for field in fields(kind)) for kind in (Limits, ImageLimits)}
+_NO_LIMITS = {field.name: field.default for field in fields(Limits)}
 _Limits = TypeVar("_Limits", Limits, ImageLimits)
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A provider with a model, and the limits that hold there."""
+    """A host with a model, and the limits of both."""
 
     name: str
     provider: str
+    """The host: the name of its file in ``targets/hosts``."""
     model: str
     limits: Limits
     hygiene: Limits
-    """What agent gateways keep to on this target, and no more."""
+    """Only the limits that agent gateways observe for this target (provider hygiene)."""
     spoken: Mapping[str, tuple[Limits, Limits]] = field(default_factory=dict, hash=False)
-    """Both of these, for a dialect in which they differ."""
+    """Limits and hygiene by dialect, for the dialects in which they may differ."""
+    maker: str = ""
+    """The maker of the model: the name of its file in ``targets/makers``; empty if not known."""
+    is_floor: bool = False
+    """No table describes the host: only what no server refuses, and the structure of the maker."""
 
     def limits_in(self, dialect: str, *, hygiene: bool = False) -> Limits:
-        """The limits that hold in a dialect."""
-        limits, clean = self.spoken.get(dialect, (self.limits, self.hygiene))
-        return clean if hygiene else limits
+        """Return the limits, or the hygiene, that apply to a dialect."""
+        limits, hygienic = self.spoken.get(dialect, (self.limits, self.hygiene))
+        return hygienic if hygiene else limits
 
 
 def resolve(name: str) -> Target:
-    """The target that a name means: ``provider/model``, a provider alone, or a model id that one provider owns.
+    """Return the target with a name.
 
-    White space around the name does not count. Any other ``word/model`` is a server that nobody knows: it gets what no
-    server refuses (``openai_compatible``), with a warning where the word looks like a slip (``antropic/...``).
+    The name is ``host/model``, a host alone, or a model id that belongs to one host. White space
+    around it is ignored. Any other ``word/model`` is an unknown server: it gets the floor, which is
+    a form that no server refuses, and the structure that the model's maker demands. The log names
+    it once. A warning is issued if the word looks misspelt (``antropic/...``).
 
     Raises:
-        TargetError: it is no name, it is empty, or a lone word that no table knows.
+        TargetError: the name is empty, not a string, or a single word that no table lists.
     """
     if not isinstance(name, str) or not name.strip():
-        given = repr(shortened(name)) if isinstance(name, str) else type(name).__name__
+        given = repr(shorten(name)) if isinstance(name, str) else type(name).__name__
         message = f"a target is a name such as 'anthropic/claude-sonnet-4-5', not {given}"
         raise TargetError(message)
     return _resolved(name.strip())
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1024)
 def _resolved(name: str) -> Target:
-    first, _, rest = name.partition("/")
-    table = _find(first.lower())
-    if table is None:
-        table, rest = _by_model(name), name
-    if table is None and "/" not in name:
-        import difflib
+    host, model = find_table(name)
+    if host is None:
+        _report_unknown_host(name)
+    table = host or host_table(UNKNOWN)
+    limits, hygiene = _compose(layers_of(table, model))
+    spoken = (
+        {}
+        if table["host"] == _OTHER
+        else {
+            dialect: _limits_in_dialect(table, model, dialect)
+            for dialect in dialects_of(table, model)
+        }
+    )
+    maker = maker_behind(table, model)
+    return Target(name, str(table["host"]), model, limits, hygiene, spoken, maker, host is None)
 
-        near = difflib.get_close_matches(first.lower()[:_LONGEST], known_providers(), 1)
-        hint = f"; did you mean {near[0]!r}?" if near else "; 'other' changes nothing but images"
-        message = f"no table for {shortened(name)!r}{hint}"
-        raise TargetError(message)
-    if table is None and (meant := misspelt(name)):
+
+def find_table(name: str) -> tuple[Table | None, str]:
+    """Return the table of the host that a target's name means, and the model id.
+
+    The table is None if no table describes the host.
+
+    Raises:
+        TargetError: the name is a single word that no table lists.
+    """
+    first, _, rest = name.partition("/")
+    host = find_host(first.lower())
+    if host is not None:
+        return host, rest
+    host = host_of_model(name) if not rest or first.lower().startswith("arn:") else None
+    if host is not None:
+        return host, name
+    if "/" in name:
+        return None, rest
+    import difflib
+
+    near = difflib.get_close_matches(first.lower()[:_MAX_QUOTED], known_providers(), 1)
+    hint = (
+        f"; did you mean {near[0]!r}?"
+        if near
+        else "; the target 'other' changes only images that are too large"
+    )
+    message = f"no table for {shorten(name)!r}{hint}"
+    raise TargetError(message)
+
+
+def _report_unknown_host(name: str) -> None:
+    """Warn of a host that looks misspelt; log any other host without a table, once."""
+    first = shorten(name.partition("/")[0])
+    if meant := suggest_provider(name):
         import warnings
 
-        text = f"no table for {shortened(first)!r}; did you mean {meant!r}? Read as a server that nobody knows"
-        warnings.warn(text, stacklevel=3)
-    table = table or _table(UNKNOWN)
-    limits, hygiene = _limits(table, rest)
-    dialects = {family["dialect"]: None for family in table.get("family", ()) if "dialect" in family} | _HOMES
-    spoken = {} if table["provider"] == _OTHER else {known: _in_dialect(table, rest, known) for known in dialects}
-    return Target(name, str(table["provider"]), rest, limits, hygiene, spoken)
+        text = (
+            f"no table for {first!r}; did you mean {meant!r}? "
+            "Using the limits of an unknown server (openai_compatible)"
+        )
+        warnings.warn(text, stacklevel=4)
+    else:
+        _log_unknown_host(first)
 
 
-def misspelt(name: str) -> str | None:
-    """The provider that a name surely means but for a slip, where neither its first word nor its model has a table."""
+@lru_cache(maxsize=1024)
+def _log_unknown_host(host: str) -> None:
+    import logging
+
+    logging.getLogger("chatmend").warning(
+        "no table for the host %r: only what no server refuses is repaired, and the structure that "
+        "the maker of the model demands; 'chatmend targets --explain %s/MODEL' lists the limits",
+        host,
+        host,
+    )
+
+
+def suggest_provider(name: str) -> str | None:
+    """Return the provider that a misspelt name most likely means.
+
+    None if the host or the model has a table, or if no host's name is similar enough.
+    """
     first = name.strip().partition("/")[0].lower()
-    if _find(first) or _by_model(name.strip()):
+    if find_host(first) or ("/" not in name and host_of_model(name.strip())):
         return None
     import difflib
 
-    return next(iter(difflib.get_close_matches(first[:_LONGEST], known_providers(), 1, _SURELY_MEANT)), None)
+    return next(
+        iter(difflib.get_close_matches(first[:_MAX_QUOTED], known_providers(), 1, _MIN_SIMILARITY)),
+        None,
+    )
 
 
-def shortened(name: str) -> str:
-    """As much of a name as an error quotes."""
-    return name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…"
+def shorten(name: str) -> str:
+    """Shorten a name for quoting in an error message."""
+    return name if len(name) <= _MAX_QUOTED else f"{name[:_MAX_QUOTED]}…"
 
 
-def known_providers() -> tuple[str, ...]:
-    """Every provider's name that has a table, sorted."""
-    return tuple(sorted(name for table in tables() for name in table["names"]))
+def _limits_in_dialect(host: Table, model: str, dialect: str) -> tuple[Limits, Limits]:
+    own, hygiene = _compose(layers_of(host, model, dialect))
+    if not is_defined_elsewhere(host, model, dialect):
+        return own, hygiene
+    limits, _ = _compose(dialect_layers(model, dialect))
+    return replace(limits, images=own.images, own=_merge_own(limits.own, own.own)), hygiene
 
 
-@lru_cache(maxsize=1)
-def _stems() -> frozenset[str]:
-    from importlib.resources import files
-
-    return frozenset(item.name[:-5] for item in files(__package__).iterdir() if item.name.endswith(".toml"))
-
-
-@lru_cache(maxsize=64)
-def _table(stem: str) -> dict[str, Any]:
-    import tomllib
-    from importlib.resources import files
-
-    table = tomllib.loads(files(__package__).joinpath(f"{stem}.toml").read_text("utf-8"))
-    return {"names": [stem], "provider": stem, **table}
+def is_defined_elsewhere(host: Table, model: str, dialect: str) -> bool:
+    """Return whether the limits of a dialect are those of the maker or host that defined it."""
+    has_origin = dialect in DIALECT_MAKERS or dialect in DIALECT_HOSTS
+    return has_origin and not describes(host, model, dialect)
 
 
-@lru_cache(maxsize=1)
-def tables() -> tuple[dict[str, Any], ...]:
-    """Every table, sorted by the name of its file."""
-    return tuple(_table(stem) for stem in sorted(_stems()))
+def dialect_layers(model: str, dialect: str) -> list[Layer]:
+    """Return the layers of the maker or host that defined a dialect."""
+    if dialect in DIALECT_HOSTS:
+        return layers_of(host_table(DIALECT_HOSTS[dialect]), model, dialect)
+    return maker_layers(maker_table(DIALECT_MAKERS[dialect]), model, dialect)
 
 
-def _find(provider: str) -> dict[str, Any] | None:
-    if provider in _stems():
-        return _table(provider)
-    return next((table for table in tables() if provider in table["names"]), None)
-
-
-def _by_model(name: str) -> dict[str, Any] | None:
-    model = name.lower()
-    return next((t for t in tables() if any(fnmatchcase(model, p) for p in t.get("models", ()))), None)
-
-
-def _in_dialect(table: dict[str, Any], model: str, dialect: str) -> tuple[Limits, Limits]:
-    """The limits of a model in a dialect: the table's own where it describes the dialect, those of its maker else."""
-    own = _limits(table, model, dialect)
-    if dialect not in _HOMES or any(_describes(family, model, dialect) for family in table.get("family", ())):
-        return own
-    limits, hygiene = _limits(_table(_HOMES[dialect]), model, dialect)
-    return replace(limits, images=own[0].images, own=_joined(limits.own, own[0].own)), hygiene
-
-
-def _describes(family: dict[str, Any], model: str, dialect: str) -> bool:
-    if not _matches(family, model, dialect):
-        return False
-    like = _table(family["like"]).get("family", ()) if "like" in family else ()
-    return family.get("dialect") == dialect or any(_describes(inner, model, dialect) for inner in like)
-
-
-def _speaks_otherwise(family: dict[str, Any], model: str, dialect: str) -> bool:
-    """Whether the table that a family is like says nothing of a dialect: there it does not hold."""
-    return dialect in _HOMES and family.get("dialect") != dialect and not _describes(family, model, dialect)
-
-
-def _matches(family: dict[str, Any], model: str, dialect: str) -> bool:
-    spoken: str = family.get("dialect", dialect)
-    return spoken == dialect and any(fnmatchcase(model.lower(), pattern) for pattern in family["match"])
-
-
-def _limits(table: dict[str, Any], model: str, dialect: str = "") -> tuple[Limits, Limits]:
-    """The limits of a model, and its hygiene: the table's own, then each family that the model belongs to."""
-    limits = lay_over(Limits(images=lay_over(ImageLimits(), table.get("images", {}))), table.get("limits", {}))
-    limits = _with_own(limits, table)
-    hygiene = lay_over(Limits(), table.get("hygiene", {}))
-    for family in table.get("family", ()):
-        if not _matches(family, model, dialect):
-            continue
-        if "like" in family and not _speaks_otherwise(family, model, dialect):
-            limits, hygiene = _limits(_table(family["like"]), model.rsplit("/", 1)[-1], dialect)
-        limits = lay_over(limits, family.get("limits", {}))
-        limits = replace(limits, images=lay_over(limits.images, family.get("images", {})))
-        limits = _with_own(limits, family)
-        hygiene = lay_over(hygiene, family.get("hygiene", {}))
+def _compose(layers: Iterable[Layer]) -> tuple[Limits, Limits]:
+    """Return the limits and the hygiene that layers of facts add up to."""
+    limits, hygiene = Limits(), Limits()
+    for layer in layers:
+        stricter = only_stricter(limits, layer.limits) if layer.tightens else layer.limits
+        limits = apply_facts(limits, stricter)
+        limits = replace(limits, images=apply_facts(limits.images, layer.images))
+        own = tuple((key, value_of(fact)) for key, fact in layer.rules.items())
+        limits = replace(limits, own=_merge_own(limits.own, own))
+        hygiene = apply_facts(hygiene, layer.hygiene)
     return limits, hygiene
 
 
-def _with_own(limits: Limits, table: dict[str, Any]) -> Limits:
-    """Limits with those that rules own, as a table or a family has them under ``rules``."""
-    facts = table.get("rules", {})
-    return replace(limits, own=_joined(limits.own, tuple((key, _value(facts[key])) for key in facts)))
+def only_stricter(limits: Limits, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the facts whose values are stricter than the limits; sets are united."""
+    found = {}
+    for name, fact in facts.items():
+        old, new = getattr(limits, name), value_of(fact)
+        if name in STRICTNESS:
+            order = STRICTNESS[name]
+            stricter = order.index(new) > order.index(old)
+        elif isinstance(new, frozenset):
+            fact = {**fact, "value": sorted(new | old)}  # noqa: PLW2901 - with both sets
+            stricter = not new <= old
+        elif isinstance(new, int) and not isinstance(new, bool):
+            stricter = old is None or new < old
+        else:
+            stricter = new != _NO_LIMITS[name] and old == _NO_LIMITS[name]
+        if stricter:
+            found[name] = fact
+    return found
 
 
-def _joined(
+def _merge_own(
     own: tuple[tuple[str, object], ...], more: tuple[tuple[str, object], ...]
 ) -> tuple[tuple[str, object], ...]:
     return tuple(sorted((dict(own) | dict(more)).items()))
 
 
-def _value(fact: Any) -> Any:  # noqa: ANN401 - a value, or a table that holds one
-    """The value of a fact: lists become sets, ``"none"`` becomes None."""
+def value_of(fact: Any) -> Any:  # noqa: ANN401 - any TOML value
+    """Return the value of a fact: lists become sets, ``"none"`` becomes None."""
     value = fact["value"] if isinstance(fact, dict) else fact
     if isinstance(value, list):
         value = frozenset(value)
     return None if value == "none" else value
 
 
-def lay_over(limits: _Limits, facts: dict[str, Any]) -> _Limits:
-    """Limits with the values of facts: each is a value, or a table with the value and how it is known."""
+def apply_facts(limits: _Limits, facts: Mapping[str, Any]) -> _Limits:
+    """Return limits with the values of facts, each a value or a table with ``value`` and source.
+
+    Raises:
+        TargetError: a fact has a name that is not a limit.
+    """
     values: dict[str, Any] = {}
     for key, fact in facts.items():
         if key not in _FIELDS[type(limits)]:
-            message = f"a target's table names {key!r}, which is no limit"
+            message = f"unknown limit {key!r} in a target's table"
             raise TargetError(message)
-        values[key] = _value(fact)
-    return replace(limits, **values)
+        values[key] = value_of(fact)
+    return replace(limits, **values) if values else limits

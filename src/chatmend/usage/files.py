@@ -1,4 +1,7 @@
-"""The calls that a recorded text holds: response bodies, dumps of streams, JSON lines, LiteLLM's spend logs."""
+"""Reads the usage of calls from recorded files.
+
+Supports response bodies, dumps of streams, JSON lines and LiteLLM's spend logs.
+"""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -6,56 +9,68 @@ from dataclasses import replace
 from typing import Any
 
 from chatmend import jsontext
-from chatmend.usage.account import Usage
 from chatmend.usage.normalize import normalize_usage
-from chatmend.usage.numbers import amount
+from chatmend.usage.numbers import parse_amount
 from chatmend.usage.sse import EventReader
 from chatmend.usage.streams import UsageStream
+from chatmend.usage.usage_record import Usage
 
-_STARTS = frozenset({"message_start", "response.created", "message-start", "stream-start", "interaction.created"})
-"""Events that only a stream's first chunk can be."""
+_STARTS = frozenset(
+    {"message_start", "response.created", "message-start", "stream-start", "interaction.created"}
+)
+"""Events that occur only as the first chunk of a stream."""
 
 
 def usages_in(text: str) -> Iterator[Usage]:
-    """The account of each call in the text, in its order. The text is JSON, JSON lines, or server-sent events.
+    """Yield the usage of each call in a text of JSON, JSON lines or server-sent events, in order.
 
-    What is no JSON, and what holds no account and is no error either, is no call.
+    Text that is not JSON, and objects that have neither usage nor an error, are ignored.
     """
-    value = _json(text)
+    value = _parse_json(text)
     if value is not None:
         rows = value if isinstance(value, list) else [value]
-        yield from _calls(row for row in rows if isinstance(row, dict))
+        yield from _usages_in_rows(row for row in rows if isinstance(row, dict))
     elif any(line.startswith(("data:", "event:")) for line in text.splitlines()):
         reader = EventReader()
-        yield from _streams((*reader.feed(text), *reader.close()))
+        yield from _usages_in_streams((*reader.feed(text), *reader.close()))
     else:
-        yield from _calls(row for line in text.splitlines() if isinstance(row := _json(line), dict))
+        yield from _usages_in_rows(
+            row for line in text.splitlines() if isinstance(row := _parse_json(line), dict)
+        )
 
 
-def _json(text: str) -> Any:  # noqa: ANN401 - whatever the text says
+def _parse_json(text: str) -> Any:  # noqa: ANN401 - any JSON value
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
 
 
-def _calls(rows: Iterator[dict[str, Any]]) -> Iterator[Usage]:
-    """Whole bodies one by one; chunks of streams put together; lines that agents write again and again only once."""
+def _usages_in_rows(rows: Iterator[dict[str, Any]]) -> Iterator[Usage]:
+    """Yield the usage of each call in rows.
+
+    A body is one call. Chunks of streams are combined. Lines that agents repeat count once.
+    """
     chunks: list[dict[str, Any]] = []
     logged: dict[str, Usage] = {}
     for row in rows:
         if _is_chunk(row):
             chunks.append(row)
-        elif (again := _logged(row)) is not None:
-            logged[again] = normalize_usage(row)
-        elif _is_call(usage := _spend(row) if _is_spend(row) else normalize_usage(row)):
+        elif (log_id := _log_id(row)) is not None:
+            logged[log_id] = normalize_usage(row)
+        elif _is_call(
+            usage := _usage_of_spend_row(row) if _is_spend_row(row) else normalize_usage(row)
+        ):
             yield usage
     yield from logged.values()
-    yield from _streams(chunks)
+    yield from _usages_in_streams(chunks)
 
 
-def _streams(events: Iterable[dict[str, Any]]) -> Iterator[Usage]:
-    """One account a stream: a new one begins with a first event, another id, or after ``[DONE]``."""
+def _usages_in_streams(events: Iterable[dict[str, Any]]) -> Iterator[Usage]:
+    """Yield the usage of each stream.
+
+    A new stream begins with a first event, with another id, or after ``[DONE]``.
+    """
     stream: UsageStream | None = None
     known: object = None
     for event in events:
@@ -68,7 +83,7 @@ def _streams(events: Iterable[dict[str, Any]]) -> Iterator[Usage]:
             continue
         stream, known = stream or UsageStream(), identity or known
         stream.feed(event)
-        if event.get("done") is True:  # [DONE], or Ollama's last line
+        if event.get("done") is True:  # [DONE], or the last line of Ollama
             yield stream.usage
             stream, known = None, None
     if stream is not None:
@@ -76,46 +91,57 @@ def _streams(events: Iterable[dict[str, Any]]) -> Iterator[Usage]:
 
 
 def _is_call(usage: Usage) -> bool:
-    """Whether the row told of tokens, of a cost or of an error; the lines of a log tell of much else."""
+    """Whether a row reported tokens, a cost or an error. Most lines of a log do not."""
     faults = [text for text in usage.warnings if not text.startswith("no-usage")]
     return bool(faults) or not usage.sources.keys() <= {"model", "service_tier"}
 
 
 def _is_chunk(row: Mapping[str, Any]) -> bool:
-    """A line of Ollama's or OpenAI's stream; Ollama's whole answers look like the last line of one."""
+    """Whether a row is a line of an Ollama or OpenAI stream.
+
+    A whole answer of Ollama has the form of the last line of a stream.
+    """
     return row.get("object") == "chat.completion.chunk" or ("done" in row and "model" in row)
 
 
-def _logged(row: Mapping[str, Any]) -> str | None:
-    """The id of an answer in the session log of an agent, which repeats it for each block of its content."""
+def _log_id(row: Mapping[str, Any]) -> str | None:
+    """Return the id of an answer in an agent's session log, which has one line per block of it."""
     message = row.get("message")
-    if isinstance(message, dict) and isinstance(message.get("usage"), dict) and isinstance(message.get("id"), str):
+    if (
+        isinstance(message, dict)
+        and isinstance(message.get("usage"), dict)
+        and isinstance(message.get("id"), str)
+    ):
         return f"{message['id']} {row.get('requestId')}"
     return None
 
 
-def _is_spend(row: Mapping[str, Any]) -> bool:
-    """A row that LiteLLM logs (1.106: SpendLogsPayload, StandardLoggingPayload)."""
+def _is_spend_row(row: Mapping[str, Any]) -> bool:
+    """Whether LiteLLM logged the row (1.106: SpendLogsPayload, StandardLoggingPayload)."""
     return "prompt_tokens" in row and any(name in row for name in _CHARGES)
 
 
 _CHARGES = ("spend", "response_cost")
 
 
-def _spend(row: Mapping[str, Any]) -> Usage:
-    """The account of one row: the full usage where it was kept, and what LiteLLM charged."""
+def _usage_of_spend_row(row: Mapping[str, Any]) -> Usage:
+    """Return the usage of one row: its full usage object if it was stored, and LiteLLM's charge."""
     metadata = row.get("metadata")
-    kept = _json(metadata) if isinstance(metadata, str) else metadata
+    kept = _parse_json(metadata) if isinstance(metadata, str) else metadata
     usage = kept.get("usage_object") if isinstance(kept, dict) else None
-    counts = {name: row.get(name) for name in ("prompt_tokens", "completion_tokens", "total_tokens")}
+    counts = {
+        name: row.get(name) for name in ("prompt_tokens", "completion_tokens", "total_tokens")
+    }
     known = usage if isinstance(usage, dict) and usage else counts
-    account = normalize_usage(known, _text(row, "custom_llm_provider"), _text(row, "model"))
+    record = normalize_usage(known, _text(row, "custom_llm_provider"), _text(row, "model"))
     for name in _CHARGES:
-        charge = amount(row.get(name))
-        if charge is not None and account.cost is None:
-            sources = {**account.sources, "cost": name}
-            return replace(account, cost=charge, cost_currency="USD", cost_source="litellm", sources=sources)
-    return account
+        charge = parse_amount(row.get(name))
+        if charge is not None and record.cost is None:
+            sources = {**record.sources, "cost": name}
+            return replace(
+                record, cost=charge, cost_currency="USD", cost_source="litellm", sources=sources
+            )
+    return record
 
 
 def _text(row: Mapping[str, Any], name: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Finds the accounts in whatever a provider, an SDK or a framework hands over."""
+"""Finds the usage objects in the payload of any provider, SDK or framework."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,31 +7,46 @@ from functools import cache, lru_cache
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from chatmend.usage.plain import mapping
-from chatmend.usage.shapes import Leaf, Provider, Table
+from chatmend.usage.mappings import as_mapping
+from chatmend.usage.shapes import Leaf, Provider, UsageTable
 from chatmend.usage.tables import load, providers, table_at, tables
 
-Found = tuple[int, str, Table, Mapping[str, Any], Provider | None]
-"""One account inside a payload: layer, path, table, data, and whose marks it bears. The lowest layer has authority."""
+Found = tuple[int, str, UsageTable, Mapping[str, Any], Provider | None]
+"""One usage object: its layer, path, table and data, and the provider whose marks it has.
+
+A lower layer takes precedence.
+"""
 
 
-class Plan(NamedTuple):
-    """Which keys of a payload are worth a look. Payloads of one kind have the same keys: it is made once for each."""
+class Layout(NamedTuple):
+    """The relevant keys of a payload.
 
-    own: tuple[str, Table] | None
-    """The key that makes the payload an account itself, where its value is not null, and the table of its shape."""
-    marks: tuple[tuple[str, Table], ...]
-    """Keys that tell a shape, the first shape in order first."""
-    places: tuple[tuple[str, "_Place"], ...]
-    around: tuple[tuple[str, str, str], ...]
-    """Keys beside the accounts, with the field that a text is there and its path, or two empty words."""
-    errors: tuple["Sign", ...]
-    row: Provider | None
-    """Whose marks are among the keys."""
+    Payloads of one kind have the same keys, so the layout is computed once for each kind.
+    """
+
+    own: tuple[str, UsageTable] | None
+    """The first key that marks the payload itself as a usage object, with the table of its shape.
+
+    It counts only if its value is not null.
+    """
+    marks: tuple[tuple[str, UsageTable], ...]
+    """The keys that identify a shape, in the order of shapes."""
+    locations: tuple[tuple[str, "_Location"], ...]
+    body_keys: tuple[tuple[str, str, str], ...]
+    """Keys next to the usage, each with the field that its text fills and the path.
+
+    Both are empty if the key is not a text.
+    """
+    error_checks: tuple["ErrorCheck", ...]
+    provider: Provider | None
+    """The provider of which the payload has a mark."""
 
 
-class Sign(NamedTuple):
-    """What says that a body is no answer: a key that is there, that is empty, or that holds one of some words."""
+class ErrorCheck(NamedTuple):
+    """A condition under which a body is not an answer.
+
+    The key has one of some words, or is an empty list, or, without words, has any true value.
+    """
 
     key: str
     code: str
@@ -39,73 +54,80 @@ class Sign(NamedTuple):
     empty: bool
 
 
-def plan_of(payload: Mapping[str, Any]) -> Plan:
-    """The plan for a payload with these keys."""
+def layout_of(payload: Mapping[str, Any]) -> Layout:
+    """Return the layout of a payload."""
     keys = tuple(payload)
-    plan = _PLANS.get(keys)
-    return plan if plan is not None else _remembered(keys)
+    layout = _LAYOUTS.get(keys)
+    return layout if layout is not None else _compute_and_store(keys)
 
 
 _MANY = 64
-"""Keys. A payload with more is none of a provider's, and not worth remembering."""
+"""No payload of a provider has more keys than this, so the layout of a larger one is not stored."""
 _KINDS = 256
-_PLANS: dict[tuple[str, ...], Plan] = {}
-"""A plan for each kind of payload. No ``lru_cache``: it would cost a third of the time that an account takes."""
+_LAYOUTS: dict[tuple[str, ...], Layout] = {}
+"""A layout for each kind of payload. An ``lru_cache`` would take a third of the total time."""
 
 
-def _remembered(keys: tuple[str, ...]) -> Plan:
-    plan = _plan(keys)
+def _compute_and_store(keys: tuple[str, ...]) -> Layout:
+    layout = _compute_layout(keys)
     if len(keys) <= _MANY:
-        if len(_PLANS) >= _KINDS:
-            _PLANS.clear()
-        _PLANS[keys] = plan
-    return plan
+        if len(_LAYOUTS) >= _KINDS:
+            _LAYOUTS.clear()
+        _LAYOUTS[keys] = layout
+    return layout
 
 
-def _plan(keys: tuple[str, ...]) -> Plan:
-    marks, (places, _), body = _marks(), _places(), tables()["body"].keys
-    told = sorted(((key, marks[key]) for key in keys if key in marks), key=lambda pair: pair[1].rank)
-    return Plan(
-        own=told[0] if told and not told[0][1].body else None,
-        marks=tuple(told),
-        places=tuple((key, places[key]) for key in keys if key in places),
-        around=tuple((key, *_text_at(body[key])) for key in body if key in keys),
-        errors=tuple(sign for sign in _signs() if sign.key in keys),
-        row=next((row for mark, row in _provider_index()[2].items() if mark in keys), None),
+def _compute_layout(keys: tuple[str, ...]) -> Layout:
+    marks, (locations, _), body = _marks(), _locations(), tables()["body"].keys
+    found = sorted(
+        ((key, marks[key]) for key in keys if key in marks), key=lambda pair: pair[1].rank
+    )
+    return Layout(
+        own=found[0] if found and not found[0][1].body else None,
+        marks=tuple(found),
+        locations=tuple((key, locations[key]) for key in keys if key in locations),
+        body_keys=tuple((key, *_field_and_path(body[key])) for key in body if key in keys),
+        error_checks=tuple(check for check in _error_checks() if check.key in keys),
+        provider=next((row for mark, row in _provider_index()[2].items() if mark in keys), None),
     )
 
 
-def _text_at(node: object) -> tuple[str, str]:
+def _field_and_path(node: object) -> tuple[str, str]:
     return (node.key, node.path) if isinstance(node, Leaf) else ("", "")
 
 
-def find(payload: Mapping[str, Any], plan: Plan) -> list[Found]:
-    """Every account in the payload, the most trustworthy first; the payload itself where it is one."""
-    own = _marked(payload, plan) if plan.marks else None
+def find(payload: Mapping[str, Any], layout: Layout) -> list[Found]:
+    """Return all usage objects in the payload, in order of precedence.
+
+    If the payload is itself a usage object, it is the only result.
+    """
+    own = _first_marked_table(payload, layout) if layout.marks else None
     if own is not None and not own.body:
-        return [(0, "", own, payload, plan.row)]
+        return [(0, "", own, payload, layout.provider)]
     found: list[Found] = []
-    for key, place in plan.places:
-        _enter(found, place, payload[key])
+    for key, location in layout.locations:
+        _visit(found, location, payload[key])
     if len(found) > 1:
         found.sort(key=itemgetter(0))
     if own is not None and (not found or found[0][0] > _main_layer()):
-        found.insert(0, (_main_layer(), "", own, payload, plan.row))
+        found.insert(0, (_main_layer(), "", own, payload, layout.provider))
     if not found:
-        _walk(found, _places()[1], payload)
+        _search(found, _locations()[1], payload)
     return found
 
 
-def _marked(data: Mapping[str, Any], plan: Plan) -> Table | None:
-    """The table whose marks the payload bears; of several the first in order."""
-    for key, table in plan.marks:
+def _first_marked_table(data: Mapping[str, Any], layout: Layout) -> UsageTable | None:
+    """Return the first table in order of which the payload has a mark that is not null."""
+    for key, table in layout.marks:
         if data[key] is not None:
             return table
     return None
 
 
-def provider_of(marked: Provider | None, name: str | None, model: str | None, module: str = "") -> Provider | None:
-    """The provider's row: by its name, the SDK's module, a mark in the account, or the model."""
+def provider_of(
+    marked: Provider | None, name: str | None, model: str | None, module: str = ""
+) -> Provider | None:
+    """Return the facts about the provider, found by name, SDK module, mark or model."""
     if name is not None or module:
         names, modules, _ = _provider_index()
         known = names.get(name.lower()) if name is not None else None
@@ -116,77 +138,84 @@ def provider_of(marked: Provider | None, name: str | None, model: str | None, mo
     return _by_model(model) if model else None
 
 
-def _walk(found: list[Found], places: "Mapping[str, _Place]", payload: Mapping[str, Any]) -> None:
-    """Enter the keys under which accounts may stand."""
+def _search(
+    found: list[Found], locations: "Mapping[str, _Location]", payload: Mapping[str, Any]
+) -> None:
+    """Visit every key of the payload that is a location."""
     for key in payload:
-        place = places.get(key)
-        if place is not None:
-            _enter(found, place, payload[key])
+        location = locations.get(key)
+        if location is not None:
+            _visit(found, location, payload[key])
 
 
-def _enter(found: list[Found], place: "_Place", value: object) -> None:
-    """Note what stands at the place if it is an account, and those below it."""
-    data = value if type(value) is dict else mapping(_first(value))
+def _visit(found: list[Found], location: "_Location", value: object) -> None:
+    """Add the value at a location if it is a usage object, and search the locations below."""
+    data = value if type(value) is dict else as_mapping(_first_choice(value))
     if not data:
         return
-    if place.layer is not None:
-        plan = plan_of(data)
-        own = plan.own
-        if own is not None and data[own[0]] is not None and not place.shape:
-            table: Table | None = own[1]
+    if location.layer is not None:
+        layout = layout_of(data)
+        own = layout.own
+        if own is not None and data[own[0]] is not None and not location.shape:
+            table: UsageTable | None = own[1]
         else:
-            table = tables()[place.shape] if place.shape else _marked(data, plan)
+            table = (
+                tables()[location.shape] if location.shape else _first_marked_table(data, layout)
+            )
         if table is not None:
-            here = place.tables.get(table.shape) or place.table(table.shape)
-            found.append((place.layer, place.path, here, data, plan.row))
-    if place.inner:
-        _walk(found, place.inner, data)
+            here = location.tables.get(table.shape) or location.table(table.shape)
+            found.append((location.layer, location.path, here, data, layout.provider))
+    if location.inner:
+        _search(found, location.inner, data)
 
 
-def _first(value: object) -> object:
-    """Of a list of choices the first one that is there: Moonshot writes its usage into ``choices[0]``."""
+def _first_choice(value: object) -> object:
+    """Return the first item of a list: Moonshot sends its usage in ``choices[0]``."""
     return value[0] if isinstance(value, list) and value else value
 
 
 @dataclass(slots=True)
-class _Place:
-    """A key under which an account may stand, or another place below it."""
+class _Location:
+    """A key that may hold a usage object, or another location below it."""
 
     path: str
     layer: int | None = None
     shape: str = ""
-    inner: dict[str, "_Place"] = field(default_factory=dict)
-    tables: dict[str, Table] = field(default_factory=dict)
-    """The tables of the shapes that were seen here."""
+    inner: dict[str, "_Location"] = field(default_factory=dict)
+    tables: dict[str, UsageTable] = field(default_factory=dict)
+    """The tables of the shapes that were found here."""
 
-    def table(self, shape: str) -> Table:
-        """The shape's table, with every path below this place."""
+    def table(self, shape: str) -> UsageTable:
+        """Return the table of a shape, with the path of this location as prefix."""
         return self.tables.setdefault(shape, table_at(shape, self.path))
 
 
 @cache
-def _places() -> tuple[dict[str, _Place], dict[str, _Place]]:
-    """The places by key, and those that are looked at only where the others hold nothing."""
-    first: dict[str, _Place] = {}
-    last_resort: dict[str, _Place] = {}
+def _locations() -> tuple[dict[str, _Location], dict[str, _Location]]:
+    """Return the locations by key, and those to visit only if the others have no usage."""
+    first: dict[str, _Location] = {}
+    last_resort: dict[str, _Location] = {}
     body = load("body")
     for index, layer in enumerate(body["layers"]):
         for path in layer["paths"]:
-            place = _plant(last_resort if layer.get("last_resort") else first, path)
-            place.layer, place.shape = index, body["shapes"].get(path, "")
+            location = _insert(last_resort if layer.get("last_resort") else first, path)
+            location.layer, location.shape = index, body["shapes"].get(path, "")
     return first, last_resort
 
 
-def _plant(places: dict[str, _Place], path: str) -> _Place:
+def _insert(locations: dict[str, _Location], path: str) -> _Location:
     above, _, key = path.rpartition(".")
-    inner = _plant(places, above).inner if above else places
-    return inner.setdefault(key, _Place(path))
+    inner = _insert(locations, above).inner if above else locations
+    return inner.setdefault(key, _Location(path))
 
 
 @cache
-def _signs() -> tuple[Sign, ...]:
+def _error_checks() -> tuple[ErrorCheck, ...]:
     rows = load("body")["errors"]
-    return tuple(Sign(row["key"], row["code"], tuple(row.get("words", ())), row.get("empty", False)) for row in rows)
+    return tuple(
+        ErrorCheck(row["key"], row["code"], tuple(row.get("words", ())), row.get("empty", False))
+        for row in rows
+    )
 
 
 @cache
@@ -195,11 +224,11 @@ def _main_layer() -> int:
 
 
 @cache
-def _marks() -> dict[str, Table]:
-    marks: dict[str, Table] = {}
-    by_place = load("body")["shapes"].values()
+def _marks() -> dict[str, UsageTable]:
+    marks: dict[str, UsageTable] = {}
+    by_location = load("body")["shapes"].values()
     for table in tables().values():
-        for mark in table.marks if table.shape not in by_place else ():
+        for mark in table.marks if table.shape not in by_location else ():
             marks.setdefault(mark, table)
     return marks
 
@@ -217,5 +246,10 @@ def _provider_index() -> tuple[dict[str, Provider], dict[str, Provider], dict[st
 @lru_cache(maxsize=512)
 def _by_model(model: str) -> Provider | None:
     return next(
-        (row for row in providers() if any(fnmatchcase(model.lower(), pattern) for pattern in row.models)), None
+        (
+            row
+            for row in providers()
+            if any(fnmatchcase(model.lower(), pattern) for pattern in row.models)
+        ),
+        None,
     )

@@ -1,74 +1,81 @@
-"""``normalize_usage``: one true account of whatever a provider, an SDK or a framework reports."""
+"""``normalize_usage``: converts the usage in any payload to one usage record."""
 
 import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from chatmend.usage.account import Usage, build
-from chatmend.usage.finding import Found, Plan, Sign, find, plan_of, provider_of
-from chatmend.usage.plain import mapping
-from chatmend.usage.reading import read
-from chatmend.usage.settling import settle
-from chatmend.usage.tables import cost_owners, table_at, tables
+from chatmend.usage.finding import ErrorCheck, Found, Layout, find, layout_of, provider_of
+from chatmend.usage.mappings import as_mapping
+from chatmend.usage.reading import read_usage
+from chatmend.usage.reconciling import reconcile
+from chatmend.usage.tables import cost_sources, table_at, tables
+from chatmend.usage.usage_record import Usage, usage_from_fields
 
 
 def normalize_usage(
-    payload: object, provider: str | None = None, model: str | None = None, *, headers: Mapping[str, str] | None = None
+    payload: object,
+    provider: str | None = None,
+    model: str | None = None,
+    *,
+    headers: Mapping[str, str] | None = None,
 ) -> Usage:
-    """The tokens, requests and cost that a payload reports, whoever wrote it.
+    """Return the tokens, requests and cost that a payload reports, as one usage record.
 
     Args:
-        payload: a usage object, a whole response body, an object of an SDK, LiteLLM's ``ModelResponse`` or ``Usage``,
-            LangChain's ``AIMessage`` or ``usage_metadata``, or a mapping of headers. It is not changed.
-        provider: who answered, by LiteLLM's or the recordings' name. Recognised from the shape where it is not given.
-        model: the model's id; read from the body where it is not given.
-        headers: of the response; they are read where the body is silent.
+        payload: a usage object, a whole response body, an object of an SDK, LiteLLM's
+            ``ModelResponse`` or ``Usage``, LangChain's ``AIMessage`` or ``usage_metadata``, or a
+            mapping of headers. It is not changed.
+        provider: the provider's name in LiteLLM or in the recordings; by default recognised from
+            the payload.
+        model: the model's id; by default read from the body.
+        headers: the headers of the response, used for fields that the body does not have.
 
-    Nothing raises: what cannot be read is in ``warnings`` and ``unread``; ``complete`` is False for an error.
+    Never raises: ``warnings`` and ``unread`` list what cannot be read. ``complete`` is False for an
+    error.
     """
-    data: Mapping[str, Any] | None
-    account: Mapping[str, Any]
+    body: Mapping[str, Any] | None
+    data: Mapping[str, Any]
     if type(payload) is dict:
-        data, module = payload, ""
+        body, module = payload, ""
     elif isinstance(payload, Usage):
         return payload
     else:
-        data, module = mapping(payload), type(payload).__module__.partition(".")[0]
-    if data is None:
-        return _nothing(f"a {type(payload).__name__} holds no account", provider, model)
-    plan = plan_of(data)
+        body, module = as_mapping(payload), type(payload).__module__.partition(".")[0]
+    if body is None:
+        return _no_usage(f"a {type(payload).__name__} holds no usage", provider, model)
+    layout = layout_of(body)
     others: Sequence[Found] = ()
-    # a bare usage object, the commonest payload: nothing else in it is looked for
-    if plan.own is not None and not headers and data[plan.own[0]] is not None:
-        path, table, account, marked = "", plan.own[1], data, plan.row
+    # The most common payload is a usage object itself. Nothing else is searched in it.
+    if layout.own is not None and not headers and body[layout.own[0]] is not None:
+        path, table, data, marked = "", layout.own[1], body, layout.provider
     else:
-        found = find(data, plan) or _headers(data)
+        found = find(body, layout) or _find_in_headers(body)
         if headers:
-            found += _headers(headers, "headers")
+            found += _find_in_headers(headers, "headers")
         if not found:
             values: dict[str, Any] = {"sources": {}}
-            fill_beside(values, data, plan)
-            return finish(values, wrong(data, plan), provider, model)
-        (_, path, table, account, marked), *others = found
-    told = model or data.get("model")
-    row = provider_of(marked, provider, told if type(told) is str else None, module)
+            add_body_fields(values, body, layout)
+            return finish(values, error_warnings(body, layout), provider, model)
+        (_, path, table, data, marked), *others = found
+    known_model = model or body.get("model")
+    row = provider_of(marked, provider, known_model if type(known_model) is str else None, module)
     name = provider or (row.name if row is not None and row.marks else table.provider) or None
-    values = settle(read(table, account), row)
+    values = reconcile(read_usage(table, data), row)
     if not path and not others:
         return finish(values, (), name, model)
-    for _, _, other, beside, _ in others:
-        # an account without a value is nobody's
-        name = provider or other.provider or None if len(values) == 1 else name
-        fill(values, settle(read(other, beside), row))
-        retotal(values)
-    fill_beside(values, data, plan)
-    return finish(values, wrong(data, plan), name, model)
+    for _, _, other_table, other_data, _ in others:
+        # A usage object without values does not identify the provider.
+        name = provider or other_table.provider or None if len(values) == 1 else name
+        merge_fields(values, reconcile(read_usage(other_table, other_data), row))
+        recompute_total(values)
+    add_body_fields(values, body, layout)
+    return finish(values, error_warnings(body, layout), name, model)
 
 
-def fill(values: dict[str, Any], others: Mapping[str, Any]) -> None:
-    """Take from another account of the same call what the first says nothing of; what both say stays told."""
-    _tell_twice(values, others)
+def merge_fields(values: dict[str, Any], others: Mapping[str, Any]) -> None:
+    """Add the fields that only the other usage of the same call has; fields of both are kept."""
+    _record_duplicates(values, others)
     for name, value in others.items():
         known = values.get(name)
         if known is None:
@@ -79,12 +86,17 @@ def fill(values: dict[str, Any], others: Mapping[str, Any]) -> None:
             values[name] = tuple(dict.fromkeys(known + value))
 
 
-def _tell_twice(values: dict[str, Any], others: Mapping[str, Any]) -> None:
-    """A count that both accounts have: one more source where they agree, else a number that is not read."""
+def _record_duplicates(values: dict[str, Any], others: Mapping[str, Any]) -> None:
+    """Record the counts that both have: as another source if they are equal, else as unread."""
     sources, unread = values["sources"], []
     for name, path in others.get("sources", {}).items():
         known, value = values.get(name), others.get(name)
-        if known is None or type(value) not in _EXACT or name == "total_tokens" or path in sources.get(name, ""):
+        if (
+            known is None
+            or type(value) not in _EXACT
+            or name == "total_tokens"
+            or path in sources.get(name, "")
+        ):
             continue
         if value == known:
             sources[name] = f"{sources[name]} | {path}" if name in sources else path
@@ -98,13 +110,15 @@ _EXACT = frozenset({int, Decimal})
 _PATHS = re.compile(r" [+|] ")
 
 
-def finish(values: dict[str, Any], faults: Sequence[str], provider: str | None, model: str | None) -> Usage:
-    """The account of a call from the fields of its accounts."""
+def finish(
+    values: dict[str, Any], faults: Sequence[str], provider: str | None, model: str | None
+) -> Usage:
+    """Return the usage record of a call from its fields and the warnings about errors."""
     sources = values["sources"]
-    if len(sources) <= len(_WORDS) and sources.keys() <= _WORDS and "parts" not in values:
-        faults = faults or ["no-usage: no account was found"]
+    if len(sources) <= len(_NOT_USAGE) and sources.keys() <= _NOT_USAGE and "parts" not in values:
+        faults = faults or ["no-usage: no usage was found"]
     if "cost" in values:
-        values.setdefault("cost_source", cost_owners().get(sources.get("cost", ""), "provider"))
+        values.setdefault("cost_source", cost_sources().get(sources.get("cost", ""), "provider"))
     if provider is not None:
         values["provider"] = provider
     if model is not None:
@@ -113,35 +127,40 @@ def finish(values: dict[str, Any], faults: Sequence[str], provider: str | None, 
         values["complete"] = False
     if faults or "warnings" in values:
         values["warnings"] = tuple(sorted({*values.get("warnings", ()), *faults}))
-    return build(values)
+    return usage_from_fields(values)
 
 
-_WORDS = frozenset({"model", "service_tier"})
-"""What alone is no account."""
+_NOT_USAGE = frozenset({"model", "service_tier"})
+"""Fields that are not usage if there are no others."""
 
 
-def retotal(values: dict[str, Any]) -> None:
-    """Where fields of two accounts meet, the sum is made anew, and a stated total that no longer fits is told."""
+def recompute_total(values: dict[str, Any]) -> None:
+    """Recompute the total after a merge, with a warning if the reported total differs from it."""
     given, written = values.get("input_tokens"), values.get("output_tokens")
     if given is None or written is None:
         return
     total = given + written
     stated = values.get("provider_total")
     if stated is not None and stated != total and values.get("total_tokens") != total:
-        text = f"total-differs: the provider says {stated}, its counts give {total}"
+        text = (
+            f"total-differs: the provider reports {stated} tokens, but its counts add up to {total}"
+        )
         values["warnings"] = (*values.get("warnings", ()), text)
     values["total_tokens"] = total
     values["sources"]["total_tokens"] = "input_tokens + output_tokens"
 
 
-def fill_beside(values: dict[str, Any], data: Mapping[str, Any], plan: Plan) -> None:
-    """Add what the body says beside its accounts. Its other numbers (times, indices, content) are no account's."""
+def add_body_fields(values: dict[str, Any], data: Mapping[str, Any], layout: Layout) -> None:
+    """Add the fields that the body has outside of its usage, such as the model.
+
+    Other numbers in the body (times, indices, content) are not usage.
+    """
     sources = values["sources"]
-    for key, name, path in plan.around:
+    for key, name, path in layout.body_keys:
         value = data[key]
         if type(value) is not str or len(value) > _LONGEST:
             if value is not None:
-                _fill_deep(values, {key: data[key] for key, _, _ in plan.around})
+                _merge_body(values, {key: data[key] for key, _, _ in layout.body_keys})
                 return
         elif name and name not in values:
             values[name] = value
@@ -149,45 +168,54 @@ def fill_beside(values: dict[str, Any], data: Mapping[str, Any], plan: Plan) -> 
 
 
 _LONGEST = 200
-"""Characters of a model's name."""
+"""The most characters of a model's name."""
 
 
-def _fill_deep(values: dict[str, Any], around: Mapping[str, Any]) -> None:
-    reading = read(tables()["body"], around)
+def _merge_body(values: dict[str, Any], data: Mapping[str, Any]) -> None:
+    reading = read_usage(tables()["body"], data)
     reading.unread = ()
-    fill(values, settle(reading, None))
+    merge_fields(values, reconcile(reading, None))
 
 
-def _headers(headers: Mapping[str, str], path: str = "") -> list[Found]:
-    """Headers are named without regard to case."""
+def _find_in_headers(headers: Mapping[str, str], path: str = "") -> list[Found]:
+    """Return the usage in headers, whose names are case-insensitive."""
     table = table_at("headers", path)
-    kept = {key.lower(): value for key, value in headers.items() if isinstance(key, str) and key.lower() in table.keys}
+    kept = {
+        key.lower(): value
+        for key, value in headers.items()
+        if isinstance(key, str) and key.lower() in table.keys
+    }
     return [(_LAST, path, table, kept, None)] if not kept.keys().isdisjoint(table.marks) else []
 
 
 _LAST = 99
-"""The layer of headers: every account in the body has more authority."""
+"""The layer of headers: usage in the body takes precedence."""
 
 
-def wrong(data: Mapping[str, Any], plan: Plan) -> Sequence[str]:
-    """Why the body is no answer: the codes of `body.toml`."""
-    for sign in plan.errors:
-        if (not data[sign.key]) is sign.empty:
+def error_warnings(data: Mapping[str, Any], layout: Layout) -> Sequence[str]:
+    """Return why the body is not an answer, with the codes of `body.toml`."""
+    for check in layout.error_checks:
+        if (not data[check.key]) is check.empty:
             break
-    else:  # as with most bodies: no comprehension, which costs more than all of this
+    else:
+        # Most bodies end here. A comprehension would cost more time than the rest of the function.
         return ()
-    signs = [sign for sign in plan.errors if _says(data[sign.key], sign)]
-    # a stream's last chunk holds no choice either, only the usage
-    if signs and data.get("object") == "chat.completion.chunk" and data.get("usage"):
-        signs = [sign for sign in signs if not sign.empty]
-    return [f"{sign.code}: {sign.key} says that this is no answer" for sign in signs]
+    failed = [check for check in layout.error_checks if _is_error(data[check.key], check)]
+    # The last chunk of a stream also has no choice, only usage.
+    if failed and data.get("object") == "chat.completion.chunk" and data.get("usage"):
+        failed = [check for check in failed if not check.empty]
+    return [f"{check.code}: the value of {check.key!r} shows an error" for check in failed]
 
 
-def _says(value: object, sign: Sign) -> bool:
-    if sign.empty:
+def _is_error(value: object, check: ErrorCheck) -> bool:
+    if check.empty:
         return isinstance(value, list | tuple) and not value
-    return value in sign.words if sign.words and isinstance(value, str) else bool(value) and not sign.words
+    return (
+        value in check.words
+        if check.words and isinstance(value, str)
+        else bool(value) and not check.words
+    )
 
 
-def _nothing(why: str, provider: str | None, model: str | None) -> Usage:
+def _no_usage(why: str, provider: str | None, model: str | None) -> Usage:
     return Usage(complete=False, provider=provider, model=model, warnings=(f"no-usage: {why}",))

@@ -1,13 +1,16 @@
-"""Numbers as providers write them: integers, floats, digits in a string, enums, nulls, nonsense."""
+"""Parses numbers in the forms that providers use: integers, floats, strings of digits, enums."""
 
 from decimal import Decimal, InvalidOperation
 
 _LONGEST = 40
-"""Characters. No count is longer, and Python takes quadratic time to read longer ones."""
+"""The most characters of a number. No count is longer, and parsing takes quadratic time."""
 
 
-def amount(value: object) -> Decimal | None:
-    """The value as an exact number, or None where it is none. ``True`` is no number, nor are NaN and infinity."""
+def parse_amount(value: object) -> Decimal | None:
+    """Return the value as an exact number, or None if it is not a number.
+
+    ``True``, NaN and infinity are not numbers.
+    """
     value = getattr(value, "value", value)
     if isinstance(value, bool):
         return None
@@ -20,17 +23,21 @@ def amount(value: object) -> Decimal | None:
             value = Decimal(value.strip())
         except InvalidOperation:
             return None
-    return value if isinstance(value, Decimal) and value.is_finite() and abs(value.adjusted()) <= _LONGEST else None
+    return (
+        value
+        if isinstance(value, Decimal) and value.is_finite() and abs(value.adjusted()) <= _LONGEST
+        else None
+    )
 
 
-def number(value: object) -> int | Decimal | None:
-    """Like `amount`; whole numbers come back as int."""
-    exact = amount(value)
+def parse_number(value: object) -> int | Decimal | None:
+    """Return the value like `parse_amount`, but a whole number as int."""
+    exact = parse_amount(value)
     if exact is None:
         return None
     return int(exact) if exact == exact.to_integral_value() else exact
 
 
 def is_numeric(value: object) -> bool:
-    """Whether a leaf is a number that someone may have meant: not a flag, not a text."""
+    """Whether a value is a number, not a bool and not a text."""
     return isinstance(value, int | float | Decimal) and not isinstance(value, bool)

@@ -1,20 +1,21 @@
-"""What a call would cost by the price list of genai-prices, where nobody says what it did cost."""
+"""Estimates the cost of a call with the price list of genai-prices."""
 
 from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from chatmend.usage.account import Usage
+    from chatmend.usage.usage_record import Usage
 
 SOURCE = "genai-prices"
 
-# Names of providers, here and in recordings, that the price list calls otherwise (genai-prices 0.2.3).
+# Names of providers, here and in recordings, that differ in the price list (genai-prices 0.2.3).
 _IDS = {
     "azure_ai": "azure",
     "azure_openai": "azure",
     "bedrock": "aws",
     "bedrock_converse": "aws",
+    "fireworks_ai": "fireworks",
     "gemini": "google",
     "google_genai": "google",
     "google_vertexai": "google",
@@ -25,8 +26,9 @@ _IDS = {
     "voyage": "voyageai",
     "xai": "x-ai",
 }
-# Our fields to the units of genai-prices 0.2.3 (genai_prices/data_units.py). The second group may contradict the first
-# in what providers report (details that do not add up); the price list refuses that, and is asked again without it.
+# Fields of the usage record to units of genai-prices 0.2.3 (genai_prices/data_units.py). If a
+# provider's numbers do not add up, the details contradict the counts. genai-prices refuses such
+# usage, so it is called again without the details.
 _COUNTS = {
     name: name
     for name in (
@@ -38,37 +40,64 @@ _COUNTS = {
     )
 } | {"web_search_requests": "web_searches"}
 _DETAILS = {
-    name: name for name in ("input_audio_tokens", "input_image_tokens", "output_audio_tokens", "output_image_tokens")
+    name: name
+    for name in (
+        "input_audio_tokens",
+        "input_image_tokens",
+        "output_audio_tokens",
+        "output_image_tokens",
+    )
 }
 
 
 def estimate_cost(usage: "Usage") -> Decimal | None:
-    """US dollars by the price list, the parts included; None where it knows not the model or has nothing to price.
+    """Estimate the cost of a call and its parts in US dollars.
 
-    Of what is billed beside tokens only web searches are priced. Needs the extra ``prices``: ImportError without it.
+    Returns None if the model is not in the price list or there is nothing to price. Of the billed
+    quantities other than tokens, only web searches are priced. Raises ImportError without the
+    extra ``prices``.
     """
-    prices = [_price(usage)]
+    return _estimate(usage, any_provider=True)
+
+
+def estimate_cost_at_provider(usage: "Usage") -> Decimal | None:
+    """Like ``estimate_cost``, but never with another provider's price of the same model."""
+    return _estimate(usage, any_provider=False)
+
+
+def _estimate(usage: "Usage", *, any_provider: bool) -> Decimal | None:
+    prices = [_price(usage, any_provider=any_provider)]
     prices += [
-        _price(part if part.model else replace(part, model=usage.model, provider=usage.provider))
+        _price(
+            part if part.model else replace(part, model=usage.model, provider=usage.provider),
+            any_provider=any_provider,
+        )
         for part in usage.parts
     ]
     known = [price for price in prices if price is not None]
     return sum(known, Decimal(0)) if len(known) == len(prices) else None
 
 
-def _price(usage: "Usage") -> Decimal | None:
+def _price(usage: "Usage", *, any_provider: bool) -> Decimal | None:
     import genai_prices  # noqa: PLC0415 - an optional dependency
 
     if not usage.model or usage.total_tokens is None:
         return None
     provider = _IDS.get(usage.provider or "", usage.provider)
     for names in (_COUNTS | _DETAILS, _COUNTS):
-        counts = {unit: value for name, unit in names.items() if (value := getattr(usage, name)) is not None}
-        for identity in dict.fromkeys((provider, None)):
+        counts = {
+            unit: value
+            for name, unit in names.items()
+            if (value := getattr(usage, name)) is not None
+        }
+        for identity in dict.fromkeys((provider, None) if any_provider else (provider,)):
             try:
                 return genai_prices.calc_price(
                     genai_prices.Usage(**counts), usage.model, provider_id=identity
                 ).total_price
-            except (LookupError, ValueError):  # no such provider or model; or more cached tokens than input
+            except (
+                LookupError,  # no such provider or model
+                ValueError,  # more cached tokens than input
+            ):
                 continue
     return None

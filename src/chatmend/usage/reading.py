@@ -1,71 +1,71 @@
-"""Reads one payload by one table: every number becomes a field, or is listed as unread."""
+"""Reads one usage object with a table: every number fills a field or is listed as unread."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from chatmend.usage.numbers import amount, is_numeric, number
-from chatmend.usage.plain import mapping
-from chatmend.usage.shapes import Beside, Branch, Each, Leaf, Table
+from chatmend.usage.mappings import as_mapping
+from chatmend.usage.numbers import is_numeric, parse_amount, parse_number
+from chatmend.usage.shapes import Branch, CountList, Leaf, SeparateUsage, UsageTable
 from chatmend.usage.tables import tables
 
 _DEEPEST = 40
 _BITS = 60
-"""A number that has more, or is negative, is looked at twice."""
+"""Numbers with more bits, and negative numbers, do not take the fast path of `read_keys`."""
 _VISITS = 5000
-"""Values looked at for unread numbers: an object may hold itself."""
+"""The most values searched for unread numbers. The limit ends self-referencing objects."""
 _MOST = 200
-"""Paths. A payload may hold any number of numbers; the list of those not read stays short."""
+"""The most paths in the list of unread numbers, and the most characters of a text."""
 
 
 class Reading:
-    """What one payload says, field by field, before any sum is made of it."""
+    """The values of one usage object, field by field, before sums are computed."""
 
-    # What few payloads have is made when it is needed: a reading is made for each of them.
+    # Class attributes, because few payloads set them and a reading is created for each payload.
     unread: Sequence[str] = ()
     warnings: Sequence[str] = ()
-    beside: Sequence[tuple[str, "Reading"]] = ()
+    separate: Sequence[tuple[str, "Reading"]] = ()
     visits = 0
 
-    def __init__(self, table: Table) -> None:
-        """Nothing is read yet."""
+    def __init__(self, table: UsageTable) -> None:
+        """Create an empty reading."""
         self.table = table
         self.values: dict[str, Any] = {}
         self.sources: dict[str, str] = {}
         self.extra: dict[str, dict[str, Any]] = {}
-        """What has no field of its own, by group."""
+        """The values without a separate field, by group."""
 
-    def leave(self, *paths: str) -> None:
+    def add_unread(self, *paths: str) -> None:
         """List numbers that are not read."""
         self.unread = [*self.unread, *paths][:_MOST]
 
     def warn(self, text: str) -> None:
-        """Report what is odd."""
+        """Add a warning."""
         self.warnings = [*self.warnings, text]
 
     def copy(self) -> "Reading":
-        """A reading that may be used up."""
+        """Return a copy, for functions that change their argument."""
         twin = Reading(self.table)
         twin.values, twin.sources = self.values.copy(), self.sources.copy()
         twin.extra = {group: inner.copy() for group, inner in self.extra.items()}
         twin.unread, twin.warnings = self.unread, self.warnings
-        twin.beside = [(kind, inner.copy()) for kind, inner in self.beside]
+        twin.separate = [(kind, inner.copy()) for kind, inner in self.separate]
         return twin
 
 
-def read(table: Table, data: Mapping[str, Any]) -> Reading:
-    """The counts of one account that the table describes."""
+def read_usage(table: UsageTable, data: Mapping[str, Any]) -> Reading:
+    """Read one usage object of the shape that the table describes."""
     reading = Reading(table)
     read_keys(reading, table, data)
     return reading
 
 
-def read_keys(reading: Reading, node: Table | Branch, data: Mapping[str, Any]) -> None:
-    """Read the keys of one mapping into the account, and those of the mappings inside it."""
+def read_keys(reading: Reading, node: UsageTable | Branch, data: Mapping[str, Any]) -> None:
+    """Read the keys of one mapping, and of the mappings inside it, into a reading."""
     values, sources = reading.values, reading.sources
     counts, keys = node.counts, node.keys
     for key, value in data.items():
-        # the common cases, without a call: a plain count, and a mapping of such
+        # A plain count is the most common case and needs no function call.
         if type(value) is int and (hit := counts.get(key)) is not None and not value >> 60:
             group, name, whole, source = hit
             into = reading.extra.setdefault(group, {}) if group else values
@@ -73,17 +73,20 @@ def read_keys(reading: Reading, node: Table | Branch, data: Mapping[str, Any]) -
                 into[name] = value
                 sources[whole] = source
                 continue
-            # LiteLLM tells what was cached under three names
+            # LiteLLM reports cached tokens under three keys.
             if into[name] == value and source not in (seen := sources[whole]):
                 sources[whole] = f"{seen} | {source}"
                 continue
         if value is None:
             continue
         inner = keys.get(key, _UNKNOWN)
-        if type(inner) is Branch and (below := value if type(value) is dict else mapping(value)) is not None:
+        if (
+            type(inner) is Branch
+            and (below := value if type(value) is dict else as_mapping(value)) is not None
+        ):
             read_keys(reading, inner, below)
         elif type(inner) is Leaf and inner.kind == "text" and type(value) is str:
-            _keep_text(reading, inner, value)
+            _store_text(reading, inner, value)
         else:
             _read_other(reading, inner, value, f"{node.path}{key}")
 
@@ -98,15 +101,15 @@ def _read_other(reading: Reading, node: object, value: object, path: str) -> Non
         if node.own is not None:
             _read_leaf(reading, node.own, value)
         else:
-            _leave(reading, value, path, 0)
-    elif isinstance(node, Each):
-        _read_each(reading, node, value, path)
-    elif isinstance(node, Beside):
-        _read_beside(reading, node, value)
+            _list_unread(reading, value, path, 0)
+    elif isinstance(node, CountList):
+        _read_count_list(reading, node, value, path)
+    elif isinstance(node, SeparateUsage):
+        _read_separate(reading, node, value)
     elif node is None or not reading.table.body:
-        _leave(reading, value, path, 0)
+        _list_unread(reading, value, path, 0)
     elif is_numeric(value):
-        reading.leave(path)
+        reading.add_unread(path)
 
 
 def _read_leaf(reading: Reading, leaf: Leaf, value: object) -> None:
@@ -116,13 +119,13 @@ def _read_leaf(reading: Reading, leaf: Leaf, value: object) -> None:
         if value is True:
             reading.warn(leaf.key)
     elif leaf.kind == "text":
-        _keep_text(reading, leaf, value)
-    elif (found := _count(reading, leaf, value)) is not None:
-        keep(reading, leaf, found)
+        _store_text(reading, leaf, value)
+    elif (found := _parse(reading, leaf, value)) is not None:
+        store(reading, leaf, found)
 
 
-def keep(reading: Reading, leaf: Leaf, found: int | Decimal) -> None:
-    """Write one number down. Of two spellings of a field the larger one counts: a 0 is often a mere default."""
+def store(reading: Reading, leaf: Leaf, found: int | Decimal) -> None:
+    """Store one number. If two keys have the field, the larger value wins: 0 is often a default."""
     into = reading.extra.setdefault(leaf.group, {}) if leaf.group else reading.values
     known = into.get(leaf.name)
     if known is None or found > known:
@@ -133,106 +136,109 @@ def keep(reading: Reading, leaf: Leaf, found: int | Decimal) -> None:
     elif leaf.path not in seen:
         reading.sources[leaf.key] = f"{seen} | {leaf.path}"
     if known and found and known != found:
-        reading.warn(f"spellings-differ: {leaf.key} is {known} and {found}")
+        reading.warn(f"spellings-differ: {leaf.key} is reported as both {known} and {found}")
 
 
-def _count(reading: Reading, leaf: Leaf, value: object) -> int | Decimal | None:
+def _parse(reading: Reading, leaf: Leaf, value: object) -> int | Decimal | None:
+    """Return the number for a leaf; None, with a warning, if the value is not a valid one."""
     if leaf.kind == "amount":
-        found = amount(value)
+        found = parse_amount(value)
         exact = found * leaf.scale if found is not None and leaf.scale else found
-        whole = exact if leaf.key.startswith("cost") or exact is None else number(exact)
+        whole = exact if leaf.key.startswith("cost") or exact is None else parse_number(exact)
     else:
-        whole = number(value)
+        whole = parse_number(value)
     if whole is None:
-        if mapping(value) is None and not isinstance(value, str):
-            _leave(reading, value, leaf.path, 0)
-        reading.warn(f"unreadable-number: {leaf.path} is a {type(value).__name__}")
+        if as_mapping(value) is None and not isinstance(value, str):
+            _list_unread(reading, value, leaf.path, 0)
+        reading.warn(f"unreadable-number: {leaf.path} is a {type(value).__name__}, not a number")
         return None
     if whole < 0:
         reading.warn(f"negative-number: {leaf.path} is {whole}")
-        reading.leave(leaf.path)
+        reading.add_unread(leaf.path)
         return None
     if leaf.kind == "count" and not isinstance(whole, int):
-        reading.warn(f"fraction-of-a-token: {leaf.path} is {whole}")
+        reading.warn(f"fraction-of-a-token: {leaf.path} is {whole}, not a whole number")
         whole = int(whole)
     return whole
 
 
 def _total(values: Iterable[Any]) -> int | Decimal | None:
-    numbers = [found for value in values if (found := number(value)) is not None]
+    numbers = [found for value in values if (found := parse_number(value)) is not None]
     return sum(numbers) if numbers else None
 
 
-def _keep_text(reading: Reading, leaf: Leaf, value: object) -> None:
+def _store_text(reading: Reading, leaf: Leaf, value: object) -> None:
     word = value if type(value) is str else str(getattr(value, "value", value))
-    if len(word) <= _MOST and (word is value or (not isinstance(value, bool) and mapping(value) is None)):
+    if len(word) <= _MOST and (
+        word is value or (not isinstance(value, bool) and as_mapping(value) is None)
+    ):
         reading.values[leaf.key] = reading.table.names.get(leaf.key, {}).get(word, word)
         reading.sources[leaf.key] = leaf.path
 
 
-def _read_each(reading: Reading, each: Each, value: object, path: str) -> None:
-    entries = value if isinstance(value, list | tuple) else _sequence(value)
+def _read_count_list(reading: Reading, node: CountList, value: object, path: str) -> None:
+    entries = value if isinstance(value, list | tuple) else _as_list(value)
     if entries is None:
-        _leave(reading, value, path, 0)
+        _list_unread(reading, value, path, 0)
         return
     sums: dict[str, tuple[Leaf, int | Decimal]] = {}
     for entry in entries:
-        row = mapping(entry)
+        row = as_mapping(entry)
         if row is None:
-            _leave(reading, entry, f"{path}[]", 0)
+            _list_unread(reading, entry, f"{path}[]", 0)
             continue
-        name = row.get(each.name)
-        leaf = each.leaves.get(str(getattr(name, "value", name)), each.other)
-        value = row.get(each.count)
-        found = None if value is None else _count(reading, leaf, value)
+        name = row.get(node.name)
+        leaf = node.leaves.get(str(getattr(name, "value", name)), node.other)
+        value = row.get(node.count)
+        found = None if value is None else _parse(reading, leaf, value)
         if found is not None:
             sums[leaf.key] = (leaf, found + sums[leaf.key][1] if leaf.key in sums else found)
-        for key in row.keys() - {each.name, each.count}:
-            _leave(reading, row[key], f"{path}[].{key}", 0)
+        for key in row.keys() - {node.name, node.count}:
+            _list_unread(reading, row[key], f"{path}[].{key}", 0)
     for leaf, found in sums.values():
-        keep(reading, leaf, found)
+        store(reading, leaf, found)
 
 
-def _read_beside(reading: Reading, beside: Beside, value: object) -> None:
-    entries = [value] if mapping(value) is not None else _sequence(value) or ()
-    table = tables()[beside.shape]
-    accounts = []
+def _read_separate(reading: Reading, node: SeparateUsage, value: object) -> None:
+    entries = [value] if as_mapping(value) is not None else _as_list(value) or ()
+    table = tables()[node.shape]
+    separate = []
     for entry in entries:
-        row = mapping(entry)
+        row = as_mapping(entry)
         if row is None:
-            _leave(reading, entry, f"{beside.path}[]", 0)
+            _list_unread(reading, entry, f"{node.path}[]", 0)
             continue
-        account = read(table, row)
-        reading.leave(*(f"{beside.path}[].{path}" for path in account.unread))
+        inner = read_usage(table, row)
+        reading.add_unread(*(f"{node.path}[].{path}" for path in inner.unread))
         if isinstance(row.get("model"), str):
-            account.values["model"] = row["model"]
-        kind = str(row.get(beside.kind) or beside.path.rpartition(".")[2])
-        if kind not in beside.inside and _says_something(account):
-            accounts.append((kind, account))
-    reading.beside = accounts
+            inner.values["model"] = row["model"]
+        kind = str(row.get(node.kind) or node.path.rpartition(".")[2])
+        if kind not in node.inside and _has_values(inner):
+            separate.append((kind, inner))
+    reading.separate = separate
 
 
-def _says_something(account: Reading) -> bool:
-    return any(any(group.values()) for group in (account.values, *account.extra.values()))
+def _has_values(reading: Reading) -> bool:
+    return any(any(group.values()) for group in (reading.values, *reading.extra.values()))
 
 
-def _sequence(value: object) -> list[object] | None:
-    """A list of entries. Protobuf and some SDKs have lists of their own."""
+def _as_list(value: object) -> list[object] | None:
+    """Return a list of entries. Protobuf and some SDKs have their own list types."""
     if isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping):
         return list(value)
     return None
 
 
-def _leave(reading: Reading, value: object, path: str, depth: int) -> None:
-    """List the numbers below a value that no table knows."""
+def _list_unread(reading: Reading, value: object, path: str, depth: int) -> None:
+    """List the numbers in a value that no table contains."""
     reading.visits += 1
     if len(reading.unread) >= _MOST or reading.visits > _VISITS or depth > _DEEPEST:
         return
     if is_numeric(value):
-        reading.leave(path)
+        reading.add_unread(path)
     elif isinstance(value, list | tuple):
         for item in value[:_MOST]:
-            _leave(reading, item, f"{path}[]", depth + 1)
-    elif (inner := mapping(value)) is not None:
+            _list_unread(reading, item, f"{path}[]", depth + 1)
+    elif (inner := as_mapping(value)) is not None:
         for key, item in inner.items():
-            _leave(reading, item, f"{path}.{key}", depth + 1)
+            _list_unread(reading, item, f"{path}.{key}", depth + 1)

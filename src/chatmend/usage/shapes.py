@@ -1,4 +1,7 @@
-"""What a table says, as data classes: trees of keys whose leaves are fields of the account."""
+"""Data classes for the tables: trees of payload keys whose leaves are fields of the usage record.
+
+A shape is the form in which a group of providers reports usage. There is one table per shape.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,105 +9,119 @@ from decimal import Decimal
 from typing import Any
 
 Counts = dict[str, tuple[str, str, str, str]]
-"""A payload's key to the group, name, whole key and path of a `Leaf`: unpacked at once, which attributes are not."""
+"""The group, name, key and path of a `Leaf`, by key of the payload.
+
+A tuple is faster to unpack than the attributes of a `Leaf` are to read.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A number, flag or word of the payload, and the field that it is."""
+    """A number, flag or text of the payload, and the field of the usage record that it fills."""
 
     key: str
-    """The field, or ``group.name`` in one of the account's mappings."""
+    """The field, or ``group.name`` for an entry in one of the record's mappings."""
     group: str
     name: str
     kind: str
-    """``count`` (whole, not negative), ``amount``, ``text``, or ``warn``: a flag that becomes a warning."""
+    """``count`` (whole, not negative), ``amount``, ``text``, or ``warn`` (a flag for a warning)."""
     path: str
     scale: Decimal | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A mapping inside the payload. ``own`` is what it is where it holds no mapping but a value."""
+    """A mapping in the payload. ``own`` is the leaf to use if the payload has a value instead."""
 
     keys: dict[str, Any]
     counts: Counts
-    """The leaves among the keys that take a whole number as it stands."""
+    """The leaves in ``keys`` that accept a whole number without conversion."""
     path: str
-    """Of the keys inside: where the mapping stands, with a dot after it."""
+    """The path of the mapping with a trailing dot, which is the prefix of its keys."""
     own: Leaf | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Each:
-    """A list of counts, one per modality or lifetime."""
+class CountList:
+    """A list with one count for each modality or cache lifetime."""
 
     count: str
+    """The key of the count in each entry."""
     name: str
+    """The key of the modality or lifetime in each entry."""
     leaves: dict[str, Leaf]
     other: Leaf
+    """The leaf for unknown modalities."""
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
-    """An account, or a list of them, that is not inside the one around it."""
+class SeparateUsage:
+    """A usage object, or a list of them, that the surrounding usage does not include.
+
+    Entries whose kind is in ``inside`` are included, so they are ignored.
+    """
 
     shape: str
     kind: str
+    """The key of the kind in each entry."""
     inside: tuple[str, ...]
     path: str
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A count that may lie outside the whole that it belongs to."""
+    """A count that its whole may exclude."""
 
     part: str
     whole: str
     counted: bool = False
-    """Whether it does where the total cannot tell."""
+    """Whether the part must be added to its whole if the total does not decide it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """A count that others divide."""
+    """A count that other counts divide."""
 
     whole: str
     parts: tuple[str, ...]
     rest: str = ""
-    """The path at which not the whole stands but what no part names."""
+    """The path of a value that is not the whole, but the remainder that no part contains."""
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """How one shape of account is read."""
+class UsageTable:
+    """How to read one shape of usage."""
 
     shape: str
     rank: int
     marks: tuple[str, ...]
+    """The keys that identify the shape."""
     path: str
-    """Of the keys: where the account stands, with a dot after it; empty where it is the payload."""
+    """The path of the usage object with a trailing dot; empty if it is the payload itself."""
     keys: dict[str, Any]
     counts: Counts
     parts: tuple[Part, ...]
     outside: bool
-    """Whether some parts lie outside their wholes by rule."""
+    """Whether one of the parts is ``counted``."""
     splits: tuple[Split, ...]
     remainders: tuple[tuple[Part, tuple[str, str]], ...]
     names: Mapping[str, Mapping[str, str]]
     body: bool
-    """The counts stand among the content: only direct numbers are looked at, and only known keys entered."""
+    """Whether the counts are mixed with content.
+
+    If so, unknown keys are not searched, and only their direct numbers are listed as unread.
+    """
     whole: str
-    """A chunk with this field is a whole account; it replaces what came before."""
+    """A stream chunk that has this field is complete; it replaces earlier chunks."""
     highest: bool
-    """A stream counts up, and says 0 where it has nothing to say: the highest count is right."""
+    """Whether counts grow in a stream and 0 means unknown, so that the highest count is right."""
     provider: str
-    """Who it must be that answers in this shape; empty where many do."""
+    """The only provider that uses this shape; empty if there are several."""
 
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """What is true of one provider whatever shape it answers in."""
+    """Facts about one provider that are true for all shapes."""
 
     name: str
     names: tuple[str, ...] = ()

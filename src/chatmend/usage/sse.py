@@ -1,4 +1,4 @@
-"""Server-sent events, cut anywhere: text or bytes in, parsed events out."""
+"""Parses server-sent events from pieces of text or bytes that may end anywhere."""
 
 import codecs
 import json
@@ -9,38 +9,42 @@ DONE = "[DONE]"
 
 
 class EventReader:
-    """Reassembles events from pieces of a stream. Also reads JSON lines, which Ollama sends instead of events."""
+    """Parses events from pieces of a stream. Also parses JSON lines, which Ollama sends instead."""
 
     def __init__(self) -> None:
-        """Begin at the start of a stream."""
+        """Create a reader at the start of a stream."""
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._rest: list[str] = []
         self._event = ""
         self._data: list[str] = []
 
     def feed(self, piece: str | bytes) -> Iterator[dict[str, Any]]:
-        """The events that the piece completes; ``[DONE]`` is ``{"done": True}``. What is no JSON object is left out."""
+        """Yield the events that the piece completes; ``[DONE]`` becomes ``{"done": True}``.
+
+        Data that is not a JSON object is ignored.
+        """
         text = self._decoder.decode(piece) if isinstance(piece, bytes) else piece
         is_held = bool(self._rest) and self._rest[-1] == "\r"
         if "\n" not in text and "\r" not in text and not is_held:
             if text:
-                self._rest.append(text)  # joined when the line ends: a long line costs its length once
+                # Joined at the end of the line, so that a long line takes linear time.
+                self._rest.append(text)
             return
         text = "".join([*self._rest, text])
-        # a lone "\r" at the end may be half of "\r\n"
+        # A "\r" at the end may be the first half of "\r\n".
         held = "\r" if text.endswith("\r") else ""
         lines = text.removesuffix(held).replace("\r\n", "\n").replace("\r", "\n").split("\n")
         self._rest = [part for part in (lines.pop(), held) if part]
         for line in lines:
-            yield from self._line(line)
+            yield from self._parse_line(line)
 
     def close(self) -> Iterator[dict[str, Any]]:
-        """What was left without an empty line after it."""
+        """Yield the last event, if no empty line followed it."""
         rest, self._rest = "".join(self._rest).rstrip("\r"), []
-        yield from self._line(rest)
-        yield from self._line("")
+        yield from self._parse_line(rest)
+        yield from self._parse_line("")
 
-    def _line(self, line: str) -> Iterator[dict[str, Any]]:
+    def _parse_line(self, line: str) -> Iterator[dict[str, Any]]:
         name, colon, value = line.partition(":")
         value = value.removeprefix(" ")
         if not line:
@@ -50,7 +54,7 @@ class EventReader:
         elif name == "event" and colon:
             self._event = value
         elif line.startswith("{"):
-            yield from parsed(line, "")
+            yield from parse_object(line, "")
 
     def _flush(self) -> Iterator[dict[str, Any]]:
         data, event = "\n".join(self._data), self._event
@@ -58,11 +62,11 @@ class EventReader:
         if data.strip() == DONE:
             yield {"done": True}
         elif data:
-            yield from parsed(data, event)
+            yield from parse_object(data, event)
 
 
-def parsed(text: str, event: str) -> Iterator[dict[str, Any]]:
-    """The object that the text holds, with the event's name where it does not bear one itself."""
+def parse_object(text: str, event: str) -> Iterator[dict[str, Any]]:
+    """Yield the JSON object in the text, with the name of the event if it has no ``type``."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):

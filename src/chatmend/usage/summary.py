@@ -1,20 +1,30 @@
-"""A table of what models used, for people; and the same as a picture."""
+"""Summarises usage as a table of text or as a chart."""
 
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from pathlib import Path
 
-from chatmend.usage.account import Usage
 from chatmend.usage.ledger import Row, UsageLedger
+from chatmend.usage.usage_record import Usage
 
-_HEAD = ("calls", "input", "cache read", "cache write", "hit ratio", "output", "reasoning", "cost USD", "by")
+_HEAD = (
+    "calls",
+    "input",
+    "cache read",
+    "cache write",
+    "hit ratio",
+    "output",
+    "reasoning",
+    "cost USD",
+    "by",
+)
 _UNPRINTABLE = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _WIDEST = 60
 
 
 def summarise(usages: Iterable[Usage], by: Sequence[str] = ("model",)) -> tuple[Row, ...]:
-    """The calls summed up by model, or by what else is named."""
+    """Add up the usage of calls by model or by other keys."""
     ledger = UsageLedger()
     for usage in usages:
         ledger.add(usage)
@@ -22,7 +32,7 @@ def summarise(usages: Iterable[Usage], by: Sequence[str] = ("model",)) -> tuple[
 
 
 def render(rows: Sequence[Row], by: Sequence[str] = ("model",)) -> str:
-    """The rows as a table of plain text, with a last line for all of them. ``-`` is what nobody reported."""
+    """Return the rows as a table of text, with a line for the total. ``-`` is an unknown value."""
     lines = [(*by, *_HEAD), *(_line(row, by) for row in rows)]
     if len(rows) > 1:
         total = sum(rows[1:], rows[0])
@@ -32,29 +42,36 @@ def render(rows: Sequence[Row], by: Sequence[str] = ("model",)) -> str:
 
 
 def draw(rows: Sequence[Row], path: Path, by: Sequence[str] = ("model",)) -> None:
-    """Draw the tokens of each row as a bar, split by what they cost most: fresh, cached, written, reasoning.
+    """Draw the tokens of each row as a bar, split by kind: input, cached, written, reasoning.
 
-    Needs the extra ``plot``: ImportError without it. The file's ending chooses the format.
+    Raises ImportError without the extra ``plot``. The extension of the file sets the format.
     """
     from matplotlib.figure import Figure  # noqa: PLC0415 - an optional dependency
 
-    places = range(len(rows))
+    positions = range(len(rows))
     figure = Figure(figsize=(10, 1.5 + 0.5 * len(rows)), layout="constrained")
     axes = figure.subplots()
     left = [0] * len(rows)
     for label, colour, share in _SHARES:
         widths = [max(0, share(row.usage)) for row in rows]
-        axes.barh(places, widths, left=left, label=label, color=colour)
+        axes.barh(positions, widths, left=left, label=label, color=colour)
         left = [start + width for start, width in zip(left, widths, strict=True)]
-    for place, row, end in zip(places, rows, left, strict=True):
+    for position, row, end in zip(positions, rows, left, strict=True):
         axes.text(
-            end, place, f"  {_ratio(row.usage)} cached, {_cost(row)} USD", va="center", fontsize=8, parse_math=False
+            end,
+            position,
+            f"  {_ratio(row.usage)} cached, {_cost(row)} USD",
+            va="center",
+            fontsize=8,
+            parse_math=False,
         )
-    axes.set_yticks(places, [" ".join(_name(row, by)) for row in rows], parse_math=False)
+    axes.set_yticks(positions, [" ".join(_name(row, by)) for row in rows], parse_math=False)
     axes.invert_yaxis()
     axes.set_xlabel("tokens")
     axes.margins(x=0.3)
-    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=len(_SHARES), fontsize=8, frameon=False)
+    axes.legend(
+        loc="lower center", bbox_to_anchor=(0.5, 1), ncols=len(_SHARES), fontsize=8, frameon=False
+    )
     figure.savefig(path, dpi=150)
 
 
@@ -63,7 +80,13 @@ def _count(value: int | None) -> int:
 
 
 _SHARES: tuple[tuple[str, str, Callable[[Usage], int]], ...] = (
-    ("input", "#4878a8", lambda u: _count(u.input_tokens) - _count(u.cache_read_tokens) - _count(u.cache_write_tokens)),
+    (
+        "input",
+        "#4878a8",
+        lambda u: (
+            _count(u.input_tokens) - _count(u.cache_read_tokens) - _count(u.cache_write_tokens)
+        ),
+    ),
     ("cache write", "#e8a33d", lambda u: _count(u.cache_write_tokens)),
     ("cache read", "#a8c8e8", lambda u: _count(u.cache_read_tokens)),
     ("output", "#58a068", lambda u: _count(u.output_tokens) - _count(u.reasoning_tokens)),
@@ -92,8 +115,10 @@ def _name(row: Row, by: Sequence[str]) -> tuple[str, ...]:
 
 
 def _printable(text: str) -> str:
-    """A name out of a recorded file must not steer the terminal."""
-    kept = "".join(" " if unicodedata.category(char) in _UNPRINTABLE else char for char in text[:_WIDEST])
+    """Replace control characters, because names in recorded files must not control the terminal."""
+    kept = "".join(
+        " " if unicodedata.category(char) in _UNPRINTABLE else char for char in text[:_WIDEST]
+    )
     return kept if len(text) <= _WIDEST else f"{kept}…"
 
 
@@ -112,13 +137,13 @@ def _cost(row: Row) -> str:
 
 
 def _sources(row: Row) -> str:
-    told = [f"{_printable(cost.source)} {cost.calls}" for cost in row.costs]
-    return ", ".join([*told, f"unpriced {row.unpriced}"] if row.unpriced else told)
+    sources = [f"{_printable(cost.source)} {cost.calls}" for cost in row.costs]
+    return ", ".join([*sources, f"unpriced {row.unpriced}"] if row.unpriced else sources)
 
 
 def _justified(line: Sequence[str], widths: Sequence[int], names: int) -> str:
     cells = [
-        cell.ljust(width) if place < names or place == len(line) - 1 else cell.rjust(width)
-        for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+        cell.ljust(width) if position < names or position == len(line) - 1 else cell.rjust(width)
+        for position, (cell, width) in enumerate(zip(line, widths, strict=True))
     ]
     return "  ".join(cells).rstrip()

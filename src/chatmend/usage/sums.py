@@ -1,4 +1,4 @@
-"""Sums of accounts. What nobody reported stays unreported, and the order of addition does not matter."""
+"""Adds usage records. Unreported counts stay unreported; the order of addition does not matter."""
 
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -6,63 +6,70 @@ from decimal import Context, Decimal
 from functools import reduce
 from typing import Any
 
-from chatmend.usage.account import SEVERAL, Number, Usage, build
+from chatmend.usage.usage_record import SEVERAL, Number, Usage, usage_from_fields
 
 _COUNTS = tuple(name for name, kind in Usage.__annotations__.items() if kind == int | None)
 _TEXTS = ("cost_currency", "cost_source", "service_tier", "provider", "model", "kind")
 _GROUPS = ("details", "billed", "cost_details")
-# Wide enough that no sum of prices is ever rounded: rounding would make the order of addition matter.
+# Precise enough that a sum of prices is never rounded. Rounding would make the order matter.
 _EXACT = Context(prec=200)
 
 
 def add(one: Usage, other: Usage) -> Usage:
-    """Both accounts in one. Texts that differ become ``several``; amounts in different currencies are not added."""
+    """Add two usage records.
+
+    Texts that differ become ``several``; amounts in different currencies are not added.
+    """
     values: dict[str, Any] = {}
-    mine, its = vars(one), vars(other)  # what is not there is not set
+    ours, theirs = vars(one), vars(other)  # unset fields are absent
     for name in _COUNTS:
-        left, right = mine.get(name), its.get(name)
+        left, right = ours.get(name), theirs.get(name)
         if left is not None or right is not None:
             values[name] = (left or 0) + (right or 0)
     for name in _TEXTS:
-        values[name] = _agree(mine.get(name), its.get(name))
+        values[name] = _merge_texts(ours.get(name), theirs.get(name))
     for name in _GROUPS:
-        if name in mine or name in its:
-            values[name] = _add_each(mine.get(name, {}), its.get(name, {}))
+        if name in ours or name in theirs:
+            values[name] = _add_each(ours.get(name, {}), theirs.get(name, {}))
     values["cost"] = None if values["cost_currency"] == SEVERAL else _add_cost(one.cost, other.cost)
     values["complete"] = one.complete and other.complete
-    values["parts"] = by_kind(one.parts + other.parts)
-    values["sources"] = _agree_each(one.sources, other.sources)
+    values["parts"] = merge_by_kind(one.parts + other.parts)
+    values["sources"] = _merge_sources(one.sources, other.sources)
     values["unread"] = tuple(dict.fromkeys(one.unread + other.unread))
-    values["warnings"] = _warnings(one.warnings, other.warnings)
-    return build(values)
+    values["warnings"] = _merge_warnings(one.warnings, other.warnings)
+    return usage_from_fields(values)
 
 
 def total(usages: Sequence[Usage]) -> Usage:
-    """Some accounts in one: `add`, which calls that differ in their counts alone need not take one by one."""
+    """Add usage records, in one step if they differ only in their counts."""
     first, *others = map(vars, usages)
-    if "parts" in first or first.get("cost_currency") == SEVERAL or any(its.keys() != first.keys() for its in others):
+    if (
+        "parts" in first
+        or first.get("cost_currency") == SEVERAL
+        or any(other.keys() != first.keys() for other in others)
+    ):
         return reduce(add, usages)
     values: dict[str, Any] = {}
     for name, value in first.items():
-        column = [its[name] for its in others]
+        column = [other[name] for other in others]
         if name in _ADDED and None not in (value, *column):
             values[name] = reduce(_ADDED[name], column, value)
         elif column.count(value) == len(column):
             values[name] = value
         else:
             return reduce(add, usages)
-    return build(values)
+    return usage_from_fields(values)
 
 
-def plus(left: Number, right: Number) -> Number:
-    """The exact sum of two counts or amounts."""
+def add_numbers(left: Number, right: Number) -> Number:
+    """Return the exact sum of two counts or amounts."""
     if isinstance(left, int) and isinstance(right, int):
         return left + right
     return _EXACT.add(Decimal(left), Decimal(right))
 
 
-def amount_of(amounts: Iterable[Decimal]) -> Decimal:
-    """The exact sum of one amount or more."""
+def sum_amounts(amounts: Iterable[Decimal]) -> Decimal:
+    """Return the exact sum of one or more amounts."""
     return reduce(_EXACT.add, amounts)
 
 
@@ -72,13 +79,13 @@ def _add_cost(left: Decimal | None, right: Decimal | None) -> Decimal | None:
     return _EXACT.add(left, right)
 
 
-def _agree(left: str | None, right: str | None) -> str | None:
+def _merge_texts(left: str | None, right: str | None) -> str | None:
     if left is None or right is None or left == right:
         return right if left is None else left
     return SEVERAL
 
 
-def _agree_each(left: Mapping[str, str], right: Mapping[str, str]) -> dict[str, str]:
+def _merge_sources(left: Mapping[str, str], right: Mapping[str, str]) -> dict[str, str]:
     if left == right:
         return dict(left)
     both = {**left, **right}
@@ -88,7 +95,7 @@ def _agree_each(left: Mapping[str, str], right: Mapping[str, str]) -> dict[str, 
 
 def _add_each(left: Mapping[str, Number], right: Mapping[str, Number]) -> dict[str, Number]:
     both = {**left, **right}
-    both.update({key: plus(left[key], right[key]) for key in left.keys() & right.keys()})
+    both.update({key: add_numbers(left[key], right[key]) for key in left.keys() & right.keys()})
     return both
 
 
@@ -97,11 +104,11 @@ _ADDED: dict[str, Callable[[Any, Any], Any]] = {
     **dict.fromkeys(_GROUPS, _add_each),
     "cost": _EXACT.add,
 }
-"""How two values of a field that is a number, or holds numbers, become one."""
+"""The function that adds two values of a numeric field, or of a mapping of numbers."""
 
 
-def by_kind(parts: tuple[Usage, ...]) -> tuple[Usage, ...]:
-    """Parts of one kind and model are one part, so that a long sum stays small."""
+def merge_by_kind(parts: tuple[Usage, ...]) -> tuple[Usage, ...]:
+    """Add up the parts of each kind and model, so that a sum of many records stays small."""
     if not parts:
         return ()
     sums: dict[tuple[str | None, str | None], Usage] = {}
@@ -111,17 +118,20 @@ def by_kind(parts: tuple[Usage, ...]) -> tuple[Usage, ...]:
     return tuple(sums.values())
 
 
-def _warnings(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...]:
-    """Of each code what both say alike, else the code alone: the texts of a thousand calls would fill a book."""
+def _merge_warnings(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...]:
+    """Merge warnings by code: the text if both have the same text for a code, else the code alone.
+
+    This limits the length of the warnings in a sum of many records.
+    """
     if not left and not right:
         return ()
-    texts, others = _by_code(left), _by_code(right)
-    for code, told in others.items():
-        texts[code] = told if texts.get(code, told) == told else {code}
-    return tuple(sorted(text for told in texts.values() for text in told))
+    texts, others = _group_by_code(left), _group_by_code(right)
+    for code, added in others.items():
+        texts[code] = added if texts.get(code, added) == added else {code}
+    return tuple(sorted(text for group in texts.values() for text in group))
 
 
-def _by_code(texts: tuple[str, ...]) -> dict[str, set[str]]:
+def _group_by_code(texts: tuple[str, ...]) -> dict[str, set[str]]:
     by_code: dict[str, set[str]] = {}
     for text in texts:
         by_code.setdefault(text.partition(":")[0], set()).add(text)

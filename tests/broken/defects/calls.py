@@ -74,7 +74,7 @@ TEXTS: dict[str, Callable[[str, Random], str]] = {
     "arguments-huge-number": _huge_number,
     "arguments-no-json-number": _no_json_number,
 }
-"""What stands where the JSON text of an object should. Anthropic's ``input`` is that text, or what it means (below)."""
+"""Values in place of the JSON text of an object. Anthropic's ``input`` is this text, or its value (below)."""
 
 
 def _nested_value(token: str) -> Any:
@@ -138,7 +138,15 @@ def arguments_missing(messages: list[Any], rng: Random, wire: Wire) -> None:
 
 
 NAMES: dict[str, tuple[Any, ...]] = {
-    "tool-name-illegal": ("functions.read", "read file", "mcp__srv/read:1", "read-file!", "9lives", "$func", " read "),
+    "tool-name-illegal": (
+        "functions.read",
+        "read file",
+        "mcp__srv/read:1",
+        "read-file!",
+        "9lives",
+        "$func",
+        " read ",
+    ),
     "tool-name-too-long": ("read_" + "x" * 195, "r" * 65, "r" * 129),
     "tool-name-unicode": ("lire_é", "читать", "読む", "🛠️"),
     "tool-name-empty": ("", " "),
@@ -151,7 +159,9 @@ def _named(names: tuple[Any, ...]) -> Defect:
     def defect(messages: list[Any], rng: Random, wire: Wire) -> None:
         for site in pick(rng, calls(messages)):
             function = site.native.get("function")
-            (function if isinstance(function, dict) else site.native)["name"] = copied(rng.choice(names))
+            (function if isinstance(function, dict) else site.native)["name"] = copied(
+                rng.choice(names)
+            )
 
     return defect
 
@@ -187,19 +197,25 @@ def call_not_a_dict(messages: list[Any], rng: Random, wire: Wire) -> None:
 
 @DEFECTS.openai
 def tool_calls_empty(messages: list[Any], rng: Random, wire: Wire) -> None:
-    for index in pick(rng, [at for at in dicts(messages, "assistant") if not messages[at].get("tool_calls")]):
+    for index in pick(
+        rng, [at for at in dicts(messages, "assistant") if not messages[at].get("tool_calls")]
+    ):
         messages[index]["tool_calls"] = []
 
 
 @DEFECTS.openai
 def tool_calls_not_a_list(messages: list[Any], rng: Random, wire: Wire) -> None:
     for index in pick(rng, dicts(messages, "assistant")):
-        messages[index]["tool_calls"] = rng.choice((None, "", f"read({fresh(rng)})", {}, {"id": "call_a"}, 0))
+        messages[index]["tool_calls"] = rng.choice(
+            (None, "", f"read({fresh(rng)})", {}, {"id": "call_a"}, 0)
+        )
 
 
 @DEFECTS.openai
 def legacy_function_call(messages: list[Any], rng: Random, wire: Wire) -> None:
-    alone = [pair for pair in exchanges(messages) if len(pair[0].holder) == 1] or exchanges(messages)
+    alone = [pair for pair in exchanges(messages) if len(pair[0].holder) == 1] or exchanges(
+        messages
+    )
     for call, result in pick(rng, alone):
         owner = messages[call.index]
         owner.pop("tool_calls", None)
@@ -211,12 +227,17 @@ def legacy_function_call(messages: list[Any], rng: Random, wire: Wire) -> None:
 @DEFECTS.openai
 def legacy_function_call_unanswered(messages: list[Any], rng: Random, wire: Wire) -> None:
     arguments = json.dumps({"path": fresh(rng)})
-    legacy = {"role": "assistant", "content": None, "function_call": {"name": "read_file", "arguments": arguments}}
+    legacy = {
+        "role": "assistant",
+        "content": None,
+        "function_call": {"name": "read_file", "arguments": arguments},
+    }
     messages.insert(rng.randint(0, len(messages)), legacy)
 
 
 @DEFECTS.openai
 def legacy_function_result_orphan(messages: list[Any], rng: Random, wire: Wire) -> None:
     messages.insert(
-        rng.randint(0, len(messages)), {"role": "function", "name": "search", "content": f"old {fresh(rng)}"}
+        rng.randint(0, len(messages)),
+        {"role": "function", "name": "search", "content": f"old {fresh(rng)}"},
     )

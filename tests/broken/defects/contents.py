@@ -1,4 +1,4 @@
-"""What only Gemini contents can have wrong: roles, parts that are no list, data fields, signatures, responses."""
+"""Defects that only Gemini contents can have: in roles, data fields, signatures, responses, and parts that are not a list."""
 
 from random import Random
 from typing import Any
@@ -17,8 +17,15 @@ SNAKE = {
 
 
 def _parts(messages: list[Any], key: str) -> list[dict[str, Any]]:
-    held = [m["parts"] for m in messages if isinstance(m, dict) and isinstance(m.get("parts"), list)]
-    return [part for parts in held for part in parts if isinstance(part, dict) and isinstance(part.get(key), dict)]
+    held = [
+        m["parts"] for m in messages if isinstance(m, dict) and isinstance(m.get("parts"), list)
+    ]
+    return [
+        part
+        for parts in held
+        for part in parts
+        if isinstance(part, dict) and isinstance(part.get(key), dict)
+    ]
 
 
 def _insert(messages: list[Any], rng: Random, *items: Any) -> None:
@@ -54,13 +61,21 @@ def responses_of_role_function(messages: list[Any], rng: Random) -> None:
     _exchange(messages, rng)
     for message in messages:
         parts = message.get("parts") if isinstance(message, dict) else None
-        if isinstance(parts, list) and parts and all(isinstance(p, dict) and "functionResponse" in p for p in parts):
+        if (
+            isinstance(parts, list)
+            and parts
+            and all(isinstance(p, dict) and "functionResponse" in p for p in parts)
+        ):
             message["role"] = "function"
 
 
 @OWN.defect
 def parts_a_single_object(messages: list[Any], rng: Random) -> None:
-    _insert(messages, rng, {"role": rng.choice(("user", "model")), "parts": {"text": f"Alone {fresh(rng)}."}})
+    _insert(
+        messages,
+        rng,
+        {"role": rng.choice(("user", "model")), "parts": {"text": f"Alone {fresh(rng)}."}},
+    )
 
 
 @OWN.defect
@@ -71,15 +86,28 @@ def part_with_two_data_fields(messages: list[Any], rng: Random) -> None:
 
 @OWN.defect
 def part_with_unknown_key(messages: list[Any], rng: Random) -> None:
-    _insert(messages, rng, {"role": "user", "parts": [{"text": f"Known {fresh(rng)}.", "cacheControl": {"ttl": 1}}]})
+    _insert(
+        messages,
+        rng,
+        {"role": "user", "parts": [{"text": f"Known {fresh(rng)}.", "cacheControl": {"ttl": 1}}]},
+    )
 
 
 @OWN.defect
 def part_of_nothing(messages: list[Any], rng: Random) -> None:
     odd = rng.choice(
-        ({}, {"thought": True}, {"data": fresh(rng)}, {"functionCall": 3}, {"text": 5}, {"inlineData": None})
+        (
+            {},
+            {"thought": True},
+            {"data": fresh(rng)},
+            {"functionCall": 3},
+            {"text": 5},
+            {"inlineData": None},
+        )
     )
-    _insert(messages, rng, {"role": rng.choice(("user", "model")), "parts": [{"text": fresh(rng)}, odd]})
+    _insert(
+        messages, rng, {"role": rng.choice(("user", "model")), "parts": [{"text": fresh(rng)}, odd]}
+    )
 
 
 @OWN.defect
@@ -87,7 +115,11 @@ def signature_not_base64(messages: list[Any], rng: Random) -> None:
     call, _ = _exchange(messages, rng)
     call["thoughtSignature"] = rng.choice(("@@", "msg_0abc", "", None, 4, "rs_x y"))
     text = {"text": f"Signed {fresh(rng)}.", "thoughtSignature": "@@"}
-    _insert(messages, rng, {"role": "model", "parts": [text, {"thought": True, "thoughtSignature": "@@"}]})
+    _insert(
+        messages,
+        rng,
+        {"role": "model", "parts": [text, {"thought": True, "thoughtSignature": "@@"}]},
+    )
 
 
 @OWN.defect
@@ -99,7 +131,9 @@ def signature_for_urls(messages: list[Any], rng: Random) -> None:
 @OWN.defect
 def response_not_an_object(messages: list[Any], rng: Random) -> None:
     _, answer = _exchange(messages, rng)
-    answer["functionResponse"]["response"] = rng.choice((f"plain {fresh(rng)}", [fresh(rng)], 7, None))
+    answer["functionResponse"]["response"] = rng.choice(
+        (f"plain {fresh(rng)}", [fresh(rng)], 7, None)
+    )
 
 
 @OWN.defect
@@ -119,7 +153,9 @@ def response_of_another_name(messages: list[Any], rng: Random) -> None:
 def responses_swapped(messages: list[Any], rng: Random) -> None:
     names = rng.choice((("search", "search", "search"), ("search", "now", "search")))
     calls = [{"functionCall": {"name": name, "args": {"query": fresh(rng)}}} for name in names]
-    answers = [{"functionResponse": {"name": name, "response": {"output": fresh(rng)}}} for name in names]
+    answers = [
+        {"functionResponse": {"name": name, "response": {"output": fresh(rng)}}} for name in names
+    ]
     rng.shuffle(answers)
     kept = answers[: rng.randint(1, 3)]
     _insert(messages, rng, {"role": "model", "parts": calls}, {"role": "user", "parts": kept})
@@ -129,7 +165,11 @@ def responses_swapped(messages: list[Any], rng: Random) -> None:
 def response_beside_words(messages: list[Any], rng: Random) -> None:
     _, answer = _exchange(messages, rng)
     for message in messages:
-        if isinstance(message, dict) and isinstance(message.get("parts"), list) and message["parts"] == [answer]:
+        if (
+            isinstance(message, dict)
+            and isinstance(message.get("parts"), list)
+            and message["parts"] == [answer]
+        ):
             message["parts"] = [{"text": f"By the way, {fresh(rng)}."}, answer]
 
 
@@ -146,14 +186,27 @@ def call_without_args(messages: list[Any], rng: Random) -> None:
 def chat_messages_left(messages: list[Any], rng: Random) -> None:
     function = {"name": "search", "arguments": f'{{"query": "{fresh(rng)}"}}'}
     call = {"id": f"call_{fresh(rng)[3:11]}", "type": "function", "function": function}
-    said = {"role": "assistant", "content": rng.choice((None, f"Look: {fresh(rng)}")), "tool_calls": [call]}
-    _insert(messages, rng, said, {"role": "tool", "tool_call_id": call["id"], "content": f"found {fresh(rng)}"})
+    said = {
+        "role": "assistant",
+        "content": rng.choice((None, f"Look: {fresh(rng)}")),
+        "tool_calls": [call],
+    }
+    _insert(
+        messages,
+        rng,
+        said,
+        {"role": "tool", "tool_call_id": call["id"], "content": f"found {fresh(rng)}"},
+    )
 
 
 @OWN.defect
 def plain_content_left(messages: list[Any], rng: Random) -> None:
-    content = rng.choice((f"Plain {fresh(rng)}.", [{"type": "text", "text": f"Plain {fresh(rng)}."}], None, ""))
-    _insert(messages, rng, {"role": rng.choice(("user", "assistant", "system")), "content": content})
+    content = rng.choice(
+        (f"Plain {fresh(rng)}.", [{"type": "text", "text": f"Plain {fresh(rng)}."}], None, "")
+    )
+    _insert(
+        messages, rng, {"role": rng.choice(("user", "assistant", "system")), "content": content}
+    )
 
 
 @OWN.defect

@@ -7,7 +7,7 @@ from typing import Any
 from ..wires import Dialect, Wire
 
 Defect = Callable[[list[Any], Random, Wire], None]
-"""Breaks the list in place; leaves it as it is if there is nothing to break; copes with any damage already done."""
+"""Breaks the list in place. Does nothing if there is nothing to break, and accepts a list that is already broken."""
 
 BOTH: tuple[Dialect, ...] = ("openai_chat", "anthropic_messages")
 

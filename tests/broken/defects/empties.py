@@ -1,4 +1,4 @@
-"""Content that says nothing, on every role; and text that no encoder takes."""
+"""Empty content in messages of every role, and text that cannot be encoded."""
 
 import json
 from collections.abc import Callable
@@ -18,7 +18,9 @@ EMPTY: dict[str, Callable[[Random], Any]] = {
     "empty": lambda _: "",
     "blank": lambda rng: rng.choice((" ", "\n\n", "\t \n", "\u3000", "\u200b")),
     "empty-list": lambda _: [],
-    "blank-parts": lambda rng: [text_part(rng.choice(("", " ", "\n"))) for _ in range(rng.randint(1, 3))],
+    "blank-parts": lambda rng: [
+        text_part(rng.choice(("", " ", "\n"))) for _ in range(rng.randint(1, 3))
+    ],
     "none": lambda _: None,
     "missing": lambda _: MISSING,
 }
@@ -35,14 +37,18 @@ def _carriers(messages: list[Any], role: str) -> list[Native]:
     if role == "system" and not dicts(messages, "system"):
         messages.insert(0, {"role": "system", "content": "You are an agent."})
     found = [messages[index] for index in dicts(messages, role)]
-    framed = {id(messages[site.index]) for site in parts(messages) if site.native.get("type") in BLOCKS}
+    framed = {
+        id(messages[site.index]) for site in parts(messages) if site.native.get("type") in BLOCKS
+    }
     return [message for message in found if id(message) not in framed] or found
 
 
 def _emptied(role: str, make: Callable[[Random], Any]) -> Defect:
     def defect(messages: list[Any], rng: Random, wire: Wire) -> None:
         value = make(rng)
-        others = [one for one in _carriers(messages, role) if not same(one.get("content", MISSING), value)]
+        others = [
+            one for one in _carriers(messages, role) if not same(one.get("content", MISSING), value)
+        ]
         for carrier in pick(rng, others):
             if value is MISSING:
                 carrier.pop("content", None)
@@ -61,13 +67,25 @@ for _role in ("user", "assistant", "tool", "system"):
 def text_parts_blank_beside_content(messages: list[Any], rng: Random, wire: Wire) -> None:
     for index in pick(rng, dicts(messages, "user", "assistant")):
         content = messages[index].get("content")
-        old = content if isinstance(content, list) else [text_part(content)] if isinstance(content, str) else []
+        old = (
+            content
+            if isinstance(content, list)
+            else [text_part(content)]
+            if isinstance(content, str)
+            else []
+        )
         messages[index]["content"] = [text_part(""), *old, text_part(" \n")]
 
 
 @DEFECTS.both
 def message_empty(messages: list[Any], rng: Random, wire: Wire) -> None:
-    hollow: tuple[Native, ...] = ({}, {"role": "assistant"}, {"role": "user"}, {"role": "tool"}, {"content": ""})
+    hollow: tuple[Native, ...] = (
+        {},
+        {"role": "assistant"},
+        {"role": "user"},
+        {"role": "tool"},
+        {"content": ""},
+    )
     messages.insert(rng.randint(0, len(messages)), rng.choice(hollow))
 
 
@@ -95,7 +113,10 @@ def _surrogate_arguments(value: str) -> Defect:
         for site in pick(rng, calls(messages)):
             token = fresh(rng)
             if site.native.get("type") == "tool_use":
-                site.native["input"] = {"path": f"{HALF}{token}", f"{HALF}key": [{"deep": f"{token}{HALF}"}]}
+                site.native["input"] = {
+                    "path": f"{HALF}{token}",
+                    f"{HALF}key": [{"deep": f"{token}{HALF}"}],
+                }
             elif isinstance(site.native.get("function"), dict):
                 site.native["function"]["arguments"] = f'{{"path": "{value}", "of": "{token}"}}'
 
@@ -103,7 +124,9 @@ def _surrogate_arguments(value: str) -> Defect:
 
 
 DEFECTS.add("surrogate-in-arguments", _surrogate_arguments(HALF))
-DEFECTS.add("surrogate-escaped-in-arguments", _surrogate_arguments(json.dumps(HALF)[1:-1]), ("openai_chat",))
+DEFECTS.add(
+    "surrogate-escaped-in-arguments", _surrogate_arguments(json.dumps(HALF)[1:-1]), ("openai_chat",)
+)
 
 
 @DEFECTS.both

@@ -45,7 +45,9 @@ def call_with_empty_id(messages: list[Any], rng: Random, wire: Wire) -> None:
 
 @DEFECTS.both
 def call_id_not_a_string(messages: list[Any], rng: Random, wire: Wire) -> None:
-    for site in pick(rng, [site for site in calls(messages) if isinstance(site.native.get("id"), str)]):
+    for site in pick(
+        rng, [site for site in calls(messages) if isinstance(site.native.get("id"), str)]
+    ):
         site.native["id"] = copied(rng.choice(NOT_STRINGS))
 
 
@@ -63,14 +65,21 @@ def exchange_with_empty_id(messages: list[Any], rng: Random, wire: Wire) -> None
 
 @DEFECTS.both
 def result_without_id(messages: list[Any], rng: Random, wire: Wire) -> None:
-    for site in pick(rng, [site for site in results(messages) if id_key(site.native) in site.native]):
+    for site in pick(
+        rng, [site for site in results(messages) if id_key(site.native) in site.native]
+    ):
         del site.native[id_key(site.native)]
 
 
 @DEFECTS.both
 def result_id_not_a_string(messages: list[Any], rng: Random, wire: Wire) -> None:
     for site in pick(
-        rng, [site for site in results(messages) if isinstance(site.native.get(id_key(site.native)), str)]
+        rng,
+        [
+            site
+            for site in results(messages)
+            if isinstance(site.native.get(id_key(site.native)), str)
+        ],
     ):
         site.native[id_key(site.native)] = copied(rng.choice(NOT_STRINGS))
 
@@ -132,7 +141,9 @@ def ids_too_long_with_one_beginning(messages: list[Any], rng: Random, wire: Wire
 @DEFECTS.both
 def ids_of_one_stem(messages: list[Any], rng: Random, wire: Wire) -> None:
     plant(messages, rng, wire)
-    _rename_all(messages, [f"a{one}{two}b" for one in ILLEGAL_CHARACTERS for two in ILLEGAL_CHARACTERS], rng)
+    _rename_all(
+        messages, [f"a{one}{two}b" for one in ILLEGAL_CHARACTERS for two in ILLEGAL_CHARACTERS], rng
+    )
 
 
 @DEFECTS.both

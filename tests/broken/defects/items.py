@@ -11,12 +11,16 @@ PREFIXES = ("call_1", "toolu_9", "item", "", 7, None, "fc_" + "x" * 80)
 
 
 def _number(rng: Random) -> int:
-    """What makes an id of ours one of its own; no token, because an id may go."""
+    """Makes a generated id unique. It is not a token, because a repair may remove an id."""
     return rng.randrange(10**9, 10**10)
 
 
 def _at(messages: list[Any], *kinds: str) -> list[int]:
-    return [at for at, item in enumerate(messages) if isinstance(item, dict) and item.get("type") in kinds]
+    return [
+        at
+        for at, item in enumerate(messages)
+        if isinstance(item, dict) and item.get("type") in kinds
+    ]
 
 
 def _insert(messages: list[Any], rng: Random, *items: Any) -> None:
@@ -27,7 +31,14 @@ def _insert(messages: list[Any], rng: Random, *items: Any) -> None:
 @OWN.defect
 def reasoning_orphan(messages: list[Any], rng: Random) -> None:
     _insert(
-        messages, rng, {"type": "reasoning", "id": f"rs_{_number(rng)}", "summary": [], "encrypted_content": "gAAAAx"}
+        messages,
+        rng,
+        {
+            "type": "reasoning",
+            "id": f"rs_{_number(rng)}",
+            "summary": [],
+            "encrypted_content": "gAAAAx",
+        },
     )
 
 
@@ -39,22 +50,39 @@ def reasoning_last(messages: list[Any], rng: Random) -> None:
 
 @OWN.defect
 def reasoning_filtered(messages: list[Any], rng: Random) -> None:
-    messages[:] = [item for item in messages if not (isinstance(item, dict) and item.get("type") == "reasoning")]
+    messages[:] = [
+        item
+        for item in messages
+        if not (isinstance(item, dict) and item.get("type") == "reasoning")
+    ]
     said = [{"type": "output_text", "text": f"Found {fresh(rng)}.", "annotations": []}]
     messages.append(
-        {"type": "message", "role": "assistant", "id": f"msg_{_number(rng)}", "status": "completed", "content": said}
+        {
+            "type": "message",
+            "role": "assistant",
+            "id": f"msg_{_number(rng)}",
+            "status": "completed",
+            "content": said,
+        }
     )
     messages.append({"role": "user", "content": f"And {fresh(rng)}?"})
 
 
 @OWN.defect
 def reasoning_empty(messages: list[Any], rng: Random) -> None:
-    _insert(messages, rng, {"type": "reasoning", "summary": []}, {"role": "assistant", "content": f"So {fresh(rng)}."})
+    _insert(
+        messages,
+        rng,
+        {"type": "reasoning", "summary": []},
+        {"role": "assistant", "content": f"So {fresh(rng)}."},
+    )
 
 
 @OWN.defect
 def item_id_of_another_type(messages: list[Any], rng: Random) -> None:
-    for at in _at(messages, "function_call", "reasoning", "message", "function_call_output") or [len(messages)]:
+    for at in _at(messages, "function_call", "reasoning", "message", "function_call_output") or [
+        len(messages)
+    ]:
         if at == len(messages):
             messages.append({"role": "user", "content": f"Hm {fresh(rng)}."})
         if rng.random() < 0.5 or at == len(messages) - 1:
@@ -65,7 +93,13 @@ def item_id_of_another_type(messages: list[Any], rng: Random) -> None:
 def item_id_twice(messages: list[Any], rng: Random) -> None:
     for _ in range(2):
         said = [{"type": "output_text", "text": f"Again {fresh(rng)}.", "annotations": []}]
-        item = {"type": "message", "role": "assistant", "id": "msg_twice", "status": "completed", "content": said}
+        item = {
+            "type": "message",
+            "role": "assistant",
+            "id": "msg_twice",
+            "status": "completed",
+            "content": said,
+        }
         _insert(messages, rng, item)
 
 
@@ -80,14 +114,24 @@ def status_null(messages: list[Any], rng: Random) -> None:
 
 @OWN.defect
 def item_of_unknown_type(messages: list[Any], rng: Random) -> None:
-    _insert(messages, rng, {"type": rng.choice(("hologram", "", "tool_use", 3)), "data": fresh(rng)})
+    _insert(
+        messages, rng, {"type": rng.choice(("hologram", "", "tool_use", 3)), "data": fresh(rng)}
+    )
 
 
 @OWN.defect
 def output_an_object(messages: list[Any], rng: Random) -> None:
-    call = {"type": "function_call", "call_id": f"call_{_number(rng)}", "name": "now", "arguments": "{}"}
+    call = {
+        "type": "function_call",
+        "call_id": f"call_{_number(rng)}",
+        "name": "now",
+        "arguments": "{}",
+    }
     _insert(
-        messages, rng, call, {"type": "function_call_output", "call_id": call["call_id"], "output": {"t": fresh(rng)}}
+        messages,
+        rng,
+        call,
+        {"type": "function_call_output", "call_id": call["call_id"], "output": {"t": fresh(rng)}},
     )
 
 
@@ -99,13 +143,25 @@ def custom_call_answered_as_function(messages: list[Any], rng: Random) -> None:
         "name": "sql",
         "input": f"SELECT {fresh(rng)}",
     }
-    _insert(messages, rng, call, {"type": "function_call_output", "call_id": call["call_id"], "output": fresh(rng)})
+    _insert(
+        messages,
+        rng,
+        call,
+        {"type": "function_call_output", "call_id": call["call_id"], "output": fresh(rng)},
+    )
 
 
 @OWN.defect
 def custom_call_unanswered(messages: list[Any], rng: Random) -> None:
     _insert(
-        messages, rng, {"type": "custom_tool_call", "call_id": "call_c", "name": "sql", "input": f"DROP {fresh(rng)}"}
+        messages,
+        rng,
+        {
+            "type": "custom_tool_call",
+            "call_id": "call_c",
+            "name": "sql",
+            "input": f"DROP {fresh(rng)}",
+        },
     )
 
 
@@ -134,21 +190,44 @@ def provider_tool_answered_late(messages: list[Any], rng: Random) -> None:
 def provider_tool_used(messages: list[Any], rng: Random) -> None:
     action = {"type": "search", "query": fresh(rng), "sources": []}
     _insert(
-        messages, rng, {"type": "web_search_call", "id": f"ws_{_number(rng)}", "status": "completed", "action": action}
+        messages,
+        rng,
+        {
+            "type": "web_search_call",
+            "id": f"ws_{_number(rng)}",
+            "status": "completed",
+            "action": action,
+        },
     )
 
 
 @OWN.defect
 def text_of_the_other_side(messages: list[Any], rng: Random) -> None:
     kind, role = rng.choice(
-        (("output_text", "user"), ("input_text", "assistant"), ("text", "user"), ("text", "assistant"))
+        (
+            ("output_text", "user"),
+            ("input_text", "assistant"),
+            ("text", "user"),
+            ("text", "assistant"),
+        )
     )
-    _insert(messages, rng, {"role": role, "content": [{"type": kind, "text": f"Said {fresh(rng)}."}]})
+    _insert(
+        messages, rng, {"role": role, "content": [{"type": kind, "text": f"Said {fresh(rng)}."}]}
+    )
 
 
 @OWN.defect
 def chat_messages_left(messages: list[Any], rng: Random) -> None:
     function = {"name": "search", "arguments": f'{{"query": "{fresh(rng)}"}}'}
     call = {"id": f"call_{fresh(rng)[3:11]}", "type": "function", "function": function}
-    said = {"role": "assistant", "content": rng.choice((None, f"Look: {fresh(rng)}")), "tool_calls": [call]}
-    _insert(messages, rng, said, {"role": "tool", "tool_call_id": call["id"], "content": f"found {fresh(rng)}"})
+    said = {
+        "role": "assistant",
+        "content": rng.choice((None, f"Look: {fresh(rng)}")),
+        "tool_calls": [call],
+    }
+    _insert(
+        messages,
+        rng,
+        said,
+        {"role": "tool", "tool_call_id": call["id"], "content": f"found {fresh(rng)}"},
+    )

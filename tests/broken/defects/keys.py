@@ -18,7 +18,10 @@ LEAKED: dict[str, tuple[Any, ...]] = {
     "annotations": ([], [{"type": "url_citation", "url_citation": {"url": "https://example.com"}}]),
     "refusal": (None, "No."),
     "audio": (None,),
-    "_provenance": ({"provider": "openai", "model": "gpt-4.1"}, {"provider": "gemini", "model": None}),
+    "_provenance": (
+        {"provider": "openai", "model": "gpt-4.1"},
+        {"provider": "gemini", "model": None},
+    ),
     "created_at": (1_730_000_000, "2025-01-01"),
 }
 MARKER = {"type": "ephemeral"}
@@ -40,13 +43,17 @@ for _key in LEAKED:
 def leaked_keys_everywhere(messages: list[Any], rng: Random, wire: Wire) -> None:
     for index in dicts(messages, "assistant"):
         leaked = {key: copied(values[0]) for key, values in LEAKED.items()}
-        messages[index].update((key, value) for key, value in leaked.items() if key not in messages[index])
+        messages[index].update(
+            (key, value) for key, value in leaked.items() if key not in messages[index]
+        )
 
 
 @DEFECTS.both
 def leaked_keys_on_parts(messages: list[Any], rng: Random, wire: Wire) -> None:
     for site in pick(rng, parts(messages) + calls(messages)):
-        site.native.update({"index": 0, "caller": {"type": "direct"}, "citations": None, "id_": "x"})
+        site.native.update(
+            {"index": 0, "caller": {"type": "direct"}, "citations": None, "id_": "x"}
+        )
 
 
 @DEFECTS.both
@@ -78,7 +85,10 @@ def _thinking(messages: list[Any], rng: Random, wire: Wire, block: Native) -> No
         elif isinstance(content, list):
             content.insert(0, block)
         else:
-            message["content"] = [block, *([text_part(content)] if isinstance(content, str) else [])]
+            message["content"] = [
+                block,
+                *([text_part(content)] if isinstance(content, str) else []),
+            ]
 
 
 @DEFECTS.both
@@ -88,7 +98,11 @@ def thinking_unsigned(messages: list[Any], rng: Random, wire: Wire) -> None:
 
 @DEFECTS.both
 def thinking_signature_blank(messages: list[Any], rng: Random, wire: Wire) -> None:
-    block = {"type": "thinking", "thinking": f"Think of {fresh(rng)}.", "signature": rng.choice(("", " ", None))}
+    block = {
+        "type": "thinking",
+        "thinking": f"Think of {fresh(rng)}.",
+        "signature": rng.choice(("", " ", None)),
+    }
     _thinking(messages, rng, wire, block)
 
 
@@ -99,7 +113,9 @@ def thinking_signed_without_text(messages: list[Any], rng: Random, wire: Wire) -
 
 @DEFECTS.both
 def thinking_redacted(messages: list[Any], rng: Random, wire: Wire) -> None:
-    _thinking(messages, rng, wire, {"type": "redacted_thinking", "data": rng.choice(("b3BhcXVl", ""))})
+    _thinking(
+        messages, rng, wire, {"type": "redacted_thinking", "data": rng.choice(("b3BhcXVl", ""))}
+    )
 
 
 @DEFECTS.both
@@ -113,8 +129,18 @@ def thinking_of_other_provider(messages: list[Any], rng: Random, wire: Wire) -> 
 def thinking_last(messages: list[Any], rng: Random, wire: Wire) -> None:
     for index in pick(rng, dicts(messages, "assistant")):
         content = messages[index].get("content")
-        old = content if isinstance(content, list) else [text_part(content)] if isinstance(content, str) else []
-        block = {"type": "thinking", "thinking": f"Afterthought {fresh(rng)}.", "signature": "bGFzdA=="}
+        old = (
+            content
+            if isinstance(content, list)
+            else [text_part(content)]
+            if isinstance(content, str)
+            else []
+        )
+        block = {
+            "type": "thinking",
+            "thinking": f"Afterthought {fresh(rng)}.",
+            "signature": "bGFzdA==",
+        }
         messages[index]["content"] = [*old, block]
 
 
@@ -128,7 +154,8 @@ def thinking_only(messages: list[Any], rng: Random, wire: Wire) -> None:
 def thinking_in_user(messages: list[Any], rng: Random, wire: Wire) -> None:
     block = {"type": "thinking", "thinking": f"User {fresh(rng)}.", "signature": "dXNlcg=="}
     messages.insert(
-        rng.randint(0, len(messages)), {"role": "user", "content": [block, text_part(f"Yes, {fresh(rng)}.")]}
+        rng.randint(0, len(messages)),
+        {"role": "user", "content": [block, text_part(f"Yes, {fresh(rng)}.")]},
     )
 
 
@@ -142,18 +169,24 @@ def thought_signature_in_extra_content(messages: list[Any], rng: Random, wire: W
 @DEFECTS.both
 def thought_signature_in_provider_fields(messages: list[Any], rng: Random, wire: Wire) -> None:
     for site in pick(rng, calls(messages)):
-        site.native["provider_specific_fields"] = {"thought_signature": rng.choice(("rs_0abc*", None, "Q2FsbA=="))}
+        site.native["provider_specific_fields"] = {
+            "thought_signature": rng.choice(("rs_0abc*", None, "Q2FsbA=="))
+        }
 
 
 @DEFECTS.openai
 def reasoning_content_missing(messages: list[Any], rng: Random, wire: Wire) -> None:
-    for index in pick(rng, [at for at in dicts(messages, "assistant") if "reasoning_content" in messages[at]]):
+    for index in pick(
+        rng, [at for at in dicts(messages, "assistant") if "reasoning_content" in messages[at]]
+    ):
         del messages[index]["reasoning_content"]
 
 
 @DEFECTS.both
 def cache_markers_on_six_parts(messages: list[Any], rng: Random, wire: Wire) -> None:
-    marked = [{**text_part(f"Marked {fresh(rng)}."), "cache_control": dict(MARKER)} for _ in range(6)]
+    marked = [
+        {**text_part(f"Marked {fresh(rng)}."), "cache_control": dict(MARKER)} for _ in range(6)
+    ]
     messages.insert(rng.randint(0, len(messages)), {"role": "user", "content": marked})
 
 
@@ -167,17 +200,24 @@ def cache_markers_everywhere(messages: list[Any], rng: Random, wire: Wire) -> No
 
 @DEFECTS.both
 def cache_marker_on_blank_text(messages: list[Any], rng: Random, wire: Wire) -> None:
-    content = [text_part(f"Before {fresh(rng)}."), {**text_part(rng.choice(("", " "))), "cache_control": dict(MARKER)}]
+    content = [
+        text_part(f"Before {fresh(rng)}."),
+        {**text_part(rng.choice(("", " "))), "cache_control": dict(MARKER)},
+    ]
     messages.insert(rng.randint(0, len(messages)), {"role": "user", "content": content})
 
 
 @DEFECTS.both
 def cache_marker_on_thinking(messages: list[Any], rng: Random, wire: Wire) -> None:
-    for site in pick(rng, [site for site in thoughts(messages) if "cache_control" not in site.native]):
+    for site in pick(
+        rng, [site for site in thoughts(messages) if "cache_control" not in site.native]
+    ):
         site.native["cache_control"] = dict(MARKER)
 
 
 @DEFECTS.both
 def cache_marker_malformed(messages: list[Any], rng: Random, wire: Wire) -> None:
     for index in pick(rng, dicts(messages)):
-        messages[index]["cache_control"] = rng.choice((None, True, {}, {"type": "forever"}, "ephemeral"))
+        messages[index]["cache_control"] = rng.choice(
+            (None, True, {}, {"type": "forever"}, "ephemeral")
+        )

@@ -145,14 +145,18 @@ def placeholder_then_real_result(messages: list[Any], rng: Random, wire: Wire) -
 @DEFECTS.both
 def forged_continuation(messages: list[Any], rng: Random, wire: Wire) -> None:
     messages.insert(
-        rng.randint(0, len(messages)), {"role": rng.choice(("user", "assistant")), "content": "[continued]"}
+        rng.randint(0, len(messages)),
+        {"role": rng.choice(("user", "assistant")), "content": "[continued]"},
     )
 
 
 @DEFECTS.both
 def call_in_user(messages: list[Any], rng: Random, wire: Wire) -> None:
     call = wire.call("call_in_user", "search", {"query": fresh(rng)})
-    messages.insert(rng.randint(0, len(messages)), {**wire.assistant(f"I am {fresh(rng)}.", [call]), "role": "user"})
+    messages.insert(
+        rng.randint(0, len(messages)),
+        {**wire.assistant(f"I am {fresh(rng)}.", [call]), "role": "user"},
+    )
 
 
 @DEFECTS.anthropic
@@ -171,7 +175,9 @@ def result_after_text(messages: list[Any], rng: Random, wire: Wire) -> None:
 
 @DEFECTS.anthropic
 def results_split_over_messages(messages: list[Any], rng: Random, wire: Wire) -> None:
-    shared = [site for site in results(messages) if len(site.holder) > 1 and site.holder is not messages]
+    shared = [
+        site for site in results(messages) if len(site.holder) > 1 and site.holder is not messages
+    ]
     for site in pick(rng, shared):
         messages.insert(site.index + rng.randint(0, 1), take(messages, site))
 

@@ -27,22 +27,36 @@ PARTS: dict[str, tuple[Any, ...]] = {
     "part-none": (None,),
     "part-a-list": ([], [{"type": "text", "text": "deep"}]),
     "part-without-type": ({"text": "untyped"}, {}, {"content": "what"}),
-    "part-of-unknown-type": ({"type": "hologram", "data": [1]}, {"type": None}, {"type": ["text"]}, {"type": ""}),
-    "part-text-not-a-string": ({"type": "text", "text": None}, {"type": "text", "text": 5}, {"type": "text"}),
+    "part-of-unknown-type": (
+        {"type": "hologram", "data": [1]},
+        {"type": None},
+        {"type": ["text"]},
+        {"type": ""},
+    ),
+    "part-text-not-a-string": (
+        {"type": "text", "text": None},
+        {"type": "text", "text": 5},
+        {"type": "text"},
+    ),
 }
 
 
 def _message(choices: tuple[Any, ...]) -> Defect:
     def defect(messages: list[Any], rng: Random, wire: Wire) -> None:
         value = copied(rng.choice(choices))
-        messages.insert(rng.randint(0, len(messages)), f"{value} {fresh(rng)}" if isinstance(value, str) else value)
+        messages.insert(
+            rng.randint(0, len(messages)),
+            f"{value} {fresh(rng)}" if isinstance(value, str) else value,
+        )
 
     return defect
 
 
 def _content(choices: tuple[Any, ...]) -> Defect:
     def defect(messages: list[Any], rng: Random, wire: Wire) -> None:
-        holders = [messages[index] for index in dicts(messages)] + [site.native for site in results(messages)]
+        holders = [messages[index] for index in dicts(messages)] + [
+            site.native for site in results(messages)
+        ]
         for holder in pick(rng, holders):
             holder["content"] = copied(rng.choice(choices))
 
@@ -53,7 +67,13 @@ def _part(choices: tuple[Any, ...]) -> Defect:
     def defect(messages: list[Any], rng: Random, wire: Wire) -> None:
         for index in pick(rng, dicts(messages, "user", "assistant", "tool", "system")):
             content = messages[index].get("content")
-            old = content if isinstance(content, list) else [text_part(content)] if isinstance(content, str) else []
+            old = (
+                content
+                if isinstance(content, list)
+                else [text_part(content)]
+                if isinstance(content, str)
+                else []
+            )
             at = rng.randint(0, len(old))
             messages[index]["content"] = [*old[:at], copied(rng.choice(choices)), *old[at:]]
 
@@ -68,7 +88,9 @@ for _table, _make in ((MESSAGES, _message), (CONTENTS, _content), (PARTS, _part)
 @DEFECTS.both
 def part_in_result_malformed(messages: list[Any], rng: Random, wire: Wire) -> None:
     for site in pick(rng, results(messages)):
-        odd = rng.choice((f"loose {fresh(rng)}", 3, None, {"type": "hologram", "data": fresh(rng)}, {}))
+        odd = rng.choice(
+            (f"loose {fresh(rng)}", 3, None, {"type": "hologram", "data": fresh(rng)}, {})
+        )
         site.native["content"] = [text_part(f"seen {fresh(rng)}"), odd]
 
 
@@ -111,7 +133,9 @@ def image_of_other_media_type(messages: list[Any], rng: Random, wire: Wire) -> N
     image = wire.image(png(rng.randrange(2**24)))
     if wire.dialect == "openai_chat":
         url = image["image_url"]["url"]
-        image["image_url"]["url"] = url.replace("image/png", rng.choice(("image/jpeg", "image/x", "")))
+        image["image_url"]["url"] = url.replace(
+            "image/png", rng.choice(("image/jpeg", "image/x", ""))
+        )
     else:
         image["source"]["media_type"] = rng.choice(("image/jpeg", "image/x", "", None))
     _show(messages, rng, image)
@@ -121,7 +145,11 @@ def image_of_other_media_type(messages: list[Any], rng: Random, wire: Wire) -> N
 def image_malformed(messages: list[Any], rng: Random, wire: Wire) -> None:
     key = "image_url" if wire.dialect == "openai_chat" else "source"
     kind = "image_url" if wire.dialect == "openai_chat" else "image"
-    _show(messages, rng, {"type": kind, key: rng.choice((None, "", 3, {}, [], {"url": None}, {"type": "base64"}))})
+    _show(
+        messages,
+        rng,
+        {"type": kind, key: rng.choice((None, "", 3, {}, [], {"url": None}, {"type": "base64"}))},
+    )
 
 
 @DEFECTS.both
@@ -139,7 +167,10 @@ def image_in_system(messages: list[Any], rng: Random, wire: Wire) -> None:
 @DEFECTS.both
 def image_in_result(messages: list[Any], rng: Random, wire: Wire) -> None:
     for site in pick(rng, results(messages)):
-        site.native["content"] = [text_part(f"shot {fresh(rng)}"), wire.image(png(rng.randrange(2**24)))]
+        site.native["content"] = [
+            text_part(f"shot {fresh(rng)}"),
+            wire.image(png(rng.randrange(2**24))),
+        ]
 
 
 @DEFECTS.openai

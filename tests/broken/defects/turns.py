@@ -17,7 +17,9 @@ ROLES = ("model", "bot", "human", "ai", "developer", "critic", "User", "function
 def _beside(messages: list[Any], rng: Random, role: str) -> None:
     """Put one or two messages of a role behind one of that role, or two at the end."""
     at = (pick(rng, dicts(messages, role)) or [len(messages) - 1])[0] + 1
-    made: list[Native] = [{"role": role, "content": f"Also {fresh(rng)}."} for _ in range(rng.randint(1, 2))]
+    made: list[Native] = [
+        {"role": role, "content": f"Also {fresh(rng)}."} for _ in range(rng.randint(1, 2))
+    ]
     made[-1]["content"] = rng.choice((made[-1]["content"], [text_part(made[-1]["content"])]))
     messages[at:at] = made
 
@@ -46,7 +48,10 @@ def leading_assistant(messages: list[Any], rng: Random, wire: Wire) -> None:
 @DEFECTS.both
 def leading_exchange(messages: list[Any], rng: Random, wire: Wire) -> None:
     call = wire.call("call_lead", "search", {"query": fresh(rng)})
-    messages[0:0] = [wire.assistant(None, [call]), *wire.results([("call_lead", f"found {fresh(rng)}")])]
+    messages[0:0] = [
+        wire.assistant(None, [call]),
+        *wire.results([("call_lead", f"found {fresh(rng)}")]),
+    ]
 
 
 @DEFECTS.both

@@ -1,4 +1,4 @@
-"""What the sandbox is to answer where it cannot know, and the comparison of bare and mended at the end."""
+"""Scripted answers for the standard suites, and a final comparison of bare and wrapped classes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ANSWERS = {
     "test_tool_calling_async": [_MAGIC, _MAGIC],
     "test_unicode_tool_call_integration": [_NAME, _NAME_JP],
 }
-"""Tests that ask the model to think of something: the sandbox makes arguments from their schema."""
+"""Answers for tests that expect certain content; otherwise the sandbox follows the schemas."""
 
 _outcomes: dict[tuple[str, str], str] = {}
 
@@ -36,18 +36,22 @@ def _scripted(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 def pytest_runtest_logreport(report: Any) -> None:
-    """Remember how each test of each class ended."""
+    """Record the outcome of each test of each class."""
     if report.when == "call" or report.outcome != "passed":
         cls, _, name = report.nodeid.split("::", 1)[1].partition("::")
         _outcomes[cls, name] = report.outcome
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Fail unless each test ended the same way for the mended class as for the bare one."""
-    bare = {(cls.replace("Bare", "Mended"), name): how for (cls, name), how in _outcomes.items() if "Bare" in cls}
+    """Fail unless each test has the same outcome for the wrapped class as for the bare one."""
+    bare = {
+        (cls.replace("Bare", "Mended"), name): how
+        for (cls, name), how in _outcomes.items()
+        if "Bare" in cls
+    }
     other = [key for key, how in bare.items() if _outcomes.get(key) != how]
-    print(f"\n{len(bare)} tests, each bare and mended: {len(other)} end differently")  # noqa: T201 - the result
+    print(f"\n{len(bare)} tests, each bare and wrapped: {len(other)} outcomes differ")  # noqa: T201
     for cls, name in other:
-        print(f"  {cls}::{name}: bare {bare[cls, name]}, mended {_outcomes.get((cls, name))}")  # noqa: T201
+        print(f"  {cls}::{name}: bare {bare[cls, name]}, wrapped {_outcomes.get((cls, name))}")  # noqa: T201
     if other:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED

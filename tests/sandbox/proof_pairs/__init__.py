@@ -1,10 +1,18 @@
-"""The important faults of each provider: the request that is refused, and the one that is accepted instead.
+"""The important faults of each provider: a request that is refused and a repaired one.
 
-A body is what the provider's SDK takes as keyword arguments; ``model`` stands in it where the fault is not one of the
-provider's usual model here.
+A body holds the keyword arguments of the provider's SDK. It contains ``model`` only if the fault
+needs another model than that of ``MODELS``.
 """
 
-from tests.sandbox.proof_pairs import anthropic, bedrock, chat, gemini, litellm, responses
+from tests.sandbox.proof_pairs import (
+    anthropic,
+    bedrock,
+    chat,
+    gemini,
+    litellm,
+    ollama,
+    responses,
+)
 from tests.sandbox.proof_pairs.pictures import Body, Pair
 
 PAIRS: dict[str, dict[str, Pair]] = {
@@ -13,11 +21,12 @@ PAIRS: dict[str, dict[str, Pair]] = {
     "anthropic": anthropic.PAIRS,
     "gemini": gemini.PAIRS,
     "bedrock": bedrock.PAIRS,
+    "ollama_chat": ollama.PAIRS,
 }
 """Provider -> fault -> (refused, accepted), through the official SDKs."""
 
 THROUGH_LITELLM: dict[str, dict[str, Pair]] = litellm.PAIRS
-"""The same through LiteLLM: bodies of Chat Completions, whoever the provider is."""
+"""Pairs that are sent through LiteLLM; the bodies have the Chat Completions format."""
 
 MODELS = {
     "openai": "gpt-4o",
@@ -33,7 +42,11 @@ MODELS = {
     "openrouter": "deepseek/deepseek-chat",
     "perplexity": "sonar",
     "ollama": "llama3.1",
+    "ollama_chat": "llama3.1",
     "strict": "strict",
+    "cerebras": "gpt-oss-120b",
+    "fireworks_ai": "accounts/fireworks/models/glm-5p3",
+    "databricks": "databricks-claude-opus-4-1",
     "cohere": "command-a-03-2025",
     "anthropic": "claude-sonnet-4-6",
     "gemini": "gemini-2.5-flash",

@@ -1,4 +1,4 @@
-"""Anthropic's Messages."""
+"""Pairs for Anthropic's Messages API."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _SCHEMA: Body = {"type": "object", "properties": {"city": {"type": "string"}}}
 _TOOLS = [{"name": "get_weather", "input_schema": _SCHEMA}]
 _THINKING = {"thinking": {"type": "enabled", "budget_tokens": 1024}, "max_tokens": 2000}
 _PREFILLS = {"model": "claude-sonnet-4-5"}
-"""A model that lets the last turn be the assistant's."""
+"""A model that accepts an assistant message at the end."""
 
 
 def _claude(*turns: Any, **more: Any) -> Body:
@@ -20,7 +20,13 @@ def _claude(*turns: Any, **more: Any) -> Body:
 
 
 def _use(call: str = "toolu_1", **more: Any) -> Body:
-    return {"type": "tool_use", "id": call, "name": "get_weather", "input": {"city": "Paris"}, **more}
+    return {
+        "type": "tool_use",
+        "id": call,
+        "name": "get_weather",
+        "input": {"city": "Paris"},
+        **more,
+    }
 
 
 def _result(call: str = "toolu_1") -> Body:
@@ -67,7 +73,10 @@ PAIRS: dict[str, Pair] = {
     "empty-text": (_claude([_text(""), _text("q")]), _claude([_text("q")])),
     "blank-text": (_claude(" \n"), _claude("q")),
     "trailing-assistant": (_claude("q", "The answer is"), _claude("q", "The answer is", "Go on.")),
-    "trailing-whitespace": (_claude("q", "The answer is ", **_PREFILLS), _claude("q", "The answer is", **_PREFILLS)),
+    "trailing-whitespace": (
+        _claude("q", "The answer is ", **_PREFILLS),
+        _claude("q", "The answer is", **_PREFILLS),
+    ),
     "system-among-messages": (
         {**_claude(), "messages": [{"role": "user", "content": "q"}, _LATE_SYSTEM]},
         _claude("q", system="Be brief."),
@@ -77,7 +86,11 @@ PAIRS: dict[str, Pair] = {
         _claude("q", [_use()], [_result()]),
     ),
     "forged-thinking": (
-        _claude("q", [{"type": "thinking", "thinking": "Hm.", "signature": "made up"}, _text("a")], "next"),
+        _claude(
+            "q",
+            [{"type": "thinking", "thinking": "Hm.", "signature": "made up"}, _text("a")],
+            "next",
+        ),
         _claude("q", [_text("a")], "next"),
     ),
     "unsigned-thinking": (

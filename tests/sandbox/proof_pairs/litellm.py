@@ -1,6 +1,6 @@
-"""What goes wrong on its way through LiteLLM: Chat Completions, whoever answers.
+"""Faults in requests that are sent through LiteLLM, in the Chat Completions format.
 
-A fault that LiteLLM mends by itself, or that it raises about before anything is sent, is no pair.
+Faults that LiteLLM repairs, or for which it raises before it sends anything, have no pair.
 """
 
 from __future__ import annotations
@@ -12,7 +12,10 @@ from tests.sandbox.proof_pairs import chat
 if TYPE_CHECKING:
     from tests.sandbox.proof_pairs.pictures import Pair
 
-_TALK: Pair = (chat.said(chat.ASKED, chat.ANSWER), chat.said(chat.ASKED, chat.ANSWER, chat.NEXT))
+_TRAILING_ASSISTANT: Pair = (
+    chat.request(chat.QUESTION, chat.ANSWER),
+    chat.request(chat.QUESTION, chat.ANSWER, chat.NEXT),
+)
 _OPENAI = chat.PAIRS["openai"]
 
 
@@ -25,19 +28,23 @@ def _of_openai(*faults: str) -> dict[str, Pair]:
 
 
 PAIRS: dict[str, dict[str, Pair]] = {
-    "openai": _without("openai", "image-in-tool-result", "foreign-key", "tool-choice-without-tools"),
+    "openai": _without(
+        "openai", "image-in-tool-result", "foreign-key", "tool-choice-without-tools"
+    ),
     "mistral": _without("mistral", "empty-content"),
     "deepseek": _without("deepseek", "unknown-role", "refused-image", "arguments-no-text"),
-    "xai": _without("xai", "tool-choice-without-tools"),
+    "xai": _without("xai", "tool-choice-without-tools", "null-next-to-calls"),
     "groq": chat.PAIRS["groq"],
     "moonshot": chat.PAIRS["moonshot"],
     "zai": chat.PAIRS["zai"],
     "minimax": chat.PAIRS["minimax"],
     "cohere": chat.PAIRS["cohere"],
     "anthropic": {
-        **_of_openai("orphan-tool-result", "unanswered-tool-call", "late-tool-result", "called-by-a-bad-name"),
+        **_of_openai(
+            "orphan-tool-result", "unanswered-tool-call", "late-tool-result", "called-by-a-bad-name"
+        ),
         **_of_openai("unreadable-image", "mislabelled-file"),
-        "trailing-assistant": _TALK,
+        "trailing-assistant": _TRAILING_ASSISTANT,
     },
     "gemini": {
         **_of_openai("bad-tool-name", "unreadable-image"),
@@ -45,7 +52,12 @@ PAIRS: dict[str, dict[str, Pair]] = {
         "folded-calls": chat.EQUAL_CALLS,
     },
     "bedrock": {
-        **_of_openai("orphan-tool-result", "unanswered-tool-call", "image-of-the-assistant", "unreadable-image"),
+        **_of_openai(
+            "orphan-tool-result",
+            "unanswered-tool-call",
+            "image-of-the-assistant",
+            "unreadable-image",
+        ),
         "missing-tool-result": chat.HALF_ANSWERED,
     },
 }

@@ -1,4 +1,4 @@
-"""OpenAI's Responses."""
+"""Pairs for OpenAI's Responses API."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _ask(*items: Body) -> Body:
     return {"input": list(items), "tools": _TOOLS}
 
 
-def _said(role: str, *parts: Body) -> Body:
+def _message(role: str, *parts: Body) -> Body:
     return {"type": "message", "role": role, "content": list(parts)}
 
 
@@ -41,7 +41,7 @@ def _image(url: Any) -> Body:
     return {"type": "input_image", "image_url": url}
 
 
-_HI = _said("user", {"type": "input_text", "text": "What is the weather in Paris?"})
+_HI = _message("user", {"type": "input_text", "text": "What is the weather in Paris?"})
 _WHOLE = _ask(_HI, _call(), _output())
 _THOUGHT: Body = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "made up"}
 
@@ -53,13 +53,17 @@ PAIRS: dict[str, Pair] = {
     "unknown-item": (_ask(_HI, {"type": "tool_use", "id": "t"}), _WHOLE),
     "unknown-role": (_ask({**_HI, "role": "tool"}), _ask(_HI)),
     "heard-by-the-assistant": (
-        _ask(_HI, _said("assistant", {"type": "input_text", "text": "18."}), _HI),
-        _ask(_HI, _said("assistant", {"type": "output_text", "text": "18."}), _HI),
+        _ask(_HI, _message("assistant", {"type": "input_text", "text": "18."}), _HI),
+        _ask(_HI, _message("assistant", {"type": "output_text", "text": "18."}), _HI),
     ),
     "forged-reasoning": (_ask(_HI, _THOUGHT, _call(), _output()), _WHOLE),
     "no-input": (_ask(), _ask(_HI)),
     "part-of-another-api": (
-        _ask(_said("user", {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}"}})),
-        _ask(_said("user", _image(f"data:image/png;base64,{PNG}"))),
+        _ask(
+            _message(
+                "user", {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}"}}
+            )
+        ),
+        _ask(_message("user", _image(f"data:image/png;base64,{PNG}"))),
     ),
 }

@@ -1,1 +1,1 @@
-"""One file per image format: what its header and tail tell."""
+"""Inspectors of image headers, one module for each group of formats."""

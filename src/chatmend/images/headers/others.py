@@ -1,4 +1,4 @@
-"""Formats that few targets take: BMP, TIFF, ICO; and what is only recognised, to be named."""
+"""Inspects BMP, TIFF and ICO files, and recognises the types that are only named in reports."""
 
 from __future__ import annotations
 
@@ -16,21 +16,24 @@ _ONLY_NAMED = (
     (b"8BPS", "psd"),
     (b"%PDF-", "pdf"),
 )
-_OLD = 12
-"""The header size of an OS/2 bitmap, whose sides have 16 bits."""
+_OS2_HEADER = 12
+"""The header size of an OS/2 bitmap, which stores width and height in 16 bits."""
 _WIDTH, _HEIGHT, _BITS, _ORIENTATION = 256, 257, 258, 274
 _MOST = 64
 
 
-def look_bmp(reader: Reader) -> Probe:
-    """A Windows bitmap."""
-    head = reader.at(0, 30)
+def probe_bmp(reader: Reader) -> Probe:
+    """Inspect a Windows bitmap."""
+    head = reader.read_at(0, 30)
     probe = Probe("bmp", lossless=True)
     if len(head) < 26:  # noqa: PLR2004 - the shortest header
         probe.fault = "truncated"
         return probe
-    if int.from_bytes(head[14:18], "little") == _OLD:
-        probe.width, probe.height = int.from_bytes(head[18:20], "little"), int.from_bytes(head[20:22], "little")
+    if int.from_bytes(head[14:18], "little") == _OS2_HEADER:
+        probe.width, probe.height = (
+            int.from_bytes(head[18:20], "little"),
+            int.from_bytes(head[20:22], "little"),
+        )
     else:
         probe.width = int.from_bytes(head[18:22], "little", signed=True)
         probe.height = abs(int.from_bytes(head[22:26], "little", signed=True))
@@ -40,9 +43,9 @@ def look_bmp(reader: Reader) -> Probe:
     return probe
 
 
-def look_tiff(reader: Reader) -> Probe:
-    """The first directory of a TIFF file."""
-    head = reader.at(0, 8)
+def probe_tiff(reader: Reader) -> Probe:
+    """Inspect the first directory of a TIFF file."""
+    head = reader.read_at(0, 8)
     order: str = "little" if head[:2] == b"II" else "big"
     probe = Probe("tiff", lossless=True)
 
@@ -50,7 +53,7 @@ def look_tiff(reader: Reader) -> Probe:
         return int.from_bytes(block, "little" if order == "little" else "big")
 
     at = number(head[4:8])
-    block = reader.at(at, 2 + 12 * _MOST) if at < reader.size else b""
+    block = reader.read_at(at, 2 + 12 * _MOST) if at < reader.size else b""
     for entry in range(min(number(block[:2]), _MOST)):
         field = block[2 + entry * 12 : 14 + entry * 12]
         tag, kind = number(field[:2]), number(field[2:4])
@@ -68,12 +71,15 @@ def look_tiff(reader: Reader) -> Probe:
     return probe
 
 
-def look_ico(reader: Reader) -> Probe:
-    """A Windows icon: the largest of its pictures, as these themselves say, whatever the directory says."""
+def probe_ico(reader: Reader) -> Probe:
+    """Inspect a Windows icon and return the size of its largest picture.
+
+    The size is read from the pictures, because the directory of the icon may be wrong.
+    """
     probe = Probe("ico", lossless=True, alpha=True)
-    count = min(int.from_bytes(reader.at(4, 2), "little"), _MOST)
-    entries = [reader.at(6 + 16 * at, 16) for at in range(count)]
-    sides = [_inside(reader, int.from_bytes(entry[12:16], "little")) for entry in entries]
+    count = min(int.from_bytes(reader.read_at(4, 2), "little"), _MOST)
+    entries = [reader.read_at(6 + 16 * at, 16) for at in range(count)]
+    sides = [_picture_size(reader, int.from_bytes(entry[12:16], "little")) for entry in entries]
     if not sides:
         probe.fault = "truncated"
         return probe
@@ -81,9 +87,12 @@ def look_ico(reader: Reader) -> Probe:
     return probe
 
 
-def _inside(reader: Reader, at: int) -> tuple[int, int]:
-    """The size of a picture in an icon: a PNG, or a bitmap without its file header and with a mask below it."""
-    head = reader.at(at, 24)
+def _picture_size(reader: Reader, at: int) -> tuple[int, int]:
+    """Return the size of a picture in an icon.
+
+    It is a PNG, or a bitmap without its file header and with a mask below it.
+    """
+    head = reader.read_at(at, 24)
     if head.startswith(b"\x89PNG"):
         return int.from_bytes(head[16:20], "big"), int.from_bytes(head[20:24], "big")
     return abs(int.from_bytes(head[4:8], "little", signed=True)), abs(
@@ -91,9 +100,9 @@ def _inside(reader: Reader, at: int) -> tuple[int, int]:
     ) // 2
 
 
-def look_rest(reader: Reader) -> Probe:
-    """What can be named, and what cannot."""
-    head = reader.at(0, 512)
+def probe_other(reader: Reader) -> Probe:
+    """Recognise the types that are only named; any other data is ``unknown``."""
+    head = reader.read_at(0, 512)
     for magic, name in _ONLY_NAMED:
         if head.startswith(magic):
             return Probe(name)

@@ -1,1 +1,1 @@
-"""What each provider refuses: one table (TOML) and one file of predicates each."""
+"""The requests that each provider refuses: a table (TOML) and a file of predicates."""

@@ -1,7 +1,8 @@
-"""Where a Messages request breaks Anthropic's rules, in the order in which the API looks.
+"""Finds broken rules in a Messages request, in the order in which Anthropic's API validates.
 
-The order was measured on claude-sonnet-5 (2026-08-31): tool_choice, tools, messages, system, thinking, output_config,
-cache_control, max_tokens, sampling, unknown keys; then the shape of the conversation.
+The order was measured on claude-sonnet-5 (2026-08-31): tool_choice, tools, messages, system,
+thinking, output_config, cache_control, max_tokens, sampling, unknown keys; then the order of the
+messages.
 """
 
 from __future__ import annotations
@@ -13,16 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 from chatmend.sandbox.providers import anthropic_blocks, anthropic_turns
 from chatmend.sandbox.refusals import Fault, fault
-from chatmend.sandbox.request import Request, objects
+from chatmend.sandbox.request import SandboxRequest, objects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Body = dict[str, Any]
 _KEYS = frozenset(
-    "anthropic_beta anthropic_version cache_control container context_management inference_geo max_tokens mcp_servers "
-    "messages metadata model output_config output_format service_tier speed stop_sequences stream system temperature "
-    "thinking tool_choice tools top_k top_p user_profile_id fallbacks diagnostics".split()
+    "anthropic_beta anthropic_version cache_control container context_management inference_geo "
+    "max_tokens mcp_servers messages metadata model output_config output_format service_tier "
+    "speed stop_sequences stream system temperature thinking tool_choice tools top_k top_p "
+    "user_profile_id fallbacks diagnostics".split()
 )
 _LONE = re.compile(
     rb"(?<!\\)(?:\\\\)*\\u[dD](?:[89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|[c-fC-F][0-9a-fA-F]{2}"
@@ -36,14 +38,14 @@ _NULLS = {
     "system": "a valid array",
     "temperature": "a valid number",
 }
-_FEWEST_THINKING_TOKENS = 1024
-_MOST_MARKERS = 4
-_MOST_TEXT_BYTES = 9_000_000
+_MIN_THINKING_TOKENS = 1024
+_MAX_MARKERS = 4
+_MAX_TEXT_BYTES = 9_000_000
 _LEVELS = {"low", "medium", "high"}
 
 
-def faults(request: Request) -> Iterator[Fault]:
-    """Every fault, in Anthropic's order; it reports the first."""
+def faults(request: SandboxRequest) -> Iterator[Fault]:
+    """Yield every fault in Anthropic's order; the API reports only the first."""
     return chain(
         _encoding(request),
         _present(request.body),
@@ -61,19 +63,19 @@ def faults(request: Request) -> Iterator[Fault]:
     )
 
 
-def counted_faults(request: Request) -> Iterator[Fault]:
-    """Faults of a request that only counts tokens: it has no output, so nothing about ``max_tokens`` is asked."""
+def counted_faults(request: SandboxRequest) -> Iterator[Fault]:
+    """Yield the faults of a token counting request, which does not need ``max_tokens``."""
     body = {"max_tokens": 1, **request.body}
     yield from faults(replace(request, body=body))
 
 
-def cloud_faults(request: Request) -> Iterator[Fault]:
-    """Faults on Vertex: the model stands in the path."""
+def cloud_faults(request: SandboxRequest) -> Iterator[Fault]:
+    """Yield the faults of a request to Vertex, which has the model in the path."""
     yield from faults(replace(request, body={"model": request.model, **request.body}))
 
 
-def _encoding(request: Request) -> Iterator[Fault]:
-    """Half of a surrogate pair: Python's JSON parser takes it, Anthropic's does not."""
+def _encoding(request: SandboxRequest) -> Iterator[Fault]:
+    """Yield a fault for a lone surrogate, which Python's JSON parser accepts."""
     lone = _LONE.search(request.raw)
     if lone is not None:
         yield fault("anthropic-lone-surrogate", column=lone.start())
@@ -144,7 +146,11 @@ def _system(body: Body) -> Iterator[Fault]:
         if block.get("type") != "text":
             yield fault("anthropic-system-block-type-text", f"system.{at}.type")
         elif text == "":
-            code = "anthropic-cache-control-empty-text" if block.get("cache_control") else "anthropic-system-empty-text"
+            code = (
+                "anthropic-cache-control-empty-text"
+                if block.get("cache_control")
+                else "anthropic-system-empty-text"
+            )
             yield fault(code, f"system.{at}.text")
         elif isinstance(text, str) and not text.strip():
             yield fault("anthropic-system-whitespace")
@@ -162,7 +168,7 @@ def _thinking(body: Body) -> Iterator[Fault]:
         yield fault(f"anthropic-thinking-{said}-unsupported")
     if isinstance(thinking, dict) and said == "enabled":
         budget, most = thinking.get("budget_tokens"), body.get("max_tokens")
-        if isinstance(budget, int) and budget < _FEWEST_THINKING_TOKENS:
+        if isinstance(budget, int) and budget < _MIN_THINKING_TOKENS:
             yield fault("anthropic-thinking-budget-min")
         if isinstance(budget, int) and isinstance(most, int) and most <= budget:
             yield fault("anthropic-thinking-budget-lt-max-tokens")
@@ -176,27 +182,37 @@ def _effort(body: Body) -> Iterator[Fault]:
     config = body.get("output_config")
     effort = config.get("effort") if isinstance(config, dict) else None
     if isinstance(effort, str) and effort not in _LEVELS:
-        yield fault(f"anthropic-effort-level{'' if effort in ('max', 'xhigh') else '-unknown'}", effort=effort)
+        yield fault(
+            f"anthropic-effort-level{'' if effort in ('max', 'xhigh') else '-unknown'}",
+            effort=effort,
+        )
 
 
 def _marker_list(body: Body) -> list[tuple[str, Body]]:
-    """Every cache marker with its place: tools, then system, then messages."""
+    """Return every cache marker with its position: tools, then system, then messages."""
     found = [(f"tools.{at}", tool) for at, tool in enumerate(objects(body.get("tools")))]
     found += [(f"system.{at}", block) for at, block in enumerate(objects(body.get("system")))]
     for at, message in enumerate(objects(body.get("messages"))):
-        found += [(f"messages.{at}.content.{i}", block) for i, block in enumerate(objects(message.get("content")))]
-    return [(place, item["cache_control"]) for place, item in found if isinstance(item.get("cache_control"), dict)]
+        found += [
+            (f"messages.{at}.content.{i}", block)
+            for i, block in enumerate(objects(message.get("content")))
+        ]
+    return [
+        (path, item["cache_control"])
+        for path, item in found
+        if isinstance(item.get("cache_control"), dict)
+    ]
 
 
 def _markers(body: Body) -> Iterator[Fault]:
     markers = _marker_list(body)
     number = len(markers) + (body.get("cache_control") is not None)
-    if number > _MOST_MARKERS:
+    if number > _MAX_MARKERS:
         yield fault("anthropic-cache-control-max4", number=number)
     short = False
-    for place, marker in markers:
+    for path, marker in markers:
         if marker.get("ttl") == "1h" and short:
-            yield fault("anthropic-cache-control-ttl-order", f"{place}.cache_control.ttl")
+            yield fault("anthropic-cache-control-ttl-order", f"{path}.cache_control.ttl")
         short = short or marker.get("ttl", "5m") == "5m"
 
 
@@ -229,7 +245,9 @@ def _samplers(body: Body) -> Iterator[Fault]:
 def _too_many(most: int, model: str) -> Iterator[Fault]:
     for limit in (4096, 8192, 32_000, 64_000, 128_000):
         if most > limit:
-            yield fault(f"anthropic-max-tokens-over-model-{limit}", most=most, limit=limit, model=model)
+            yield fault(
+                f"anthropic-max-tokens-over-model-{limit}", most=most, limit=limit, model=model
+            )
 
 
 def _unknown(body: Body) -> Iterator[Fault]:
@@ -238,10 +256,10 @@ def _unknown(body: Body) -> Iterator[Fault]:
             yield fault("anthropic-unknown-top-level", key)
 
 
-def _sizes(request: Request) -> Iterator[Fault]:
+def _sizes(request: SandboxRequest) -> Iterator[Fault]:
     texts = list(anthropic_blocks.texts(request.messages))
     size = sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
-    if size > _MOST_TEXT_BYTES:
+    if size > _MAX_TEXT_BYTES:
         yield fault("anthropic-total-text-bytes", size=size)
     for window in (200_000, 1_000_000):
         if size // 4 > window:

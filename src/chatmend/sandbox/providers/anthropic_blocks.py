@@ -1,13 +1,14 @@
-"""The messages of an Anthropic request and the blocks in them, one after the other, without regard to their order."""
+"""Finds faults in single messages and blocks of an Anthropic request."""
 
 from __future__ import annotations
 
+import base64
 import re
 from typing import TYPE_CHECKING, Any
 
-from chatmend.sandbox.pictures import Picture, look
+from chatmend.sandbox.pictures import SandboxPicture, inspect_base64
 from chatmend.sandbox.refusals import Fault, fault
-from chatmend.sandbox.request import Request, objects
+from chatmend.sandbox.request import SandboxRequest, mapping, objects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,8 +18,8 @@ _ID = re.compile(r"[a-zA-Z0-9_-]+\Z")
 _SERVER_ID = re.compile(r"srvtoolu_[a-zA-Z0-9_]+\Z")
 _TAGS = (
     "document image redacted_thinking search_result text thinking tool_result tool_use "
-    "bash_code_execution_tool_result code_execution_tool_result compaction container_upload fallback "
-    "mcp_tool_result mcp_tool_use server_tool_use "
+    "bash_code_execution_tool_result code_execution_tool_result compaction container_upload "
+    "fallback mcp_tool_result mcp_tool_use server_tool_use "
     "text_editor_code_execution_tool_result tool_addition tool_reference tool_removal "
     "tool_search_tool_result web_fetch_tool_result web_search_tool_result advisor_tool_result"
 ).split()
@@ -31,14 +32,19 @@ _BLOCK_KEYS = {
     "tool_result": {"type", "tool_use_id", "content", "is_error", "cache_control"},
 }
 _IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
-_MOST_BASE64, _MOST_BASE64_CLOUD = 10_485_760, 5_242_880
-_LONGEST_SIDE, _LONGEST_SIDE_OF_MANY, _MANY = 8000, 2000, 20
-_DOWNSCALED_FROM = 1568
-"""Longer sides are scaled down by the provider, unless the block forbids it."""
+_MAX_BASE64, _MAX_BASE64_CLOUD = 10_485_760, 5_242_880
+_MAX_SIDE, _MAX_SIDE_OF_MANY, _MANY = 8000, 2000, 20
+_MAX_PAGES = 100
+_PAGE = re.compile(rb"/Type\s*/Page(?![A-Za-z])")
+"""Matches the object of one page of a PDF that is not compressed."""
+_PDF_HEAD = 1024
+"""The header of a PDF is among its first bytes."""
+_MAX_UNSCALED_SIDE = 1568
+"""The provider scales longer sides down, unless the block forbids it."""
 
 
-def faults(request: Request) -> Iterator[Fault]:
-    """Faults of the messages one by one; what depends on their order is in ``anthropic_turns``."""
+def faults(request: SandboxRequest) -> Iterator[Fault]:
+    """Yield the faults of single messages; ``anthropic_turns`` finds those of their order."""
     messages = request.body.get("messages")
     if "messages" not in request.body:
         yield fault("anthropic-field-required", "messages")
@@ -52,6 +58,7 @@ def faults(request: Request) -> Iterator[Fault]:
         else:
             yield fault("anthropic-legacy-shape", f"messages.{at}")
     yield from _picture_faults(request)
+    yield from _pdf_faults(request)
 
 
 def _message(at: str, message: Body) -> Iterator[Fault]:
@@ -67,11 +74,11 @@ def _message(at: str, message: Body) -> Iterator[Fault]:
         if key not in _MESSAGE_KEYS:
             yield fault("anthropic-extra-inputs", f"{at}.{key}")
     for i, block in enumerate(content if isinstance(content, list) else []):
-        place = f"{at}.content.{i}"
+        path = f"{at}.content.{i}"
         if not isinstance(block, dict):
-            yield fault("anthropic-content-block-not-object", place)
+            yield fault("anthropic-content-block-not-object", path)
         else:
-            yield from _block(place, block, str(role))
+            yield from _block(path, block, str(role))
 
 
 def _block(at: str, block: Body, role: str) -> Iterator[Fault]:
@@ -86,7 +93,12 @@ def _block(at: str, block: Body, role: str) -> Iterator[Fault]:
     for key in block if tag in _BLOCK_KEYS else ():
         if key not in _BLOCK_KEYS[str(tag)]:
             yield fault("anthropic-extra-inputs", f"{at}.{tag}.{key}")
-    checks = {"text": _text, "thinking": _thinking, "tool_use": _call, "server_tool_use": _server_call}
+    checks = {
+        "text": _text,
+        "thinking": _thinking,
+        "tool_use": _call,
+        "server_tool_use": _server_call,
+    }
     checks |= {"tool_result": _result, "image": _media, "document": _document}
     if tag in checks:
         yield from checks[tag](at, block)
@@ -122,7 +134,9 @@ def _call(at: str, block: Body) -> Iterator[Fault]:
             yield fault("anthropic-field-required", f"{at}.tool_use.{key}")
     if isinstance(block.get("id"), str) and not _ID.match(block["id"]):
         yield fault("anthropic-tool-use-id-pattern", at)
-    if isinstance(block.get("name"), str) and not re.match(r"[a-zA-Z0-9_-]{1,200}\Z", block["name"]):
+    if isinstance(block.get("name"), str) and not re.match(
+        r"[a-zA-Z0-9_-]{1,200}\Z", block["name"]
+    ):
         yield fault("anthropic-tool-use-name-pattern", at)
     if not isinstance(block.get("input", {}), dict):
         yield fault("anthropic-tool-use-input-object", at)
@@ -142,9 +156,9 @@ def _result(at: str, block: Body) -> Iterator[Fault]:
     if content == []:
         yield fault("anthropic-tool-result-content-empty-list", at)
     for i, part in enumerate(objects(content)):
-        place = f"{at}.tool_result.content.{i}"
-        yield from _text(place, part) if part.get("type") == "text" else ()
-        yield from _media(place, part) if part.get("type") == "image" else ()
+        path = f"{at}.tool_result.content.{i}"
+        yield from _text(path, part) if part.get("type") == "text" else ()
+        yield from _media(path, part) if part.get("type") == "image" else ()
         if block.get("is_error") and part.get("type") != "text":
             yield fault("anthropic-tool-result-error-text-only", at)
 
@@ -156,32 +170,60 @@ def _media(at: str, block: Body) -> Iterator[Fault]:
     elif source.get("type") == "url":
         yield fault("anthropic-image-url-unsupported-cloud", at)
     elif source.get("type") not in ("base64", "file"):
-        yield fault("anthropic-file-source-without-beta", f"{at}.image.source", tag=source.get("type"))
+        yield fault(
+            "anthropic-file-source-without-beta", f"{at}.image.source", tag=source.get("type")
+        )
     elif source.get("type") == "base64" and source.get("media_type") not in _IMAGES:
         yield fault("anthropic-image-media-type", at)
 
 
 def _document(at: str, block: Body) -> Iterator[Fault]:
     source = block.get("source")
-    if isinstance(source, dict) and source.get("type") == "base64" and source.get("media_type") != "application/pdf":
+    if (
+        isinstance(source, dict)
+        and source.get("type") == "base64"
+        and source.get("media_type") != "application/pdf"
+    ):
         yield fault("anthropic-pdf-media-type", at)
 
 
 def pictures(messages: list[Any]) -> list[tuple[str, Body]]:
-    """Every image block with its place, those in tool results included."""
+    """Return every image block with its position, including those in tool results."""
     found: list[tuple[str, Body]] = []
     for at, message in enumerate(objects(messages)):
         for i, block in enumerate(objects(message.get("content"))):
-            place = f"messages.{at}.content.{i}"
+            path = f"messages.{at}.content.{i}"
             if block.get("type") == "image":
-                found.append((place, block))
+                found.append((path, block))
             for j, part in enumerate(objects(block.get("content"))):
                 if part.get("type") == "image":
-                    found.append((f"{place}.tool_result.content.{j}", part))
+                    found.append((f"{path}.tool_result.content.{j}", part))
     return found
 
 
-def _picture_faults(request: Request) -> Iterator[Fault]:
+def _pdf_faults(request: SandboxRequest) -> Iterator[Fault]:
+    """Yield faults of PDFs: data that is no PDF, and too many pages in the request."""
+    pages = 0
+    for message in objects(request.messages):
+        blocks = objects(message.get("content"))
+        inner = [part for block in blocks for part in objects(block.get("content"))]
+        for block in [*blocks, *inner]:
+            source = mapping(block.get("source")) if block.get("type") == "document" else {}
+            data = source.get("data") if source.get("type") == "base64" else None
+            if not isinstance(data, str):
+                continue
+            try:
+                pdf = base64.b64decode(data, validate=True)
+            except ValueError:
+                pdf = b""
+            if b"%PDF" not in pdf[:_PDF_HEAD]:
+                yield fault("anthropic-pdf-unreadable")
+            pages += len(_PAGE.findall(pdf))
+    if pages > _MAX_PAGES:
+        yield fault("anthropic-pdf-pages")
+
+
+def _picture_faults(request: SandboxRequest) -> Iterator[Fault]:
     images = pictures(request.messages)
     documents = sum(
         1
@@ -191,19 +233,25 @@ def _picture_faults(request: Request) -> Iterator[Fault]:
     )
     for most in (100, 600):
         if len(images) + documents > most:
-            yield fault(f"anthropic-image-max-count-{most}", images=len(images), documents=documents)
-    for place, block in images:
+            yield fault(
+                f"anthropic-image-max-count-{most}", images=len(images), documents=documents
+            )
+    for path, block in images:
         source = block.get("source")
-        if isinstance(source, dict) and source.get("type") == "base64" and isinstance(source.get("data"), str):
-            yield from _picture(place, block, source, many=len(images) > _MANY)
+        if (
+            isinstance(source, dict)
+            and source.get("type") == "base64"
+            and isinstance(source.get("data"), str)
+        ):
+            yield from _picture(path, block, source, many=len(images) > _MANY)
 
 
 def _picture(at: str, block: Body, source: Body, *, many: bool) -> Iterator[Fault]:
     data, label = source["data"], source.get("media_type")
-    for code, most in (("cloud", _MOST_BASE64_CLOUD), ("direct", _MOST_BASE64)):
+    for code, most in (("cloud", _MAX_BASE64_CLOUD), ("direct", _MAX_BASE64)):
         if len(data) > most:
             yield fault(f"anthropic-image-max-bytes-{code}", at, size=len(data))
-    picture = look(data)
+    picture = inspect_base64(data)
     if not picture.base64_valid:
         yield fault("anthropic-image-invalid-base64", at)
     elif picture.media_type and picture.media_type != label:
@@ -213,20 +261,22 @@ def _picture(at: str, block: Body, source: Body, *, many: bool) -> Iterator[Faul
     yield from _dimensions(at, block, picture, many=many)
 
 
-def _dimensions(at: str, block: Body, picture: Picture, *, many: bool) -> Iterator[Fault]:
+def _dimensions(at: str, block: Body, picture: SandboxPicture, *, many: bool) -> Iterator[Fault]:
     longest = max(picture.width, picture.height)
-    if longest > _LONGEST_SIDE:
+    if longest > _MAX_SIDE:
         yield fault("anthropic-image-max-dim", at)
-    if many and longest > _LONGEST_SIDE_OF_MANY:
+    if many and longest > _MAX_SIDE_OF_MANY:
         yield fault("anthropic-image-many-dim", at)
     wish = block.get("transformations")
     refuses = isinstance(wish, dict) and wish.get("oversized_image") == "error"
-    if refuses and longest > _DOWNSCALED_FROM:
-        yield fault("anthropic-image-oversized-error-flag", at, width=picture.width, height=picture.height)
+    if refuses and longest > _MAX_UNSCALED_SIDE:
+        yield fault(
+            "anthropic-image-oversized-error-flag", at, width=picture.width, height=picture.height
+        )
 
 
 def texts(messages: list[Any]) -> Iterator[str]:
-    """Every text in the messages, those in tool results included."""
+    """Yield every text in the messages, including those in tool results."""
     for message in objects(messages):
         content = message.get("content")
         if isinstance(content, str):
@@ -235,4 +285,8 @@ def texts(messages: list[Any]) -> Iterator[str]:
             for key in ("text", "thinking", "content"):
                 if isinstance(block.get(key), str):
                     yield block[key]
-            yield from (part["text"] for part in objects(block.get("content")) if isinstance(part.get("text"), str))
+            yield from (
+                part["text"]
+                for part in objects(block.get("content"))
+                if isinstance(part.get("text"), str)
+            )

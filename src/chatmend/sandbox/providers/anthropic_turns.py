@@ -1,6 +1,7 @@
-"""The order of an Anthropic conversation: turns, tool pairing, thinking and its signatures, prefill.
+"""Finds faults in the order of an Anthropic conversation.
 
-Consecutive messages of one role are one turn: recorded requests show that the API merges them before it looks.
+Checked are turns, tool pairing, thinking and its signatures, and prefill. Consecutive messages
+of one role are one turn: recorded requests show that the API merges them before it validates.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ from dataclasses import dataclass, field
 from itertools import chain, groupby, pairwise
 from typing import TYPE_CHECKING, Any
 
-from chatmend.sandbox.memory import unmarked
+from chatmend.sandbox.memory import without_cache_markers
 from chatmend.sandbox.refusals import Fault, fault
-from chatmend.sandbox.request import Request, objects
-from chatmend.sandbox.signatures import Verdict, verify
+from chatmend.sandbox.request import SandboxRequest, objects
+from chatmend.sandbox.signatures import SignatureStatus, verify
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,46 +24,50 @@ _THOUGHTS = ("thinking", "redacted_thinking")
 
 
 @dataclass(slots=True)
-class Turn:
-    """A run of messages of one role."""
+class AnthropicTurn:
+    """Consecutive messages of one role."""
 
     role: str
     start: int
-    """The index of its first message."""
+    """The index of the first message."""
     blocks: list[tuple[int, int, Body]] = field(default_factory=list)
-    """Message index, block index, block. A string is one text block."""
+    """Message index, block index and block; a string is one text block."""
 
     def of(self, *tags: str) -> list[tuple[int, int, Body]]:
-        """The blocks of these types."""
+        """Return the blocks of these types."""
         return [entry for entry in self.blocks if entry[2].get("type") in tags]
 
 
-def turns(messages: list[Any]) -> list[Turn]:
-    """The turns of a conversation; system messages between them do not count."""
+def turns(messages: list[Any]) -> list[AnthropicTurn]:
+    """Return the turns of a conversation; system messages do not separate turns."""
     spoken = [(at, message) for at, message in enumerate(messages) if isinstance(message, dict)]
-    spoken = [(at, message) for at, message in spoken if message.get("role") in ("user", "assistant")]
+    spoken = [
+        (at, message) for at, message in spoken if message.get("role") in ("user", "assistant")
+    ]
     found = []
     for role, run in groupby(spoken, key=lambda entry: str(entry[1]["role"])):
         members = list(run)
-        turn = Turn(role, members[0][0])
+        turn = AnthropicTurn(role, members[0][0])
         for at, message in members:
-            turn.blocks += [(at, i, block) for i, block in enumerate(blocks(message.get("content")))]
+            turn.blocks += [
+                (at, i, block) for i, block in enumerate(blocks(message.get("content")))
+            ]
         found.append(turn)
     return found
 
 
 def blocks(content: object) -> list[Body]:
-    """Content as blocks: an empty string has none."""
+    """Return a content as blocks; an empty string has no blocks."""
     if isinstance(content, str):
         return [{"type": "text", "text": content}] if content else []
     return objects(content)
 
 
-def faults(request: Request) -> Iterator[Fault]:
-    """Faults of the order of messages."""
+def faults(request: SandboxRequest) -> Iterator[Fault]:
+    """Yield the faults in the order of messages."""
     runs = turns(request.messages)
     return chain(
-        _torn(request.messages, runs),
+        _separated_calls(request.messages, runs),
         _systems(request.messages),
         _empties(request, runs),
         _blanks(request.messages),
@@ -70,6 +75,7 @@ def faults(request: Request) -> Iterator[Fault]:
         _orphans(runs),
         _tool_definitions(request, runs),
         _server_calls(runs),
+        _server_results(request.messages, runs),
         _misplaced(runs),
         _thinking_first(request, runs),
         _signatures(request, runs),
@@ -77,8 +83,11 @@ def faults(request: Request) -> Iterator[Fault]:
     )
 
 
-def _torn(messages: list[Any], runs: list[Turn]) -> Iterator[Fault]:
-    """Calls that a system message tears from their results: said before anything about the system message."""
+def _separated_calls(messages: list[Any], runs: list[AnthropicTurn]) -> Iterator[Fault]:
+    """Yield faults for calls that a system message separates from their results.
+
+    The API reports these before faults of the system message.
+    """
     for turn, follower in pairwise(runs):
         calls = turn.of("tool_use") if _system_follows(messages, turn, follower) else []
         if calls:
@@ -90,28 +99,36 @@ def _systems(messages: list[Any]) -> Iterator[Fault]:
     for at, message in enumerate(messages):
         if not isinstance(message, dict) or message.get("role") != "system":
             continue
-        content, place = message.get("content"), f"messages.{at}"
+        content, path = message.get("content"), f"messages.{at}"
         yield fault("anthropic-role-system-old-text")
         yield fault("anthropic-role-system-unsupported-model")
-        if any(b.get("type") not in ("text", "tool_addition", "tool_removal") for b in objects(content)):
-            yield fault("anthropic-role-system-content-types", place)
+        if any(
+            b.get("type") not in ("text", "tool_addition", "tool_removal") for b in objects(content)
+        ):
+            yield fault("anthropic-role-system-content-types", path)
         if not content and "output_config" not in message:
-            yield fault("anthropic-system-message-empty", place)
+            yield fault("anthropic-system-message-empty", path)
         if at == 0 and content:
-            yield fault("anthropic-role-system-first", place)
+            yield fault("anthropic-role-system-first", path)
         follower = messages[at + 1] if at + 1 < len(messages) else None
         if content and isinstance(follower, dict) and follower.get("role") == "user":
-            yield fault("anthropic-role-system-placement", place)
+            yield fault("anthropic-role-system-placement", path)
         if any(not str(b.get("text", "x")).strip() for b in blocks(content)):
-            yield fault("anthropic-system-message-whitespace", place)
+            yield fault("anthropic-system-message-whitespace", path)
 
 
-def _empties(request: Request, runs: list[Turn]) -> Iterator[Fault]:
+def _empties(request: SandboxRequest, runs: list[AnthropicTurn]) -> Iterator[Fault]:
     last = len(request.messages) - 1
     for at, message in enumerate(request.messages):
-        if isinstance(message, dict) and message.get("content") in ("", []) and message.get("role") != "system":
+        if (
+            isinstance(message, dict)
+            and message.get("content") in ("", [])
+            and message.get("role") != "system"
+        ):
             final = at == last and message.get("role") == "assistant"
-            yield from () if final else (fault("anthropic-message-content-empty", f"messages.{at}"),)
+            yield from (
+                () if final else (fault("anthropic-message-content-empty", f"messages.{at}"),)
+            )
     for turn in runs:
         if turn.role == "user" and not turn.blocks:
             yield fault("anthropic-user-content-empty-2026", f"messages.{turn.start}")
@@ -133,7 +150,7 @@ def _blanks(messages: list[Any]) -> Iterator[Fault]:
                 yield fault("anthropic-text-whitespace")
 
 
-def _tool_definitions(request: Request, runs: list[Turn]) -> Iterator[Fault]:
+def _tool_definitions(request: SandboxRequest, runs: list[AnthropicTurn]) -> Iterator[Fault]:
     if "tools" not in request.body and any(turn.of("tool_use", "tool_result") for turn in runs):
         yield fault("anthropic-tools-required-with-tool-blocks")
     names = {tool.get("name") for tool in objects(request.body.get("tools"))}
@@ -141,11 +158,15 @@ def _tool_definitions(request: Request, runs: list[Turn]) -> Iterator[Fault]:
         for at, _, block in turn.of("tool_result"):
             for part in objects(block.get("content")):
                 if part.get("type") == "tool_reference" and part.get("tool_name") not in names:
-                    yield fault("anthropic-tool-reference-unknown", f"messages.{at}", name=part.get("tool_name"))
+                    yield fault(
+                        "anthropic-tool-reference-unknown",
+                        f"messages.{at}",
+                        name=part.get("tool_name"),
+                    )
 
 
-def _leading_results(turn: Turn | None) -> list[str]:
-    """The ids that a user turn answers before it says anything else."""
+def _leading_results(turn: AnthropicTurn | None) -> list[str]:
+    """Return the ids of the tool results at the start of a user turn."""
     found = []
     for _, _, block in turn.blocks if turn is not None else ():
         if block.get("type") != "tool_result":
@@ -154,7 +175,7 @@ def _leading_results(turn: Turn | None) -> list[str]:
     return found
 
 
-def _unanswered(runs: list[Turn]) -> Iterator[Fault]:
+def _unanswered(runs: list[AnthropicTurn]) -> Iterator[Fault]:
     seen: set[str] = set()
     for at, turn in enumerate(runs):
         calls = turn.of("tool_use") if turn.role == "assistant" else []
@@ -164,7 +185,11 @@ def _unanswered(runs: list[Turn]) -> Iterator[Fault]:
             seen.add(str(block.get("id")))
         follower = runs[at + 1] if at + 1 < len(runs) else None
         answered = _leading_results(follower)
-        missing = [(message, str(b.get("id"))) for message, _, b in calls if str(b.get("id")) not in answered]
+        missing = [
+            (message, str(b.get("id")))
+            for message, _, b in calls
+            if str(b.get("id")) not in answered
+        ]
         if missing:
             yield fault(
                 "anthropic-tool-use-without-result",
@@ -173,39 +198,75 @@ def _unanswered(runs: list[Turn]) -> Iterator[Fault]:
             )
 
 
-def _system_follows(messages: list[Any], turn: Turn, follower: Turn) -> bool:
-    """Whether a system message stands between a turn and the next one."""
-    return any(isinstance(m, dict) and m.get("role") == "system" for m in messages[turn.start : follower.start])
+def _system_follows(messages: list[Any], turn: AnthropicTurn, follower: AnthropicTurn) -> bool:
+    """Return whether there is a system message between a turn and the next one."""
+    return any(
+        isinstance(m, dict) and m.get("role") == "system"
+        for m in messages[turn.start : follower.start]
+    )
 
 
-def _orphans(runs: list[Turn]) -> Iterator[Fault]:
-    for before, turn in pairwise([Turn("assistant", -1), *runs]):
-        calls = {str(b.get("id")) for _, _, b in before.of("tool_use")} if turn.role == "user" else set()
+def _orphans(runs: list[AnthropicTurn]) -> Iterator[Fault]:
+    for before, turn in pairwise([AnthropicTurn("assistant", -1), *runs]):
+        calls = (
+            {str(b.get("id")) for _, _, b in before.of("tool_use")}
+            if turn.role == "user"
+            else set()
+        )
         seen: set[str] = set()
         for at, i, block in turn.of("tool_result") if turn.role == "user" else ():
             call = str(block.get("tool_use_id"))
             if call not in calls:
                 yield fault("anthropic-tool-result-orphan", f"messages.{at}.content.{i}", id=call)
             if call in seen:
-                yield fault("anthropic-tool-result-duplicate", f"messages.{at}.content.{i}", id=call)
+                yield fault(
+                    "anthropic-tool-result-duplicate", f"messages.{at}.content.{i}", id=call
+                )
             seen.add(call)
 
 
-def _server_calls(runs: list[Turn]) -> Iterator[Fault]:
+def _server_calls(runs: list[AnthropicTurn]) -> Iterator[Fault]:
     for turn in runs[:-1]:
         results = {str(b.get("tool_use_id")) for _, _, b in turn.blocks if "tool_use_id" in b}
         for at, _, block in turn.of("server_tool_use"):
             if str(block.get("id")) not in results:
                 yield fault(
-                    "anthropic-server-tool-use-unpaired", f"messages.{at}", id=block.get("id"), name=block.get("name")
+                    "anthropic-server-tool-use-unpaired",
+                    f"messages.{at}",
+                    id=block.get("id"),
+                    name=block.get("name"),
                 )
 
 
-def _misplaced(runs: list[Turn]) -> Iterator[Fault]:
+def _server_results(messages: list[Any], runs: list[AnthropicTurn]) -> Iterator[Fault]:
+    """Yield results of hosted tools whose call is not before them in the same turn."""
+    systems = [
+        at
+        for at, message in enumerate(messages)
+        if isinstance(message, dict) and message.get("role") == "system"
+    ]
+    for turn in runs:
+        calls: dict[str, int] = {}
+        for at, index, block in turn.blocks:
+            tag, call = str(block.get("type")), str(block.get("tool_use_id"))
+            if tag == "server_tool_use":
+                calls[str(block.get("id"))] = at
+                continue
+            if not tag.endswith("_tool_result") or tag == "mcp_tool_result":
+                continue
+            if call not in calls or any(calls[call] < system < at for system in systems):
+                yield fault(
+                    "anthropic-server-result-orphan", at=str(at), index=index, tag=tag, id=call
+                )
+
+
+def _misplaced(runs: list[AnthropicTurn]) -> Iterator[Fault]:
     for turn in (turn for turn in runs if turn.role == "assistant"):
         tags = [str(block.get("type")) for _, _, block in turn.blocks]
         if tags and tags[-1] in _THOUGHTS and (turn is not runs[-1] or "text" in tags):
-            yield fault("anthropic-thinking-final-block", f"messages.{turn.blocks[-1][0]}", tag=tags[-1])
+            yield fault(
+                "anthropic-thinking-final-block", f"messages.{turn.blocks[-1][0]}", tag=tags[-1]
+            )
         if "tool_use" in tags and tags[-1] == "text":
             yield fault("anthropic-prefill-misleading-tool-use-not-last")
         if "compaction" in tags and (turn is not runs[0] or tags[0] != "compaction"):
@@ -216,7 +277,7 @@ def _misplaced(runs: list[Turn]) -> Iterator[Fault]:
         yield fault("anthropic-thinking-adjacent")
 
 
-def _thinking_first(request: Request, runs: list[Turn]) -> Iterator[Fault]:
+def _thinking_first(request: SandboxRequest, runs: list[AnthropicTurn]) -> Iterator[Fault]:
     thinking = request.body.get("thinking")
     if not isinstance(thinking, dict) or thinking.get("type") != "enabled":
         return
@@ -225,12 +286,18 @@ def _thinking_first(request: Request, runs: list[Turn]) -> Iterator[Fault]:
     if loop is not None and loop.blocks and loop.blocks[0][2].get("type") not in _THOUGHTS:
         at, i, block = loop.blocks[0]
         code = "anthropic-prefill-with-thinking" if final else "anthropic-thinking-first-block"
-        server_side = any(str(b.get("type", "")).startswith("server_tool") for _, _, b in loop.blocks)
-        yield from () if server_side else (fault(code, f"messages.{at}.content.{i}.type", tag=block.get("type")),)
+        server_side = any(
+            str(b.get("type", "")).startswith("server_tool") for _, _, b in loop.blocks
+        )
+        yield from (
+            ()
+            if server_side
+            else (fault(code, f"messages.{at}.content.{i}.type", tag=block.get("type")),)
+        )
 
 
-def _first_of_loop(runs: list[Turn]) -> Turn | None:
-    """The assistant turn that answers for the current tool loop, or a final one."""
+def _first_of_loop(runs: list[AnthropicTurn]) -> AnthropicTurn | None:
+    """Return the assistant turn of the current tool loop, or a final assistant turn."""
     if runs and runs[-1].role == "assistant":
         return runs[-1]
     if len(runs) > 1 and runs[-1].of("tool_result"):
@@ -238,34 +305,43 @@ def _first_of_loop(runs: list[Turn]) -> Turn | None:
     return None
 
 
-def prefix(request: Request, stop: int) -> str:
-    """What a thinking block is bound to: system, tools and the messages before it, cache markers aside."""
+def prefix(request: SandboxRequest, stop: int) -> str:
+    """Return what a thinking block is bound to: system, tools and the messages before it.
+
+    Cache markers are left out.
+    """
     before = [
-        unmarked(request.body.get("system")),
-        unmarked(request.body.get("tools")),
-        [unmarked(message) for message in request.messages[:stop]],
+        without_cache_markers(request.body.get("system")),
+        without_cache_markers(request.body.get("tools")),
+        [without_cache_markers(message) for message in request.messages[:stop]],
     ]
     return json.dumps(before, sort_keys=True)
 
 
-def _signatures(request: Request, runs: list[Turn]) -> Iterator[Fault]:
+def _signatures(request: SandboxRequest, runs: list[AnthropicTurn]) -> Iterator[Fault]:
     latest = next((turn for turn in reversed(runs) if turn.role == "assistant"), None)
     thoughts = [(turn, *entry) for turn in runs for entry in turn.of(*_THOUGHTS)]
     for turn, at, i, block in thoughts:
-        place, redacted = f"messages.{at}.content.{i}", block.get("type") == "redacted_thinking"
+        path, redacted = f"messages.{at}.content.{i}", block.get("type") == "redacted_thinking"
         text = "" if redacted else str(block.get("thinking", ""))
         said = str(block.get("data" if redacted else "signature", ""))
-        verdict = verify(said, request.model, text, prefix(request, turn.start))
-        invalid = "anthropic-redacted-thinking-data" if redacted else "anthropic-thinking-signature-invalid"
-        if verdict is Verdict.MODIFIED:
-            yield fault("anthropic-thinking-modified" if turn is latest else invalid, place)
-        elif verdict is Verdict.MALFORMED or (verdict is Verdict.FOREIGN and request.strict_signatures):
-            yield fault(invalid, place)
-        elif verdict is Verdict.MOVED:
-            yield fault("anthropic-thinking-bound-conversation", place)
+        status = verify(said, request.model, text, prefix(request, turn.start))
+        invalid = (
+            "anthropic-redacted-thinking-data"
+            if redacted
+            else "anthropic-thinking-signature-invalid"
+        )
+        if status is SignatureStatus.MODIFIED:
+            yield fault("anthropic-thinking-modified" if turn is latest else invalid, path)
+        elif status is SignatureStatus.MALFORMED or (
+            status is SignatureStatus.FOREIGN and request.strict_signatures
+        ):
+            yield fault(invalid, path)
+        elif status is SignatureStatus.MOVED:
+            yield fault("anthropic-thinking-bound-conversation", path)
 
 
-def _last(request: Request, runs: list[Turn]) -> Iterator[Fault]:
+def _last(request: SandboxRequest, runs: list[AnthropicTurn]) -> Iterator[Fault]:
     if not runs or runs[-1].role != "assistant":
         return
     config = request.body.get("output_config")

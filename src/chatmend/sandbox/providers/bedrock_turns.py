@@ -1,4 +1,7 @@
-"""The order of a Converse conversation: turns, tool pairing, documents, reasoning, prefill."""
+"""Finds faults in the order of a Converse conversation.
+
+Checked are turns, tool pairing, documents, reasoning and prefill.
+"""
 
 from __future__ import annotations
 
@@ -8,44 +11,48 @@ from itertools import chain, groupby, pairwise
 from typing import TYPE_CHECKING, Any
 
 from chatmend.sandbox.refusals import Fault, fault
-from chatmend.sandbox.request import Request, objects
-from chatmend.sandbox.signatures import Verdict, verify
+from chatmend.sandbox.request import SandboxRequest, objects
+from chatmend.sandbox.signatures import SignatureStatus, verify
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Body = dict[str, Any]
-_MOST_IMAGES = 20
+_MAX_IMAGES = 20
 
 
 @dataclass(slots=True)
-class Turn:
-    """A run of messages of one role: AWS merges them."""
+class BedrockTurn:
+    """Consecutive messages of one role, which AWS merges."""
 
     role: str
     start: int
     blocks: list[tuple[int, int, Body]] = field(default_factory=list)
 
     def ids(self, key: str) -> list[str]:
-        """The ids of its tool uses or results."""
-        return [str(b[key].get("toolUseId")) for _, _, b in self.blocks if isinstance(b.get(key), dict)]
+        """Return the ids of its tool uses or results."""
+        return [
+            str(b[key].get("toolUseId")) for _, _, b in self.blocks if isinstance(b.get(key), dict)
+        ]
 
 
-def turns(messages: list[Any]) -> list[Turn]:
-    """The turns of a conversation."""
+def turns(messages: list[Any]) -> list[BedrockTurn]:
+    """Return the turns of a conversation."""
     spoken = [(at, message) for at, message in enumerate(messages) if isinstance(message, dict)]
     found = []
     for role, run in groupby(spoken, key=lambda entry: str(entry[1].get("role"))):
         members = list(run)
-        turn = Turn(role, members[0][0])
+        turn = BedrockTurn(role, members[0][0])
         for at, message in members:
-            turn.blocks += [(at, i, block) for i, block in enumerate(objects(message.get("content")))]
+            turn.blocks += [
+                (at, i, block) for i, block in enumerate(objects(message.get("content")))
+            ]
         found.append(turn)
     return found
 
 
-def faults(request: Request) -> Iterator[Fault]:
-    """Faults of the order of messages."""
+def faults(request: SandboxRequest) -> Iterator[Fault]:
+    """Yield the faults in the order of messages."""
     runs = turns(request.messages)
     return chain(
         _shape(request.messages, runs),
@@ -58,26 +65,26 @@ def faults(request: Request) -> Iterator[Fault]:
     )
 
 
-def _shape(messages: list[Any], runs: list[Turn]) -> Iterator[Fault]:
+def _shape(messages: list[Any], runs: list[BedrockTurn]) -> Iterator[Fault]:
     if runs and runs[0].role == "assistant":
         yield fault("bedrock-first-user")
-    for left, right in pairwise(objects(messages)):
-        if left.get("role") == right.get("role"):
-            yield fault("bedrock-roles-alternate")
     for at, message in enumerate(objects(messages)):
         if message.get("content") == []:
             yield fault("bedrock-content-empty", f"messages.{at}")
         images = sum("image" in block for block in objects(message.get("content")))
-        if images > _MOST_IMAGES:
+        if images > _MAX_IMAGES:
             yield fault("bedrock-image-limits", f"messages.{at}")
 
 
-def _pairs(request: Request, runs: list[Turn]) -> Iterator[Fault]:
+def _pairs(request: SandboxRequest, runs: list[BedrockTurn]) -> Iterator[Fault]:
     used = any(turn.ids("toolUse") or turn.ids("toolResult") for turn in runs)
     if used and not request.body.get("toolConfig"):
         yield fault("bedrock-tool-config-required")
-    for before, turn in pairwise([Turn("assistant", -1), *runs]):
-        results, uses = turn.ids("toolResult"), before.ids("toolUse") if before.role == "assistant" else []
+    for before, turn in pairwise([BedrockTurn("assistant", -1), *runs]):
+        results, uses = (
+            turn.ids("toolResult"),
+            before.ids("toolUse") if before.role == "assistant" else [],
+        )
         for key, ids in (("toolUse", turn.ids("toolUse")), ("toolResult", results)):
             doubled = [call for call, number in Counter(ids).items() if number > 1]
             if doubled:
@@ -88,7 +95,11 @@ def _pairs(request: Request, runs: list[Turn]) -> Iterator[Fault]:
                 )
         missing = [call for call in uses if call not in results]
         if missing and turn.role == "user":
-            yield fault("bedrock-tool-result-missing", f"messages.{turn.start}.content", ids=", ".join(missing))
+            yield fault(
+                "bedrock-tool-result-missing",
+                f"messages.{turn.start}.content",
+                ids=", ".join(missing),
+            )
         if len(results) > len(uses) or set(results) - set(uses):
             yield fault("bedrock-tool-result-orphan", f"messages.{turn.start}.content")
     if runs and runs[-1].role == "assistant" and runs[-1].ids("toolUse"):
@@ -99,7 +110,7 @@ def _pairs(request: Request, runs: list[Turn]) -> Iterator[Fault]:
         )
 
 
-def _mixed(runs: list[Turn]) -> Iterator[Fault]:
+def _mixed(runs: list[BedrockTurn]) -> Iterator[Fault]:
     for at, turn in enumerate(runs):
         kinds = [next(iter(block), "") for _, _, block in turn.blocks]
         spoken = [kind for kind in kinds if kind not in ("toolResult", "cachePoint")]
@@ -107,8 +118,8 @@ def _mixed(runs: list[Turn]) -> Iterator[Fault]:
             yield fault("bedrock-tool-result-mixed-content")
         media = [i for i, kind in enumerate(kinds) if kind in ("document", "video")]
         if "toolResult" in kinds and media:
-            place = f"messages.{turn.blocks[media[0]][0]}.content.{turn.blocks[media[0]][1]}"
-            yield fault("bedrock-document-source-translation", place)
+            path = f"messages.{turn.blocks[media[0]][0]}.content.{turn.blocks[media[0]][1]}"
+            yield fault("bedrock-document-source-translation", path)
         follows = "toolUse" in kinds and "text" in kinds[kinds.index("toolUse") :]
         if turn.role == "assistant" and follows and at + 1 < len(runs):
             yield fault(
@@ -140,7 +151,7 @@ def _texts(messages: list[Any]) -> Iterator[Fault]:
                 yield fault("bedrock-text-blank", f"messages.{at}.content.{i}")
 
 
-def _reasoning(request: Request) -> Iterator[Fault]:
+def _reasoning(request: SandboxRequest) -> Iterator[Fault]:
     for at, message in enumerate(objects(request.messages)):
         for i, block in enumerate(objects(message.get("content"))):
             inner = block.get("reasoningContent")
@@ -151,12 +162,14 @@ def _reasoning(request: Request) -> Iterator[Fault]:
                 yield fault("bedrock-reasoning-unsigned", f"messages.{at}.content.{i}")
                 continue
             yield fault("bedrock-reasoning-signature")
-            verdict = verify(str(signed["signature"]), request.model, str(signed.get("text")))
-            if verdict is Verdict.MODIFIED or (verdict is Verdict.FOREIGN and request.strict_signatures):
+            status = verify(str(signed["signature"]), request.model, str(signed.get("text")))
+            if status is SignatureStatus.MODIFIED or (
+                status is SignatureStatus.FOREIGN and request.strict_signatures
+            ):
                 yield fault("bedrock-reasoning-invalid", f"messages.{at}.content.{i}")
 
 
-def _last(request: Request, runs: list[Turn]) -> Iterator[Fault]:
+def _last(request: SandboxRequest, runs: list[BedrockTurn]) -> Iterator[Fault]:
     if runs and runs[-1].role == "assistant":
         if request.body.get("toolConfig"):
             used = len(runs) > 1 and bool(runs[-2].ids("toolResult"))

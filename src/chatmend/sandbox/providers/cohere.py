@@ -1,4 +1,4 @@
-"""Where a chat request breaks the rules of Cohere's version 2."""
+"""Finds broken rules of Cohere's chat API, version 2."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from chatmend.sandbox.pictures import data_url, look
+from chatmend.sandbox.pictures import inspect_base64, parse_data_url
 from chatmend.sandbox.providers.chat_shape import calls, image_urls, text_of, tool_names
 from chatmend.sandbox.refusals import Fault, fault
-from chatmend.sandbox.request import Request, objects
+from chatmend.sandbox.request import SandboxRequest, objects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 Body = dict[str, Any]
 _ROLES = ("user", "assistant", "system", "tool")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-_MOST_IMAGES, _MOST_IMAGE_BYTES, _MOST_STOPS, _WINDOW = 20, 20_971_520, 5, 288_000
+_MAX_IMAGES, _MAX_IMAGE_BYTES, _MAX_STOPS, _WINDOW = 20, 20_971_520, 5, 288_000
 _IMAGES = ("image/png", "image/jpeg", "image/webp", "image/gif")
 
 
-def faults(request: Request) -> Iterator[Fault]:
-    """Every fault; the API reports the first."""
+def faults(request: SandboxRequest) -> Iterator[Fault]:
+    """Yield every fault; the API reports only the first."""
     messages = objects(request.messages)
     for message in messages:
         yield from _message(message)
@@ -71,7 +71,7 @@ def _parameters(body: Body) -> Iterator[Fault]:
     temperature = body.get("temperature")
     if isinstance(temperature, int | float) and not 0 <= temperature <= 1:
         yield fault("cohere-temperature")
-    if len(body.get("stop_sequences") or []) > _MOST_STOPS:
+    if len(body.get("stop_sequences") or []) > _MAX_STOPS:
         yield fault("cohere-stop-max5")
     form = body.get("response_format")
     schema = form.get("json_schema", {}) if isinstance(form, dict) else {}
@@ -80,9 +80,9 @@ def _parameters(body: Body) -> Iterator[Fault]:
 
 
 def _pictures(messages: list[Body]) -> Iterator[Fault]:
-    found = [data_url(url) for _, _, url in image_urls(messages)]
-    pictures = [look(entry[1]) for entry in found if entry]
-    if len(found) > _MOST_IMAGES or sum(picture.size for picture in pictures) > _MOST_IMAGE_BYTES:
+    found = [parse_data_url(url) for _, _, url in image_urls(messages)]
+    pictures = [inspect_base64(entry[1]) for entry in found if entry]
+    if len(found) > _MAX_IMAGES or sum(picture.size for picture in pictures) > _MAX_IMAGE_BYTES:
         yield fault("cohere-image-count")
     if any(picture.media_type not in _IMAGES or picture.frames > 1 for picture in pictures):
         yield fault("cohere-image-types")

@@ -1,4 +1,4 @@
-"""Where a chat request breaks DeepSeek's rules. Its parser (serde) answers 422 in plain text, the rest is 400."""
+"""Finds broken rules of DeepSeek: its parser (serde) answers 422 in plain text, the rest is 400."""
 
 from __future__ import annotations
 
@@ -7,9 +7,16 @@ import re
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
-from chatmend.sandbox.providers.chat_shape import calls, exchanges, function, orphans, parts, text_of
+from chatmend.sandbox.providers.chat_shape import (
+    calls,
+    exchanges,
+    function,
+    orphans,
+    parts,
+    text_of,
+)
 from chatmend.sandbox.refusals import Fault, fault
-from chatmend.sandbox.request import Request, mapping, objects
+from chatmend.sandbox.request import SandboxRequest, mapping, objects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,11 +24,11 @@ if TYPE_CHECKING:
 Body = dict[str, Any]
 _ROLES = ("system", "user", "assistant", "tool", "latest_reminder")
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}\Z")
-_MOST_TOKENS = 393_216
+_MAX_TOKENS = 393_216
 
 
-def faults(request: Request) -> Iterator[Fault]:
-    """Every fault; the API reports the first."""
+def faults(request: SandboxRequest) -> Iterator[Fault]:
+    """Yield every fault; the API reports only the first."""
     return chain(
         _parser(request),
         _parameters(request.body),
@@ -33,27 +40,36 @@ def faults(request: Request) -> Iterator[Fault]:
 
 
 def _column(body: Body, at: int) -> int:
-    """About where the parser stopped: at the end of message ``at``, in compact JSON."""
+    """Estimate where the parser stopped: at the end of message ``at``, in compact JSON."""
     until = {**body, "messages": body["messages"][: at + 1]}
     keys = list(body)
     shown = {key: until[key] for key in keys[: keys.index("messages") + 1]}
-    return len(json.dumps(shown, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogatepass"))
+    return len(
+        json.dumps(shown, separators=(",", ":"), ensure_ascii=False).encode(
+            "utf-8", "surrogatepass"
+        )
+    )
 
 
-def _parser(request: Request) -> Iterator[Fault]:
+def _parser(request: SandboxRequest) -> Iterator[Fault]:
     for at, message in enumerate(objects(request.messages)):
-        place, column = f"messages[{at}]", _column(request.body, at)
+        path, column = f"messages[{at}]", _column(request.body, at)
         content = message.get("content")
         if message.get("role") not in _ROLES:
-            yield fault("deepseek-developer-role", f"{place}.role", role=message.get("role"), column=column)
+            yield fault(
+                "deepseek-developer-role", f"{path}.role", role=message.get("role"), column=column
+            )
         if content is not None and not isinstance(content, str | list):
-            yield fault("deepseek-body-deserialize", place, column=column)
+            yield fault("deepseek-body-deserialize", path, column=column)
         for part in objects(parts(message)):
             if part.get("type") != "text":
-                yield fault("deepseek-image-parts", place, tag=part.get("type"), column=column)
+                yield fault("deepseek-image-parts", path, tag=part.get("type"), column=column)
         for i, call in enumerate(calls(message)):
             if not isinstance(function(call).get("arguments", ""), str):
-                yield fault("deepseek-tool-call-arguments-json", f"{place}.tool_calls[{i}].function.arguments")
+                yield fault(
+                    "deepseek-tool-call-arguments-json",
+                    f"{path}.tool_calls[{i}].function.arguments",
+                )
     for at, tool in enumerate(objects(request.body.get("tools"))):
         if tool.get("type") != "function":
             yield fault("deepseek-tool-type", f"tools[{at}].type", tag=tool.get("type"))
@@ -63,7 +79,7 @@ def _parameters(body: Body) -> Iterator[Fault]:
     if body.get("messages") == []:
         yield fault("deepseek-empty-messages")
     most = body.get("max_tokens")
-    if isinstance(most, int) and not 1 <= most <= _MOST_TOKENS:
+    if isinstance(most, int) and not 1 <= most <= _MAX_TOKENS:
         yield fault("deepseek-max-tokens")
     for at, tool in enumerate(objects(body.get("tools"))):
         if not _NAME.match(str(function(tool).get("name", "x"))):
@@ -72,7 +88,9 @@ def _parameters(body: Body) -> Iterator[Fault]:
         yield fault("deepseek-tool-choice-required-reasoner")
     form = body.get("response_format")
     if isinstance(form, dict) and form.get("type") == "json_object":
-        said = " ".join(text_of(message.get("content")) for message in objects(body.get("messages")))
+        said = " ".join(
+            text_of(message.get("content")) for message in objects(body.get("messages"))
+        )
         if "json" not in said.lower():
             yield fault("deepseek-json-object-prompt")
 
@@ -93,17 +111,25 @@ def _turns(messages: list[Any]) -> Iterator[Fault]:
         yield fault("deepseek-prefix-last")
 
 
-def _reasoning(request: Request) -> Iterator[Fault]:
+def _reasoning(request: SandboxRequest) -> Iterator[Fault]:
     asked = mapping(request.body.get("thinking")).get("type")
     if asked == "disabled":
         return
-    code = "deepseek-reasoning-content-asked" if asked == "enabled" else "deepseek-reasoning-content-required"
+    code = (
+        "deepseek-reasoning-content-asked"
+        if asked == "enabled"
+        else "deepseek-reasoning-content-required"
+    )
     for message in objects(request.messages):
-        if message.get("role") == "assistant" and calls(message) and message.get("reasoning_content") is None:
+        if (
+            message.get("role") == "assistant"
+            and calls(message)
+            and message.get("reasoning_content") is None
+        ):
             yield fault(code)
 
 
-def _context(request: Request) -> Iterator[Fault]:
+def _context(request: SandboxRequest) -> Iterator[Fault]:
     size = sum(len(text_of(message.get("content"))) for message in objects(request.messages)) // 4
     if size > 1_048_565:
         yield fault("deepseek-context", tokens=size)

@@ -1,4 +1,4 @@
-"""Where a generateContent request breaks Google's rules: first the JSON parser, then the contents, then the model."""
+"""Finds broken rules in a generateContent request: JSON parser, then contents, then model."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import re
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from chatmend.sandbox.pictures import look
+from chatmend.sandbox.pictures import inspect_base64
 from chatmend.sandbox.providers import gemini_turns
 from chatmend.sandbox.refusals import Fault, fault
-from chatmend.sandbox.request import Request, objects
+from chatmend.sandbox.request import SandboxRequest, objects
 from chatmend.sandbox.wires.gemini import either
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 Body = dict[str, Any]
 _KEYS = frozenset(
-    "contents tools toolConfig safetySettings systemInstruction generationConfig cachedContent labels model "
-    "serviceTier store modelArmorConfig".split()
+    "contents tools toolConfig safetySettings systemInstruction generationConfig cachedContent "
+    "labels model serviceTier store modelArmorConfig".split()
 )
 _DATA = (
     "text",
@@ -36,12 +36,21 @@ _DATA = (
 )
 _MIMES = ("image/png", "image/jpeg", "image/webp", "image/heic", "image/heif", "image/gif")
 _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}\Z")
-_MOST_IMAGES = 3600
-_FOREIGN_SCHEMA_KEYS = ("$schema", "$id", "oneOf", "const", "not", "patternProperties", "if", "allOf")
+_MAX_IMAGES = 3600
+_FOREIGN_SCHEMA_KEYS = (
+    "$schema",
+    "$id",
+    "oneOf",
+    "const",
+    "not",
+    "patternProperties",
+    "if",
+    "allOf",
+)
 
 
-def faults(request: Request) -> Iterator[Fault]:
-    """Every fault; the API reports the first."""
+def faults(request: SandboxRequest) -> Iterator[Fault]:
+    """Yield every fault; the API reports only the first."""
     body = request.body
     return chain(
         _parser(body),
@@ -60,7 +69,7 @@ def _camel(key: str) -> str:
 
 
 def _parser(body: Body) -> Iterator[Fault]:
-    """What protobuf's JSON parser refuses: unknown names and values of a wrong type."""
+    """Yield what protobuf's JSON parser refuses: unknown names and values of a wrong type."""
     for key in body:
         if _camel(key) not in _KEYS:
             yield fault("gemini-unknown-field", key)
@@ -74,7 +83,10 @@ def _parser(body: Body) -> Iterator[Fault]:
 
 def _part(at: str, part: Body) -> Iterator[Fault]:
     call, response = either(part, "functionCall"), either(part, "functionResponse")
-    for name, value, key in (("function_call", call, "args"), ("function_response", response, "response")):
+    for name, value, key in (
+        ("function_call", call, "args"),
+        ("function_response", response, "response"),
+    ):
         inner = value.get(key) if isinstance(value, dict) else None
         if inner is not None and not isinstance(inner, dict):
             yield fault(
@@ -91,7 +103,9 @@ def _part(at: str, part: Body) -> Iterator[Fault]:
 
 def _is_base64(text: str) -> bool:
     try:
-        base64.b64decode(text.replace("-", "+").replace("_", "/") + "=" * (-len(text) % 4), validate=True)
+        base64.b64decode(
+            text.replace("-", "+").replace("_", "/") + "=" * (-len(text) % 4), validate=True
+        )
     except (binascii.Error, ValueError):
         return False
     return True
@@ -103,16 +117,16 @@ def _contents(body: Body) -> Iterator[Fault]:
         yield fault("gemini-contents-empty")
         yield fault("gemini-contents-empty-vertex")
     for at, content in enumerate(objects(contents if isinstance(contents, list) else [contents])):
-        place, role = f"contents[{at}]", content.get("role")
+        path, role = f"contents[{at}]", content.get("role")
         if role is not None and role not in ("user", "model", "function"):
             yield fault("gemini-role-invalid")
         if role is None:
             yield fault("gemini-role-missing-vertex")
         if not content.get("parts"):
             yield fault("gemini-parts-empty")
-            yield fault("gemini-parts-empty-aistudio", place)
+            yield fault("gemini-parts-empty-aistudio", path)
         for i, part in enumerate(objects(content.get("parts"))):
-            yield from _data(f"{place}.parts[{i}]", part)
+            yield from _data(f"{path}.parts[{i}]", part)
 
 
 def _data(at: str, part: Body) -> Iterator[Fault]:
@@ -146,7 +160,9 @@ def _tools(body: Body) -> Iterator[Fault]:
     if doubled is not None:
         yield fault("gemini-duplicate-function", name=doubled)
     others = [key for group in groups for key in group if _camel(key) != "functionDeclarations"]
-    if names and any(_camel(key) in ("googleSearch", "googleSearchRetrieval", "codeExecution") for key in others):
+    if names and any(
+        _camel(key) in ("googleSearch", "googleSearchRetrieval", "codeExecution") for key in others
+    ):
         yield fault("gemini-tools-mixed-search")
     choice = either(body, "toolConfig")
     calling = either(choice, "functionCallingConfig") if isinstance(choice, dict) else None
@@ -169,7 +185,7 @@ def _declaration(at: str, item: Body) -> Iterator[Fault]:
             yield fault("gemini-schema-object-empty", f"{at}.parameters.properties")
 
 
-def _config(request: Request) -> Iterator[Fault]:
+def _config(request: SandboxRequest) -> Iterator[Fault]:
     body, model = request.body, request.model
     config = either(body, "generationConfig")
     config = config if isinstance(config, dict) else {}
@@ -198,8 +214,12 @@ def _pictures(body: Body) -> Iterator[Fault]:
         for content in objects(body.get("contents"))
         for part in objects(content.get("parts"))
     ]
-    images = [data for data in found if isinstance(data, dict) and str(either(data, "mimeType")).startswith("image/")]
-    if len(images) > _MOST_IMAGES:
+    images = [
+        data
+        for data in found
+        if isinstance(data, dict) and str(either(data, "mimeType")).startswith("image/")
+    ]
+    if len(images) > _MAX_IMAGES:
         yield fault("gemini-image-count", number=len(images))
     for image in images:
         mime = str(either(image, "mimeType"))
@@ -207,12 +227,12 @@ def _pictures(body: Body) -> Iterator[Fault]:
             yield fault("gemini-mime-unsupported", mime=mime)
             yield fault("gemini-mime-unsupported-vertex", mime=mime)
         data = str(image.get("data", "")).replace("-", "+").replace("_", "/")
-        if mime not in ("image/heic", "image/heif") and not look(data).decodes:
+        if mime not in ("image/heic", "image/heif") and not inspect_base64(data).decodes:
             yield fault("gemini-image-undecodable")
             yield fault("gemini-image-invalid")
 
 
-def _context(request: Request) -> Iterator[Fault]:
+def _context(request: SandboxRequest) -> Iterator[Fault]:
     size = (
         sum(
             len(str(part.get("text", "")))

@@ -1,6 +1,7 @@
-"""The order of a Gemini conversation: function calls and responses, and the signatures of thoughts.
+"""Finds faults in the order of a Gemini conversation.
 
-Consecutive contents of one role are one turn, as recorded requests show; ``function`` counts as ``user``.
+Checked are function calls, their responses and thought signatures. Consecutive contents of one
+role are one turn, as recorded requests show; ``function`` counts as ``user``.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any
 
 from chatmend.sandbox.refusals import Fault, fault
-from chatmend.sandbox.request import Request, objects
-from chatmend.sandbox.signatures import Verdict, verify
+from chatmend.sandbox.request import SandboxRequest, objects
+from chatmend.sandbox.signatures import SignatureStatus, verify
 from chatmend.sandbox.wires.gemini import either
 
 if TYPE_CHECKING:
@@ -20,14 +21,14 @@ if TYPE_CHECKING:
 
 Body = dict[str, Any]
 Turn = tuple[str, list[tuple[int, Body]]]
-_SHORTEST_SIGNATURE = 16
-"""Decoded bytes. Recorded signatures have 96 and more."""
+_MIN_SIGNATURE_SIZE = 16
+"""Decoded bytes; recorded signatures have at least 96."""
 _PASSES = (b"skip_thought_signature_validator", b"context_engineering_is_the_way_to_go")
-"""Documented values that switch the check off."""
+"""Documented values that disable the check."""
 
 
 def turns(body: Body) -> list[Turn]:
-    """Role, and parts with the index of their content."""
+    """Return the role and the parts of each turn; each part has the index of its content."""
     contents = body.get("contents")
     spoken = [
         (at, content)
@@ -35,17 +36,33 @@ def turns(body: Body) -> list[Turn]:
         if isinstance(content, dict)
     ]
     found: list[Turn] = []
-    for role, run in groupby(spoken, key=lambda entry: "model" if entry[1].get("role") == "model" else "user"):
-        found.append((role, [(at, part) for at, content in run for part in objects(content.get("parts"))]))
+    for role, run in groupby(
+        spoken, key=lambda entry: "model" if entry[1].get("role") == "model" else "user"
+    ):
+        found.append(
+            (role, [(at, part) for at, content in run for part in objects(content.get("parts"))])
+        )
     return found
 
 
 def _of(turn: Turn | None, key: str) -> list[tuple[int, Body]]:
-    return [(at, part) for at, part in (turn[1] if turn else []) if isinstance(either(part, key), dict)]
+    return [
+        (at, part) for at, part in (turn[1] if turn else []) if isinstance(either(part, key), dict)
+    ]
 
 
-def faults(request: Request) -> Iterator[Fault]:
-    """Faults of the order of turns."""
+def _are_scattered(turn: Turn | None) -> bool:
+    """Return whether other parts are between the responses of a turn."""
+    places = [
+        place
+        for place, (_, part) in enumerate(turn[1] if turn else [])
+        if isinstance(either(part, "functionResponse"), dict)
+    ]
+    return places[-1] - places[0] != len(places) - 1
+
+
+def faults(request: SandboxRequest) -> Iterator[Fault]:
+    """Yield the faults in the order of turns."""
     runs = turns(request.body)
     return chain(_pairs(runs), _signed(request, runs), _ending(runs))
 
@@ -60,46 +77,71 @@ def _pairs(runs: list[Turn]) -> Iterator[Fault]:
         if responses and not _of(before, "functionCall"):
             yield fault("gemini-function-response-turn")
         answered = _of(after, "functionResponse")
-        if calls and after is not None and answered and len(answered) != len(calls):
+        is_answered = calls and after is not None and answered
+        if is_answered and (len(answered) != len(calls) or _are_scattered(after)):
             yield fault("gemini-function-response-count")
+        if len({content for content, _ in responses}) > 1:
+            yield fault("gemini-function-response-split")
+            yield fault("gemini-function-response-split-vertex")
+        if _has_content_beside(turn, {content for content, _ in responses}):
+            yield fault("gemini-function-response-beside-text")
         if calls and after is not None and not answered:
             yield fault("gemini-function-call-last-unanswered")
 
 
+def _has_content_beside(turn: Turn, contents: set[int]) -> bool:
+    """Return whether a content with responses has other parts."""
+    return any(
+        at in contents and not isinstance(either(part, "functionResponse"), dict)
+        for at, part in turn[1]
+    )
+
+
 def _current(runs: list[Turn]) -> int:
-    """Where the current turn begins: after the last text of the user."""
+    """Return the index of the last turn with text of the user, where the current turn starts."""
     for at in range(len(runs) - 1, -1, -1):
         role, parts = runs[at]
-        if role == "user" and not any(isinstance(either(part, "functionResponse"), dict) for _, part in parts):
+        if role == "user" and not any(
+            isinstance(either(part, "functionResponse"), dict) for _, part in parts
+        ):
             return at
     return 0
 
 
-def _signed(request: Request, runs: list[Turn]) -> Iterator[Fault]:
+def _signed(request: SandboxRequest, runs: list[Turn]) -> Iterator[Fault]:
     start = _current(runs)
     for at, turn in enumerate(runs):
         for _, part in turn[1]:
             yield from _signature(request, part)
         calls = _of(turn, "functionCall")
-        if at > start and turn[0] == "model" and calls and not either(calls[0][1], "thoughtSignature"):
+        if (
+            at > start
+            and turn[0] == "model"
+            and calls
+            and not either(calls[0][1], "thoughtSignature")
+        ):
             name = either(calls[0][1], "functionCall").get("name")
             yield fault("gemini-thought-signature-missing", name=name, number=calls[0][0] + 1)
-            yield fault("gemini-thought-signature-missing-aistudio", name=name, number=calls[0][0] + 1)
+            yield fault(
+                "gemini-thought-signature-missing-aistudio", name=name, number=calls[0][0] + 1
+            )
 
 
-def _signature(request: Request, part: Body) -> Iterator[Fault]:
+def _signature(request: SandboxRequest, part: Body) -> Iterator[Fault]:
     said, call = either(part, "thoughtSignature"), either(part, "functionCall")
     if not isinstance(said, str) or not said:
         return
-    verdict = verify(said, request.model, str(call.get("name")) if isinstance(call, dict) else "")
+    status = verify(said, request.model, str(call.get("name")) if isinstance(call, dict) else "")
     try:
         data = base64.b64decode(said.replace("-", "+").replace("_", "/") + "=" * (-len(said) % 4))
     except (binascii.Error, ValueError):
         data = b""
     if data in _PASSES or said.encode() in _PASSES:
         return
-    foreign = verdict in (Verdict.FOREIGN, Verdict.MALFORMED)
-    if verdict is Verdict.MODIFIED or (foreign and (request.strict_signatures or len(data) < _SHORTEST_SIGNATURE)):
+    foreign = status in (SignatureStatus.FOREIGN, SignatureStatus.MALFORMED)
+    if status is SignatureStatus.MODIFIED or (
+        foreign and (request.strict_signatures or len(data) < _MIN_SIGNATURE_SIZE)
+    ):
         yield fault("gemini-thought-signature-corrupted")
 
 

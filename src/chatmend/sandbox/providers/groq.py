@@ -1,25 +1,34 @@
-"""Where a chat request breaks Groq's rules."""
+"""Finds broken rules of Groq."""
 
 from __future__ import annotations
 
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from chatmend.sandbox.pictures import data_url, look
+from chatmend.sandbox.pictures import inspect_base64, parse_data_url
 from chatmend.sandbox.providers.chat_shape import calls, image_urls, parts, text_of
 from chatmend.sandbox.refusals import Fault, fault
-from chatmend.sandbox.request import Request, objects
+from chatmend.sandbox.request import SandboxRequest, objects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Body = dict[str, Any]
-_KEYS = {"role", "content", "name", "tool_calls", "tool_call_id", "function_call", "reasoning", "channel"}
-_MOST_TOOLS, _MOST_IMAGES, _FEWER_IMAGES, _MOST_PIXELS = 128, 5, 3, 33_177_600
+_KEYS = {
+    "role",
+    "content",
+    "name",
+    "tool_calls",
+    "tool_call_id",
+    "function_call",
+    "reasoning",
+    "channel",
+}
+_MAX_TOOLS, _MAX_IMAGES, _MAX_IMAGES_SMALL_MODELS, _MAX_PIXELS = 128, 5, 3, 33_177_600
 
 
-def faults(request: Request) -> Iterator[Fault]:
-    """Every fault; the API reports the first."""
+def faults(request: SandboxRequest) -> Iterator[Fault]:
+    """Yield every fault; the API reports only the first."""
     yield from _model(request.body)
     for at, message in enumerate(objects(request.messages)):
         yield from _message(f"messages.{at}", message)
@@ -34,7 +43,7 @@ def _model(body: Body) -> Iterator[Fault]:
     tools = objects(body.get("tools"))
     if tools:
         yield fault("groq-tools-unsupported-model")
-    if len(tools) > _MOST_TOOLS:
+    if len(tools) > _MAX_TOOLS:
         yield fault("groq-tools-max128", number=len(tools))
     form = body.get("response_format")
     if tools and isinstance(form, dict) and form.get("type") == "json_object":
@@ -61,11 +70,11 @@ def _message(at: str, message: Body) -> Iterator[Fault]:
 
 def _pictures(messages: list[Any]) -> Iterator[Fault]:
     urls = [url for _, _, url in image_urls(messages)]
-    for most in (_FEWER_IMAGES, _MOST_IMAGES):
+    for most in (_MAX_IMAGES_SMALL_MODELS, _MAX_IMAGES):
         if len(urls) > most:
             yield fault(f"groq-image-count-{most}", most=most)
     for url in urls:
-        found = data_url(url)
-        picture = look(found[1]) if found else None
-        if picture is not None and picture.width * picture.height > _MOST_PIXELS:
+        found = parse_data_url(url)
+        picture = inspect_base64(found[1]) if found else None
+        if picture is not None and picture.width * picture.height > _MAX_PIXELS:
             yield fault("groq-image-pixels")

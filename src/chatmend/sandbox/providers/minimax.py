@@ -1,13 +1,20 @@
-"""Where a chat request breaks MiniMax's rules."""
+"""Finds broken rules of MiniMax."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
 
-from chatmend.sandbox.providers.chat_shape import calls, exchanges, function, orphans, parts, text_of
+from chatmend.sandbox.providers.chat_shape import (
+    calls,
+    exchanges,
+    function,
+    orphans,
+    parts,
+    text_of,
+)
 from chatmend.sandbox.refusals import Fault, fault
-from chatmend.sandbox.request import Request, objects
+from chatmend.sandbox.request import SandboxRequest, objects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,8 +22,8 @@ if TYPE_CHECKING:
 Body = dict[str, Any]
 
 
-def faults(request: Request) -> Iterator[Fault]:
-    """Every fault; the API reports the first."""
+def faults(request: SandboxRequest) -> Iterator[Fault]:
+    """Yield every fault; the API reports only the first."""
     messages = objects(request.messages)
     yield from _roles(messages)
     thinking = request.body.get("thinking")
@@ -45,14 +52,21 @@ def _details(messages: list[Body]) -> Iterator[Fault]:
     for message in messages:
         for part in objects(parts(message)):
             image = part.get("image_url")
-            if isinstance(image, dict) and image.get("detail") not in (None, "low", "default", "high"):
+            if isinstance(image, dict) and image.get("detail") not in (
+                None,
+                "low",
+                "default",
+                "high",
+            ):
                 yield fault("minimax-image-detail", detail=image["detail"])
 
 
 def _pairs(messages: list[Any]) -> Iterator[Fault]:
     known = {str(call.get("id")) for message in messages for call in calls(message)}
     for at, call in orphans(messages):
-        after_call = any(result == at for found in exchanges(messages) for result, _ in found.results)
+        after_call = any(
+            result == at for found in exchanges(messages) for result, _ in found.results
+        )
         if after_call or call not in known:
             yield fault("minimax-tool-id-unknown", id=call)
         else:

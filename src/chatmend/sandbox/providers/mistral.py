@@ -1,4 +1,4 @@
-"""Where a chat request breaks Mistral's rules: the schema (422), then the order of messages, ids and contents (400)."""
+"""Finds broken rules of Mistral: the schema (422), then order, ids and contents (400)."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections import Counter
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
-from chatmend.sandbox.pictures import data_url, look
+from chatmend.sandbox.pictures import inspect_base64, parse_data_url
 from chatmend.sandbox.providers.chat_shape import calls, function, image_urls, parts
 from chatmend.sandbox.refusals import Fault, fault
-from chatmend.sandbox.request import Request, objects
+from chatmend.sandbox.request import SandboxRequest, objects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,13 +31,13 @@ _FOLLOWERS = {
     "assistant": ("assistant", "user", "tool"),
     "tool": ("assistant", "tool", "user"),
 }
-_MOST_TOOLS, _MOST_IMAGES, _LONGEST_SIDE = 128, 8, 10_000
+_MAX_TOOLS, _MAX_IMAGES, _MAX_SIDE = 128, 8, 10_000
 _TYPES = ("object", "string", "number", "integer", "boolean", "array", "null")
 _CHUNKS = {"image_url": "ImageURLChunk", "input_audio": "AudioChunk"}
 
 
-def faults(request: Request) -> Iterator[Fault]:
-    """Every fault; the API reports the first."""
+def faults(request: SandboxRequest) -> Iterator[Fault]:
+    """Yield every fault; the API reports only the first."""
     messages = request.messages
     return chain(
         _schema(request.body),
@@ -64,7 +64,11 @@ def _schema(body: Body) -> Iterator[Fault]:
             continue
         for key in message:
             if key not in _KEYS[role]:
-                yield fault("mistral-extra-forbidden", loc=_loc("messages", at, role, key), input=str(message[key]))
+                yield fault(
+                    "mistral-extra-forbidden",
+                    loc=_loc("messages", at, role, key),
+                    input=str(message[key]),
+                )
         for i, call in enumerate(calls(message)):
             arguments = function(call).get("arguments", "")
             if not isinstance(arguments, str | dict):
@@ -77,7 +81,7 @@ def _parameters(body: Body) -> Iterator[Fault]:
     choice = body.get("tool_choice")
     if isinstance(choice, str) and choice not in ("auto", "none", "any", "required"):
         yield fault("mistral-tool-choice", loc=_loc("tool_choice"), input=choice)
-    if len(objects(body.get("tools"))) > _MOST_TOOLS:
+    if len(objects(body.get("tools"))) > _MAX_TOOLS:
         yield fault("mistral-tools-max")
     if body.get("reasoning_effort") not in (None, "none"):
         yield fault("mistral-reasoning-effort", effort=body["reasoning_effort"])
@@ -92,6 +96,8 @@ def _order(messages: list[Any]) -> Iterator[Fault]:
     for left, right in pairwise(roles):
         if left in _FOLLOWERS and right not in _FOLLOWERS[left]:
             yield fault("mistral-role-order-assistant", left=left, right=right)
+        elif (left, right) == ("tool", "user"):
+            yield fault("mistral-user-after-tool")
     for message in objects(messages)[:-1]:
         if message.get("role") == "assistant" and message.get("prefix"):
             yield fault("mistral-prefix-not-last")
@@ -146,7 +152,9 @@ def _names(body: Body) -> Iterator[Fault]:
         schema = function(tool).get("parameters")
         kind = schema.get("type", "object") if isinstance(schema, dict) else "object"
         if isinstance(kind, str) and kind not in _TYPES:
-            yield fault("mistral-tool-schema", why=f"'{kind}' is not valid under any of the given schemas")
+            yield fault(
+                "mistral-tool-schema", why=f"'{kind}' is not valid under any of the given schemas"
+            )
 
 
 def _contents(messages: list[Any]) -> Iterator[Fault]:
@@ -164,7 +172,11 @@ def _contents(messages: list[Any]) -> Iterator[Fault]:
 def _parts(message: Body, role: str, at: int, messages: list[Any]) -> Iterator[Fault]:
     kinds = [str(part.get("type")) for part in objects(parts(message))]
     for kind, chunk in _CHUNKS.items():
-        if kind in kinds and role in ("system", "assistant", "tool") and (role, kind) != ("system", "input_audio"):
+        if (
+            kind in kinds
+            and role in ("system", "assistant", "tool")
+            and (role, kind) != ("system", "input_audio")
+        ):
             yield fault(f"mistral-{role}-chunks", chunk=chunk)
     if "thinking" in kinds and role in ("tool", "user"):
         yield fault("mistral-tool-think", role=role)
@@ -180,12 +192,12 @@ def _parts(message: Body, role: str, at: int, messages: list[Any]) -> Iterator[F
 
 def _pictures(messages: list[Any]) -> Iterator[Fault]:
     urls = [url for _, _, url in image_urls(messages)]
-    if len(urls) > _MOST_IMAGES:
+    if len(urls) > _MAX_IMAGES:
         yield fault("mistral-image-count")
     for url in urls:
-        found = data_url(url)
-        picture = look(found[1]) if found else None
-        if picture is not None and max(picture.width, picture.height) > _LONGEST_SIDE:
+        found = parse_data_url(url)
+        picture = inspect_base64(found[1]) if found else None
+        if picture is not None and max(picture.width, picture.height) > _MAX_SIDE:
             yield fault("mistral-image-dim", width=picture.width, height=picture.height)
 
 
@@ -197,7 +209,7 @@ def _last(messages: list[Any]) -> Iterator[Fault]:
         yield fault("mistral-system-last")
 
 
-def _context(request: Request) -> Iterator[Fault]:
+def _context(request: SandboxRequest) -> Iterator[Fault]:
     size = len(request.raw) // 4
     if size > 131_072 and not list(image_urls(request.messages)):
         yield fault("mistral-context", tokens=size)

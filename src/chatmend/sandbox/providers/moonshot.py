@@ -1,13 +1,20 @@
-"""Where a chat request breaks the rules of Moonshot (Kimi)."""
+"""Finds broken rules of Moonshot (Kimi)."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Any
 
-from chatmend.sandbox.providers.chat_shape import calls, exchanges, function, orphans, parts, text_of
+from chatmend.sandbox.providers.chat_shape import (
+    calls,
+    exchanges,
+    function,
+    orphans,
+    parts,
+    text_of,
+)
 from chatmend.sandbox.refusals import Fault, fault
-from chatmend.sandbox.request import Request, objects
+from chatmend.sandbox.request import SandboxRequest, objects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,8 +23,8 @@ Body = dict[str, Any]
 _NAME = re.compile(r"[a-zA-Z$][a-zA-Z0-9_-]*\Z")
 
 
-def faults(request: Request) -> Iterator[Fault]:
-    """Every fault; the API reports the first."""
+def faults(request: SandboxRequest) -> Iterator[Fault]:
+    """Yield every fault; the API reports only the first."""
     yield from _parameters(request.body)
     for tool in objects(request.body.get("tools")):
         yield from _tool(tool)
@@ -50,14 +57,14 @@ def _schema(schema: Body, root: Body, at: str) -> Iterator[Fault]:
         yield fault("moonshot-tool-schema-anyof", at or "root")
     properties = schema.get("properties")
     for name, inner in (properties if isinstance(properties, dict) else {}).items():
-        place = f"{at}.properties.{name}".lstrip(".")
+        path = f"{at}.properties.{name}".lstrip(".")
         if not isinstance(inner, dict):
             continue
         if "$ref" in inner:
-            yield from _reference(inner, root, place)
+            yield from _reference(inner, root, path)
         elif not {"type", "anyOf", "oneOf", "allOf"} & inner.keys():
-            yield fault("moonshot-tool-schema-type", place)
-        yield from _schema(inner, root, place)
+            yield fault("moonshot-tool-schema-type", path)
+        yield from _schema(inner, root, path)
 
 
 def _reference(inner: Body, root: Body, at: str) -> Iterator[Fault]:
@@ -77,7 +84,9 @@ def _message(at: int, message: Body) -> Iterator[Fault]:
             yield fault("moonshot-assistant-nothing")
         elif not message.get("content"):
             yield fault("moonshot-assistant-empty", position=at)
-    if any(part.get("type") == "text" and part.get("text") == "" for part in objects(parts(message))):
+    if any(
+        part.get("type") == "text" and part.get("text") == "" for part in objects(parts(message))
+    ):
         yield fault("moonshot-text-part-empty")
 
 
@@ -89,10 +98,14 @@ def _pairs(messages: list[Any]) -> Iterator[Fault]:
             yield fault("moonshot-tool-calls-unanswered", ids=", ".join(found.missing))
 
 
-def _reasoning(request: Request) -> Iterator[Fault]:
+def _reasoning(request: SandboxRequest) -> Iterator[Fault]:
     thinking = request.body.get("thinking")
     if isinstance(thinking, dict) and thinking.get("type") == "disabled":
         return
     for at, message in enumerate(objects(request.messages)):
-        if message.get("role") == "assistant" and calls(message) and not message.get("reasoning_content"):
+        if (
+            message.get("role") == "assistant"
+            and calls(message)
+            and not message.get("reasoning_content")
+        ):
             yield fault("moonshot-reasoning-content-required", index=at)

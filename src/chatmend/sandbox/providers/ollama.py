@@ -1,14 +1,15 @@
-"""Where a chat request breaks Ollama's rules: its OpenAI route, and its native one."""
+"""Finds broken rules of Ollama: those of its OpenAI route and of its native route."""
 
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
-from chatmend.sandbox.pictures import data_url
+from chatmend.sandbox.pictures import parse_data_url
 from chatmend.sandbox.providers.chat_shape import calls, function, image_urls, parts
 from chatmend.sandbox.refusals import Fault, fault
-from chatmend.sandbox.request import Request, objects
+from chatmend.sandbox.request import SandboxRequest, objects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,11 +17,12 @@ if TYPE_CHECKING:
 Body = dict[str, Any]
 _GO = {dict: "map[string]interface {}", int: "float64", float: "float64", bool: "bool"}
 _PARTS = ("text", "image_url", "input_audio")
+_BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}")
 _IMAGES = ("image/jpeg", "image/jpg", "image/png", "image/webp", "")
 
 
-def faults(request: Request) -> Iterator[Fault]:
-    """Every fault of ``/v1/chat/completions``; the server reports the first."""
+def faults(request: SandboxRequest) -> Iterator[Fault]:
+    """Yield every fault of ``/v1/chat/completions``; the server reports only the first."""
     if request.messages == []:
         yield fault("ollama-messages-empty")
     for message in objects(request.messages):
@@ -49,7 +51,7 @@ def _part(part: Any) -> Iterator[Fault]:
     if part["type"] == "image_url":
         image = part.get("image_url")
         url = str(image.get("url") if isinstance(image, dict) else image)
-        found = data_url(url)
+        found = parse_data_url(url)
         if url.startswith(("http://", "https://")):
             yield fault("ollama-image-url")
         elif found is not None and found[0] not in _IMAGES:
@@ -59,7 +61,7 @@ def _part(part: Any) -> Iterator[Fault]:
         yield fault("ollama-audio-format")
 
 
-def _model(request: Request) -> Iterator[Fault]:
+def _model(request: SandboxRequest) -> Iterator[Fault]:
     images = list(image_urls(request.messages))
     if len(images) > 1:
         yield fault("ollama-image-count")
@@ -72,14 +74,46 @@ def _model(request: Request) -> Iterator[Fault]:
         yield fault("ollama-think-unsupported", model=request.model)
 
 
-def native_faults(request: Request) -> Iterator[Fault]:
-    """Every fault of ``/api/chat``, where arguments are objects and images stand beside the text."""
-    for message in objects(request.messages):
-        content = message.get("content")
-        if content is not None and not isinstance(content, str):
-            yield fault("ollama-native-content", type="object" if isinstance(content, dict) else "array")
-        for call in calls(message):
-            if not isinstance(function(call).get("arguments", {}), dict):
-                yield fault("ollama-native-arguments")
+def native_faults(request: SandboxRequest) -> Iterator[Fault]:
+    """Yield every fault of ``/api/chat``, where arguments are objects and images a separate key."""
+    for message in request.messages:
+        if isinstance(message, dict):
+            yield from _native_message(message)
+        else:
+            yield _type_fault("ChatRequest.messages", message, "api.Message")
     for found in _model(request):
         yield Fault(found.code.replace("ollama-", "ollama-native-", 1), found.values)
+
+
+def _native_message(message: Body) -> Iterator[Fault]:
+    for key in ("role", "content", "thinking", "tool_name", "tool_call_id"):
+        if not isinstance(message.get(key), str | None):
+            yield _type_fault(f"ChatRequest.messages.{key}", message[key], "string")
+    for key, kind in (("images", "[]api.ImageData"), ("tool_calls", "[]api.ToolCall")):
+        if not isinstance(message.get(key), list | None):
+            yield _type_fault(f"ChatRequest.messages.{key}", message[key], kind)
+    images = message.get("images")
+    for image in images if isinstance(images, list) else ():
+        if not isinstance(image, str):
+            yield _type_fault("ChatRequest.messages.images", image, "api.ImageData")
+        elif (at := _first_illegal(image)) is not None:
+            yield fault("ollama-native-image-data", at=str(at))
+    for call in calls(message):
+        if not isinstance(call.get("id"), str | None):
+            yield _type_fault("ToolCall.id", call["id"], "string")
+        if not isinstance(function(call).get("arguments"), dict | None):
+            yield fault("ollama-native-arguments")
+
+
+def _type_fault(field: str, value: object, kind: str) -> Fault:
+    names = {dict: "object", list: "array", str: "string", bool: "bool"}
+    name = names.get(type(value), "number")
+    return fault("ollama-native-type", type=name, field=field, kind=kind)
+
+
+def _first_illegal(text: str) -> int | None:
+    """Return where Go's base64 decoder stops in a text; None if it decodes all of it."""
+    joined = text.replace("\r", "").replace("\n", "")
+    found = _BASE64.match(joined)
+    end = found.end() if found is not None else 0
+    return None if end == len(joined) and end % 4 == 0 else end

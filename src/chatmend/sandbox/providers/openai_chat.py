@@ -1,7 +1,7 @@
-"""Where a Chat Completions request breaks OpenAI's rules, in the order in which the API looks.
+"""Finds broken rules in a Chat Completions request, in the order in which OpenAI validates.
 
-Schema first (unknown keys, messages, tools, numbers), then what the model can do, then the pairing of tool messages;
-missing content is found last.
+The schema first (unknown keys, messages, tools, numbers), then the abilities of the model, then
+the pairing of tool messages; missing content comes last.
 """
 
 from __future__ import annotations
@@ -10,11 +10,19 @@ import re
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from chatmend.sandbox.pictures import data_url, look
-from chatmend.sandbox.providers.chat_shape import calls, exchanges, function, image_urls, orphans, parts, text_of
+from chatmend.sandbox.pictures import inspect_base64, parse_data_url
+from chatmend.sandbox.providers.chat_shape import (
+    calls,
+    exchanges,
+    function,
+    image_urls,
+    orphans,
+    parts,
+    text_of,
+)
 from chatmend.sandbox.providers.openai_tools import tool_faults
 from chatmend.sandbox.refusals import Fault, fault
-from chatmend.sandbox.request import Request, kind, objects
+from chatmend.sandbox.request import SandboxRequest, json_type_name, objects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,19 +32,20 @@ _ROLES = ("system", "assistant", "user", "function", "tool", "developer")
 _PARTS = ("text", "image_url", "input_audio", "refusal", "audio", "file")
 _NAME = re.compile(r"[a-zA-Z0-9_-]+\Z")
 _PERSON = re.compile(r"[^\s<|\\/>]+\Z")
-_LONGEST_ID, _LONGEST_NAME, _LONGEST_TEXT = 40, 64, 10_485_760
+_MAX_ID_LENGTH, _MAX_NAME_LENGTH, _MAX_TEXT_LENGTH = 40, 64, 10_485_760
 _KEYS = frozenset(
-    "audio frequency_penalty function_call functions logit_bias logprobs max_completion_tokens max_tokens messages "
-    "metadata modalities model moderation n parallel_tool_calls prediction presence_penalty prompt_cache_key "
-    "prompt_cache_options prompt_cache_retention reasoning_effort response_format safety_identifier seed service_tier "
-    "stop store stream stream_options temperature tool_choice tools top_logprobs top_p user verbosity "
+    "audio frequency_penalty function_call functions logit_bias logprobs max_completion_tokens "
+    "max_tokens messages metadata modalities model moderation n parallel_tool_calls prediction "
+    "presence_penalty prompt_cache_key prompt_cache_options prompt_cache_retention "
+    "reasoning_effort response_format safety_identifier seed service_tier stop store stream "
+    "stream_options temperature tool_choice tools top_logprobs top_p user verbosity "
     "web_search_options".split()
 )
-_MOST_METADATA = 16
+_MAX_METADATA = 16
 
 
-def faults(request: Request) -> Iterator[Fault]:
-    """Every fault, in OpenAI's order; it reports the first."""
+def faults(request: SandboxRequest) -> Iterator[Fault]:
+    """Yield every fault in OpenAI's order; the API reports only the first."""
     body = request.body
     return chain(
         _present(request),
@@ -53,7 +62,7 @@ def faults(request: Request) -> Iterator[Fault]:
     )
 
 
-def _present(request: Request) -> Iterator[Fault]:
+def _present(request: SandboxRequest) -> Iterator[Fault]:
     body = request.body
     if not request.model:
         yield fault("openai-chat-missing", "model")
@@ -62,20 +71,22 @@ def _present(request: Request) -> Iterator[Fault]:
     if body.get("messages") == []:
         yield fault("openai-chat-messages-empty", "messages")
     elif not isinstance(body.get("messages"), list):
-        yield fault("openai-chat-messages-type", "messages", got=kind(body.get("messages")))
+        yield fault(
+            "openai-chat-messages-type", "messages", got=json_type_name(body.get("messages"))
+        )
 
 
 def _messages(messages: list[Any]) -> Iterator[Fault]:
     for at, message in enumerate(messages):
-        place = f"messages[{at}]"
+        path = f"messages[{at}]"
         if not isinstance(message, dict):
-            yield fault("openai-chat-message-item-type", place, got=kind(message))
+            yield fault("openai-chat-message-item-type", path, got=json_type_name(message))
         elif "role" not in message:
-            yield fault("openai-chat-missing", f"{place}.role")
+            yield fault("openai-chat-missing", f"{path}.role")
         elif message["role"] not in _ROLES:
-            yield fault("openai-chat-role-unknown", f"{place}.role", role=message["role"])
+            yield fault("openai-chat-role-unknown", f"{path}.role", role=message["role"])
         else:
-            yield from _message(place, message)
+            yield from _message(path, message)
 
 
 def _message(at: str, message: Body) -> Iterator[Fault]:
@@ -83,25 +94,31 @@ def _message(at: str, message: Body) -> Iterator[Fault]:
     if role in ("system", "developer"):
         yield fault("openai-chat-role-unsupported-model", f"{at}.role", role=role)
     if content is not None and not isinstance(content, str | list):
-        yield fault("openai-chat-content-type", f"{at}.content", got=kind(content))
-    if isinstance(content, str) and len(content) > _LONGEST_TEXT:
-        yield fault("openai-chat-string-max", f"{at}.content", most=_LONGEST_TEXT, length=len(content))
+        yield fault("openai-chat-content-type", f"{at}.content", got=json_type_name(content))
+    if isinstance(content, str) and len(content) > _MAX_TEXT_LENGTH:
+        yield fault(
+            "openai-chat-string-max", f"{at}.content", most=_MAX_TEXT_LENGTH, length=len(content)
+        )
     for i, part in enumerate(parts(message)):
         yield from _part(at, f"{at}.content[{i}]", part, role)
     name = message.get("name")
-    if isinstance(name, str) and role in ("user", "assistant", "system", "developer") and not _PERSON.match(name):
+    if (
+        isinstance(name, str)
+        and role in ("user", "assistant", "system", "developer")
+        and not _PERSON.match(name)
+    ):
         yield fault("openai-chat-message-name", f"{at}.name")
     if role == "tool" and "tool_call_id" not in message:
         yield fault("openai-chat-missing", f"{at}.tool_call_id")
-    yield from _length(f"{at}.tool_call_id", message.get("tool_call_id"), _LONGEST_ID)
+    yield from _length(f"{at}.tool_call_id", message.get("tool_call_id"), _MAX_ID_LENGTH)
     yield from _calls(f"{at}.tool_calls", message)
 
 
 def _part(message: str, at: str, part: Any, role: str) -> Iterator[Fault]:
     if isinstance(part, str):
-        return  # recorded requests with bare strings among the parts were answered with 200
+        return  # recorded requests with strings as parts were answered with 200
     if not isinstance(part, dict):
-        yield fault("openai-chat-message-item-type", at, got=kind(part))
+        yield fault("openai-chat-message-item-type", at, got=json_type_name(part))
     elif "type" not in part:
         yield fault("openai-chat-missing", f"{at}.type")
     elif part["type"] not in _PARTS:
@@ -115,7 +132,11 @@ def _part(message: str, at: str, part: Any, role: str) -> Iterator[Fault]:
             yield fault("openai-chat-audio-unsupported", message)
         if "cache_control" in part:
             yield fault("openai-chat-unknown-message-key", f"{at}.cache_control")
-        unknown = set(part.get("file", ())) - {"file_id", "file_data", "filename"} if part["type"] == "file" else ()
+        unknown = (
+            set(part.get("file", ())) - {"file_id", "file_data", "filename"}
+            if part["type"] == "file"
+            else ()
+        )
         for key in sorted(unknown):
             yield fault("openai-chat-unknown-message-key", f"{at}.file.{key}")
 
@@ -130,16 +151,23 @@ def _calls(at: str, message: Body) -> Iterator[Fault]:
     if found == []:
         yield fault("openai-chat-tool-calls-empty", at)
     elif found is not None and not isinstance(found, list):
-        yield fault("openai-chat-tool-calls-type", at, got=kind(found))
+        yield fault("openai-chat-tool-calls-type", at, got=json_type_name(found))
+    ids = [call["id"] for call in calls(message) if isinstance(call.get("id"), str)]
+    for repeated in sorted({call_id for call_id in ids if ids.count(call_id) > 1}):
+        yield fault("openai-chat-duplicate-call-id", at, id=repeated)
     for i, call in enumerate(calls(message)):
-        place, name = f"{at}[{i}]", function(call).get("name")
-        yield from _length(f"{place}.id", call.get("id"), _LONGEST_ID)
+        path, name = f"{at}[{i}]", function(call).get("name")
+        yield from _length(f"{path}.id", call.get("id"), _MAX_ID_LENGTH)
         if isinstance(name, str) and not _NAME.match(name):
-            yield fault("openai-chat-tool-call-function-name", f"{place}.function.name")
-        yield from _length(f"{place}.function.name", name, _LONGEST_NAME)
+            yield fault("openai-chat-tool-call-function-name", f"{path}.function.name")
+        yield from _length(f"{path}.function.name", name, _MAX_NAME_LENGTH)
         arguments = function(call).get("arguments", "")
         if not isinstance(arguments, str):
-            yield fault("openai-chat-tool-call-arguments-string", f"{place}.function.arguments", got=kind(arguments))
+            yield fault(
+                "openai-chat-tool-call-arguments-string",
+                f"{path}.function.arguments",
+                got=json_type_name(arguments),
+            )
 
 
 def _choice(body: Body) -> Iterator[Fault]:
@@ -154,11 +182,13 @@ def _numbers(body: Body) -> Iterator[Fault]:
     if body.get("max_tokens") is not None and body.get("max_completion_tokens") is not None:
         yield fault("openai-chat-max-tokens-both")
     metadata = body.get("metadata")
-    if isinstance(metadata, dict) and len(metadata) > _MOST_METADATA:
+    if isinstance(metadata, dict) and len(metadata) > _MAX_METADATA:
         yield fault("openai-chat-metadata", number=len(metadata))
     form = body.get("response_format")
     if isinstance(form, dict) and form.get("type") == "json_object":
-        said = " ".join(text_of(message.get("content")) for message in objects(body.get("messages")))
+        said = " ".join(
+            text_of(message.get("content")) for message in objects(body.get("messages"))
+        )
         if "json" not in said.lower():
             yield fault("openai-chat-response-format-json-word")
 
@@ -192,11 +222,11 @@ def _pairing(messages: list[Any]) -> Iterator[Fault]:
 
 def _pictures(messages: list[Any]) -> Iterator[Fault]:
     for _, _, url in image_urls(messages):
-        if (found := data_url(url)) is None:
+        if (found := parse_data_url(url)) is None:
             continue
         if not found[0].startswith("image/"):
             yield fault("openai-chat-image-mime-invalid")
-        picture = look(found[1])
+        picture = inspect_base64(found[1])
         if not picture.base64_valid:
             yield fault("openai-chat-image-base64-invalid")
         elif (
@@ -213,7 +243,8 @@ def _pictures(messages: list[Any]) -> Iterator[Fault]:
 def _contents(messages: list[Any]) -> Iterator[Fault]:
     for at, message in enumerate(messages):
         spoken = message.get("role") == "assistant" and any(
-            message.get(key) is not None for key in ("tool_calls", "function_call", "refusal", "audio")
+            message.get(key) is not None
+            for key in ("tool_calls", "function_call", "refusal", "audio")
         )
         if message.get("content") is not None or spoken:
             continue
@@ -225,7 +256,7 @@ def _contents(messages: list[Any]) -> Iterator[Fault]:
             yield fault("openai-chat-content-null", f"messages.[{at}].content")
 
 
-def _context(request: Request) -> Iterator[Fault]:
+def _context(request: SandboxRequest) -> Iterator[Fault]:
     size = sum(len(text_of(message.get("content"))) for message in objects(request.messages)) // 4
     for window in (128_000, 400_000, 1_050_000):
         if size > window:

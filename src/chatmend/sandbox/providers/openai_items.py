@@ -1,32 +1,40 @@
-"""The input items of a Responses request: their shapes, and how calls, outputs and reasoning belong together."""
+"""Finds faults in the input items of a Responses request: format, pairing and reasoning."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from chatmend.sandbox.pictures import data_url
+from chatmend.sandbox.pictures import parse_data_url
 from chatmend.sandbox.refusals import Fault, fault
-from chatmend.sandbox.request import Request, kind, objects
-from chatmend.sandbox.signatures import Verdict, verify
+from chatmend.sandbox.request import SandboxRequest, json_type_name, objects
+from chatmend.sandbox.signatures import SignatureStatus, verify
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Body = dict[str, Any]
 _TYPES = (
-    "additional_tools agent_message apply_patch_call apply_patch_call_output code_interpreter_call compaction "
-    "compaction_trigger computer_call computer_call_output custom_tool_call custom_tool_call_output file_search_call "
-    "function_call function_call_output image_generation_call item_reference local_shell_call local_shell_call_output "
-    "mcp_approval_request mcp_approval_response mcp_call mcp_list_tools message multi_agent_call "
-    "multi_agent_call_output program program_output reasoning shell_call shell_call_output tool_search_call "
-    "tool_search_output web_search_call"
+    "additional_tools agent_message apply_patch_call apply_patch_call_output "
+    "code_interpreter_call compaction compaction_trigger computer_call computer_call_output "
+    "custom_tool_call custom_tool_call_output file_search_call function_call "
+    "function_call_output image_generation_call item_reference local_shell_call "
+    "local_shell_call_output mcp_approval_request mcp_approval_response mcp_call mcp_list_tools "
+    "message multi_agent_call multi_agent_call_output program program_output reasoning "
+    "shell_call shell_call_output tool_search_call tool_search_output web_search_call"
 ).split()
 _PREFIXES = {"function_call": "fc", "custom_tool_call": "ctc", "reasoning": "rs", "message": "msg"}
 _PREFIXES |= {"web_search_call": "ws", "file_search_call": "fs", "code_interpreter_call": "ci"}
 _SAID = ("output_text", "refusal")
-_HEARD = ("input_text", "input_image", "input_file", "scoped_content", "input_audio", "computer_screenshot")
+_HEARD = (
+    "input_text",
+    "input_image",
+    "input_file",
+    "scoped_content",
+    "input_audio",
+    "computer_screenshot",
+)
 _PARTS = (*_HEARD, *_SAID, "summary_text", "encrypted_content", "reasoning_text", "text")
-_LONGEST_ID, _LONGEST_TEXT = 64, 10_485_760
+_MAX_ID_LENGTH, _MAX_TEXT_LENGTH = 64, 10_485_760
 _FILES = (
     "application/pdf",
     "text/",
@@ -43,8 +51,8 @@ _FILES = (
 )
 
 
-def faults(request: Request) -> Iterator[Fault]:
-    """Faults of the items one by one."""
+def faults(request: SandboxRequest) -> Iterator[Fault]:
+    """Yield the faults of single items."""
     given, body = request.body.get("input"), request.body
     elsewhere = any(body.get(key) for key in ("previous_response_id", "prompt", "conversation"))
     if "input" in body and given is None:
@@ -54,11 +62,11 @@ def faults(request: Request) -> Iterator[Fault]:
     elif given in ("", []) and not elsewhere:
         yield fault("openai-responses-input-empty")
     for at, item in enumerate(given if isinstance(given, list) else []):
-        place = f"input[{at}]"
+        path = f"input[{at}]"
         if not isinstance(item, dict):
-            yield fault("openai-chat-message-item-type", place, got=kind(item))
+            yield fault("openai-chat-message-item-type", path, got=json_type_name(item))
         else:
-            yield from _item(place, item)
+            yield from _item(path, item)
 
 
 def _item(at: str, item: Body) -> Iterator[Fault]:
@@ -74,8 +82,14 @@ def _item(at: str, item: Body) -> Iterator[Fault]:
         yield fault("openai-responses-item-id-prefix", f"{at}.id", id=name, prefix=prefix)
     for key in ("id", "call_id"):
         text = item.get(key)
-        if isinstance(text, str) and len(text) > _LONGEST_ID and tag.endswith(("call", "call_output")):
-            yield fault("openai-chat-string-too-long", f"{at}.{key}", most=_LONGEST_ID, length=len(text))
+        if (
+            isinstance(text, str)
+            and len(text) > _MAX_ID_LENGTH
+            and tag.endswith(("call", "call_output"))
+        ):
+            yield fault(
+                "openai-chat-string-too-long", f"{at}.{key}", most=_MAX_ID_LENGTH, length=len(text)
+            )
 
 
 def _listed(values: tuple[str, ...] | list[str]) -> str:
@@ -104,7 +118,7 @@ def _part(at: str, part: Body, *, said: bool) -> Iterator[Fault]:
         yield fault("openai-responses-content-user-output-text", at, tag=tag)
     elif tag in ("input_text", "output_text") and "text" not in part:
         yield fault("openai-responses-missing", f"{at}.text")
-    found = data_url(str(part.get("file_data", "")))
+    found = parse_data_url(str(part.get("file_data", "")))
     if found and not found[0].startswith(_FILES):
         yield fault("openai-responses-file-unsupported", f"{at}.file_data", mime=found[0])
 
@@ -119,29 +133,41 @@ def _reasoning(at: str, item: Body) -> Iterator[Fault]:
 def _output(at: str, item: Body) -> Iterator[Fault]:
     output = item.get("output")
     if not isinstance(output, str | list):
-        yield fault("openai-responses-output-type", f"{at}.output", got=kind(output))
-    elif isinstance(output, str) and len(output) > _LONGEST_TEXT:
-        yield fault("openai-chat-string-too-long", f"{at}.output", most=_LONGEST_TEXT, length=len(output))
+        yield fault("openai-responses-output-type", f"{at}.output", got=json_type_name(output))
+    elif isinstance(output, str) and len(output) > _MAX_TEXT_LENGTH:
+        yield fault(
+            "openai-chat-string-too-long", f"{at}.output", most=_MAX_TEXT_LENGTH, length=len(output)
+        )
 
 
-def _links(request: Request) -> Iterator[Fault]:
+def _links(request: SandboxRequest) -> Iterator[Fault]:
     items = objects(request.body.get("input"))
     seen: set[str] = set()
     for item in items:
         name = item.get("id")
         if item.get("type") == "item_reference":
-            if request.memory.responses.get((request.key, str(name))) is None and len(str(name)) < _SHORTEST_ID:
+            if (
+                request.memory.responses.get((request.key, str(name))) is None
+                and len(str(name)) < _MIN_ID_LENGTH
+            ):
                 yield fault("openai-responses-item-not-found", name=name)
-        elif isinstance(name, str) and item.get("type") == "reasoning":
+        elif isinstance(name, str):
             if name in seen:
                 yield fault("openai-responses-duplicate-item", name=name)
             seen.add(name)
+            is_sealed = item.get("encrypted_content") is not None
+            if (
+                item.get("type") == "reasoning"
+                and not is_sealed
+                and request.body.get("store") is False
+            ):
+                yield fault("openai-responses-item-not-found", name=name)
     for at, item in enumerate(items):
         yield from _reasoning_links(request, items, at, item)
 
 
-_SHORTEST_ID = 30
-"""Ids that OpenAI makes are longer; whether such an item is stored elsewhere cannot be seen here."""
+_MIN_ID_LENGTH = 30
+"""The ids of OpenAI are longer; the sandbox cannot know whether OpenAI stores such an item."""
 _FOLLOWS = (
     "function_call",
     "message",
@@ -157,33 +183,47 @@ _FOLLOWS = (
 )
 
 
-def _reasoning_links(request: Request, items: list[Body], at: int, item: Body) -> Iterator[Fault]:
+def _reasoning_links(
+    request: SandboxRequest, items: list[Body], at: int, item: Body
+) -> Iterator[Fault]:
     if item.get("type") != "reasoning":
         return
     follower = items[at + 1] if at + 1 < len(items) else {}
-    mine = follower.get("role", "assistant") == "assistant" and follower.get("type", "message") in _FOLLOWS
+    mine = (
+        follower.get("role", "assistant") == "assistant"
+        and follower.get("type", "message") in _FOLLOWS
+    )
     if item.get("id") and not mine:
         yield fault("openai-responses-reasoning-without-following", name=item["id"])
     sealed = item.get("encrypted_content")
     if isinstance(sealed, str):
-        verdict = verify(sealed, request.model, str(item.get("id", "")))
-        foreign = verdict is Verdict.FOREIGN and (request.strict_signatures or len(sealed) < _SHORTEST_ID)
-        if foreign or verdict in (Verdict.MALFORMED, Verdict.MODIFIED):
+        status = verify(sealed, request.model, str(item.get("id", "")))
+        foreign = status is SignatureStatus.FOREIGN and (
+            request.strict_signatures or len(sealed) < _MIN_ID_LENGTH
+        )
+        if foreign or status in (SignatureStatus.MALFORMED, SignatureStatus.MODIFIED):
             yield fault("openai-responses-reasoning-encrypted-invalid", sealed=f"{sealed[:4]}...")
 
 
-def pairing(request: Request) -> Iterator[Fault]:
-    """Faults between items: outputs without calls, calls without outputs, torn reasoning."""
+def pairing(request: SandboxRequest) -> Iterator[Fault]:
+    """Yield outputs without calls, calls without outputs, and separated reasoning."""
     items = objects(request.body.get("input"))
     stored = request.body.get("previous_response_id") or request.body.get("conversation")
-    calls, answered = set[str](), {str(i.get("call_id")) for i in items if str(i.get("type")).endswith("call_output")}
+    calls, answered = (
+        set[str](),
+        {str(i.get("call_id")) for i in items if str(i.get("type")).endswith("call_output")},
+    )
     unanswered = None
     for item in items:
         tag, call = item.get("type"), str(item.get("call_id"))
         if tag in ("function_call", "custom_tool_call"):
             calls.add(call)
             unanswered = unanswered or (call if call not in answered else None)
-        elif tag in ("function_call_output", "custom_tool_call_output") and call not in calls and not stored:
+        elif (
+            tag in ("function_call_output", "custom_tool_call_output")
+            and call not in calls
+            and not stored
+        ):
             yield fault("openai-responses-function-output-no-call", call=call)
     if unanswered is not None:
         yield fault("openai-responses-function-call-no-output", call=unanswered)
@@ -191,10 +231,14 @@ def pairing(request: Request) -> Iterator[Fault]:
     yield from _calls_without_reasoning(request, items)
 
 
-def _calls_without_reasoning(request: Request, items: list[Body]) -> Iterator[Fault]:
-    """A call whose reasoning this sandbox emitted, replayed without it."""
+def _calls_without_reasoning(request: SandboxRequest, items: list[Body]) -> Iterator[Fault]:
+    """Yield calls that are replayed without the reasoning that this sandbox emitted with them."""
     given = {str(item.get("id")) for item in items if item.get("type") == "reasoning"}
     for item in items:
         needed = request.memory.responses.get((request.key, f"reasoning-of:{item.get('id')}"))
         if item.get("type") == "function_call" and needed and needed not in given:
-            yield fault("openai-responses-function-call-without-reasoning", name=item["id"], reasoning=needed)
+            yield fault(
+                "openai-responses-function-call-without-reasoning",
+                name=item["id"],
+                reasoning=needed,
+            )

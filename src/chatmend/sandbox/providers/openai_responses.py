@@ -1,6 +1,7 @@
-"""Where a Responses request breaks OpenAI's rules, in the order in which the API looks.
+"""Finds broken rules in a Responses request, in the order in which OpenAI validates.
 
-Top-level keys, input items, tools, parameters; then stored state; then what the model can do.
+Top-level keys, input items, tools, parameters; then stored state; then the abilities of the
+model.
 """
 
 from __future__ import annotations
@@ -11,29 +12,30 @@ from typing import TYPE_CHECKING, Any
 from chatmend.sandbox.providers import openai_items
 from chatmend.sandbox.providers.openai_tools import flat_tool_faults
 from chatmend.sandbox.refusals import Fault, fault
-from chatmend.sandbox.request import Request, kind, objects
+from chatmend.sandbox.request import SandboxRequest, json_type_name, objects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Body = dict[str, Any]
 _KEYS = frozenset(
-    "background context_management conversation include input instructions max_output_tokens max_tool_calls metadata "
-    "model moderation parallel_tool_calls previous_response_id prompt prompt_cache_key prompt_cache_options "
-    "prompt_cache_retention reasoning safety_identifier service_tier store stream stream_options temperature text "
-    "tool_choice tools top_logprobs top_p truncation user presence_penalty frequency_penalty".split()
+    "background context_management conversation include input instructions max_output_tokens "
+    "max_tool_calls metadata model moderation parallel_tool_calls previous_response_id prompt "
+    "prompt_cache_key prompt_cache_options prompt_cache_retention reasoning safety_identifier "
+    "service_tier store stream stream_options temperature text tool_choice tools top_logprobs "
+    "top_p truncation user presence_penalty frequency_penalty".split()
 )
 _INCLUDES = (
-    "file_search_call.results web_search_call.results web_search_call.action.sources message.input_image.image_url "
-    "computer_call_output.output.image_url code_interpreter_call.outputs reasoning.encrypted_content "
-    "message.output_text.logprobs"
+    "file_search_call.results web_search_call.results web_search_call.action.sources "
+    "message.input_image.image_url computer_call_output.output.image_url "
+    "code_interpreter_call.outputs reasoning.encrypted_content message.output_text.logprobs"
 ).split()
 _EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
-_FEWEST_OUTPUT_TOKENS, _MOST_METADATA, _SUGGESTED = 16, 16, 2
+_MIN_OUTPUT_TOKENS, _MAX_METADATA, _SUGGESTED = 16, 16, 2
 
 
-def faults(request: Request) -> Iterator[Fault]:
-    """Every fault, in OpenAI's order; it reports the first."""
+def faults(request: SandboxRequest) -> Iterator[Fault]:
+    """Yield every fault in OpenAI's order; the API reports only the first."""
     body = request.body
     return chain(
         _keys(body),
@@ -68,7 +70,11 @@ def _keys(body: Body) -> Iterator[Fault]:
         if key not in _KEYS:
             near = sorted((_distance(key, known), known) for known in _KEYS - body.keys())
             close = " or ".join(f"'{known}'" for far, known in near if far <= _SUGGESTED)
-            yield fault("openai-responses-unknown-key-suggestion", key, hint=f" Did you mean {close}?" if close else "")
+            yield fault(
+                "openai-responses-unknown-key-suggestion",
+                key,
+                hint=f" Did you mean {close}?" if close else "",
+            )
     options = body.get("stream_options")
     if isinstance(options, dict) and "include_usage" in options:
         yield fault("openai-responses-stream-options")
@@ -84,12 +90,12 @@ def _choice(body: Body) -> Iterator[Fault]:
 
 def _parameters(body: Body) -> Iterator[Fault]:
     metadata = body.get("metadata")
-    if isinstance(metadata, dict) and len(metadata) > _MOST_METADATA:
+    if isinstance(metadata, dict) and len(metadata) > _MAX_METADATA:
         yield fault("openai-responses-metadata-16", number=len(metadata))
     if "text" in body and not isinstance(body["text"], dict | None):
-        yield fault("openai-responses-text-type", got=kind(body["text"]))
+        yield fault("openai-responses-text-type", got=json_type_name(body["text"]))
     most = body.get("max_output_tokens")
-    if isinstance(most, int) and most < _FEWEST_OUTPUT_TOKENS:
+    if isinstance(most, int) and most < _MIN_OUTPUT_TOKENS:
         yield fault("openai-responses-max-output-tokens-min", most=most)
     reasoning = body.get("reasoning")
     effort = reasoning.get("effort") if isinstance(reasoning, dict) else None
@@ -99,9 +105,11 @@ def _parameters(body: Body) -> Iterator[Fault]:
         yield fault("openai-responses-truncation-value", value=body["truncation"])
 
 
-def _state(request: Request) -> Iterator[Fault]:
+def _state(request: SandboxRequest) -> Iterator[Fault]:
     body = request.body
-    previous, conversation, prompt = (body.get(key) for key in ("previous_response_id", "conversation", "prompt"))
+    previous, conversation, prompt = (
+        body.get(key) for key in ("previous_response_id", "conversation", "prompt")
+    )
     if previous and conversation:
         yield fault("openai-responses-conversation-and-previous")
     name = conversation.get("id") if isinstance(conversation, dict) else conversation
@@ -114,12 +122,17 @@ def _state(request: Request) -> Iterator[Fault]:
         yield fault("openai-responses-previous-response", name=previous)
 
 
-def _may_exist(request: Request, name: str, start: str) -> bool:
-    """Stored here, or of the form of an id that OpenAI made: what it stores elsewhere cannot be seen."""
+def _may_exist(request: SandboxRequest, name: str, start: str) -> bool:
+    """Return whether an id is stored here or has the format of OpenAI's ids.
+
+    The sandbox cannot know what OpenAI stores.
+    """
     if request.memory.responses.get((request.key, name)) is not None:
         return True
     tail = name.removeprefix(start)
-    genuine = name.startswith(start) and len(tail) >= 32 and all(c in "0123456789abcdef" for c in tail)
+    genuine = (
+        name.startswith(start) and len(tail) >= 32 and all(c in "0123456789abcdef" for c in tail)
+    )
     return genuine and not request.strict_signatures
 
 
@@ -134,6 +147,8 @@ def _capabilities(body: Body) -> Iterator[Fault]:
     if effort is not None:
         yield fault("openai-responses-effort-unsupported")
     if effort in ("none", "minimal", "xhigh", "max"):
-        yield fault("openai-responses-effort-level-unsupported", effort=effort, model=body.get("model"))
+        yield fault(
+            "openai-responses-effort-level-unsupported", effort=effort, model=body.get("model")
+        )
     if any(tool.get("type") == "function" for tool in objects(body.get("tools"))):
         yield fault("openai-responses-deep-research-tools")

@@ -1,4 +1,4 @@
-"""Where the tools of an OpenAI request break its rules: the nested shape of Chat Completions, the flat of Responses."""
+"""Finds faults in the tools of an OpenAI request: nested in Chat Completions, flat in Responses."""
 
 from __future__ import annotations
 
@@ -6,40 +6,40 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from chatmend.sandbox.refusals import Fault, fault
-from chatmend.sandbox.request import kind
+from chatmend.sandbox.request import json_type_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Body = dict[str, Any]
 _NAME = re.compile(r"[a-zA-Z0-9_-]+\Z")
-_MOST_TOOLS, _LONGEST_CHAT_NAME, _LONGEST_RESPONSES_NAME = 128, 64, 128
+_MAX_TOOLS, _MAX_CHAT_NAME_LENGTH, _MAX_RESPONSES_NAME_LENGTH = 128, 64, 128
 _COMBINATORS = ("oneOf", "anyOf", "allOf", "enum", "not")
 
 
 def tool_faults(body: Body) -> Iterator[Fault]:
-    """Faults of Chat Completions tools."""
+    """Yield the faults of Chat Completions tools."""
     tools = body.get("tools")
     if tools == []:
         yield fault("openai-chat-tools-empty", "tools")
     if not isinstance(tools, list):
         return
-    if len(tools) > _MOST_TOOLS:
+    if len(tools) > _MAX_TOOLS:
         yield fault("openai-chat-tools-max128", number=len(tools))
     for at, tool in enumerate(tools):
         if not isinstance(tool, dict):
-            yield fault("openai-chat-message-item-type", f"tools[{at}]", got=kind(tool))
+            yield fault("openai-chat-message-item-type", f"tools[{at}]", got=json_type_name(tool))
         elif tool.get("type") == "function" and not isinstance(tool.get("function"), dict):
             yield fault("openai-chat-missing", f"tools[{at}].function")
         elif tool.get("type") == "function":
-            yield from _function(f"tools[{at}].function", tool["function"], _LONGEST_CHAT_NAME)
+            yield from _function(f"tools[{at}].function", tool["function"], _MAX_CHAT_NAME_LENGTH)
 
 
 def flat_tool_faults(body: Body) -> Iterator[Fault]:
-    """Faults of Responses tools."""
+    """Yield the faults of Responses tools."""
     tools = body.get("tools")
     if tools is not None and not isinstance(tools, list):
-        yield fault("openai-responses-tools-type", got=kind(tools))
+        yield fault("openai-responses-tools-type", got=json_type_name(tools))
         return
     for at, tool in enumerate(tools or []):
         if not isinstance(tool, dict) or "type" not in tool:
@@ -47,7 +47,7 @@ def flat_tool_faults(body: Body) -> Iterator[Fault]:
         elif tool["type"] == "function":
             if "name" not in tool:
                 yield fault("openai-responses-missing", f"tools[{at}].name")
-            yield from _function(f"tools[{at}]", tool, _LONGEST_RESPONSES_NAME)
+            yield from _function(f"tools[{at}]", tool, _MAX_RESPONSES_NAME_LENGTH)
             if tool.get("defer_loading"):
                 yield fault("openai-responses-defer-loading")
 

@@ -1,4 +1,4 @@
-"""Where a chat request breaks Perplexity's rules."""
+"""Finds broken rules of Perplexity."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from typing import TYPE_CHECKING
 
 from chatmend.sandbox.providers.chat_shape import text_of
 from chatmend.sandbox.refusals import Fault, fault
-from chatmend.sandbox.request import Request, objects
+from chatmend.sandbox.request import SandboxRequest, objects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-def faults(request: Request) -> Iterator[Fault]:
-    """Every fault; the API reports the first."""
+def faults(request: SandboxRequest) -> Iterator[Fault]:
+    """Yield every fault; the API reports only the first."""
     messages = objects(request.messages)
     roles = [str(message.get("role")) for message in messages]
     leading = next((at for at, role in enumerate(roles) if role != "system"), len(roles))
     heard = [
-        "assistant" if role == "assistant" else "user" if role in ("user", "tool") else role for role in roles[leading:]
+        "assistant" if role == "assistant" else "user" if role in ("user", "tool") else role
+        for role in roles[leading:]
     ]
     if (
         any(role not in ("user", "assistant") for role in heard)

@@ -1,7 +1,8 @@
-"""The strict alternation of chat templates, as vLLM answers it.
+"""The strict alternation of chat templates, as a vLLM server validates it.
 
-One optional system message, then user and assistant in turn. Tool messages and assistants with tool calls do not count,
-as in the templates of Mistral 0.3 and its kin.
+One optional system message, then user and assistant messages in turn. As in the templates of
+Mistral 0.3 and similar models, tool messages and assistant messages with tool calls do not
+count.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from chatmend.sandbox.providers.chat_shape import calls, image_urls, parts
 from chatmend.sandbox.refusals import Fault, fault
-from chatmend.sandbox.request import Request, objects
+from chatmend.sandbox.request import SandboxRequest, objects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,8 +21,8 @@ Body = dict[str, Any]
 _ID = re.compile(r"[a-zA-Z0-9]{9}\Z")
 
 
-def faults(request: Request) -> Iterator[Fault]:
-    """Every fault; the template raises at the first."""
+def faults(request: SandboxRequest) -> Iterator[Fault]:
+    """Yield every fault; the template raises at the first."""
     body, messages = request.body, objects(request.messages)
     if body.get("tool_choice") not in (None, "none") and not body.get("tools"):
         yield fault("vllm-tool-choice-without-tools")

@@ -1,26 +1,33 @@
-"""Where a request breaks xAI's rules, on Chat Completions and on Responses."""
+"""Finds broken rules of xAI in Chat Completions and Responses requests."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from chatmend.sandbox.pictures import data_url, look
-from chatmend.sandbox.providers.chat_shape import calls, function, image_urls, parts, text_of, tool_names
+from chatmend.sandbox.pictures import inspect_base64, parse_data_url
+from chatmend.sandbox.providers.chat_shape import (
+    calls,
+    function,
+    image_urls,
+    parts,
+    text_of,
+    tool_names,
+)
 from chatmend.sandbox.refusals import Fault, fault
-from chatmend.sandbox.request import Request, objects
-from chatmend.sandbox.signatures import Verdict, verify
+from chatmend.sandbox.request import SandboxRequest, objects
+from chatmend.sandbox.signatures import SignatureStatus, verify
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Body = dict[str, Any]
 _ROLES = ("system", "user", "assistant", "tool", "function")
-_SHORTEST_SEALED = 32
-_MOST_IMAGE_BYTES = 26_214_400
+_MIN_ENCRYPTED_LENGTH = 32
+_MAX_IMAGE_BYTES = 26_214_400
 
 
-def faults(request: Request) -> Iterator[Fault]:
-    """Every fault of a chat request; the API reports the first."""
+def faults(request: SandboxRequest) -> Iterator[Fault]:
+    """Yield every fault of a chat request; the API reports only the first."""
     yield from _parser(request.messages)
     yield from _choice(request.body)
     yield from _messages(request.messages)
@@ -57,6 +64,8 @@ def _messages(messages: list[Any]) -> Iterator[Fault]:
         spoken = message.get("role") == "assistant"
         if content in ([], None) and not calls(message) and not spoken:
             yield fault("xai-empty-content")
+        if content is None and "content" in message and calls(message):
+            yield fault("xai-null-content")
         if sum(part.get("type") == "text" for part in objects(parts(message))) > 1:
             yield fault("xai-single-text")
 
@@ -76,16 +85,16 @@ def _parameters(body: Body) -> Iterator[Fault]:
 
 def _pictures(messages: list[Any]) -> Iterator[Fault]:
     for _, _, url in image_urls(messages):
-        found = data_url(url)
-        picture = look(found[1]) if found else None
+        found = parse_data_url(url)
+        picture = inspect_base64(found[1]) if found else None
         if picture is not None and picture.media_type not in ("image/png", "image/jpeg"):
             yield fault("xai-image-types")
-        if picture is not None and picture.size > _MOST_IMAGE_BYTES:
+        if picture is not None and picture.size > _MAX_IMAGE_BYTES:
             yield fault("xai-image-size")
 
 
-def responses_faults(request: Request) -> Iterator[Fault]:
-    """Every fault of a Responses request; the API reports the first."""
+def responses_faults(request: SandboxRequest) -> Iterator[Fault]:
+    """Yield every fault of a Responses request; the API reports only the first."""
     for item in objects(request.body.get("input")):
         if item.get("type") == "additional_tools":
             yield fault("xai-additional-tools-items")
@@ -95,8 +104,8 @@ def responses_faults(request: Request) -> Iterator[Fault]:
         if not item.get("summary") and not sealed:
             yield fault("xai-reasoning-item-empty")
         if isinstance(sealed, str):
-            verdict = verify(sealed, request.model, str(item.get("id", "")))
-            foreign = verdict in (Verdict.FOREIGN, Verdict.MALFORMED)
-            short = foreign and (request.strict_signatures or len(sealed) < _SHORTEST_SEALED)
-            if short or verdict is Verdict.MODIFIED:
+            status = verify(sealed, request.model, str(item.get("id", "")))
+            foreign = status in (SignatureStatus.FOREIGN, SignatureStatus.MALFORMED)
+            short = foreign and (request.strict_signatures or len(sealed) < _MIN_ENCRYPTED_LENGTH)
+            if short or status is SignatureStatus.MODIFIED:
                 yield fault("xai-encrypted-content-foreign")

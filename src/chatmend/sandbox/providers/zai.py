@@ -1,25 +1,25 @@
-"""Where a chat request breaks the rules of Z.ai (GLM)."""
+"""Finds broken rules of Z.ai (GLM)."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
 
-from chatmend.sandbox.pictures import data_url, look
+from chatmend.sandbox.pictures import inspect_base64, parse_data_url
 from chatmend.sandbox.providers.chat_shape import calls, exchanges, function, image_urls, text_of
 from chatmend.sandbox.refusals import Fault, fault
-from chatmend.sandbox.request import Request, objects
+from chatmend.sandbox.request import SandboxRequest, objects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Body = dict[str, Any]
 _ROLES = ("system", "user", "assistant", "tool")
-_LONGEST_SIDE = 8000
+_MAX_SIDE = 8000
 
 
-def faults(request: Request) -> Iterator[Fault]:
-    """Every fault; the API reports the first."""
+def faults(request: SandboxRequest) -> Iterator[Fault]:
+    """Yield every fault; the API reports only the first."""
     messages = objects(request.messages)
     roles = [message.get("role") for message in messages]
     if any(role not in _ROLES for role in roles):
@@ -34,9 +34,16 @@ def faults(request: Request) -> Iterator[Fault]:
 
 
 def _pairs(messages: list[Any]) -> Iterator[Fault]:
-    """A tool message must follow a call; its id may be missing."""
-    answering = {at for found in exchanges(messages) for at, call in found.results if call in (*found.ids, "None")}
-    if any(message.get("role") == "tool" and at not in answering for at, message in enumerate(messages)):
+    """Yield faults of tool messages, which must follow a call; their id may be missing."""
+    answering = {
+        at
+        for found in exchanges(messages)
+        for at, call in found.results
+        if call in (*found.ids, "None")
+    }
+    if any(
+        message.get("role") == "tool" and at not in answering for at, message in enumerate(messages)
+    ):
         yield fault("zai-tool-orphan")
     for found in exchanges(messages):
         if len(found.results) < len(found.ids):
@@ -55,9 +62,12 @@ def _arguments(messages: list[Any]) -> Iterator[Fault]:
 
 def _pictures(messages: list[Any]) -> Iterator[Fault]:
     for _, _, url in image_urls(messages):
-        found = data_url(url)
-        picture = look(found[1]) if found else None
+        found = parse_data_url(url)
+        picture = inspect_base64(found[1]) if found else None
         if picture is None:
             continue
-        if picture.media_type not in ("image/png", "image/jpeg") or max(picture.width, picture.height) > _LONGEST_SIDE:
+        if (
+            picture.media_type not in ("image/png", "image/jpeg")
+            or max(picture.width, picture.height) > _MAX_SIDE
+        ):
             yield fault("zai-image")

@@ -1,4 +1,4 @@
-"""The Converse dialect of Bedrock."""
+"""The Converse format of Bedrock."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from chatmend.sandbox import eventstream
-from chatmend.sandbox.answers import Answer, Ask, Tool
-from chatmend.sandbox.memory import Segment, segment
-from chatmend.sandbox.request import Request, mapping, objects
+from chatmend.sandbox.answers import Answer, NormalizedRequest, Tool
+from chatmend.sandbox.memory import Segment, make_segment
+from chatmend.sandbox.request import SandboxRequest, mapping, objects
 from chatmend.sandbox.signatures import sign
 from chatmend.sandbox.wires import pieces
 
@@ -22,43 +22,55 @@ _STOPS = {"stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens"}
 _LATENCY = 12
 
 
-def ask(request: Request) -> Ask:
-    """What a Converse request asks for."""
+def normalize(request: SandboxRequest) -> NormalizedRequest:
+    """Read a Converse request."""
     body, messages = request.body, objects(request.messages)
     last = objects(messages[-1].get("content")) if messages else []
     results = [block["toolResult"] for block in last if isinstance(block.get("toolResult"), dict)]
-    said = " ".join(str(part.get("text", part.get("json", ""))) for r in results for part in objects(r.get("content")))
+    said = " ".join(
+        str(part.get("text", part.get("json", "")))
+        for r in results
+        for part in objects(r.get("content"))
+    )
     config = mapping(body.get("toolConfig"))
-    specs = [tool["toolSpec"] for tool in objects(config.get("tools")) if isinstance(tool.get("toolSpec"), dict)]
+    specs = [
+        tool["toolSpec"]
+        for tool in objects(config.get("tools"))
+        if isinstance(tool.get("toolSpec"), dict)
+    ]
     choice = mapping(config.get("toolChoice"))
     fields = mapping(body.get("additionalModelRequestFields"))
     thinking = mapping(fields.get("thinking") or fields.get("reasoning_config"))
-    return Ask(
-        said=said if results else " ".join(str(block.get("text", "")) for block in last),
-        tools=tuple(Tool(str(s.get("name")), mapping(s.get("inputSchema")).get("json") or {}) for s in specs),
-        choice=str(mapping(choice["tool"]).get("name"))
+    return NormalizedRequest(
+        last_text=said if results else " ".join(str(block.get("text", "")) for block in last),
+        tools=tuple(
+            Tool(str(s.get("name")), mapping(s.get("inputSchema")).get("json") or {}) for s in specs
+        ),
+        tool_choice=str(mapping(choice["tool"]).get("name"))
         if "tool" in choice
         else "required"
         if "any" in choice
         else "auto",
-        results=bool(results),
-        thinks=thinking.get("type") in ("enabled", "adaptive"),
-        most=mapping(body.get("inferenceConfig")).get("maxTokens"),
+        ends_with_results=bool(results),
+        wants_thinking=thinking.get("type") in ("enabled", "adaptive"),
+        max_tokens=mapping(body.get("inferenceConfig")).get("maxTokens"),
     )
 
 
-def segments(request: Request) -> list[Segment]:
-    """Tools, system, then blocks; a ``cachePoint`` marks what stands before it."""
+def segments(request: SandboxRequest) -> list[Segment]:
+    """Return tools, system and blocks; a ``cachePoint`` marks the block before it."""
     body = request.body
     blocks = [*objects(mapping(body.get("toolConfig")).get("tools")), *objects(body.get("system"))]
     for message in objects(body.get("messages")):
-        blocks += [{"role": message.get("role"), **block} for block in objects(message.get("content"))]
+        blocks += [
+            {"role": message.get("role"), **block} for block in objects(message.get("content"))
+        ]
     found: list[Segment] = []
     for block in blocks:
         if "cachePoint" not in block:
-            found.append(segment(block))
+            found.append(make_segment(block))
         elif found:
-            found[-1] = Segment(found[-1].content, found[-1].tokens, marked=True)
+            found[-1] = Segment(found[-1].content, found[-1].tokens, has_marker=True)
     return found
 
 
@@ -69,12 +81,19 @@ def _content(answer: Answer) -> list[Body]:
         content.append({"reasoningContent": {"reasoningText": signed}})
     if answer.text:
         content.append({"text": answer.text})
-    content += [{"toolUse": {"toolUseId": c.id, "name": c.name, "input": dict(c.arguments)}} for c in answer.calls]
+    content += [
+        {"toolUse": {"toolUseId": c.id, "name": c.name, "input": dict(c.arguments)}}
+        for c in answer.calls
+    ]
     return content
 
 
 def usage_of(answer: Answer) -> Body:
-    """Usage: ``inputTokens`` exclude the cache, ``totalTokens`` include it; reasoning is never told."""
+    """Return the usage.
+
+    ``inputTokens`` excludes cached tokens, ``totalTokens`` includes them; reasoning is not
+    reported separately.
+    """
     prompt = answer.prompt
     fresh = prompt.total - prompt.read - prompt.written
     return {
@@ -86,8 +105,8 @@ def usage_of(answer: Answer) -> Body:
     }
 
 
-def whole(answer: Answer, request: Request) -> Body:
-    """A ``ConverseResponse``."""
+def response_body(answer: Answer, request: SandboxRequest) -> Body:
+    """Return a ``ConverseResponse``."""
     message = {"role": "assistant", "content": _content(answer)}
     return {
         "output": {"message": message},
@@ -108,8 +127,8 @@ def _deltas(block: Body) -> list[Body]:
     return [*deltas, {"reasoningContent": {"signature": signed["signature"]}}]
 
 
-def events(answer: Answer, request: Request) -> Iterable[bytes]:
-    """The events of ``converse-stream``."""
+def events(answer: Answer, request: SandboxRequest) -> Iterable[bytes]:
+    """Yield the events of ``converse-stream``."""
     yield eventstream.frame("messageStart", {"role": "assistant"})
     for at, block in enumerate(_content(answer)):
         if "toolUse" in block:
@@ -120,4 +139,6 @@ def events(answer: Answer, request: Request) -> Iterable[bytes]:
             yield eventstream.frame("contentBlockDelta", {"contentBlockIndex": at, "delta": delta})
         yield eventstream.frame("contentBlockStop", {"contentBlockIndex": at})
     yield eventstream.frame("messageStop", {"stopReason": _STOPS[answer.finish]})
-    yield eventstream.frame("metadata", {"usage": usage_of(answer), "metrics": {"latencyMs": _LATENCY}})
+    yield eventstream.frame(
+        "metadata", {"usage": usage_of(answer), "metrics": {"latencyMs": _LATENCY}}
+    )

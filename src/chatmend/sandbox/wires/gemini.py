@@ -1,13 +1,13 @@
-"""The generateContent dialect of Google AI Studio and Vertex."""
+"""The generateContent format of Google AI Studio and Vertex."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
 
-from chatmend.sandbox.answers import Answer, Ask, Tool
-from chatmend.sandbox.memory import Segment, segment
-from chatmend.sandbox.request import Request, mapping, objects
+from chatmend.sandbox.answers import Answer, NormalizedRequest, Tool
+from chatmend.sandbox.memory import Segment, make_segment
+from chatmend.sandbox.request import SandboxRequest, mapping, objects
 from chatmend.sandbox.signatures import sign
 from chatmend.sandbox.wires import pieces
 
@@ -21,30 +21,35 @@ _STOPS = {"stop": "STOP", "tool_calls": "STOP", "length": "MAX_TOKENS"}
 
 
 def either(body: Any, camel: str) -> Any:
-    """A field under its camel-case name, or its snake-case one: Google's parser takes both. None of a non-object."""
+    """Return a field by its camel-case or snake-case name, as Google's parser accepts both.
+
+    Return None if the body is not an object.
+    """
     if not isinstance(body, dict):
         return None
     snake = "".join(f"_{c.lower()}" if c.isupper() else c for c in camel)
     return body.get(camel, body.get(snake))
 
 
-def ask(request: Request) -> Ask:
-    """What a generateContent request asks for."""
+def normalize(request: SandboxRequest) -> NormalizedRequest:
+    """Read a generateContent request."""
     body, contents = request.body, objects(request.body.get("contents"))
     config = either(body, "generationConfig") or {}
     last = objects(contents[-1].get("parts")) if contents else []
-    answers = [either(part, "functionResponse") for part in last if either(part, "functionResponse")]
+    answers = [
+        either(part, "functionResponse") for part in last if either(part, "functionResponse")
+    ]
     said = json.dumps(mapping(answers[-1]).get("response")) if answers else _said(contents)
     schema = either(config, "responseSchema") or either(config, "responseJsonSchema")
     wants_json = either(config, "responseMimeType") == "application/json"
-    return Ask(
-        said=said,
+    return NormalizedRequest(
+        last_text=said,
         tools=tuple(_tools(body)),
-        choice=_choice(body),
-        results=bool(answers),
+        tool_choice=_choice(body),
+        ends_with_results=bool(answers),
         schema=schema if isinstance(schema, dict) else {"type": "object"} if wants_json else None,
-        thinks=_thinks(config, request.model),
-        most=either(config, "maxOutputTokens"),
+        wants_thinking=_thinks(config, request.model),
+        max_tokens=either(config, "maxOutputTokens"),
     )
 
 
@@ -74,16 +79,21 @@ def _choice(body: Body) -> str:
 def _thinks(config: Body, model: str) -> bool:
     thinking = either(config, "thinkingConfig") or {}
     budget = either(thinking, "thinkingBudget")
-    return bool(either(thinking, "includeThoughts") or budget or "gemini-3" in model) and budget != 0
+    return (
+        bool(either(thinking, "includeThoughts") or budget or "gemini-3" in model) and budget != 0
+    )
 
 
-def segments(request: Request) -> list[Segment]:
-    """System instruction and tools, then the contents one by one."""
+def segments(request: SandboxRequest) -> list[Segment]:
+    """Return the system instruction, the tools, and each content."""
     head = [either(request.body, key) for key in ("systemInstruction", "tools")]
-    return [segment(piece) for piece in [*filter(None, head), *objects(request.body.get("contents"))]]
+    return [
+        make_segment(piece)
+        for piece in [*filter(None, head), *objects(request.body.get("contents"))]
+    ]
 
 
-def _parts(answer: Answer, request: Request) -> list[Body]:
+def _parts(answer: Answer, request: SandboxRequest) -> list[Body]:
     parts: list[Body] = []
     config = either(either(request.body, "generationConfig") or {}, "thinkingConfig") or {}
     if answer.thought and either(config, "includeThoughts"):
@@ -99,8 +109,8 @@ def _parts(answer: Answer, request: Request) -> list[Body]:
     return parts
 
 
-def usage_of(answer: Answer, request: Request) -> Body:
-    """Usage: thoughts outside the candidates, cached inside the prompt."""
+def usage_of(answer: Answer, request: SandboxRequest) -> Body:
+    """Return the usage; candidates exclude thoughts, the prompt includes cached tokens."""
     spoken = answer.output_tokens - answer.thought_tokens
     usage: Body = {
         "promptTokenCount": answer.prompt.total,
@@ -116,7 +126,7 @@ def usage_of(answer: Answer, request: Request) -> Body:
     return usage | ({"trafficType": "ON_DEMAND"} if request.provider == "vertex" else {})
 
 
-def _chunk(answer: Answer, request: Request, parts: list[Body], finish: str | None) -> Body:
+def _chunk(answer: Answer, request: SandboxRequest, parts: list[Body], finish: str | None) -> Body:
     candidate: Body = {"content": {"role": "model", "parts": parts}, "index": 0}
     if finish is not None:
         candidate["finishReason"] = finish
@@ -138,22 +148,26 @@ def _merged(parts: list[Body]) -> list[Body]:
     return merged
 
 
-def whole(answer: Answer, request: Request) -> Body:
-    """A ``GenerateContentResponse``."""
+def response_body(answer: Answer, request: SandboxRequest) -> Body:
+    """Return a ``GenerateContentResponse``."""
     return _chunk(answer, request, _merged(_parts(answer, request)), _STOPS[answer.finish])
 
 
-def chunks(answer: Answer, request: Request) -> Iterator[Body]:
-    """The responses of a stream; usage in each of them is cumulative."""
+def chunks(answer: Answer, request: SandboxRequest) -> Iterator[Body]:
+    """Yield the responses of a stream; the usage in each is cumulative."""
     parts = _parts(answer, request) or [{"text": ""}]
     for at, part in enumerate(parts):
-        yield _chunk(answer, request, [part], _STOPS[answer.finish] if at == len(parts) - 1 else None)
+        yield _chunk(
+            answer, request, [part], _STOPS[answer.finish] if at == len(parts) - 1 else None
+        )
 
 
-def events(answer: Answer, request: Request) -> Iterable[bytes]:
-    """Server-sent events with ``alt=sse``, else one JSON array in pieces."""
+def events(answer: Answer, request: SandboxRequest) -> Iterable[bytes]:
+    """Yield server-sent events with ``alt=sse``, otherwise the pieces of one JSON array."""
     if request.headers.get("x-sandbox-alt") == "sse":
-        yield from (f"data: {json.dumps(chunk)}\r\n\r\n".encode() for chunk in chunks(answer, request))
+        yield from (
+            f"data: {json.dumps(chunk)}\r\n\r\n".encode() for chunk in chunks(answer, request)
+        )
         return
     opening = "["
     for chunk in chunks(answer, request):

@@ -1,13 +1,13 @@
-"""The Responses dialect of OpenAI, xAI and Azure."""
+"""The Responses format of OpenAI, xAI and Azure."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from chatmend.sandbox.answers import Answer, Ask, Tool
-from chatmend.sandbox.memory import Segment, segment
+from chatmend.sandbox.answers import Answer, NormalizedRequest, Tool
+from chatmend.sandbox.memory import Segment, make_segment
 from chatmend.sandbox.providers.chat_shape import text_of
-from chatmend.sandbox.request import Request, mapping, objects
+from chatmend.sandbox.request import SandboxRequest, mapping, objects
 from chatmend.sandbox.signatures import sign
 from chatmend.sandbox.wires import CREATED, pieces, sse
 
@@ -19,49 +19,61 @@ MEDIA_TYPE = "text/event-stream; charset=utf-8"
 MARKERS = False
 
 
-def _items(request: Request) -> list[Body]:
+def _items(request: SandboxRequest) -> list[Body]:
     given = request.body.get("input")
     items = [{"role": "user", "content": given}] if isinstance(given, str) else objects(given)
-    stored = request.memory.responses.get((request.key, str(request.body.get("previous_response_id"))))
+    stored = request.memory.responses.get(
+        (request.key, str(request.body.get("previous_response_id")))
+    )
     return [*(stored or []), *items]
 
 
-def ask(request: Request) -> Ask:
-    """What a Responses request asks for."""
+def normalize(request: SandboxRequest) -> NormalizedRequest:
+    """Read a Responses request."""
     body, items = request.body, _items(request)
     last = items[-1] if items else {}
     results = str(last.get("type", "")).endswith("call_output")
-    heard = [item for item in items if item.get("role") == "user"]
+    user_items = [item for item in items if item.get("role") == "user"]
     choice, text = body.get("tool_choice") or "auto", body.get("text")
-    form = text.get("format") if isinstance(text, dict) else None
+    answer_format = text.get("format") if isinstance(text, dict) else None
     reasoning = body.get("reasoning")
-    return Ask(
-        said=text_of(last.get("output")) if results else text_of(heard[-1].get("content")) if heard else "",
+    return NormalizedRequest(
+        last_text=text_of(last.get("output"))
+        if results
+        else text_of(user_items[-1].get("content"))
+        if user_items
+        else "",
         tools=tuple(
             Tool(str(t.get("name")), t.get("parameters") or {})
             for t in objects(body.get("tools"))
             if t.get("type") == "function"
         ),
-        choice=str(choice.get("name", "auto")) if isinstance(choice, dict) else str(choice),
-        results=results,
-        schema=form.get("schema") if isinstance(form, dict) and form.get("type") == "json_schema" else None,
-        thinks=isinstance(reasoning, dict) and reasoning.get("effort") != "none",
-        most=body.get("max_output_tokens"),
+        tool_choice=str(choice.get("name", "auto")) if isinstance(choice, dict) else str(choice),
+        ends_with_results=results,
+        schema=answer_format.get("schema")
+        if isinstance(answer_format, dict) and answer_format.get("type") == "json_schema"
+        else None,
+        wants_thinking=isinstance(reasoning, dict) and reasoning.get("effort") != "none",
+        max_tokens=body.get("max_output_tokens"),
     )
 
 
-def segments(request: Request) -> list[Segment]:
-    """Instructions and tools, then the items one by one."""
-    head = [segment(request.body[key]) for key in ("instructions", "tools") if request.body.get(key)]
-    return head + [segment(item) for item in _items(request)]
+def segments(request: SandboxRequest) -> list[Segment]:
+    """Return the instructions, the tools and each item."""
+    head = [
+        make_segment(request.body[key])
+        for key in ("instructions", "tools")
+        if request.body.get(key)
+    ]
+    return head + [make_segment(item) for item in _items(request)]
 
 
 def _names(answer: Answer) -> str:
     return answer.id.removeprefix("resp_")
 
 
-def output_of(answer: Answer, request: Request) -> list[Body]:
-    """The output items; what they are called is remembered, so that replayed items can be checked."""
+def output_of(answer: Answer, request: SandboxRequest) -> list[Body]:
+    """Return the output items and store their ids, so that replayed items can be checked."""
     found: list[Body] = []
     name = _names(answer)
     if answer.thought:
@@ -73,7 +85,13 @@ def output_of(answer: Answer, request: Request) -> list[Body]:
     if answer.text:
         part = {"type": "output_text", "text": answer.text, "annotations": [], "logprobs": []}
         found.append(
-            {"id": f"msg_{name}", "type": "message", "status": "completed", "role": "assistant", "content": [part]}
+            {
+                "id": f"msg_{name}",
+                "type": "message",
+                "status": "completed",
+                "role": "assistant",
+                "content": [part],
+            }
         )
     found += [
         {
@@ -90,7 +108,7 @@ def output_of(answer: Answer, request: Request) -> list[Body]:
     return found
 
 
-def _remember(output: list[Body], answer: Answer, request: Request) -> None:
+def _remember(output: list[Body], answer: Answer, request: SandboxRequest) -> None:
     memory = request.memory.responses
     for item in output:
         if request.body.get("store") is not False:
@@ -102,7 +120,7 @@ def _remember(output: list[Body], answer: Answer, request: Request) -> None:
 
 
 def usage_of(answer: Answer) -> Body:
-    """Usage: reasoning inside ``output_tokens``."""
+    """Return the usage; ``output_tokens`` includes reasoning."""
     prompt, output = answer.prompt, answer.output_tokens
     return {
         "input_tokens": prompt.total,
@@ -113,7 +131,7 @@ def usage_of(answer: Answer) -> Body:
     }
 
 
-def _response(answer: Answer, request: Request, status: str, output: list[Body]) -> Body:
+def _response(answer: Answer, request: SandboxRequest, status: str, output: list[Body]) -> Body:
     body, done = request.body, status != "in_progress"
     cut = answer.finish == "length" and done
     return {
@@ -145,15 +163,18 @@ def _response(answer: Answer, request: Request, status: str, output: list[Body])
     }
 
 
-def whole(answer: Answer, request: Request) -> Body:
-    """A ``response``."""
+def response_body(answer: Answer, request: SandboxRequest) -> Body:
+    """Return a ``response``."""
     return _response(answer, request, "completed", output_of(answer, request))
 
 
-def _events(answer: Answer, request: Request) -> Iterator[Body]:
+def _events(answer: Answer, request: SandboxRequest) -> Iterator[Body]:
     output = output_of(answer, request)
     yield {"type": "response.created", "response": _response(answer, request, "in_progress", [])}
-    yield {"type": "response.in_progress", "response": _response(answer, request, "in_progress", [])}
+    yield {
+        "type": "response.in_progress",
+        "response": _response(answer, request, "in_progress", []),
+    }
     for at, item in enumerate(output):
         yield from _item(at, item)
     finished = _response(answer, request, "completed", output)
@@ -161,46 +182,48 @@ def _events(answer: Answer, request: Request) -> Iterator[Body]:
 
 
 def _item(at: int, item: Body) -> Iterator[Body]:
-    place = {"output_index": at, "item_id": item["id"]}
-    opening = item | {"status": "in_progress"} if item["type"] != "reasoning" else item | {"summary": []}
+    position = {"output_index": at, "item_id": item["id"]}
+    opening = (
+        item | {"status": "in_progress"} if item["type"] != "reasoning" else item | {"summary": []}
+    )
     if item["type"] == "message":
         opening["content"] = []
     if item["type"] == "function_call":
         opening["arguments"] = ""
     yield {"type": "response.output_item.added", "output_index": at, "item": opening}
     if item["type"] == "message":
-        yield from _text(place | {"content_index": 0}, item["content"][0])
+        yield from _text(position | {"content_index": 0}, item["content"][0])
     elif item["type"] == "function_call":
         for piece in pieces(item["arguments"]):
-            yield {"type": "response.function_call_arguments.delta", **place, "delta": piece}
+            yield {"type": "response.function_call_arguments.delta", **position, "delta": piece}
         yield {
             "type": "response.function_call_arguments.done",
-            **place,
+            **position,
             "arguments": item["arguments"],
             "name": item["name"],
         }
     else:
-        yield from _summary(place | {"summary_index": 0}, item["summary"][0])
+        yield from _summary(position | {"summary_index": 0}, item["summary"][0])
     yield {"type": "response.output_item.done", "output_index": at, "item": item}
 
 
-def _text(place: Body, part: Body) -> Iterator[Body]:
-    yield {"type": "response.content_part.added", **place, "part": part | {"text": ""}}
+def _text(position: Body, part: Body) -> Iterator[Body]:
+    yield {"type": "response.content_part.added", **position, "part": part | {"text": ""}}
     for piece in pieces(part["text"]):
-        yield {"type": "response.output_text.delta", **place, "delta": piece, "logprobs": []}
-    yield {"type": "response.output_text.done", **place, "text": part["text"], "logprobs": []}
-    yield {"type": "response.content_part.done", **place, "part": part}
+        yield {"type": "response.output_text.delta", **position, "delta": piece, "logprobs": []}
+    yield {"type": "response.output_text.done", **position, "text": part["text"], "logprobs": []}
+    yield {"type": "response.content_part.done", **position, "part": part}
 
 
-def _summary(place: Body, part: Body) -> Iterator[Body]:
-    yield {"type": "response.reasoning_summary_part.added", **place, "part": part | {"text": ""}}
+def _summary(position: Body, part: Body) -> Iterator[Body]:
+    yield {"type": "response.reasoning_summary_part.added", **position, "part": part | {"text": ""}}
     for piece in pieces(part["text"]):
-        yield {"type": "response.reasoning_summary_text.delta", **place, "delta": piece}
-    yield {"type": "response.reasoning_summary_text.done", **place, "text": part["text"]}
-    yield {"type": "response.reasoning_summary_part.done", **place, "part": part}
+        yield {"type": "response.reasoning_summary_text.delta", **position, "delta": piece}
+    yield {"type": "response.reasoning_summary_text.done", **position, "text": part["text"]}
+    yield {"type": "response.reasoning_summary_part.done", **position, "part": part}
 
 
-def events(answer: Answer, request: Request) -> Iterable[bytes]:
-    """Server-sent events, numbered."""
+def events(answer: Answer, request: SandboxRequest) -> Iterable[bytes]:
+    """Yield numbered server-sent events."""
     for number, event in enumerate(_events(answer, request)):
         yield sse(event | {"sequence_number": number}, event["type"])

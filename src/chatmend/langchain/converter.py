@@ -1,0 +1,96 @@
+"""The abilities of a partner package's converter, as listed in ``partners.toml``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_NO_TYPES: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Converter:
+    """What the converter of a partner package can send."""
+
+    results_inside: bool = True
+    """Whether it sends tool results that are blocks of a user message."""
+    calls_inside: frozenset[str] | None = None
+    """Block types that it sends as calls even if ``tool_calls`` does not list them; None: all."""
+    refused_mirrors: frozenset[str] = _NO_TYPES
+    """Types of call blocks that it sends in addition to ``tool_calls``, which providers refuse."""
+    sources: frozenset[str] | None = None
+    """Block types with a ``source`` that it sends (Anthropic's images, documents); None: all."""
+    bare_urls: bool = True
+    """Whether ``image_url`` may be a string instead of an object."""
+    image_files: bool = True
+    """Whether it sends images that are only the id of an uploaded file."""
+    plain_text: str = "any"
+    """What ``text-plain`` blocks may contain.
+
+    ``any``; ``text`` (no bytes, no link); ``bytes`` (bytes or a link, no text).
+    """
+    cache_markers: bool = True
+    """Whether content blocks may have ``cache_control``."""
+    drops: frozenset[str] = _NO_TYPES
+    """Block types of other providers that are dropped, because they would be refused."""
+    foreign_reasoning: bool = True
+    """Whether it sends reasoning of other providers, which lacks the id of this provider."""
+    trailing_reasoning: bool = True
+    """Whether an assistant message without calls may end with reasoning that has an id."""
+    listed_thinking: bool = True
+    """Whether the text of thinking may be a list of blocks, as in Mistral's format."""
+    blank_texts: bool = True
+    """Whether it sends blank texts. If not, the blocks before and after one become adjacent."""
+    trailing_thinking: bool = True
+    """Whether an assistant message may end with thinking after its calls."""
+    object_kwargs: frozenset[str] = _NO_TYPES
+    """Keys of ``additional_kwargs`` whose values must be objects; otherwise it raises."""
+    data_links: bool = True
+    """Whether ``url`` of LangChain's own blocks may be a data URL; otherwise it downloads it."""
+    item_ids: bool = False
+    """Whether it sends the ids that the provider gave to blocks; each may be sent only once."""
+    result_keys: frozenset[str] | None = None
+    """The only keys that a ``tool_result`` block may have; None: any."""
+    extra_markers: bool = False
+    """Whether it also sends cache markers in ``extras``, where LangChain moves unknown keys."""
+    reasoning: bool = False
+    """Whether ``reasoning_content`` in ``additional_kwargs`` of an assistant message is sent."""
+    writers: frozenset[str] = _NO_TYPES
+    """``model_provider`` of messages that the provider wrote; it accepts all of their blocks."""
+    typed: frozenset[str] = _NO_TYPES
+    """Origins (``user``, ``answer``, ``result``) whose blocks all need a ``type``."""
+    user_takes: frozenset[str] | None = None
+    """The only block types that it sends from a user; None: all types that are not refused."""
+    user_refuses: frozenset[str] = _NO_TYPES
+    """Block types from a user that the converter or the provider refuses."""
+    answer_takes: frozenset[str] | None = None
+    """Like ``user_takes``, for the model's messages."""
+    answer_refuses: frozenset[str] = _NO_TYPES
+    """Like ``user_refuses``, for the model's messages."""
+    result_takes: frozenset[str] | None = None
+    """Like ``user_takes``, for tool results."""
+    result_refuses: frozenset[str] = _NO_TYPES
+    """Like ``user_refuses``, for tool results."""
+
+    def accepted_types(self, origin: str) -> frozenset[str] | None:
+        """Return the only block types that are accepted from an origin; None: any."""
+        if origin == "user":
+            return self.user_takes
+        return (
+            self.answer_takes
+            if origin == "answer"
+            else self.result_takes
+            if origin == "result"
+            else None
+        )
+
+    def refused_types(self, origin: str) -> frozenset[str]:
+        """Return the block types that are refused from an origin."""
+        if origin == "user":
+            return self.user_refuses
+        return (
+            self.answer_refuses
+            if origin == "answer"
+            else self.result_refuses
+            if origin == "result"
+            else _NO_TYPES
+        )

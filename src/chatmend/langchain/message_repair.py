@@ -1,0 +1,186 @@
+"""The repair that models, middleware, nodes and functions share.
+
+If chatmend itself fails, the request is sent with the original messages.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections import Counter
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from chatmend.changes import Effect
+from chatmend.failures import reason_of
+from chatmend.langchain.destination_cache import DestinationCache
+from chatmend.langchain.dialect import LangChainDialect
+from chatmend.langchain.reasoning import mark_reasoning_unsent
+from chatmend.langchain.shaping import reshape
+from chatmend.options import known_hosts, mode_of, on_error_of, target_of
+from chatmend.repair import repair
+from chatmend.telemetry import record_repair
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from langchain_core.messages import BaseMessage
+
+    from chatmend.changes import Change
+    from chatmend.langchain.partners import Destination
+    from chatmend.options import Mode, OnError
+    from chatmend.policy import Policy
+
+_log = logging.getLogger("chatmend.langchain")
+
+REPORT = "chatmend"
+"""The key of the report in the ``response_metadata`` of an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class RepairSettings:
+    """Options of a model, a middleware, a node or a function."""
+
+    policy: Policy | None = None
+    target: str | None = None
+    """The target that the caller named; None to recognise it from the model."""
+    on_error: OnError = "pass"
+    """What to do if chatmend itself fails.
+
+    ``pass`` sends the original messages, with a warning; ``raise`` raises the exception (for
+    tests).
+    """
+    mode: Mode = "repair"
+    """``repair`` the messages, or ``report`` what would change and send the original messages."""
+    usage: bool = True
+    """Whether to correct the usage in answers."""
+    destinations: DestinationCache = field(
+        default_factory=DestinationCache, init=False, repr=False, compare=False
+    )
+    """The destination of the last call of the model that has these settings."""
+
+    def __post_init__(self) -> None:
+        """Validate the settings.
+
+        Raises:
+            PolicyError: a value of ``on_error`` or ``mode`` does not exist.
+            TargetError: no table describes ``target``.
+        """
+        target_of(self.target)
+        on_error_of(self.on_error)
+        known_hosts()  # raises now if an entry of CHATMEND_HOSTS is invalid
+        mode_of(self.mode)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle and copy the settings without the cache, which may hold clients."""
+        return RepairSettings, (self.policy, self.target, self.on_error, self.mode, self.usage)
+
+
+class RepairResult(NamedTuple):
+    """Messages that are ready to send, the changes, and the tool declarations to send with them."""
+
+    messages: list[BaseMessage]
+    changes: tuple[Change, ...] = ()
+    tools: object = None
+
+
+def report(changes: Sequence[Change]) -> dict[str, Any]:
+    """Return the report for ``response_metadata``: codes, positions and reasons.
+
+    It does not include content.
+    """
+    return {"changes": [_change_as_dict(change) for change in changes]}
+
+
+def is_disabled() -> bool:
+    """Return whether ``CHATMEND_DISABLED=1`` disables all repairs."""
+    return os.environ.get("CHATMEND_DISABLED") == "1"
+
+
+def repair_unless_disabled(
+    messages: list[BaseMessage],
+    destination: Destination,
+    settings: RepairSettings,
+    *,
+    tools: object = None,
+    thinking: object = None,
+) -> RepairResult:
+    """Repair messages for a destination; return the same list if nothing changes.
+
+    The messages are also returned unchanged if ``is_disabled()``.
+
+    Raises:
+        Exception: any failure of chatmend, with ``on_error="raise"``.
+    """
+    if is_disabled():
+        return RepairResult(messages, (), tools)
+    return repair_for_destination(messages, destination, settings, tools=tools, thinking=thinking)
+
+
+def repair_for_destination(
+    messages: list[BaseMessage],
+    destination: Destination,
+    settings: RepairSettings,
+    *,
+    tools: object = None,
+    thinking: object = None,
+) -> RepairResult:
+    """Repair messages without checking ``is_disabled()``; see ``repair_unless_disabled``."""
+    result = unchanged = RepairResult(messages, (), tools)
+    started = perf_counter()
+    try:
+        allow = settings.policy.allow if settings.policy is not None else Effect.DROPS
+        sendable, reshaped = reshape(
+            messages, destination.converter, allow, destination.target.limits.max_cache_markers
+        )
+        dialect = LangChainDialect(chat_messages=destination.chat_messages)
+        repaired = repair(
+            sendable,
+            destination.target,
+            tools=tools,
+            thinking=thinking,
+            policy=settings.policy,
+            dialect=dialect,
+        )
+        changes = (
+            repaired.changes
+            if destination.converter.reasoning
+            else mark_reasoning_unsent(repaired.changes)
+        )
+        result = RepairResult(repaired.messages, (*reshaped, *changes), repaired.tools)
+    except Exception as error:
+        if settings.on_error == "raise":
+            raise
+        warn_of_failure(error)
+        return unchanged
+    record_repair(
+        destination.target.name, result.changes, perf_counter() - started, mode=settings.mode
+    )
+    if result.changes:
+        _log_repairs(result.changes)
+    return unchanged._replace(changes=result.changes) if settings.mode == "report" else result
+
+
+def warn_of_failure(error: Exception) -> None:
+    """Log that chatmend failed, with the reason."""
+    _log.warning("chatmend failed with %s; the messages are sent unchanged", reason_of(error))
+
+
+def _log_repairs(changes: Sequence[Change]) -> None:
+    counts = Counter(change.code for change in changes if change.applied)
+    if counts:
+        _log.info(
+            "chatmend repaired: %s", ", ".join(f"{code} x{n}" for code, n in sorted(counts.items()))
+        )
+
+
+def _change_as_dict(change: Change) -> dict[str, Any]:
+    return {
+        "code": change.code,
+        "rule": change.rule,
+        "effect": change.effect.name.lower(),
+        "index": change.index,
+        "why": change.why,
+        "applied": change.applied,
+    }

@@ -1,0 +1,98 @@
+"""Reads the usage of a stream whose partner package keeps only three totals of it.
+
+The provider reports the details once, in the stream, and such a package drops them. For one
+call, the model gets wrapped HTTP clients that also feed every response to a ``UsageStream``. The
+wrapped clients do the work; the caller's model and clients are not changed.
+"""
+
+from __future__ import annotations
+
+import copy
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from chatmend.usage import UsageStream
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator
+
+    from langchain_core.language_models import BaseChatModel
+
+    from chatmend.langchain.partners import Destination
+
+
+def observe_stream(
+    model: BaseChatModel, destination: Destination
+) -> tuple[BaseChatModel, UsageStream | None]:
+    """Return a copy of the model that records the usage of one stream, and that record.
+
+    If the chunks of the partner package are complete, return the model itself and None.
+    """
+    clients = {
+        name: client
+        for name in destination.clients
+        if (client := model.__dict__.get(name)) is not None
+    }
+    if not clients:
+        return model, None
+    usage_stream = UsageStream(
+        destination.target.provider or None, destination.target.model or None
+    )
+    new = copy.copy(model)
+    new.__dict__.update(
+        {name: _ObservedClient(client, usage_stream) for name, client in clients.items()}
+    )
+    return new, usage_stream
+
+
+class _ObservedClient:
+    """An httpx client that feeds the text of its streams to a ``UsageStream``."""
+
+    def __init__(self, client: Any, usage_stream: UsageStream) -> None:
+        self._client, self._usage_stream = client, usage_stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    def stream(self, *args: Any, **options: Any) -> _ObservedStream:
+        return _ObservedStream(self._client.stream(*args, **options), self._usage_stream)
+
+
+class _ObservedStream:
+    """The context manager of a streamed response, sync or async."""
+
+    def __init__(self, context: Any, usage_stream: UsageStream) -> None:
+        self._context, self._usage_stream = context, usage_stream
+
+    def __enter__(self) -> Any:
+        return self._observe(self._context.__enter__())
+
+    def __exit__(self, *error: object) -> Any:
+        return self._context.__exit__(*error)
+
+    async def __aenter__(self) -> Any:
+        return self._observe(await self._context.__aenter__())
+
+    async def __aexit__(self, *error: object) -> Any:
+        return await self._context.__aexit__(*error)
+
+    def _observe(self, response: Any) -> Any:
+        response.iter_text = partial(_feed_pieces, response.iter_text, self._usage_stream)
+        response.aiter_text = partial(_feed_pieces_async, response.aiter_text, self._usage_stream)
+        return response
+
+
+def _feed_pieces(
+    read: Callable[..., Any], usage_stream: UsageStream, *args: Any, **options: Any
+) -> Iterator[str]:
+    for piece in read(*args, **options):
+        usage_stream.feed(piece)
+        yield piece
+
+
+async def _feed_pieces_async(
+    read: Callable[..., Any], usage_stream: UsageStream, *args: Any, **options: Any
+) -> AsyncIterator[str]:
+    async for piece in read(*args, **options):
+        usage_stream.feed(piece)
+        yield piece

@@ -1,0 +1,55 @@
+"""Runs the rules on the whole request: some before the first window, others after the last."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from chatmend.changes import Change, Effect
+from chatmend.rules import FIRST, LAST
+
+if TYPE_CHECKING:
+    from chatmend.context import Context
+    from chatmend.rules import Request
+
+
+def run_first_rules(request: Request, context: Context) -> tuple[Request, list[Change]]:
+    """Run the rules that come before the first window; they may rewrite messages already sent."""
+    changes: list[Change] = []
+    for rule in FIRST:
+        request, more = rule.apply(request, context)
+        changes += more
+    return request, changes
+
+
+def run_last_rules(
+    request: Request, hoisted: list[str], context: Context, *, has_counted_content: bool = True
+) -> tuple[Request, list[Change]]:
+    """Run the rules that come after the last window, and move hoisted texts to ``system``.
+
+    Returns the request to send and the changes. ``has_counted_content``: whether the messages may
+    hold images or cache markers; if not, rules that count these are skipped.
+    """
+    changes: list[Change] = []
+    if hoisted:
+        joined = context.dialect.with_system(request.system, hoisted)
+        why = "moved from the messages to the system prompt"
+        before, after = (request.system,), (joined,)
+        change = Change(
+            "SYS001", "misplaced-system", Effect.RESHAPES, None, why, before, after, where="system"
+        )
+        request, changes = replace(request, system=joined), [change]
+    counts = has_counted_content or _has_marker(request.system) or _has_marker(request.tools)
+    for rule in LAST:
+        if counts or rule.has_counted_content is None:
+            request, more = rule.apply(request, context)
+            changes += more
+    return request, changes
+
+
+def _has_marker(blocks: object) -> bool:
+    """Return whether the system prompt or the tools have a cache marker."""
+    return isinstance(blocks, list) and any(
+        isinstance(block, dict) and ("cache_control" in block or "cachePoint" in block)
+        for block in blocks
+    )

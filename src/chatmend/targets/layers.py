@@ -1,0 +1,213 @@
+"""Composes the limits of a target from the table of a host and the table of a model's maker.
+
+Facts are applied in layers; a later layer overrides an earlier one:
+
+1. the host's base (``like``) and the host's own facts,
+2. the structure that the model's maker demands behind every host; it can only make limits stricter,
+   and the host's table ``[lifts]`` names what does not hold there,
+3. each entry ``[[serves]]`` of the host that matches the model. With ``holds = "all"`` it replaces
+   the layers before it by everything that the maker's own API checks.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from chatmend.targets.tables import any_match, find_host, host_table, maker_of_model, maker_table
+
+if TYPE_CHECKING:
+    from chatmend.targets.tables import Table
+
+Facts = dict[str, Any]
+"""Values by the name of a limit, each a value or a table with value, source and date."""
+
+DIALECT_MAKERS = {"openai_responses": "openai", "gemini_contents": "google"}
+"""Makers that defined a dialect, which others copy.
+
+Their limits apply to the dialect if a host's table does not describe it.
+"""
+DIALECT_HOSTS = {"bedrock_converse": "bedrock", "ollama_chat": "ollama"}
+"""Hosts that defined a dialect; as ``DIALECT_MAKERS``."""
+
+
+class Layer(NamedTuple):
+    """Facts from one place of the tables."""
+
+    place: str
+    """The file and the section, for example ``makers/mistral.toml [structure]``."""
+    limits: Facts
+    images: Facts
+    hygiene: Facts
+    rules: Facts
+    tightens: bool = False
+    """The limits apply only where they are stricter than those of the layers before."""
+
+
+def layers_of(host: Table, model: str, dialect: str = "", *, by_name: bool = True) -> list[Layer]:
+    """Return the layers of facts for a model at a host, in the order to apply them.
+
+    Args:
+        host: the table of the host.
+        model: the model id, as the host names it.
+        dialect: the wire format of the request; empty if it is not known.
+        by_name: whether the name of the model tells its maker, if no entry of the host does.
+    """
+    inner = _host_in_name(host, model)
+    if inner is not None:
+        return layers_of(*inner, dialect)
+    entries = _entries(host, model, dialect)
+    base = host_table(host["like"]) if "like" in host else None
+    layers = layers_of(base, model, dialect, by_name=False) if base else []
+    layers.append(_layer(host["file"], host, "limits"))
+    if by_name and not any("maker" in entry or "host" in entry for entry in entries):
+        maker = maker_of_model(model) if host.get("makers", True) else None
+        layers += [_structure(maker, host, model, dialect)] if maker else []
+    for entry in entries:
+        if _replaces(entry, model, dialect):
+            layers = _replacement(entry, model, dialect)
+        elif entry.get("holds") == "structure":
+            layers.append(_structure(maker_table(entry["maker"]), host, model, dialect))
+        place = f"{host['file']}, models {', '.join(entry['models'])}"
+        layers.append(_layer(place, entry, "limits"))
+    return [*layers, *_hygiene_everywhere(host, model)] if by_name else layers
+
+
+def _hygiene_everywhere(host: Table, model: str) -> list[Layer]:
+    """Return the conventions of agent gateways that follow a maker's models to every host."""
+    maker = maker_of_model(model) if host.get("makers", True) else None
+    if maker is None or not maker.get("hygiene_everywhere"):
+        return []
+    return [Layer(f"{maker['file']} [hygiene]", {}, {}, maker.get("hygiene", {}), {})]
+
+
+def _entries(host: Table, model: str, dialect: str) -> list[Table]:
+    return [entry for entry in host.get("serves", ()) if _matches(entry, model, dialect)]
+
+
+def maker_behind(host: Table, model: str) -> str:
+    """Return the maker of a model at a host; empty if it is not known."""
+    inner = _host_in_name(host, model)
+    if inner is not None:
+        return maker_behind(*inner)
+    named = ""
+    for entry in host.get("serves", ()):
+        if _matches(entry, model, "") and "maker" in entry:
+            named = entry["maker"]
+    if named or not host.get("makers", True):
+        return named
+    maker = maker_of_model(model)
+    return maker["maker"] if maker else ""
+
+
+def describes(host: Table, model: str, dialect: str) -> bool:
+    """Return whether the table of a host, or of a maker behind it, describes a dialect."""
+    inner = _host_in_name(host, model)
+    if inner is not None:
+        return describes(*inner, dialect)
+    return any(
+        entry.get("dialect") == dialect or _described_behind(entry, model, dialect)
+        for entry in _entries(host, model, dialect)
+    ) or ("like" in host and describes(host_table(host["like"]), model, dialect))
+
+
+def dialects_of(host: Table, model: str) -> set[str]:
+    """Return the dialects in which the limits of a model at a host may differ."""
+    inner = _host_in_name(host, model)
+    if inner is not None:
+        return dialects_of(*inner)
+    found = {*DIALECT_MAKERS, *DIALECT_HOSTS}
+    for entry in host.get("serves", ()):
+        found |= {entry["dialect"]} if "dialect" in entry else set()
+        if "host" in entry:
+            found |= dialects_of(host_table(entry["host"]), model)
+        for generation in (
+            maker_table(entry["maker"]).get("generation", ()) if "maker" in entry else ()
+        ):
+            found |= {generation["dialect"]} if "dialect" in generation else set()
+    return found | (dialects_of(host_table(host["like"]), model) if "like" in host else set())
+
+
+def maker_layers(maker: Table, model: str, dialect: str) -> list[Layer]:
+    """Return the layers of everything that a maker's own API checks."""
+    file = maker["file"]
+    layers = [
+        _layer(f"{file} [structure]", {"structure": maker.get("structure", {})}, "structure"),
+        _layer(f"{file} [api]", maker, "api"),
+    ]
+    for generation in _generations(maker, model, dialect):
+        place = f"{file}, models {', '.join(generation['models'])}"
+        structure = {"structure": generation.get("structure", {})}
+        layers += [_layer(place, structure, "structure"), _layer(place, generation, "api")]
+    return layers
+
+
+def _structure(maker: Table, host: Table, model: str, dialect: str) -> Layer:
+    """Return what a maker's models demand behind every host, without what this host lifts."""
+    place = f"{maker['file']} [structure]"
+    facts = {name: {**fact, "place": place} for name, fact in maker.get("structure", {}).items()}
+    for generation in _generations(maker, model.rsplit("/", 1)[-1], dialect):
+        where = f"{place}, models {', '.join(generation['models'])}"
+        for name, fact in generation.get("structure", {}).items():
+            facts[name] = {**fact, "place": where}
+    lifted = _lifted(host)
+    facts = {name: fact for name, fact in facts.items() if name not in lifted}
+    return Layer(place, facts, {}, {}, {}, tightens=True)
+
+
+def _lifted(host: Table) -> set[str]:
+    base = _lifted(host_table(host["like"])) if "like" in host else set()
+    return base | set(host.get("lifts", ()))
+
+
+def _replacement(entry: Table, model: str, dialect: str) -> list[Layer]:
+    name = model.rsplit("/", 1)[-1]
+    if "host" in entry:
+        return layers_of(host_table(entry["host"]), name, dialect)
+    return maker_layers(maker_table(entry["maker"]), name, dialect)
+
+
+def _replaces(entry: Table, model: str, dialect: str) -> bool:
+    """Return whether an entry replaces the layers before it by those of a maker or another host.
+
+    It does not in a dialect of another maker (``DIALECT_MAKERS``) that its tables do not describe.
+    """
+    return ("host" in entry or entry.get("holds") == "all") and (
+        dialect not in DIALECT_MAKERS
+        or entry.get("dialect") == dialect
+        or _described_behind(entry, model, dialect)
+    )
+
+
+def _described_behind(entry: Table, model: str, dialect: str) -> bool:
+    name = model.rsplit("/", 1)[-1]
+    if "host" in entry:
+        return describes(host_table(entry["host"]), name, dialect)
+    return entry.get("holds") == "all" and any(
+        generation.get("dialect") == dialect
+        for generation in _generations(maker_table(entry["maker"]), name, dialect)
+    )
+
+
+def _host_in_name(host: Table, model: str) -> tuple[Table, str] | None:
+    """Return the host that a gateway's model id begins with, and the rest of the id."""
+    first, _, rest = model.partition("/")
+    inner = find_host(first.lower()) if rest and host.get("prefix_is_host") else None
+    return (inner, rest) if inner else None
+
+
+def _generations(maker: Table, model: str, dialect: str) -> list[Table]:
+    return [one for one in maker.get("generation", ()) if _matches(one, model, dialect)]
+
+
+def _matches(entry: Table, model: str, dialect: str) -> bool:
+    return bool(entry.get("dialect", dialect) == dialect and any_match(entry["models"], model))
+
+
+def _layer(place: str, table: Table, limits: str) -> Layer:
+    return Layer(
+        place,
+        table.get(limits, {}),
+        table.get("images", {}),
+        table.get("hygiene", {}),
+        table.get("rules", {}),
+    )

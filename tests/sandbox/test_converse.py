@@ -1,0 +1,43 @@
+"""Broken Converse transcripts, repaired, are accepted by the sandbox."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import httpx
+import pytest
+
+import chatmend
+from tests.broken import broken
+from tests.scale import examples
+from tests.targets import BEDROCK_CONVERSE
+
+if TYPE_CHECKING:
+    from chatmend.sandbox import Sandbox
+
+TOOLS = {"tools": [{"toolSpec": {"name": "search", "inputSchema": {"json": {"type": "object"}}}}]}
+TARGETS = [target for target in BEDROCK_CONVERSE if target.startswith("bedrock/")]
+
+
+def send(sandbox: Sandbox, target: str, body: Any) -> str:
+    """What the sandbox says to a body: empty if it accepts it."""
+    model = quote(target.removeprefix("bedrock/"), safe="")
+    url = sandbox.url(f"bedrock/model/{model}/converse")
+    answer = httpx.post(url, content=json.dumps(body, default=lambda data: data.decode("latin-1")))
+    return "" if answer.status_code == httpx.codes.OK else answer.text
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_what_is_repaired_is_accepted(sandbox: Sandbox, target: str) -> None:
+    refused = 0
+    for seed in range(examples(25, 400)):
+        body = {"messages": broken(seed, "bedrock_converse"), "toolConfig": TOOLS}
+        done = chatmend.repair_request(body, target, dialect="bedrock_converse").body
+        assert not send(sandbox, target, done), seed
+        try:
+            refused += bool(send(sandbox, target, body))
+        except (TypeError, ValueError, RecursionError):  # no JSON text can hold it
+            refused += 1
+    assert refused > 15

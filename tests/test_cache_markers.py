@@ -1,0 +1,146 @@
+"""Cache markers of a request: their number, with the automatic one, and the order of their lifetimes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import chatmend
+
+CLAUDE = "anthropic/claude-sonnet-4-5"
+SHORT = {"type": "ephemeral"}
+LONG = {"type": "ephemeral", "ttl": "1h"}
+FIVE = {"type": "ephemeral", "ttl": "5m"}
+
+
+def block(words: str, marker: Any = None) -> dict[str, Any]:
+    return {"type": "text", "text": words, **({"cache_control": marker} if marker else {})}
+
+
+def tool(marker: Any = None) -> dict[str, Any]:
+    schema = {"name": "f", "input_schema": {"type": "object"}}
+    return {**schema, **({"cache_control": marker} if marker else {})}
+
+
+def user(*blocks: Any) -> dict[str, Any]:
+    return {"role": "user", "content": list(blocks)}
+
+
+def body(*messages: Any, **more: Any) -> dict[str, Any]:
+    return {"model": "m", "max_tokens": 9, "messages": list(messages), **more}
+
+
+@pytest.mark.parametrize(
+    "request_body",
+    [
+        body(user(*(block(word, SHORT) for word in "abcd"))),
+        body(user(*(block(word, SHORT) for word in "abc")), cache_control=SHORT),
+        body(user(block("a", SHORT)), tools=[tool(LONG)], system=[block("s", LONG)]),
+        body(user(block("a", LONG), block("b", LONG)), tools=[tool(LONG)], cache_control=SHORT),
+    ],
+)
+def test_what_the_provider_accepts_stays_the_same_object(request_body: Any) -> None:
+    assert chatmend.repair_request(request_body, CLAUDE).body is request_body
+
+
+def test_the_automatic_marker_counts() -> None:
+    given = body(user(*(block(word, SHORT) for word in "abcd")), cache_control=SHORT)
+    done = chatmend.repair_request(given, CLAUDE)
+    kept = [block("a"), *(block(word, SHORT) for word in "bcd")]
+    assert done.body == {**given, "messages": [user(*kept)]}
+    assert chatmend.repair_request(done.body, CLAUDE).body is done.body
+    alone = chatmend.repair(given["messages"], CLAUDE, cache_control=SHORT)
+    assert alone.messages == [user(*kept)]
+
+
+def test_a_long_marker_after_a_short_one_is_shortened_wherever_it_is() -> None:
+    given = body(
+        user(block("a", LONG)),
+        tools=[tool(SHORT)],
+        system=[block("s", LONG)],
+        cache_control=LONG,
+    )
+    done = chatmend.repair_request(given, CLAUDE)
+    assert done.body == body(
+        user(block("a", FIVE)),
+        tools=[tool(SHORT)],
+        system=[block("s", FIVE)],
+        cache_control=FIVE,
+    )
+    assert {change.where for change in done.changes} == {"messages", "system", "cache_control"}
+    assert {change.effect for change in done.changes} == {chatmend.Effect.RESHAPES}
+    assert chatmend.repair_request(done.body, CLAUDE).body is done.body
+
+
+def test_only_the_system_prompt_changes_where_only_it_is_late() -> None:
+    given = body(user(block("a")), tools=[tool(SHORT)], system=[block("s", LONG)])
+    done = chatmend.repair_request(given, CLAUDE).body
+    assert done["messages"] is given["messages"]
+    assert done["tools"] is given["tools"]
+    assert done["system"] == [block("s", FIVE)]
+
+
+SONNET = "bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0"
+LLAMA = "bedrock/meta.llama3-3-70b-instruct-v1:0"
+SPEC = {"toolSpec": {"name": "f", "inputSchema": {"json": {"type": "object"}}}}
+
+
+def point(ttl: str | None = None) -> dict[str, Any]:
+    return {"cachePoint": {"type": "default", **({"ttl": ttl} if ttl else {})}}
+
+
+def document(form: str) -> dict[str, Any]:
+    return {"document": {"format": form, "name": "a", "source": {"text": "x"}}}
+
+
+def converse(request_body: dict[str, Any], target: str) -> dict[str, Any]:
+    done = chatmend.repair_request(request_body, target, dialect="bedrock_converse").body
+    again = chatmend.repair_request(done, target, dialect="bedrock_converse")
+    assert again.body is done, again.report()
+    return done
+
+
+@pytest.mark.parametrize(
+    "request_body",
+    [
+        {"messages": [user({"text": "a"}, point())], "system": [{"text": "s"}, point("1h")]},
+        {"messages": [user({"text": "a"}, document("pdf"), point())]},
+    ],
+)
+def test_cache_points_that_bedrock_accepts_stay_the_same_object(request_body: Any) -> None:
+    assert converse(request_body, SONNET) is request_body
+
+
+def test_lifetimes_of_cache_points_are_in_order() -> None:
+    given = {
+        "toolConfig": {"tools": [SPEC, point()]},
+        "system": [{"text": "s"}, point("1h")],
+        "messages": [user({"text": "a"}, point("1h"))],
+    }
+    assert converse(given, SONNET) == {
+        "toolConfig": {"tools": [SPEC, point()]},
+        "system": [{"text": "s"}, point("5m")],
+        "messages": [user({"text": "a"}, point("5m"))],
+    }
+
+
+def test_the_oldest_of_five_cache_points_goes_and_none_follows_a_document() -> None:
+    blocks = [block for word in "abcde" for block in ({"text": word}, point())]
+    done = converse({"messages": [user(*blocks)]}, SONNET)
+    assert done["messages"] == [user({"text": "a"}, *blocks[2:])]
+    done = converse({"messages": [user({"text": "a"}, document("txt"), point())]}, SONNET)
+    assert done["messages"] == [user({"text": "a"}, document("txt"))]
+
+
+def test_a_model_without_a_cache_gets_no_cache_points() -> None:
+    given = {
+        "toolConfig": {"tools": [SPEC, point()]},
+        "system": [{"text": "s"}, point()],
+        "messages": [user({"text": "a"}, point())],
+    }
+    assert converse(given, LLAMA) == {
+        "toolConfig": {"tools": [SPEC]},
+        "system": [{"text": "s"}],
+        "messages": [user({"text": "a"})],
+    }

@@ -1,0 +1,82 @@
+"""Parts of another role or format within chats: accepted ones stay the same object, others are converted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import chatmend
+from tests.broken.tokens import png
+
+ASK = {"role": "user", "content": "go"}
+CALL = {"id": "abcdefgh1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+RESULT = {"role": "tool", "tool_call_id": "abcdefgh1", "content": "42"}
+REFUSAL = {"type": "refusal", "refusal": "I can't."}
+IMAGE = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{png(1)}"}}
+
+
+def text(words: str) -> dict[str, Any]:
+    return {"type": "text", "text": words}
+
+
+def repaired(messages: list[Any], target: str) -> list[Any]:
+    done = chatmend.repair(messages, target, dialect="openai_chat")
+    again = chatmend.repair(done.messages, target, dialect="openai_chat")
+    assert again.messages is done.messages, again.report()
+    return done.messages
+
+
+@pytest.mark.parametrize(
+    ("target", "messages"),
+    [
+        ("openai/gpt-4o", [ASK, {"role": "assistant", "content": [REFUSAL]}, ASK]),
+        ("hosted_vllm/Qwen/Qwen3-32B", [{"role": "user", "content": [{"type": "input_text", "text": "a"}]}]),
+        ("xai/grok-4", [ASK, {"role": "assistant", "tool_calls": [CALL]}, RESULT]),
+        ("xai/grok-4", [ASK, {"role": "assistant", "content": "", "tool_calls": [CALL]}, RESULT]),
+        ("openai/gpt-4o", [{"role": "user", "content": [{**IMAGE, "text": "unchecked elsewhere"}]}]),
+        ("zai/glm-4.6v", [{"role": "user", "content": [text("a"), IMAGE]}]),
+    ],
+)  # fmt: skip
+def test_what_the_target_accepts_stays_the_same_object(target: str, messages: list[Any]) -> None:
+    assert chatmend.repair(messages, target, dialect="openai_chat").messages is messages
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["openai/gpt-4o", "anthropic/claude-sonnet-4-5", "xai/grok-4", "groq/llama-3.3-70b-versatile"],
+)
+def test_a_refusal_of_a_user_becomes_its_text(target: str) -> None:
+    messages = [{"role": "user", "content": [REFUSAL]}]
+    (change,) = chatmend.repair(messages, target).changes
+    assert (change.code, change.effect) == ("PART001", chatmend.Effect.RESHAPES)
+    assert repaired(messages, target) == [{"role": "user", "content": [text("I can't.")]}]
+
+
+@pytest.mark.parametrize("target", ["openai/gpt-4o", "deepseek/deepseek-chat", "zai/glm-4.6"])
+def test_text_parts_of_the_responses_api_become_text_parts(target: str) -> None:
+    messages = [
+        {"role": "user", "content": [{"type": "input_text", "text": "a"}]},
+        {"role": "assistant", "content": [{"type": "output_text", "text": "b"}]},
+        {"role": "user", "content": "c"},
+    ]
+    assert repaired(messages, target) == [
+        {"role": "user", "content": [text("a")]},
+        {"role": "assistant", "content": [text("b")]},
+        messages[2],
+    ]
+
+
+def test_null_next_to_calls_becomes_an_empty_text_for_xai() -> None:
+    messages = [ASK, {"role": "assistant", "content": None, "tool_calls": [CALL]}, RESULT]
+    assert repaired(messages, "xai/grok-4")[1]["content"] == ""
+    assert repaired(messages, "openai/gpt-4o") is messages
+
+
+def test_a_text_within_an_image_part_becomes_a_part_of_its_own_for_glm() -> None:
+    captioned = {"role": "user", "content": [{**IMAGE, "text": "The door."}]}
+    assert repaired([captioned], "zai/glm-4.6v") == [
+        {"role": "user", "content": [text("The door."), IMAGE]}
+    ]
+    empty = {"role": "user", "content": [text("a"), {**IMAGE, "text": ""}]}
+    assert repaired([empty], "zai/glm-4.6v") == [{"role": "user", "content": [text("a"), IMAGE]}]

@@ -1,0 +1,254 @@
+"""Bedrock's Converse API: clean messages are returned as the same object, and each defect is repaired."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import chatmend
+from tests import corpus
+from tests.judges import judge
+
+CLAUDE = "bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0"
+NOVA = "bedrock/us.amazon.nova-pro-v1:0"
+LLAMA = "bedrock/meta.llama3-3-70b-instruct-v1:0"
+TOOLS = {"tools": [{"toolSpec": {"name": "f", "inputSchema": {"json": {"type": "object"}}}}]}
+ASK = {"role": "user", "content": [{"text": "go"}]}
+NEXT = {"role": "user", "content": [{"text": "and now?"}]}
+SAID = {"role": "assistant", "content": [{"text": "It is done."}]}
+
+
+def calling(call_id: str = "tooluse_1", **more: Any) -> dict[str, Any]:
+    use = {"toolUse": {"toolUseId": call_id, "name": "f", "input": {}, **more}}
+    return {"role": "assistant", "content": [use]}
+
+
+def result(content: Any, call_id: str = "tooluse_1", *beside: Any, **more: Any) -> dict[str, Any]:
+    held = {"toolUseId": call_id, "content": content, **more}
+    return {"role": "user", "content": [{"toolResult": held}, *beside]}
+
+
+def document(name: str) -> dict[str, Any]:
+    return {"document": {"format": "txt", "name": name, "source": {"text": "hello"}}}
+
+
+def thought(**more: Any) -> dict[str, Any]:
+    return {"reasoningContent": {"reasoningText": {"text": "Hm.", **more}}}
+
+
+def sent(messages: list[Any], target: str = NOVA) -> Any:
+    done = chatmend.repair_request({"messages": messages, "toolConfig": TOOLS}, target)
+    assert judge("bedrock_converse", target, done.body["messages"]) == []
+    again = chatmend.repair_request(done.body, target)
+    assert again.body is done.body
+    return done.body["messages"]
+
+
+SOUND: dict[str, list[Any]] = {
+    "an exchange": [ASK, calling(), result([{"text": "42"}], status="success"), SAID, NEXT],
+    "json": [ASK, calling(), result([{"json": {"a": [1]}}]), SAID, NEXT],
+    "ids with dots and colons": [ASK, calling("f.x:0"), result([{"text": "1"}], "f.x:0"), SAID, NEXT],
+    "a cache point": [{"role": "user", "content": [{"text": "a"}, {"cachePoint": {"type": "default"}}]}],
+    "a document": [{"role": "user", "content": [{"text": "Read."}, document("my notes (1) [a]-b_c")]}],
+    "two users in a row": [ASK, NEXT],
+    "guarded text": [
+        {"role": "user", "content": [{"guardContent": {"text": {"text": "x"}}}, {"text": "y"}]}
+    ],
+    "citations": [
+        ASK,
+        {"role": "assistant", "content": [{"citationsContent": {"content": [{"text": "x"}], "citations": []}}]},
+        NEXT,
+    ],
+    "unsigned reasoning": [ASK, {"role": "assistant", "content": [thought(), {"text": "So."}]}, NEXT],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_what_is_sound_stays_the_same_object(name: str) -> None:
+    body = {"messages": SOUND[name], "toolConfig": TOOLS, "inferenceConfig": {"maxTokens": 9}}
+    for dialect in (None, "bedrock_converse"):
+        done = chatmend.repair_request(body, NOVA, dialect=dialect)
+        assert done.body is body, done.report()
+
+
+@pytest.mark.skipif(not corpus.rows("requests_accepted"), reason="the corpus is not here")
+def test_every_recorded_body_stays_the_same_object() -> None:
+    rows = [row for row in corpus.rows("requests_accepted") if row["format"] == "bedrock_converse"]
+    assert len(rows) >= 80
+    for row in rows:
+        for dialect in (None, "bedrock_converse"):
+            done = chatmend.repair_request(row["body"], f"bedrock/{row['model']}", dialect=dialect)
+            assert done.body is row["body"], (row["id"], done.report())
+
+
+def test_a_missing_result_is_added_and_an_orphan_told() -> None:
+    messages = [ASK, calling(), NEXT, SAID, result([{"text": "late"}], "gone"), SAID, NEXT]
+    done = sent(messages)
+    assert done[2]["content"][0]["toolResult"] == {
+        "toolUseId": "tooluse_1",
+        "content": [{"text": "No result was recorded for this tool call."}],
+    }
+    assert "late" in done[5]["content"][0]["text"]
+
+
+def test_a_result_needs_content_and_its_json_is_an_object() -> None:
+    for content in ([], [{"text": " "}]):
+        done = sent([ASK, calling(), result(content, status="error")])
+        assert done[2]["content"][0]["toolResult"] == {
+            "toolUseId": "tooluse_1",
+            "content": [{"text": "[continued]"}],
+            "status": "error",
+        }
+    done = sent([ASK, calling(), result([{"json": ["x", 1]}])])
+    assert done[2]["content"][0]["toolResult"]["content"] == [{"text": '["x", 1]'}]
+
+
+@pytest.mark.parametrize("call_id", ["", "a b", "x" * 65])
+def test_an_invalid_id_is_replaced_on_both_sides(call_id: str) -> None:
+    done = sent([ASK, calling(call_id), result([{"text": "1"}], call_id)])
+    new = done[1]["content"][0]["toolUse"]["toolUseId"]
+    assert new != call_id
+    assert done[2]["content"][0]["toolResult"]["toolUseId"] == new
+
+
+def test_names_of_documents_are_valid_unique_and_stay_once_they_were_sent() -> None:
+    first = {"role": "user", "content": [{"text": "Read."}, document("report_v1.2.pdf")]}
+    second = {"role": "user", "content": [{"text": "Again."}, document("report_v1-2-pdf")]}
+    done = sent([first, SAID, second])
+    names = [message["content"][1]["document"]["name"] for message in (done[0], done[2])]
+    assert names == ["report_v1-2-pdf", "report_v1-2-pdf 2"]
+    assert sent([first]) == done[:1]
+    alone = sent([{"role": "user", "content": [document("a")]}])
+    assert alone[0]["content"] == [document("a"), {"text": "[continued]"}]
+
+
+def test_a_name_is_remembered_also_where_the_structure_is_known_to_be_clean() -> None:
+    def asked(name: str) -> dict[str, Any]:
+        return {"role": "user", "content": [{"text": "Read."}, document(name)]}
+
+    for _ in range(3):
+        clean = [asked("a"), SAID, asked("b"), SAID, asked("c")]
+        assert chatmend.repair(clean, NOVA, dialect="bedrock_converse").messages is clean
+    done = chatmend.repair([asked("a"), SAID, asked("a"), SAID, asked("a")], NOVA)
+    names = [message["content"][1]["document"]["name"] for message in done.messages[::2]]
+    assert names == ["a", "a 2", "a 3"]
+
+
+def test_a_signature_stays_only_for_claude() -> None:
+    signed = {"role": "assistant", "content": [thought(signature="EqQB" * 40), {"text": "So."}]}
+    messages = [ASK, signed, NEXT]
+    assert sent(messages, NOVA)[1]["content"] == [thought(), {"text": "So."}]
+    done = chatmend.repair_request({"messages": messages, "toolConfig": TOOLS}, CLAUDE)
+    assert done.body["messages"] is messages
+    unsigned = [ASK, {"role": "assistant", "content": [thought(), {"text": "So."}]}, NEXT]
+    assert sent(unsigned, CLAUDE)[1]["content"] == [{"text": "So."}]
+
+
+def test_nothing_stands_beside_a_result_for_makers_that_demand_it() -> None:
+    mixed = [ASK, calling(), result([{"text": "42"}], "tooluse_1", {"text": "Thanks."}), SAID, NEXT]
+    done = sent(mixed, LLAMA)
+    assert [message["role"] for message in done[2:5]] == ["user", "assistant", "user"]
+    assert list(done[2]["content"][0]) == ["toolResult"]
+    assert done[4]["content"] == [{"text": "Thanks."}]
+    apart = [ASK, calling(), result([{"text": "42"}]), NEXT]
+    assert [m["role"] for m in sent(apart, LLAMA)] == [
+        *("user", "assistant", "user", "assistant", "user"),
+    ]
+    for messages in (mixed, apart):
+        body = {"messages": messages, "toolConfig": TOOLS}
+        assert chatmend.repair_request(body, NOVA).body is body
+
+
+def test_tools_are_declared_in_toolConfig() -> None:  # noqa: N802 - the API's key
+    body = {"messages": [ASK, calling(), result([{"text": "42"}])], "inferenceConfig": {}}
+    done = chatmend.repair_request(body, NOVA).body
+    schema = {"json": {"type": "object", "properties": {}}}
+    assert done["toolConfig"] == {"tools": [{"toolSpec": {"name": "f", "inputSchema": schema}}]}
+    assert "tools" not in done
+
+
+def test_a_system_message_moves_to_the_list_of_system_blocks() -> None:
+    messages = [{"role": "system", "content": [{"text": "Be kind."}]}, ASK]
+    body = {"messages": messages, "system": [{"text": "Be brief."}], "inferenceConfig": {}}
+    done = chatmend.repair_request(body, NOVA).body
+    assert done["system"] == [{"text": "Be brief."}, {"text": "Be kind."}]
+    assert done["messages"] == [ASK]
+
+
+def test_a_chat_message_within_the_history_is_converted() -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}}
+    messages = [
+        ASK,
+        {"role": "assistant", "content": [{"text": "I look."}]},
+        ASK,
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "42"},
+        {"role": "assistant", "content": "Done."},
+        NEXT,
+    ]
+    done = chatmend.repair(messages, NOVA, dialect="bedrock_converse").messages
+    assert done[3:6] == [
+        calling("c1", input={"a": 1}),
+        result([{"text": "42"}], "c1"),
+        {"role": "assistant", "content": [{"text": "Done."}]},
+    ]
+
+
+def test_another_target_gets_the_limits_of_bedrock_for_this_format() -> None:
+    body = {"messages": SOUND["an exchange"], "toolConfig": TOOLS}
+    for target in ("openai/gpt-4o", "anthropic/claude-sonnet-4-5", "litellm_proxy/alias", "other"):
+        assert chatmend.repair_request(body, target).body is body
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["42", {"text": "42"}, ["42"], [{"text": "42"}]],
+)
+def test_the_content_of_a_result_becomes_a_list_of_blocks(content: Any) -> None:
+    done = sent([ASK, calling(), result(content)])
+    assert done[2] == result([{"text": "42"}])
+
+
+def test_keys_that_no_block_has_are_removed() -> None:
+    typed = calling(type="tool_use", cache_control={"type": "ephemeral"})
+    named = result([{"text": "42"}], name="f")
+    assert sent([ASK, typed, named]) == [ASK, calling(), result([{"text": "42"}])]
+
+
+def test_reasoning_without_a_text_is_no_reasoning() -> None:
+    odd = {"reasoningContent": {"redactedContent": [{"text": "Hm."}]}}
+    done = sent([ASK, {"role": "assistant", "content": [odd, {"text": "So."}]}, NEXT])
+    assert [list(block) for block in done[1]["content"]] == [["text"], ["text"]]
+    assert "Hm." in done[1]["content"][0]["text"]
+
+
+def test_a_blank_text_does_not_count_beside_a_document() -> None:
+    done = sent([{"role": "user", "content": [{"text": " "}, document("a")]}])
+    assert done == [{"role": "user", "content": [document("a"), {"text": "[continued]"}]}]
+
+
+def test_unknown_keys_of_results_that_are_joined_or_repeated_are_not_lost_silently() -> None:
+    two = {
+        "role": "assistant",
+        "content": [*calling("tooluse_1")["content"], *calling("tooluse_2")["content"]],
+    }
+    noted = {**result([{"text": "42"}], "tooluse_2"), "note": "seen twice"}
+    done = chatmend.repair([ASK, two, noted], NOVA, dialect="bedrock_converse")
+    dropped = [change for change in done.changes if change.effect is chatmend.Effect.DROPS]
+    assert "seen twice" in str([change.before for change in dropped])
+    again = {
+        **result([{"text": "No result was recorded for this tool call."}]),
+        "note": "seen twice",
+    }
+    done = chatmend.repair(
+        [ASK, calling(), again, result([{"text": "42"}])], NOVA, dialect="bedrock_converse"
+    )
+    dropped = [change for change in done.changes if change.effect is chatmend.Effect.DROPS]
+    assert "seen twice" in str([change.before for change in dropped])
+
+
+def test_blank_reasoning_of_a_chat_is_not_sent() -> None:
+    blank = {"role": "assistant", "content": [thought(signature="")], "reasoning_content": ""}
+    done = sent([ASK, blank, NEXT], CLAUDE)
+    assert done[1] == {"role": "assistant", "content": [{"text": "[continued]"}]}

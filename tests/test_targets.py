@@ -1,0 +1,367 @@
+"""Hosts and makers: which limits apply to a target, the source of each, and the limits of an unknown host."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import logging
+import os
+import subprocess
+import sys
+from itertools import combinations
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import chatmend
+from chatmend.cli import app
+from chatmend.targets import Limits
+from chatmend.targets.explain import how_known, origins
+from chatmend.targets.layers import layers_of
+from chatmend.targets.resolve import value_of
+from chatmend.targets.tables import any_match, find_host, host_tables, maker_tables
+from tests.broken import broken
+from tests.promises import broken_promises
+from tests.scale import examples
+
+CALL = {"id": "call_12345", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+SAID: list[Any] = [
+    {"role": "user", "content": "go"},
+    {"role": "assistant", "content": None, "tool_calls": [CALL]},
+    {"role": "tool", "tool_call_id": "call_12345", "content": "done"},
+]
+MODELS = {
+    "anthropic": "claude-sonnet-4-5",
+    "cohere": "command-a-03-2025",
+    "deepseek": "deepseek-v4-pro",
+    "google": "gemini-2.5-pro",
+    "minimax": "MiniMax-M2",
+    "mistral": "mistral-large-latest",
+    "moonshot": "kimi-k3",
+    "openai": "gpt-5",
+    "qwen": "qwen3-max",
+    "xai": "grok-4",
+    "zai": "glm-5",
+}
+"""A model of each maker."""
+HOSTS = [host["host"] for host in host_tables()]
+NON_CHAT = frozenset(
+    {
+        "a2a",
+        "a2a_agent",
+        "assemblyai",
+        "auto_router",
+        "aws_polly",
+        "aws_textract",
+        "azure_speech",
+        "black_forest_labs",
+        "cursor",
+        "deepgram",
+        "dotprompt",
+        "elevenlabs",
+        "fal_ai",
+        "humanloop",
+        "infinity",
+        "jina_ai",
+        "langfuse",
+        "langgraph",
+        "litellm_agent",
+        "manus",
+        "milvus",
+        "mongodb",
+        "nvidia_riva",
+        "pg_vector",
+        "ragflow",
+        "recraft",
+        "reducto",
+        "runwayml",
+        "s3_vectors",
+        "soniox",
+        "stability",
+        "topaz",
+        "transcribe",
+        "valkey",
+        "voyage",
+    }
+)
+"""Names in LiteLLM's list of providers that do not accept chats: speech, images, search, routing."""
+
+
+def litellm_names() -> tuple[list[str], list[str]]:
+    """Return LiteLLM's providers and its priced chat models, read in a separate process."""
+    script = """
+import json, litellm
+priced = [
+    name if name.split("/")[0] == about["litellm_provider"] else f"{about['litellm_provider']}/{name}"
+    for name, about in litellm.model_cost.items()
+    if about.get("mode") in ("chat", "responses") and about.get("litellm_provider")
+]
+listed = [str(getattr(one, "value", one)) for one in litellm.provider_list]
+print(json.dumps([listed, priced]))
+"""
+    done = subprocess.run(  # noqa: S603 - our own script
+        [sys.executable, "-c", script],
+        env={**os.environ, "LITELLM_LOCAL_MODEL_COST_MAP": "True"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    listed, priced = json.loads(done.stdout.splitlines()[-1])
+    return listed, priced
+
+
+@pytest.mark.parametrize("model", MODELS.values())
+@pytest.mark.parametrize("host", ["openrouter", "nebius", "litellm_proxy"])
+def test_a_valid_chat_stays_the_same_object_behind_every_kind_of_host(
+    host: str, model: str
+) -> None:
+    messages = [
+        {"role": "system", "content": "s"},
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": "Hello!", "annotations": [], "of_this_server": 1},
+        {"role": "user", "content": "more"},
+    ]
+    target = f"{host}/{model}"
+    assert chatmend.repair(messages, target).messages is messages
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("litellm"), reason="LiteLLM is not installed")
+def test_every_name_that_litellm_lists_has_limits() -> None:
+    listed, priced = litellm_names()
+    assert len(priced) > 1000
+    for name in {*listed} - NON_CHAT:
+        target = chatmend.resolve(f"{name}/a-model")
+        assert target.is_floor is (find_host(name.lower()) is None)
+        assert target.limits.pairing or target.provider == "other", name
+    for name in priced[:: examples(5, 1)]:
+        target = chatmend.resolve(name)
+        lenient = "claude-3-opus-20240229" in name  # recorded: accepts unpaired calls
+        assert target.limits.pairing or not target.limits.tools_taken or lenient, name
+        named = any(word in name.lower() for word in ("claude", "mistral", "deepseek", "kimi"))
+        assert target.maker or not named or target.provider == "bedrock", name
+
+
+def test_no_model_has_two_makers() -> None:
+    for one, two in combinations(maker_tables(), 2):
+        for maker, other in ((one, two), (two, one)):
+            assert not any_match(other["models"], MODELS[maker["maker"]])
+
+
+def test_every_host_and_maker_is_a_name_that_resolves() -> None:
+    assert set(MODELS) == {maker["maker"] for maker in maker_tables()}
+    for host in host_tables():
+        for name in host["names"]:
+            assert chatmend.resolve(name).provider == host["host"]
+
+
+@pytest.mark.parametrize(
+    ("target", "pattern"),
+    [
+        ("openrouter/mistralai/mistral-large", "^[a-zA-Z0-9]{9}$"),
+        ("nebius/mistralai/Mistral-7B", "^[a-zA-Z0-9]{9}$"),
+        ("some-server/devstral-small", "^[a-zA-Z0-9]{9}$"),
+        ("ollama/mistral-small3.1", None),
+        ("deepinfra/anthropic/claude-4-opus", "^[a-zA-Z0-9_-]+$"),
+        ("litellm_proxy/our-claude-sonnet", "^[a-zA-Z0-9_-]+$"),
+        ("bedrock/meta.llama3-70b-instruct-v1:0", "^[a-zA-Z0-9_.:-]{1,64}$"),
+        ("oci/meta.llama-3.3-70b-instruct", None),
+    ],
+)
+def test_the_ids_that_a_maker_demands_hold_behind_every_host_that_checks_them(
+    target: str, pattern: str | None
+) -> None:
+    assert chatmend.resolve(target).limits.call_id_pattern == pattern
+
+
+@pytest.mark.parametrize("maker", MODELS)
+@pytest.mark.parametrize("host", ["openai_compatible", "openrouter", "together_ai", "perplexity"])
+def test_a_makers_structure_only_makes_limits_stricter(host: str, maker: str) -> None:
+    plain = chatmend.resolve(f"{host}/a-model").limits
+    with_maker = chatmend.resolve(f"{host}/{MODELS[maker]}").limits
+    for layer in layers_of(find_host(host) or {}, MODELS[maker]):
+        for name, fact in layer.limits.items() if layer.tightens else ():
+            if getattr(plain, name) != getattr(Limits(), name):
+                both = {getattr(plain, name), value_of(fact)}
+                assert getattr(with_maker, name) in both or isinstance(value_of(fact), frozenset)
+    refused = (plain.refused_keys, plain.known_keys, plain.refused_part_keys, plain.part_types)
+    assert (
+        with_maker.refused_keys,
+        with_maker.known_keys,
+        with_maker.refused_part_keys,
+        with_maker.part_types,
+    ) == refused
+
+
+def test_a_host_may_lift_what_a_maker_demands() -> None:
+    needed = {
+        host: chatmend.resolve(f"{host}/moonshotai/kimi-k2.7-code").limits.reasoning_content
+        for host in ("openrouter", "fireworks_ai", "together_ai", "cerebras", "some-server")
+    }
+    assert needed == {
+        "openrouter": "required",
+        "fireworks_ai": "any",
+        "together_ai": "any",
+        "cerebras": "any",
+        "some-server": "required",
+    }
+
+
+@pytest.mark.parametrize("target", ["litellm_proxy/our-alias", "nebius/x", "openai_compatible/x"])
+def test_an_unknown_host_gets_the_floor(target: str) -> None:
+    messages: list[Any] = [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": "", "tool_calls": []},
+        {"role": "user", "content": "now", "x_note": 1},
+        {
+            "role": "assistant",
+            "content": "",
+            "tool_calls": [{**CALL, "function": {"name": "f", "arguments": "[1]"}}],
+        },
+        {"role": "user", "content": "late"},
+        {"role": "tool", "tool_call_id": "call_12345", "content": "done"},
+        {"role": "tool", "tool_call_id": "gone", "content": "orphan"},
+    ]
+    sent = chatmend.repair(messages, target).messages
+    assert sent[1] == {"role": "assistant", "content": ""}
+    assert sent[2] is messages[2]
+    assert json.loads(sent[3]["tool_calls"][0]["function"]["arguments"]) == {
+        "_raw_arguments": "[1]"
+    }
+    assert sent[3]["tool_calls"][0]["id"] == "call_12345"
+    assert [message["role"] for message in sent[4:]] == ["tool", "user", "user"]
+    assert "orphan" in sent[6]["content"]
+
+
+def test_the_log_names_an_unknown_host_once(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "chatmend"):
+        for model in ("a", "b", "c"):
+            chatmend.resolve(f"a-host-for-this-test/{model}")
+        chatmend.resolve("openrouter/a")
+    (said,) = [record.getMessage() for record in caplog.records]
+    assert said.startswith("no table for the host 'a-host-for-this-test'")
+    assert "chatmend targets --explain a-host-for-this-test/MODEL" in said
+
+
+def test_reasoning_moves_to_the_key_that_the_host_reads() -> None:
+    def sent(key: str, target: str) -> dict[str, Any]:
+        asks = {**SAID[1], key: "why"}
+        found: dict[str, Any] = chatmend.repair([SAID[0], asks, SAID[2]], target).messages[1]
+        return {name: value for name, value in found.items() if name.startswith("reasoning")}
+
+    for host in ("cerebras/gpt-oss-120b", "hosted_vllm/Qwen/Qwen3-8B", "groq/openai/gpt-oss-20b"):
+        assert sent("reasoning_content", host) == {"reasoning": "why"}
+        assert sent("reasoning", host) == {"reasoning": "why"}
+    for host in ("deepseek/deepseek-v4-pro", "moonshot/kimi-k3", "fireworks_ai/glm-5p3"):
+        assert sent("reasoning", host) == {"reasoning_content": "why"}
+        assert sent("reasoning_content", host) == {"reasoning_content": "why"}
+    assert sent("reasoning", "some-server/a-model") == {"reasoning": "why"}
+
+
+def test_an_empty_text_beside_calls_becomes_null_where_it_is_refused() -> None:
+    asks = {"role": "assistant", "content": "", "tool_calls": [CALL]}
+    claude = "databricks/databricks-claude-opus-4-1"
+    assert chatmend.repair([SAID[0], asks, SAID[2]], claude).messages[1] == SAID[1]
+    messages = [SAID[0], asks, SAID[2]]
+    assert chatmend.repair(messages, "databricks/databricks-llama-4").messages is messages
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "llamacpp/Qwen3.5-35B-A3B",
+        "lm_studio/openai/gpt-oss-20b",
+        "github_copilot/gemini-3.6-flash",
+        "snowflake/claude-sonnet-4-6",
+    ],
+)
+def test_a_trailing_assistant_message_is_followed_by_the_user_where_it_is_refused(
+    target: str,
+) -> None:
+    messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "Do x."}]
+    sent = chatmend.repair(messages, target).messages
+    assert sent[:2] == messages
+    assert sent[-1]["role"] == "user"
+
+
+def test_a_system_message_alone_is_left_alone_where_it_is_accepted() -> None:
+    alone = [{"role": "system", "content": "You are kind."}]
+    assert chatmend.repair(alone, "mistral/mistral-large-latest").messages is alone
+    sent = chatmend.repair(alone, "perplexity/sonar").messages
+    assert [message["role"] for message in sent] == ["system", "user"]
+
+
+def test_bedrock_keeps_results_alone_for_the_makers_that_demand_it() -> None:
+    messages = [*SAID, {"role": "user", "content": "next"}]
+    for model, bridged in (
+        ("meta.llama3-70b-instruct-v1:0", True),
+        ("mistral.mistral-large-2407-v1:0", True),
+        ("us.amazon.nova-pro-v1:0", False),
+        ("qwen.qwen3-32b-v1:0", False),
+    ):
+        sent = chatmend.repair(messages, f"bedrock/{model}", tools=[CALL]).messages
+        assert (sent[3]["role"] == "assistant") is bridged, model
+
+
+def test_explain_names_table_source_and_date_of_each_limit() -> None:
+    printed = CliRunner().invoke(
+        app, ["targets", "--explain", "openrouter/deepseek/deepseek-v4-pro"]
+    )
+    assert printed.exit_code == 0
+    assert "host: openrouter; model: deepseek/deepseek-v4-pro; maker: deepseek" in printed.stdout
+    assert (
+        "  reasoning_content = required\n      makers/deepseek.toml [structure]" in printed.stdout
+    )
+    assert "      recorded: deepseek-reasoning" in printed.stdout
+    unknown = CliRunner().invoke(app, ["targets", "--explain", "nebius/mistralai/Mistral-7B"])
+    assert "host: no table: an unknown server" in unknown.stdout
+    assert "maker: mistral" in unknown.stdout
+    wrong = CliRunner().invoke(app, ["targets", "--explain", "mistral", "--format", "openai"])
+    assert wrong.exit_code == 2
+    assert "choose one of openai_chat" in wrong.stderr
+
+
+def test_targets_lists_hosts_and_makers() -> None:
+    listed = CliRunner().invoke(app, ["targets"]).stdout
+    assert "  azure, azure_text, azure_ai\n" in listed
+    assert "  deepseek   *deepseek*\n" in listed
+
+
+@pytest.mark.parametrize("dialect", ["", "openai_chat", "openai_responses", "anthropic_messages"])
+@pytest.mark.parametrize("host", HOSTS)
+def test_what_explain_prints_is_what_holds(host: str, dialect: str) -> None:
+    for model in ("", *MODELS.values()):
+        target = chatmend.resolve(f"{host}/{model}")
+        limits = target.limits_in(dialect)
+        hygiene = target.limits_in(dialect, hygiene=True)
+        if host == "other" and dialect == "openai_responses":
+            continue
+        for origin in origins(target.name, dialect):
+            held = {"limits": limits, "images": limits.images, "hygiene": hygiene}[origin.section]
+            value = value_of({"value": origin.value})
+            assert getattr(held, origin.name) == value, (target.name, origin)
+
+
+@pytest.mark.parametrize(
+    ("source", "known"),
+    [
+        ("recorded: x-y-z", "recorded"),
+        ("seen: an error", "reported"),
+        ("measured on api.openai.com", "measured"),
+        ("botocore: ToolUseId", "code"),
+        ("Anthropic: build-with-claude/vision", "documented"),
+        ("as OpenAI", "inferred"),
+    ],
+)
+def test_how_a_fact_is_known(source: str, known: str) -> None:
+    assert how_known(source) == known
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_the_promises_hold_for_every_maker_behind_every_host(host: str) -> None:
+    models = list(enumerate(MODELS.values()))
+    for at, model in models[examples(HOSTS.index(host) % 3, 0) :: examples(3, 1)]:
+        for seed in range(at, at + examples(1, 60)):
+            messages = broken(seed, "openai_chat")
+            found = list(broken_promises(messages, f"{host}/{model}", "openai_chat", judged=False))
+            assert not found, (host, model, seed, found)

@@ -1,0 +1,100 @@
+"""References to tools, as results of Anthropic's tool search have them, and the tools of the request."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import chatmend
+from chatmend import Effect, Policy
+
+CLAUDE = "anthropic/claude-sonnet-4-5"
+F, G = ({"name": name, "input_schema": {"type": "object"}} for name in "fg")
+SEARCH = {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"}
+ASK, NEXT = {"role": "user", "content": "go"}, {"role": "user", "content": "and now?"}
+CALLING = {
+    "role": "assistant",
+    "content": [{"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}],
+}
+SEARCHING = {
+    "type": "server_tool_use",
+    "id": "srvtoolu_1",
+    "name": "tool_search_tool_bm25",
+    "input": {},
+}
+FOUND = {"type": "text", "text": "I found it."}
+
+
+def reference(name: str) -> dict[str, Any]:
+    return {"type": "tool_reference", "tool_name": name}
+
+
+def result(*parts: Any) -> dict[str, Any]:
+    block = {"type": "tool_result", "tool_use_id": "toolu_1", "content": list(parts)}
+    return {"role": "user", "content": [block]}
+
+
+def searched(*names: str) -> dict[str, Any]:
+    content = {
+        "type": "tool_search_tool_search_result",
+        "tool_references": list(map(reference, names)),
+    }
+    block = {"type": "tool_search_tool_result", "tool_use_id": "srvtoolu_1", "content": content}
+    return {"role": "assistant", "content": [SEARCHING, block, FOUND]}
+
+
+def body(*messages: Any, tools: Any = (F,), **more: Any) -> dict[str, Any]:
+    return {"model": "m", "max_tokens": 9, "messages": list(messages), "tools": list(tools), **more}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        body(ASK, CALLING, result(reference("f"))),
+        body(ASK, searched("f", "g"), NEXT, tools=(SEARCH, F, G)),
+        body(ASK, searched(), NEXT, tools=(SEARCH, F)),
+        # The tools of an MCP server are not known here.
+        body(ASK, searched("other"), NEXT, tools=({"type": "mcp_toolset"}, F)),
+    ],
+)
+def test_references_to_declared_or_unknown_tools_stay_the_same_object(given: Any) -> None:
+    assert chatmend.repair_request(given, CLAUDE).body is given
+
+
+def test_without_a_list_of_tools_nothing_is_checked() -> None:
+    messages = [ASK, CALLING, result(reference("gone"))]
+    assert chatmend.repair(messages, CLAUDE).messages is messages
+
+
+def repaired(given: dict[str, Any]) -> list[Any]:
+    done = chatmend.repair_request(given, CLAUDE)
+    assert {change.code for change in done.changes} == {"TOOL019"}
+    assert chatmend.repair_request(done.body, CLAUDE).body is done.body
+    return done.body["messages"]  # type: ignore[no-any-return]
+
+
+def test_a_reference_in_a_result_becomes_a_text() -> None:
+    text = {"type": "text", "text": "Reference to an undeclared tool: gone"}
+    messages = repaired(body(ASK, CALLING, result(reference("f"), reference("gone"))))
+    assert messages == [ASK, CALLING, result(reference("f"), text)]
+
+
+def test_a_search_keeps_the_tools_that_are_declared() -> None:
+    messages = repaired(body(ASK, searched("gone", "f"), NEXT, tools=(SEARCH, F)))
+    assert messages == [ASK, searched("f"), NEXT]
+
+
+def test_a_search_of_which_nothing_is_left_becomes_two_texts() -> None:
+    (_, said, _) = repaired(body(ASK, searched("gone"), NEXT, tools=(SEARCH, F)))
+    assert [block["type"] for block in said["content"]] == ["text", "text", "text"]
+    assert "tool_search_tool_bm25" in said["content"][0]["text"]
+    assert "gone" in said["content"][1]["text"]
+    assert said["content"][2] == FOUND
+
+
+def test_a_policy_that_allows_no_conversion_only_reports() -> None:
+    given = body(ASK, CALLING, result(reference("gone")))
+    done = chatmend.repair_request(given, CLAUDE, policy=Policy(allow=Effect.ADDS))
+    assert done.body is given
+    assert [(change.code, change.applied) for change in done.changes] == [("TOOL019", False)]
