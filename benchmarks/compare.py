@@ -157,7 +157,7 @@ def reported_drops(messages: list[Any], target: str, dialect: str) -> list[Any]:
 
 
 def lost_tokens(
-    messages: list[Any], done: list[Any], reported: list[Any], dialect: str
+    messages: list[Any], done: list[Any], reported: list[Any], dialect: str = DIALECT
 ) -> set[str]:
     """Return the tokens of texts, arguments and results that are neither sent nor reported."""
     content = _content(messages) if dialect == DIALECT else messages
@@ -178,7 +178,7 @@ def _content(messages: list[Any]) -> list[Any]:
 
 
 def changes_prefix(
-    run: Peer, target: str, messages: list[Any], done: list[Any], dialect: str
+    run: Peer, target: str, messages: list[Any], done: list[Any], dialect: str = DIALECT
 ) -> bool:
     """Whether the request of an earlier turn is not a prefix of the repaired transcript."""
     whole = [_plain(message) for message in done]

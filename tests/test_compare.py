@@ -6,7 +6,9 @@ import pytest
 from benchmarks.compare import (
     CHATMEND,
     DIALECT,
+    NATIVE,
     TARGETS,
+    UNREPAIRED,
     Score,
     changes_prefix,
     full_table,
@@ -59,10 +61,15 @@ def test_ours_is_accepted_everywhere_and_the_tables_have_a_row_for_everybody() -
     scores = {key: Score() for key in scores_of(0)}
     for number in range(6):
         scores = {key: scores[key] + one for key, one in scores_of(number).items()}
-    assert all(scores[CHATMEND, name] == Score() for name in TARGETS)
-    assert sum(scores["unrepaired", name].refused for name in TARGETS) > 0
+    assert all(scores[CHATMEND, name] == Score() for name in (*TARGETS, *NATIVE))
+    for names in (TARGETS, NATIVE):
+        assert sum(scores[UNREPAIRED, name].refused for name in names) > 0
     assert all(f"| {peer} |" in summary_table(scores, 6) for peer in PEERS)
-    assert full_table(scores, 6).count("\n") == len(TARGETS) * len(PEERS) + 1
+    rows = {tuple(row.split(" | ")[:2]) for row in full_table(scores, 6).splitlines()[2:]}
+    by_all = {(f"| {name}", peer) for name in TARGETS for peer in PEERS}
+    assert rows == by_all | {
+        (f"| {name}", peer) for name in NATIVE for peer in (UNREPAIRED, CHATMEND)
+    }
 
 
 def test_every_second_transcript_has_one_defect() -> None:
