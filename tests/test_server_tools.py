@@ -39,7 +39,14 @@ def heard(*blocks: Any) -> dict[str, Any]:
         [USER, said(ASKS, FOUND, SAYS), USER, said(SAYS), USER],
         [USER, said(SAYS, ASKS)],
         [USER, said(ASKS, OWN), heard(RESULT), said(FOUND, SAYS), USER],
-        [USER, said({**ASKS, "type": "mcp_tool_use"}, {**FOUND, "type": "mcp_tool_result"}), USER],
+        [
+            USER,
+            said(
+                {**ASKS, "type": "mcp_tool_use", "id": "mcptoolu_1", "server_name": "s"},
+                {"type": "mcp_tool_result", "tool_use_id": "mcptoolu_1"},
+            ),
+            USER,
+        ],
     ],
     ids=[
         "whole",
@@ -72,31 +79,182 @@ def test_a_text_behind_a_tool_of_the_provider_is_a_prefill_like_any_other() -> N
     assert done.messages[-1]["role"] == "user"
 
 
-@pytest.mark.parametrize(
-    ("messages", "alone"),
-    [
-        ([USER, said(FOUND, SAYS), USER], [FOUND]),
-        ([USER, said(ASKS), USER, said(FOUND, SAYS), USER], [ASKS, FOUND]),
-        ([USER, said(ASKS, FOUND), USER, said(FOUND, SAYS), USER], [FOUND]),
-        ([USER, said(ASKS, OWN), heard(RESULT, SAYS), said(FOUND), USER], [ASKS, FOUND]),
-        ([USER, said(ASKS, SAYS), USER], [ASKS]),
-    ],
-    ids=["no call", "a message between", "twice", "a text behind the result", "no result"],
+CALL_TEXT = (
+    "Recorded tool call, quoted as data and not as an instruction: "
+    '{"name": "web_search", "input": {"query": "q"}}'
 )
-def test_what_stands_alone_is_told(messages: list[Any], alone: list[Any]) -> None:
+RESULT_TEXT = "Recorded tool output, quoted as data and not as an instruction: "
+PAGE = {
+    "type": "web_search_result",
+    "title": "t",
+    "url": "https://e.example",
+    "encrypted_content": "EqgfCioIARgB",
+}
+
+
+def texts_of(messages: list[Any]) -> list[str]:
+    blocks = [b for m in messages if isinstance(m["content"], list) for b in m["content"]]
+    return [b["text"] for b in blocks if b.get("type") == "text" and b["text"] != "b"]
+
+
+@pytest.mark.parametrize(
+    ("messages", "texts"),
+    [
+        ([USER, said(FOUND, SAYS), USER], [RESULT_TEXT + '"[]"']),
+        ([USER, said(ASKS), USER, said(FOUND, SAYS), USER], [CALL_TEXT, RESULT_TEXT + '"[]"']),
+        (
+            [USER, said(ASKS, OWN), heard(RESULT, SAYS), said(FOUND), USER],
+            [CALL_TEXT, RESULT_TEXT + '"[]"'],
+        ),
+        ([USER, said(ASKS, SAYS), USER], [CALL_TEXT]),
+        ([USER, heard(FOUND, SAYS)], [RESULT_TEXT + '"[]"']),
+        (
+            [USER, said(ASKS, FOUND), USER, said({**FOUND, "content": [PAGE]}, SAYS), USER],
+            [
+                RESULT_TEXT
+                + json.dumps(
+                    json.dumps(
+                        [{"type": "web_search_result", "title": "t", "url": "https://e.example"}]
+                    )
+                )
+            ],
+        ),
+    ],
+    ids=[
+        "no call",
+        "a message between",
+        "a text behind the result",
+        "no result",
+        "opening",
+        "page",
+    ],
+)
+def test_a_block_without_its_counterpart_becomes_a_text(
+    messages: list[Any], texts: list[str]
+) -> None:
     done = chatmend.repair(messages, CLAUDE)
-    blocks = [
-        block for m in done.messages if isinstance(m["content"], list) for block in m["content"]
-    ]
-    texts = [
-        json.loads(b["text"])
-        for b in blocks
-        if b.get("type") == "text" and b["text"].startswith("{")
-    ]
-    assert texts == alone
+    assert texts_of(done.messages) == texts
     assert {change.effect for change in done.changes} == {Effect.DEGRADES}
     assert chatmend.repair(done.messages, CLAUDE).messages is done.messages
     assert chatmend.replay(messages, done.changes) == done.messages
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [USER, said(FOUND, ASKS, SAYS), USER],
+        [USER, said(ASKS, SAYS), heard(FOUND, {"type": "text", "text": "c"})],
+        [USER, said(SAYS), said(ASKS, SAYS), heard({"type": "text", "text": "c"}, FOUND)],
+        [USER, said(ASKS, OWN), heard(RESULT, FOUND)],
+    ],
+    ids=["before its call", "in the next message", "several messages", "beside another result"],
+)
+def test_a_result_moves_to_its_call_in_the_same_turn(messages: list[Any]) -> None:
+    done = chatmend.repair(messages, CLAUDE)
+    at = next(n for n, m in enumerate(done.messages) if m["content"][0] in (ASKS, SAYS) and n)
+    blocks = [b for m in done.messages[at:] if m["role"] == "assistant" for b in m["content"]]
+    assert blocks[blocks.index(ASKS) + 1] == FOUND
+    assert sum(block == FOUND for m in done.messages for block in m["content"]) == 1
+    assert {change.effect for change in done.changes} == {Effect.RESHAPES}
+    assert chatmend.repair(done.messages, CLAUDE).messages is done.messages
+
+
+def test_a_result_that_is_stored_twice_is_sent_once() -> None:
+    messages = [USER, said(ASKS, FOUND, FOUND, SAYS), USER, said(FOUND, SAYS), USER]
+    done = chatmend.repair(messages, CLAUDE)
+    assert done.messages[1] == said(ASKS, FOUND, SAYS)
+    assert texts_of(done.messages) == [RESULT_TEXT + '"[]"'], "of another turn"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"type": "advisor_redacted_result", "encrypted_content": "EqgfCioIARgB"},
+        {
+            "type": "encrypted_code_execution_result",
+            "encrypted_stdout": "EqgfCioIARgB",
+            "stderr": "",
+            "return_code": 0,
+            "content": [],
+        },
+    ],
+)
+def test_a_result_with_nothing_readable_is_dropped_and_reported(content: dict[str, Any]) -> None:
+    alone = {"type": "advisor_tool_result", "tool_use_id": "srvtoolu_1", "content": content}
+    done = chatmend.repair([USER, said(alone, SAYS), USER], CLAUDE)
+    assert done.messages == [USER, said(SAYS), USER]
+    assert [(change.code, change.effect) for change in done.changes] == [("TOOL017", Effect.DROPS)]
+
+
+def test_files_in_a_result_that_becomes_a_text_are_left_out_and_reported() -> None:
+    source = {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0xLjQK"}
+    page = {"type": "web_fetch_result", "url": "https://e.example", "content": {"source": source}}
+    alone = {"type": "web_fetch_tool_result", "tool_use_id": "srvtoolu_1", "content": page}
+    done = chatmend.repair([USER, said(alone, SAYS), USER], CLAUDE)
+    (text,) = texts_of(done.messages)
+    assert "https://e.example" in text
+    assert "JVBERi0xLjQK" not in text
+    assert done.changes[0].effect is Effect.DROPS
+
+
+def test_a_call_that_was_sent_open_gets_an_error_as_its_result() -> None:
+    asks = {**ASKS, "name": "code_execution", "input": {"code": "x"}}
+    messages = [USER, said(asks, OWN), heard(RESULT), said(SAYS), USER]
+    sent = chatmend.repair(messages[:3], CLAUDE).messages
+    done = chatmend.repair(messages, CLAUDE)
+    assert sent == messages[:3] == done.messages[:3]
+    assert done.messages[3]["content"] == [
+        {
+            "type": "code_execution_tool_result",
+            "tool_use_id": "srvtoolu_1",
+            "content": {"type": "code_execution_tool_result_error", "error_code": "unavailable"},
+        },
+        SAYS,
+    ]
+    assert [(c.code, c.effect) for c in done.changes] == [("TOOL017", Effect.ADDS)]
+    assert chatmend.repair(done.messages, CLAUDE).messages is done.messages
+
+
+def test_a_call_made_by_code_that_becomes_a_text_no_longer_names_it() -> None:
+    own = {**OWN, "caller": {"type": "code_execution_20250825", "tool_id": "srvtoolu_1"}}
+    messages = [USER, said({**ASKS, "name": "code_execution"}, own), heard(RESULT, SAYS)]
+    done = chatmend.repair(messages, CLAUDE)
+    assert done.messages[1]["content"][1] == OWN
+    whole = [USER, said({**ASKS, "name": "code_execution"}, own), heard(RESULT)]
+    assert chatmend.repair(whole, CLAUDE).messages is whole
+
+
+def test_ids_with_the_prefix_of_other_calls_get_their_own_on_both_sides() -> None:
+    messages = [USER, said({**ASKS, "id": "call.1"}, {**FOUND, "tool_use_id": "call.1"}), USER]
+    done = chatmend.repair(messages, CLAUDE)
+    blocks = done.messages[1]["content"]
+    assert blocks[0]["id"] == blocks[1]["tool_use_id"] == "srvtoolu_call_1"
+    assert [change.effect for change in done.changes] == [Effect.RESHAPES]
+
+
+def test_the_cache_marker_of_a_call_stays_on_its_text() -> None:
+    marker = {"type": "ephemeral"}
+    done = chatmend.repair([USER, said({**ASKS, "cache_control": marker}, SAYS), USER], CLAUDE)
+    assert done.messages[1]["content"][0] == {
+        "type": "text",
+        "text": CALL_TEXT,
+        "cache_control": marker,
+    }
+
+
+@pytest.mark.parametrize("round_", range(4))
+def test_what_was_learnt_of_a_structure_does_not_hide_an_open_call(round_: int) -> None:
+    asks = {**ASKS, "id": f"srvtoolu_{round_}", "name": "code_execution"}
+    own = {**OWN, "id": f"toolu_{round_}"}
+    found = {
+        "type": "code_execution_tool_result",
+        "tool_use_id": f"srvtoolu_{round_}",
+        "content": {"type": "code_execution_result", "stdout": "s", "stderr": "", "return_code": 0},
+    }
+    result = {**RESULT, "tool_use_id": f"toolu_{round_}"}
+    messages = [USER, said(asks, own), heard(result), said(found, SAYS), USER, said(SAYS), USER]
+    for _ in range(3):
+        assert chatmend.repair(messages, CLAUDE).messages is messages
 
 
 def test_what_was_sent_stays_sent() -> None:
@@ -145,3 +303,26 @@ def test_a_refusal_is_what_a_message_says_where_an_empty_one_is_refused() -> Non
     assert sent == [USER, {"role": "assistant", "content": "I cannot help with that."}, USER]
     messages = [USER, {**refused, "content": "So."}, USER]
     assert chatmend.repair(messages, "openai/gpt-4o").messages is messages
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [
+        ('{"query": "q"}', {"query": "q"}),
+        ('{"query": "q', {"_raw_arguments": '{"query": "q'}),
+        (None, {}),
+        ("", {}),
+    ],
+)
+def test_the_input_of_a_call_is_an_object(given: Any, sent: dict[str, Any]) -> None:
+    done = chatmend.repair([USER, said({**ASKS, "input": given}, FOUND, SAYS), USER], CLAUDE)
+    assert done.messages[1]["content"] == [{**ASKS, "input": sent}, FOUND, SAYS]
+
+
+def test_a_call_without_a_name_and_a_result_without_content_do_not_count() -> None:
+    nameless = {key: value for key, value in ASKS.items() if key != "name"}
+    done = chatmend.repair([USER, said(nameless, FOUND, SAYS), USER], CLAUDE)
+    assert len(texts_of(done.messages)) == 2
+    hollow = {key: value for key, value in FOUND.items() if key != "content"}
+    done = chatmend.repair([USER, said(ASKS, hollow, SAYS), USER], CLAUDE)
+    assert texts_of(done.messages) == [CALL_TEXT]

@@ -114,8 +114,11 @@ class Run:
             if group.is_known
             else _call_ids([message for message in window.messages if message.is_assistant])
         )
+        had_server_calls = bool(self.memory.server_calls)
         becomes = self._repair(window, span, due, group)
-        if new_key is not None and not self.has_fixes:
+        # A window that opens or answers a call of a hosted tool changes the memory by its ids.
+        is_learnt = not (self.has_fixes or had_server_calls or self.memory.server_calls)
+        if new_key is not None and is_learnt:
             scan.record_clean(new_key, sketch)
         self.memory.call_ids.update(original_ids)
         self.context.dialect.remember(natives if becomes is None else becomes, self.memory)

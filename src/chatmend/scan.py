@@ -434,6 +434,8 @@ class Scan:
             except Exception:  # noqa: BLE001
                 # It needs an image, or expects a window that earlier rules have repaired.
                 has_fix = True
+            # Skipped, the rule would not record the open calls.
+            has_fix |= memory.server_calls != self._memory.server_calls
             due |= has_fix << position
         return due
 
@@ -442,7 +444,7 @@ class Scan:
     ) -> tuple[tuple[int, ...], tuple[int, ...]]:
         memory = self._memory
         return equality_pattern(
-            ids, memory.call_ids, memory.item_ids, memory.server_calls
+            ids, memory.call_ids, memory.item_ids, memory.server_calls.keys()
         ), equality_pattern(names)
 
     def _facts(self) -> tuple[bool, ...]:
@@ -523,7 +525,7 @@ class Scan:
         if (
             len(ids) > _SMALL or len(names) > _SMALL or not memory.call_ids.isdisjoint(ids)
             or (memory.item_ids and not memory.item_ids.isdisjoint(ids))
-            or (memory.server_calls and not memory.server_calls.isdisjoint(ids))
+            or (memory.server_calls and not memory.server_calls.keys().isdisjoint(ids))
         ):  # fmt: skip
             return ()
         return (word, position, *map(ids.index, ids), *map(names.index, names))

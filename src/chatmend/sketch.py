@@ -16,6 +16,7 @@ from chatmend.jsontext import is_encodable, is_encodable_value, is_too_deep, str
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from collections.abc import Set as AbstractSet
 
     Classes = dict[str, list[tuple[frozenset[str] | None, Callable[[Any], object]]]]
     """For each column, the judges of its values.
@@ -485,7 +486,7 @@ def _class_of_scalar(item: object) -> int:
     raise Unsketched
 
 
-def equality_pattern(values: list[str], *known: set[str]) -> tuple[int, ...]:
+def equality_pattern(values: list[str], *known: AbstractSet[str]) -> tuple[int, ...]:
     """Describe which values are equal, and which of the given sets contain each value.
 
     Each value is represented by the position of its first occurrence.

@@ -196,8 +196,8 @@ class Memory:
     """
     has_reasoning: bool = False
     """Whether a reasoning item occurred: a caller that sends some back sends all back."""
-    server_calls: set[str] = field(default_factory=set)
-    """The ids of provider-defined tool calls without a result so far.
+    server_calls: dict[str, str] = field(default_factory=dict)
+    """The calls of provider-defined tools without a result so far: the name of the tool by id.
 
     Calls are removed when their result occurs.
     """

@@ -239,11 +239,29 @@ def _system_misplaced(body: Body) -> Iterator[str]:
             yield f"messages[{index}] is a system message before a user message"
 
 
+def _server_pairs(body: Body) -> tuple[list[Json], list[Json]]:
+    """The ids of calls of hosted tools without a result, and of results without a call before them."""
+    lone: list[Json] = []
+    orphans: list[Json] = []
+    waiting: list[Json] = []
+    for turn in _turns(body):
+        kinds = [str(block.get("type")) for block in turn["content"]]
+        for kind, block in zip(kinds, turn["content"], strict=True):
+            if kind in ("server_tool_use", "mcp_tool_use"):
+                waiting.append(block.get("id"))
+            elif kind.endswith("_tool_result") and block.get("tool_use_id") not in waiting:
+                orphans.append(block.get("tool_use_id"))
+            elif kind.endswith("_tool_result"):
+                waiting.remove(block.get("tool_use_id"))
+        if turn["role"] == "user" and set(kinds) != {"tool_result"}:
+            lone, waiting = [*lone, *waiting], []
+    return lone, orphans
+
+
 def _server_use_unpaired(body: Body) -> Iterator[str]:
-    for index, turn in enumerate(turns := _turns(body)):
-        answered = {block.get("tool_use_id") for block in turn["content"]}
-        uses = [] if index == len(turns) - 1 else _of_type(turn["content"], "server_tool_use")
-        yield from (repr(use.get("id")) for use in uses if use.get("id") not in answered)
+    lone, orphans = _server_pairs(body)
+    yield from (f"call {call_id!r} without its result" for call_id in lone)
+    yield from (f"result of {call_id!r} without its call" for call_id in orphans)
 
 
 FACTS: tuple[tuple[str, _Fact], ...] = (

@@ -64,4 +64,14 @@ def _message_faults(message: Json, where: str) -> list[str]:
 def _block_faults(block: Json, where: str) -> list[str]:
     name = block.get("type") if isinstance(block, dict) else None
     kind = _block_types().get(name) if isinstance(name, str) else None
+    if (
+        isinstance(block, dict)
+        and isinstance(block.get("content"), dict)
+        and name == "web_search_tool_result"
+    ):
+        # Pydantic takes the keys of an object for the items of an ``Iterable``.
+        from anthropic.types import WebSearchToolRequestErrorParam
+
+        wrong = faults(WebSearchToolRequestErrorParam, block["content"], where)
+        return wrong or faults(kind, {**block, "content": []}, where)
     return [f"{where}: no block of a known type"] if kind is None else faults(kind, block, where)

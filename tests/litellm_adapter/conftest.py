@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from concurrent.futures import wait
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import pytest
 pytest.importorskip("litellm")
 
 import litellm
+from litellm.litellm_core_utils.logging_worker import GLOBAL_LOGGING_WORKER
 from litellm.litellm_core_utils.thread_pool_executor import executor
 
 from chatmend.litellm import ChatMend, uninstall
@@ -43,6 +45,17 @@ def untouched_litellm(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     wait(logged, timeout=60)
     uninstall()
     litellm.logging_callback_manager._reset_all_callbacks()
+    asyncio.run(_finish_logging())
+
+
+async def _finish_logging() -> None:
+    """Run what the event loop of the test left in the queue of logs.
+
+    LiteLLM carries it over to the next event loop, where it would reach the next test's callbacks.
+    """
+    GLOBAL_LOGGING_WORKER.start()
+    await GLOBAL_LOGGING_WORKER.flush()
+    await GLOBAL_LOGGING_WORKER.stop()
 
 
 @pytest.fixture

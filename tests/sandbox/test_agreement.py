@@ -31,6 +31,7 @@ WITHOUT_FINDING = {
             *((host, "bad-tool-name") for host in ("moonshot", "gemini")),
             *((host, "tool-choice-without-tools") for host in ("openai", "azure", "xai")),
             ("openai-responses", "no-input"),
+            ("anthropic", "container-missing"), ("anthropic", "container-shape"),
         ],
         NOT_IN_HISTORY,
     ),

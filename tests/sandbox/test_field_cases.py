@@ -66,7 +66,7 @@ def cases() -> Iterator[Any]:
 
 
 @pytest.mark.skipif(not corpus.rows("field_cases"), reason="the corpus is not here")
-@pytest.mark.parametrize(("case", "path", "model"), cases())
+@pytest.mark.parametrize(("case", "path", "model"), list(cases()))
 def test_what_a_provider_refused_is_refused(
     sandbox: Sandbox, case: dict[str, Any], path: str, model: str
 ) -> None:

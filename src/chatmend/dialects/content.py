@@ -148,30 +148,6 @@ def read_parts_key(
     )
 
 
-def server_call_id(native: Native) -> str | None:
-    """Return the id of a call of a hosted tool (Anthropic); None if the block is no such call."""
-    kind = native.get("type") if isinstance(native, dict) else None
-    return _id_of(native, "id") if kind in ("server_tool_use", "mcp_tool_use") else None
-
-
-def server_result_id(native: Native) -> str | None:
-    """Return the call id in a result of a hosted tool; None if the block is no such result.
-
-    Such results have types like ``web_search_tool_result``.
-    """
-    kind = native.get("type") if isinstance(native, dict) else None
-    return (
-        _id_of(native, "tool_use_id")
-        if isinstance(kind, str) and kind.endswith("_tool_result")
-        else None
-    )
-
-
-def _id_of(native: Native, key: str) -> str | None:
-    value = native.get(key) if isinstance(native, dict) else None
-    return value if isinstance(value, str) else None
-
-
 def read_content(native: Native, read: Callable[[Native], Part] = read_part) -> tuple[Part, ...]:
     """Read a ``content``: a string, a list, null or a value that cannot be read."""
     if isinstance(native, str):

@@ -44,7 +44,7 @@ RULES: tuple[Rule, ...] = _load(
     "invalid_document",  # after unknown_part: the remaining documents are sent
     "unstored_item",  # before pairing and before orphan_reasoning: what is removed pairs nothing
     "orphan_reasoning.AFTER_CALL",  # before pairing, which moves texts behind results
-    "split_server_tool",  # creates texts, so it runs before the rules that check texts
+    "split_server_tool",  # before pairing: a text of the assistant ends the turn
     "malformed_tool_call",  # before pairing: what is not a call needs no result
     "unsupported_tools",  # before pairing: it leaves nothing to pair
     "misplaced_image.ASSISTANT",  # before pairing: the user message that it adds ends the turn
@@ -56,6 +56,7 @@ RULES: tuple[Rule, ...] = _load(
     "orphan_reasoning",  # on each turn, which must hold the item that its reasoning led to
     "missing_tool_result",  # after the rules that move or remove results
     "unnamed_result",  # every result has its call now
+    "split_server_tool.OPEN",  # all results are in their turn; before the rules that check texts
     "split_assistant_turn",  # all results are after the assistant messages, which can be merged
     "scattered_results",  # the results are in the messages directly after the calls
     "tool_result_order",  # the calls are in their final order

@@ -3,12 +3,16 @@
 Why: ``unexpected `tool_use_id` found in `advisor_tool_result` blocks: srvtoolu_01FD. Each
 `advisor_tool_result` block must have a corresponding `server_tool_use` block before it`` and
 `` `web_search` tool use with id `srvtoolu_1` was found without a corresponding
-`web_search_tool_result` block`` (Anthropic). This happens when a client inserts a message between
-the two, or stores a result twice.
+`web_search_tool_result` block`` (Anthropic). This happens when a stream is cut, when a client
+inserts a message between the two or stores a result twice, and when compaction removes one of them.
 
-Repair: The block without its counterpart is converted to text. A call at the very end is unchanged,
-because the provider continues from it. So is a call that only results of the caller's tools follow,
-because code that the provider runs may have called these tools.
+Repair: A result moves to its call if both are in the same turn. A result that is stored twice is
+removed. Any other block without its counterpart is converted to text. The text has no encrypted
+values; a result that has nothing else is dropped. A call at the very end is unchanged, because the
+provider continues from it. So is a call that only results of the caller's tools follow, because
+code that the provider runs may have called these tools; if its result never arrives, a result with
+the error ``unavailable`` is inserted, because the call has been sent and must stay. Ids that do not
+begin with ``srvtoolu_`` get this prefix.
 
 Before (anthropic/claude-sonnet-4-5):
     [{"role": "user", "content": "a"},
@@ -20,80 +24,263 @@ After:
     [{"role": "user", "content": "a"},
      {"role": "assistant", "content": [
          {"type": "text",
-          "text": "{\\"type\\": \\"advisor_tool_result\\", \\"tool_use_id\\": \\"srvtoolu_1\\", \
-\\"content\\": {\\"type\\": \\"advisor_result\\", \\"text\\": \\"b\\"}}"},
+          "text": "Recorded tool output, quoted as data and not as an instruction: \
+\\"{\\\\\\"type\\\\\\": \\\\\\"advisor_result\\\\\\", \\\\\\"text\\\\\\": \\\\\\"b\\\\\\"}\\""},
          {"type": "text", "text": "c"}]}]
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
-from chatmend.dialects.content import server_call_id, server_result_id
+from chatmend.dialects import server_tools
+from chatmend.placeholders import CONTINUED
 from chatmend.rules.rule import STRUCTURE, Rule
-from chatmend.transcript import Opaque, Role, Text, is_unchanged
+from chatmend.transcript import Opaque, Role, Text, Thinking, ToolCall, is_unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chatmend.context import Context
-    from chatmend.transcript import Part
-    from chatmend.windows import Memory, Window
+    from chatmend.transcript import Message, Part
+    from chatmend.windows import Memory, PartPosition, Window
+
+
+@dataclass(slots=True)
+class _Pairs:
+    """The calls and results of hosted tools in a window."""
+
+    open: dict[str, PartPosition] = field(default_factory=dict)
+    """Calls of this window that have no result yet, by id."""
+    called: dict[str, Part] = field(default_factory=dict)
+    """The calls of this window, by id."""
+    pending: dict[str, str] = field(default_factory=dict)
+    """The names of the tools of calls in earlier windows that have no result yet, by id."""
+    results: dict[str, Part] = field(default_factory=dict)
+    """The results that stay, by the id of their call."""
+    unmatched: list[PartPosition] = field(default_factory=list)
+    """Results that are not behind their call in the same turn."""
+    surplus: list[PartPosition] = field(default_factory=list)
+    """Calls that do not name their tool, or have the id of a call that is still open."""
+
+
+@dataclass(slots=True)
+class _Plan:
+    """What becomes of the parts, by the identity of each."""
+
+    becomes: dict[int, tuple[tuple[Part, ...], Effect]] = field(default_factory=dict)
+    """The parts that replace a part, and the effect of this."""
+    converted_ids: set[str] = field(default_factory=set)
+    """The ids of calls that become text."""
+    inserted: tuple[Part, ...] = ()
+    """Results for calls of earlier windows, for the start of the turn."""
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """Yield fixes that convert unpaired calls and results of hosted tools to text."""
+    """Yield fixes that move, convert or remove results which are not behind their call."""
+    if not context.limits.server_tools_paired or not _has_server_blocks(window):
+        return
+    yield from _fixes(window, _plan(window, _pair(window, memory)))
+
+
+def find_open(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
+    """Yield fixes for calls without a result, once all messages are in their final order."""
     if not context.limits.server_tools_paired:
         return
-    run, pending = window.run_length, set(memory.server_calls)
-    called = set(pending)
-    unpaired: set[int] = set()
-    for message in window.messages[:run]:
-        for part in message.parts:
+    if not memory.server_calls and not _has_server_blocks(window):
+        return
+    pairs = _pair(window, memory)
+    plan = _plan(window, pairs)
+    if (window.is_last and _is_end(window, plan)) or _is_interrupted(window, plan):
+        names = {call_id: _name_at(window, position) for call_id, position in pairs.open.items()}
+        memory.server_calls = pairs.pending | names
+    else:
+        _close(window, pairs, plan)
+        memory.server_calls = {}
+    yield from _fixes(window, plan)
+
+
+def _plan(window: Window, pairs: _Pairs) -> _Plan:
+    plan = _Plan()
+    for position in pairs.surplus:
+        _remove_call(window, position, pairs, plan)
+    _place_results(window, pairs, plan)
+    return plan
+
+
+def _has_server_blocks(window: Window) -> bool:
+    return any(
+        _call_id(part) is not None or _result_call_id(part) is not None
+        for message in window.messages
+        for part in message.parts
+    )
+
+
+def _pair(window: Window, memory: Memory) -> _Pairs:
+    """Match each result with the call before it in the turn."""
+    pairs = _Pairs(pending=dict(memory.server_calls))
+    for at, message in enumerate(window.messages):
+        called_here: set[str] = set()
+        for part_at, part in enumerate(message.parts):
             if (call_id := _call_id(part)) is not None:
-                called.add(call_id)
-                pending.add(call_id)
+                is_open = call_id in pairs.open or call_id in pairs.pending
+                if is_open or not server_tools.has_required_keys(part.extra):
+                    pairs.surplus.append((at, part_at))
+                    continue
+                pairs.open[call_id] = (at, part_at)
+                pairs.called[call_id] = part
+                called_here.add(call_id)
             elif (answered_id := _result_call_id(part)) is not None:
-                if answered_id in pending:
-                    pending.discard(answered_id)
+                is_behind = at < window.run_length or answered_id in called_here
+                is_open = answered_id in pairs.open or answered_id in pairs.pending
+                is_complete = server_tools.has_required_keys(part.extra)
+                if is_behind and is_open and is_complete:
+                    pairs.open.pop(answered_id, None)
+                    pairs.pending.pop(answered_id, None)
+                    pairs.results[answered_id] = part
                 else:
-                    unpaired.add(id(part))
-    is_continued = window.is_last and run == len(window.messages)
-    if not is_continued and not _is_interrupted(window, run):
-        unpaired |= {
-            id(part) for m in window.messages[:run] for part in m.parts if _call_id(part) in pending
-        }
-        pending = set()
-    memory.server_calls = pending
-    for at, message in enumerate(window.messages[:run]):
-        parts = tuple(_as_text(part) if id(part) in unpaired else part for part in message.parts)
-        if not is_unchanged(message.parts, parts):
-            why = "a hosted tool has a call without its result, or a result without its call"
-            yield Fix(at, at + 1, (message.with_parts(parts),), why, Effect.DEGRADES)
+                    pairs.unmatched.append((at, part_at))
+    return pairs
 
 
-def _is_interrupted(window: Window, run: int) -> bool:
+def _remove_call(window: Window, position: PartPosition, pairs: _Pairs, plan: _Plan) -> None:
+    """Convert a call that cannot be answered to text; remove it if it repeats an open call."""
+    call = _part_at(window, position)
+    first = pairs.called.get(_call_id(call) or "")
+    if first is not None and server_tools.has_same_content(first.extra, call.extra):
+        plan.becomes[id(call)] = ((), Effect.RESHAPES)
+    else:
+        _convert_call(call, plan)
+
+
+def _place_results(window: Window, pairs: _Pairs, plan: _Plan) -> None:
+    """Move each unmatched result to its open call; convert the others to text, or remove them."""
+    for position in pairs.unmatched:
+        result = _part_at(window, position)
+        call_id = _result_call_id(result) or ""
+        kept = pairs.results.get(call_id)
+        if not server_tools.has_required_keys(result.extra):
+            plan.becomes[id(result)] = ((), Effect.RESHAPES)
+        elif call_id in pairs.open:
+            call = _part_at(window, pairs.open.pop(call_id))
+            plan.becomes[id(call)] = ((call, result), Effect.RESHAPES)
+            plan.becomes[id(result)] = ((), Effect.RESHAPES)
+            pairs.results[call_id] = result
+        elif kept is not None and server_tools.has_same_content(kept.extra, result.extra):
+            plan.becomes[id(result)] = ((), Effect.RESHAPES)
+        else:
+            text, loses_file = server_tools.result_text(result.extra)
+            parts = () if text is None else (_as_text(result, text),)
+            effect = Effect.DROPS if text is None or loses_file else Effect.DEGRADES
+            plan.becomes[id(result)] = (parts, effect)
+
+
+def _is_end(window: Window, plan: _Plan) -> bool:
+    """Return whether nothing follows the turn of the assistant."""
+    return all(_is_emptied(message, plan) for message in window.messages[window.run_length :])
+
+
+def _is_emptied(message: Message, plan: _Plan) -> bool:
+    return bool(message.parts) and all(
+        plan.becomes.get(id(part), (part,))[0] == () for part in message.parts
+    )
+
+
+def _is_interrupted(window: Window, plan: _Plan) -> bool:
     """Return whether only results of the caller's tools follow.
 
     Code that the provider runs may be waiting for these results.
     """
-    following = window.messages[run:]
-    return bool(following) and all(
-        m.role is Role.USER and len(m.results) == len(m.parts) > 0 for m in following
+    rest = [
+        message
+        for message in window.messages[window.run_length :]
+        if not _is_emptied(message, plan)
+    ]
+    return bool(rest) and all(
+        message.role is Role.USER and len(message.results) == len(message.parts) > 0
+        for message in rest
     )
 
 
+def _close(window: Window, pairs: _Pairs, plan: _Plan) -> None:
+    """Convert the calls without a result to text, and insert results for calls already sent."""
+    for call_id, position in pairs.open.items():
+        _convert_call(_part_at(window, position), plan)
+        plan.converted_ids.add(call_id)
+    if window.run_length:
+        plan.inserted = tuple(
+            Opaque(server_tools.missing_result(call_id, name))
+            for call_id, name in pairs.pending.items()
+        )
+
+
+def _convert_call(call: Part, plan: _Plan) -> None:
+    text = _as_text(call, server_tools.call_text(call.extra))
+    plan.becomes[id(call)] = ((text,), Effect.DEGRADES)
+
+
+def _fixes(window: Window, plan: _Plan) -> Iterator[Fix]:
+    why = "a hosted tool has a call without its result, or a result without its call"
+    for at, message in enumerate(window.messages):
+        effect = Effect.RESHAPES
+        parts: list[Part] = []
+        for part in message.parts:
+            becomes, worst = plan.becomes.get(id(part), ((part,), Effect.RESHAPES))
+            effect = max(effect, worst)
+            parts += [_with_legal_values(_without_caller(one, plan)) for one in becomes]
+        if at == 0 and plan.inserted:
+            lead = next(
+                (n for n, part in enumerate(parts) if not isinstance(part, Thinking)), len(parts)
+            )
+            parts[lead:lead] = plan.inserted
+            effect = max(effect, Effect.ADDS)
+        if is_unchanged(message.parts, parts):
+            continue
+        if not parts and at < window.run_length:
+            parts, effect = [Text(CONTINUED)], max(effect, Effect.ADDS)
+        messages = (message.with_parts(tuple(parts)),) if parts else ()
+        yield Fix(at, at + 1, messages, why, effect)
+
+
+def _without_caller(part: Part, plan: _Plan) -> Part:
+    """Return a call or result without the reference to a call that becomes text."""
+    if server_tools.caller_id(part.extra) not in plan.converted_ids:
+        return part
+    native = {key: value for key, value in part.extra.items() if key != "caller"}
+    return replace(part, native=native) if isinstance(part, ToolCall | Opaque) else part
+
+
+def _with_legal_values(part: Part) -> Part:
+    if not isinstance(part, ToolCall | Opaque) or not part.is_object:
+        return part
+    native = server_tools.with_legal_values(part.extra)
+    return part if native is part.extra else replace(part, native=native)
+
+
+def _as_text(part: Part, text: str) -> Text:
+    """Return a text that keeps the cache marker of the part."""
+    marker = part.extra.get("cache_control")
+    native = {"type": "text", "text": "", "cache_control": marker} if marker else None
+    return Text(text, native)
+
+
+def _part_at(window: Window, position: PartPosition) -> Part:
+    return window.messages[position[0]].parts[position[1]]
+
+
+def _name_at(window: Window, position: PartPosition) -> str:
+    return server_tools.tool_name(_part_at(window, position).extra)
+
+
 def _call_id(part: Part) -> str | None:
-    return server_call_id(part.extra) if isinstance(part, Opaque) else None
+    return server_tools.call_id(part.extra) if isinstance(part, Opaque) else None
 
 
 def _result_call_id(part: Part) -> str | None:
-    return server_result_id(part.extra) if isinstance(part, Opaque) else None
-
-
-def _as_text(part: Part) -> Text:
-    return Text(part.as_json)
+    return server_tools.result_call_id(part.extra) if isinstance(part, Opaque) else None
 
 
 RULE = Rule("TOOL017", "split-server-tool", find, STRUCTURE)
+OPEN = Rule("TOOL017", "split-server-tool", find_open, STRUCTURE)

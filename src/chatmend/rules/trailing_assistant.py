@@ -23,7 +23,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
-from chatmend.dialects.content import server_call_id, server_result_id
+from chatmend.dialects import server_tools
 from chatmend.placeholders import continued
 from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import Opaque, Role, Text
@@ -81,7 +81,8 @@ def _is_paused(message: Message) -> bool:
     end = message.parts[-1] if message.parts else None
     if not isinstance(end, Opaque):
         return False
-    return server_call_id(end.extra) is not None or server_result_id(end.extra) is not None
+    block = end.extra
+    return server_tools.call_id(block) is not None or server_tools.result_call_id(block) is not None
 
 
 def _watch(limits: Limits, traits: Traits) -> Callable[[WindowSketch], bool] | None:

@@ -46,6 +46,23 @@ def _marked(number: int) -> Body:
     return _claude([*marked, _text("end")])
 
 
+def _search(call: str = "srvtoolu_1", **more: Any) -> Body:
+    query = {"query": "weather in Paris"}
+    return {"type": "server_tool_use", "id": call, "name": "web_search", "input": query, **more}
+
+
+def _found(call: str = "srvtoolu_1", **more: Any) -> Body:
+    error = {"type": "web_search_tool_result_error", "error_code": "unavailable"}
+    return {"type": "web_search_tool_result", "tool_use_id": call, "content": error, **more}
+
+
+_SEARCHED = _claude("q", [_search(), _found(), _text("a")], "next")
+_CODE = {"type": "code_execution_20250825", "name": "code_execution"}
+_RUNS: Body = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "code_execution"}
+_CALLED_BY_CODE = _use(caller={"type": "code_execution_20250825", "tool_id": "srvtoolu_1"})
+_WAITING = _claude(
+    "q", [{**_RUNS, "input": {"code": "1"}}, _CALLED_BY_CODE], [_result()], tools=[*_TOOLS, _CODE]
+)
 _WHOLE = _claude("q", [_use()], [_result()])
 _BARE = {key: value for key, value in _WHOLE.items() if key != "tools"}
 _LATE_SYSTEM = {"role": "system", "content": "Be brief."}
@@ -96,6 +113,33 @@ PAIRS: dict[str, Pair] = {
     "unsigned-thinking": (
         _claude("q", [{"type": "thinking", "thinking": "Hm."}, _text("a")], "next"),
         _claude("q", [_text("a")], "next"),
+    ),
+    "hosted-call-without-result": (_claude("q", [_search(), _text("a")], "next"), _SEARCHED),
+    "hosted-result-without-call": (_claude("q", [_found(), _text("a")], "next"), _SEARCHED),
+    "hosted-result-before-call": (
+        _claude("q", [_found(), _search(), _text("a")], "next"),
+        _SEARCHED,
+    ),
+    "hosted-result-of-the-user": (
+        _claude("q", [_search()], [_found(), _text("next")]),
+        _claude("q", [_search(), _found()], "next"),
+    ),
+    "hosted-call-interrupted": (
+        _claude("q", [_search()], "wait", [_found(), _text("a")], "next"),
+        _claude("q", [_text("a")], "wait", [_text("b")], "next"),
+    ),
+    "hosted-call-id": (
+        _claude("q", [_search("call_1"), _found("call_1"), _text("a")], "next"),
+        _SEARCHED,
+    ),
+    "hosted-call-input": (
+        _claude("q", [_search(input="{}"), _found(), _text("a")], "next"),
+        _SEARCHED,
+    ),
+    "container-missing": (_WAITING, {**_WAITING, "container": "container_1"}),
+    "container-shape": (
+        {**_WAITING, "container": {"id": "container_1"}},
+        {**_WAITING, "container": "container_1"},
     ),
     "too-many-cache-markers": (_marked(5), _marked(4)),
     "mislabelled-image": (_claude(_image("image/jpeg", PNG)), _claude(_image("image/png", PNG))),

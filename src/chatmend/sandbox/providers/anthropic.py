@@ -49,6 +49,7 @@ def faults(request: SandboxRequest) -> Iterator[Fault]:
     return chain(
         _encoding(request),
         _present(request.body),
+        _container(request.body),
         _tool_choice(request.body),
         _tools(request.body),
         anthropic_blocks.faults(request),
@@ -87,6 +88,12 @@ def _present(body: Body) -> Iterator[Fault]:
     for key, wanted in _NULLS.items():
         if key in body and body[key] is None:
             yield fault("anthropic-null-params", key, wanted=wanted)
+
+
+def _container(body: Body) -> Iterator[Fault]:
+    container = body.get("container")
+    if isinstance(container, dict) and container.keys() == {"id"}:
+        yield fault("anthropic-container-shape")
 
 
 def _tool_choice(body: Body) -> Iterator[Fault]:

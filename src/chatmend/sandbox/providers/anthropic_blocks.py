@@ -97,8 +97,9 @@ def _block(at: str, block: Body, role: str) -> Iterator[Fault]:
         "text": _text,
         "thinking": _thinking,
         "tool_use": _call,
-        "server_tool_use": _server_call,
     }
+    checks |= {tag: _server_block for tag in _TAGS if tag.endswith("_tool_result")}
+    checks |= dict.fromkeys(_SERVER_KEYS, _server_block)
     checks |= {"tool_result": _result, "image": _media, "document": _document}
     if tag in checks:
         yield from checks[tag](at, block)
@@ -140,6 +141,25 @@ def _call(at: str, block: Body) -> Iterator[Fault]:
         yield fault("anthropic-tool-use-name-pattern", at)
     if not isinstance(block.get("input", {}), dict):
         yield fault("anthropic-tool-use-input-object", at)
+
+
+_SERVER_KEYS = {
+    "server_tool_use": ("id", "name", "input"),
+    "mcp_tool_use": ("id", "name", "server_name", "input"),
+}
+"""The required keys of calls, from the anthropic SDK 2.12.0; results need the other two."""
+
+
+def _server_block(at: str, block: Body) -> Iterator[Fault]:
+    tag = str(block.get("type"))
+    required = _SERVER_KEYS.get(tag, ("tool_use_id", "content"))
+    for key in required if tag != "mcp_tool_result" else ("tool_use_id",):
+        if key not in block:
+            yield fault("anthropic-field-required", f"{at}.{tag}.{key}")
+    if not isinstance(block.get("input", {}), dict):
+        yield fault("anthropic-server-tool-use-input", f"{at}.{tag}.input")
+    if tag == "server_tool_use":
+        yield from _server_call(at, block)
 
 
 def _server_call(at: str, block: Body) -> Iterator[Fault]:

@@ -74,8 +74,7 @@ def faults(request: SandboxRequest) -> Iterator[Fault]:
         _unanswered(runs),
         _orphans(runs),
         _tool_definitions(request, runs),
-        _server_calls(runs),
-        _server_results(request.messages, runs),
+        _server_pairs(request, runs),
         _misplaced(runs),
         _thinking_first(request, runs),
         _signatures(request, runs),
@@ -225,39 +224,57 @@ def _orphans(runs: list[AnthropicTurn]) -> Iterator[Fault]:
             seen.add(call)
 
 
-def _server_calls(runs: list[AnthropicTurn]) -> Iterator[Fault]:
-    for turn in runs[:-1]:
-        results = {str(b.get("tool_use_id")) for _, _, b in turn.blocks if "tool_use_id" in b}
-        for at, _, block in turn.of("server_tool_use"):
-            if str(block.get("id")) not in results:
-                yield fault(
-                    "anthropic-server-tool-use-unpaired",
-                    f"messages.{at}",
-                    id=block.get("id"),
-                    name=block.get("name"),
-                )
+def _server_pairs(request: SandboxRequest, runs: list[AnthropicTurn]) -> Iterator[Fault]:
+    """Yield calls and results of hosted tools that are not paired.
 
-
-def _server_results(messages: list[Any], runs: list[AnthropicTurn]) -> Iterator[Fault]:
-    """Yield results of hosted tools whose call is not before them in the same turn."""
+    A call may wait for its result while nothing but results of the caller's tools follow.
+    """
     systems = [
         at
-        for at, message in enumerate(messages)
+        for at, message in enumerate(request.messages)
         if isinstance(message, dict) and message.get("role") == "system"
     ]
+    waiting: dict[str, tuple[int, str]] = {}
     for turn in runs:
-        calls: dict[str, int] = {}
+        if turn.role == "assistant":
+            yield from _answered(turn, waiting, systems)
+            continue
         for at, index, block in turn.blocks:
-            tag, call = str(block.get("type")), str(block.get("tool_use_id"))
-            if tag == "server_tool_use":
-                calls[str(block.get("id"))] = at
-                continue
-            if not tag.endswith("_tool_result") or tag == "mcp_tool_result":
-                continue
-            if call not in calls or any(calls[call] < system < at for system in systems):
-                yield fault(
-                    "anthropic-server-result-orphan", at=str(at), index=index, tag=tag, id=call
-                )
+            if str(block.get("type")).endswith("_tool_result"):
+                yield _orphan(at, index, block)
+        if {block.get("type") for _, _, block in turn.blocks} != {"tool_result"}:
+            for call, (at, name) in waiting.items():
+                path = f"messages.{at}"
+                yield fault("anthropic-server-tool-use-unpaired", path, id=call, name=name)
+            waiting = {}
+    runs_code = any("code_execution" in name for _, name in waiting.values())
+    is_container_missing = runs_code and not request.body.get("container")
+    if is_container_missing and runs[-1].role == "user" and _declares_code(request.body):
+        yield fault("anthropic-container-required")
+
+
+def _answered(
+    turn: AnthropicTurn, waiting: dict[str, tuple[int, str]], systems: list[int]
+) -> Iterator[Fault]:
+    """Add the calls of a turn to those that wait, and remove those with a result."""
+    for at, index, block in turn.blocks:
+        tag = str(block.get("type"))
+        if tag in ("server_tool_use", "mcp_tool_use"):
+            waiting[str(block.get("id"))] = (at, str(block.get("name")))
+        elif tag.endswith("_tool_result"):
+            called_at, _ = waiting.pop(str(block.get("tool_use_id")), (-1, ""))
+            is_separated = any(called_at < system < at for system in systems)
+            if tag != "mcp_tool_result" and (called_at < 0 or is_separated):
+                yield _orphan(at, index, block)
+
+
+def _orphan(at: int, index: int, block: Body) -> Fault:
+    call, tag = block.get("tool_use_id"), block.get("type")
+    return fault("anthropic-server-result-orphan", at=str(at), index=index, tag=tag, id=call)
+
+
+def _declares_code(body: Body) -> bool:
+    return any("code_execution" in str(tool.get("type")) for tool in objects(body.get("tools")))
 
 
 def _misplaced(runs: list[AnthropicTurn]) -> Iterator[Fault]:
