@@ -17,6 +17,7 @@ PROCESSES ?= 64
 TRANSCRIPTS ?= 2000
 MEGABYTES ?= 100
 SHARE ?= 0.2
+NEWEST_OPENAI := 3.54.0
 PY := $(VENV)/bin/python
 # Hundreds of tests start a Python process; bytecode files keep each from compiling chatmend again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -235,6 +236,8 @@ $(VENV)/.mutants: $(VENV)/.dev
 	$(INSTALL) -e ".[mutants]"
 	touch $@
 
+# LiteLLM needs openai<3; the types of the Responses API are read from the newest version.
 $(VENV)/.dev: pyproject.toml constraints.txt | $(PY)
 	$(INSTALL) -e ".[dev]"
+	$(PY) -m pip install --quiet --disable-pip-version-check --upgrade --no-deps --target $(VENV)/openai-newest openai==$(NEWEST_OPENAI)
 	touch $@

@@ -82,6 +82,7 @@ TOLD_ELSEWHERE = {
     "misnamed-reasoning",
     "emptied-window",
     "unstored-item",
+    "incomplete-item",
 }
 """Rules for defects that no independent judge knows: stories and cases check their output."""
 

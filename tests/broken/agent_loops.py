@@ -183,8 +183,9 @@ def _items(rng: Random, stored: bool) -> list[Any]:  # noqa: FBT001 - the same a
     """One turn of Responses: what the user says, and the items that the model answers with."""
     items: list[Any] = [{"role": "user", "content": f"Find {fresh(rng)}."}]
     for _ in range(rng.randint(1, 4)):
-        items += _reasoning(rng, stored)
-        items += rng.choice(_STEPS)(rng)
+        step = rng.choice(_STEPS)
+        items += [] if step in (_mcp_tools, _compaction) else _reasoning(rng, stored)
+        items += step(rng)
     return [*items, *_reasoning(rng, stored), _said(rng)]
 
 
@@ -441,7 +442,7 @@ def _wrong_ids(items: list[Any], rng: Random) -> list[Any]:
         if how == "gone":
             del item["id"]
         else:
-            wrong = {"type": _id("call", rng), "long": item["id"] + "x" * 64, "null": None}
+            wrong = {"type": _id("call", rng), "long": f"{item['id']}{'x' * 64}", "null": None}
             item["id"] = wrong[how]
     return items
 
@@ -461,14 +462,18 @@ def _missing_keys(items: list[Any], rng: Random) -> list[Any]:
     return items
 
 
-def _references(items: list[Any], rng: Random) -> list[Any]:
-    """An item is known only by its id."""
-    at = rng.randrange(len(items) - 1)
-    if "id" not in items[at]:
-        return items
-    return [*items[:at], {"type": "item_reference", "id": items[at]["id"]}, *items[at + 1 :]]
+def with_references(items: list[Any], seed: int) -> list[Any]:
+    """The items, some of which are known only by their ids."""
+    rng = Random(f"references:{seed}")
+    return [
+        {"type": "item_reference", "id": item["id"]}
+        if isinstance(item.get("id"), str) and item["type"] in _STORED and rng.random() < 0.3
+        else item
+        for item in items
+    ]
 
 
+_STORED = ("message", "reasoning", "function_call", "web_search_call", "mcp_call")
 DAMAGES: dict[str, tuple[Damage, ...]] = {
     "anthropic_messages": (_cut_stream, _interrupted, _compacted, _moved_block, _wrong_values),
     "openai_responses": (
@@ -479,6 +484,5 @@ DAMAGES: dict[str, tuple[Damage, ...]] = {
         _item_twice,
         _wrong_ids,
         _missing_keys,
-        _references,
     ),
 }

@@ -29,6 +29,17 @@ _PREFIXES = {
     "message": "msg",
     "web_search_call": "ws",
 }
+_HOSTED = (
+    "web_search_call",
+    "file_search_call",
+    "code_interpreter_call",
+    "image_generation_call",
+    "mcp_call",
+    "mcp_approval_request",
+    "tool_search_call",
+    "program",
+    "compaction",
+)
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 
 
@@ -81,6 +92,8 @@ def _unpaired(items: _Items) -> Iterator[str]:
 def _call_ids(items: _Items) -> Iterator[str]:
     for item in items:
         call_id = item.get("call_id", "fine")
+        if call_id is None and str(_kind(item)).startswith("tool_search"):
+            continue  # null if the server searched
         if not isinstance(call_id, str) or not 1 <= len(call_id) <= 64:
             yield repr(call_id)[:90]
 
@@ -146,10 +159,11 @@ def _statuses(items: _Items) -> Iterator[str]:
 
 def _followed(items: _Items) -> Iterator[str]:
     """Reasoning with an id is followed by what it led to: more reasoning, words, or a call."""
-    made = {*_CALLS, "message", "reasoning", "web_search_call"}
+    made = {*_CALLS, "message", "reasoning", *_HOSTED}
     for at, item in enumerate(items):
         if _kind(item) == "reasoning" and "id" in item:
-            after = items[at + 1] if at + 1 < len(items) else {"role": "nobody"}
+            later = (item for item in items[at + 1 :] if _kind(item) != "mcp_list_tools")
+            after = next(later, {"role": "nobody"})
             if _kind(after) not in made or after.get("role", "assistant") != "assistant":
                 yield repr(item["id"])
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from chatmend import jsontext
+from chatmend.dialects.formats import ITEM_KEYS
+
 PREFIXES = {
     "function_call": "fc", "custom_tool_call": "ctc", "reasoning": "rs", "message": "msg",
     "web_search_call": "ws", "file_search_call": "fs", "code_interpreter_call": "ci",
@@ -11,6 +14,28 @@ PREFIXES = {
     "computer_call": "cu",
 }  # fmt: skip
 """Prefixes of item ids by item type; types that are not listed have no known prefix."""
+_OTHER_PREFIXES = {
+    "image_generation_call": "ig", "local_shell_call": "lsh", "computer_call": "cu",
+    "program": "prg", "program_output": "prgo",
+}  # fmt: skip
+"""Prefixes for new ids of types whose ids are not checked."""
+_KNOWN_ANYWAY = frozenset({"id", "status", "type"})
+"""Keys that every item may have: recorded answers have them where the SDK does not name them."""
+_OPTIONAL_ANYWAY = {
+    "reasoning": frozenset({"id"}),
+    "message": frozenset({"content", "role"}),
+    "function_call": frozenset({"arguments", "call_id", "name"}),
+    "function_call_output": frozenset({"output"}),
+    "custom_tool_call": frozenset({"call_id", "input", "name"}),
+    "custom_tool_call_output": frozenset({"call_id", "output"}),
+}
+"""Keys that are required, but may be missing in practice, or that other rules add."""
+_NO_SEARCH = {"action": {"type": "search", "query": ""}}
+_NEUTRAL: dict[str, Any] = {
+    "status": "completed", "pending_safety_checks": [], "summary": [], "outputs": None,
+    "code": None, "result": None, "queries": [],
+}  # fmt: skip
+"""Values for missing keys that state nothing about the content."""
 LONGEST_ID = 64
 """Maximum length of an item id in characters."""
 SHAPES = ("input",)
@@ -81,3 +106,47 @@ def is_legal_id(native: dict[str, Any]) -> bool:
     if not isinstance(item_id, str) or not item_id or len(item_id) > LONGEST_ID:
         return False
     return not isinstance(kind, str) or item_id.startswith(PREFIXES.get(kind, ""))
+
+
+def known_keys(kind: object) -> frozenset[str] | None:
+    """Return the keys that an item of this type may have; None for a type that is not known."""
+    required, others = ITEM_KEYS.get(kind, (None, None)) if isinstance(kind, str) else (None, None)
+    return None if required is None or others is None else required | others | _KNOWN_ANYWAY
+
+
+def missing_keys(native: dict[str, Any]) -> frozenset[str]:
+    """Return the required keys that an item does not have."""
+    kind = native.get("type", "message")
+    if not isinstance(kind, str) or kind not in ITEM_KEYS:
+        return frozenset()
+    required, _ = ITEM_KEYS[kind]
+    return required - native.keys() - _OPTIONAL_ANYWAY.get(kind, frozenset())
+
+
+def with_required_keys(native: dict[str, Any]) -> dict[str, Any] | None:
+    """Return an item with neutral values for the keys that it lacks; None if one has no such value.
+
+    A missing id is made from the content of the item.
+    """
+    missing, kind = missing_keys(native), native.get("type")
+    neutral = {**_NEUTRAL, **(_NO_SEARCH if kind == "web_search_call" else {})}
+    if kind == "item_reference" or not missing.issubset(neutral.keys() | {"id"}):
+        return None
+    filled = {key: neutral[key] for key in sorted(missing - {"id"})}
+    new_id = {"id": new_item_id(native, jsontext.dumps(native))} if "id" in missing else {}
+    return {**native, **new_id, **filled}
+
+
+def needs_id(kind: object) -> bool:
+    """Return whether items of this type cannot be sent without their id."""
+    required, _ = ITEM_KEYS.get(kind, ((), ())) if isinstance(kind, str) else ((), ())
+    return "id" in required and "id" not in _OPTIONAL_ANYWAY.get(str(kind), ())
+
+
+def new_item_id(native: dict[str, Any], seed: str) -> str:
+    """Return a valid id for the type of an item; the same seed gives the same id."""
+    from hashlib import sha256  # noqa: PLC0415 - `import chatmend` stays fast
+
+    kind = str(native.get("type", "message"))
+    prefix = PREFIXES.get(kind) or _OTHER_PREFIXES.get(kind, "item")
+    return f"{prefix}_{sha256(seed.encode('utf-8', 'surrogatepass')).hexdigest()[:40]}"

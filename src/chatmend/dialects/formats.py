@@ -102,6 +102,7 @@ ENTRIES: dict[str, frozenset[str]] = {
             "compaction_trigger",
             "computer_call",
             "computer_call_output",
+            "configuration_update",
             "custom_tool_call",
             "custom_tool_call_output",
             "file_search_call",
@@ -201,3 +202,107 @@ KEYS: dict[str, frozenset[str]] = {
     ),
 }
 """Keys that identify a part, for the formats whose parts have no type."""
+
+ITEM_KEYS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
+    "additional_tools": (frozenset(["role", "tools", "type"]), frozenset(["id"])),
+    "apply_patch_call": (
+        frozenset(["call_id", "operation", "status", "type"]),
+        frozenset(["caller", "created_by", "id"]),
+    ),
+    "apply_patch_call_output": (
+        frozenset(["call_id", "status", "type"]),
+        frozenset(["caller", "created_by", "id", "output"]),
+    ),
+    "code_interpreter_call": (
+        frozenset(["code", "container_id", "id", "outputs", "status", "type"]),
+        frozenset(),
+    ),
+    "compaction": (frozenset(["encrypted_content", "type"]), frozenset(["created_by", "id"])),
+    "compaction_trigger": (frozenset(["type"]), frozenset(["id"])),
+    "computer_call": (
+        frozenset(["call_id", "id", "pending_safety_checks", "status", "type"]),
+        frozenset(["action", "actions"]),
+    ),
+    "computer_call_output": (
+        frozenset(["call_id", "output", "type"]),
+        frozenset(["acknowledged_safety_checks", "created_by", "id", "status"]),
+    ),
+    "configuration_update": (frozenset(["type"]), frozenset(["id", "reasoning", "text"])),
+    "custom_tool_call": (
+        frozenset(["call_id", "input", "name", "type"]),
+        frozenset(["async", "caller", "id", "namespace"]),
+    ),
+    "custom_tool_call_output": (
+        frozenset(["call_id", "output", "type"]),
+        frozenset(["caller", "created_by", "id", "status"]),
+    ),
+    "file_search_call": (frozenset(["id", "queries", "status", "type"]), frozenset(["results"])),
+    "function_call": (
+        frozenset(["arguments", "call_id", "name", "type"]),
+        frozenset(["async", "caller", "id", "namespace", "status"]),
+    ),
+    "function_call_output": (
+        frozenset(["output", "type"]),
+        frozenset(["call_id", "caller", "created_by", "id", "name", "namespace", "status"]),
+    ),
+    "image_generation_call": (
+        frozenset(["id", "result", "status", "type"]),
+        frozenset(
+            [
+                "action",
+                "background",
+                "error",
+                "output_format",
+                "quality",
+                "revised_prompt",
+                "size",
+                "svg_usage",
+            ]
+        ),
+    ),
+    "item_reference": (frozenset(["id"]), frozenset(["type"])),
+    "local_shell_call": (frozenset(["action", "call_id", "id", "status", "type"]), frozenset()),
+    "local_shell_call_output": (frozenset(["id", "output", "type"]), frozenset(["status"])),
+    "mcp_approval_request": (
+        frozenset(["arguments", "id", "name", "server_label", "type"]),
+        frozenset(),
+    ),
+    "mcp_approval_response": (
+        frozenset(["approval_request_id", "approve", "type"]),
+        frozenset(["id", "reason"]),
+    ),
+    "mcp_call": (
+        frozenset(["arguments", "id", "name", "server_label", "type"]),
+        frozenset(["approval_request_id", "error", "output", "status"]),
+    ),
+    "mcp_list_tools": (frozenset(["id", "server_label", "tools", "type"]), frozenset(["error"])),
+    "message": (frozenset(["content", "role"]), frozenset(["id", "phase", "status", "type"])),
+    "program": (frozenset(["call_id", "code", "fingerprint", "id", "type"]), frozenset()),
+    "program_output": (frozenset(["call_id", "id", "result", "status", "type"]), frozenset()),
+    "reasoning": (
+        frozenset(["id", "summary", "type"]),
+        frozenset(["content", "encrypted_content", "status"]),
+    ),
+    "shell_call": (
+        frozenset(["action", "call_id", "type"]),
+        frozenset(["caller", "created_by", "environment", "id", "status"]),
+    ),
+    "shell_call_output": (
+        frozenset(["call_id", "output", "type"]),
+        frozenset(["caller", "created_by", "id", "max_output_length", "status"]),
+    ),
+    "tool_search_call": (
+        frozenset(["arguments", "type"]),
+        frozenset(["call_id", "created_by", "execution", "id", "status"]),
+    ),
+    "tool_search_output": (
+        frozenset(["tools", "type"]),
+        frozenset(["call_id", "created_by", "execution", "id", "status"]),
+    ),
+    "web_search_call": (frozenset(["action", "id", "status", "type"]), frozenset()),
+}
+"""For each type of item of the Responses API: its required keys, and its other keys.
+
+A key is required if every form of the item has it. Keys that only the answer has are among
+the others. Source: openai 3.54.0, ResponseInputItem and ResponseOutputItem.
+"""

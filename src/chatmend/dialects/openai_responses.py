@@ -78,7 +78,7 @@ _CALL_OF_KIND = {pair.kind: (name, pair) for name, pair in CALLS.items()}
 _OPAQUE_USER_ITEMS = frozenset(
     {
         "mcp_approval_response", "tool_search_output", "program_output", "multi_agent_call_output",
-        "additional_tools", "compaction_trigger",
+        "additional_tools", "compaction_trigger", "configuration_update",
     }
 )  # fmt: skip
 """Items that do not come from the model and are passed through unread."""

@@ -43,6 +43,7 @@ RULES: tuple[Rule, ...] = _load(
     "unknown_part",  # before the rules that move parts
     "invalid_document",  # after unknown_part: the remaining documents are sent
     "unstored_item",  # before pairing and before orphan_reasoning: what is removed pairs nothing
+    "incomplete_item",  # before pairing: the text that an item becomes pairs nothing
     "orphan_reasoning.AFTER_CALL",  # before pairing, which moves texts behind results
     "split_server_tool",  # before pairing: a text of the assistant ends the turn
     "malformed_tool_call",  # before pairing: what is not a call needs no result

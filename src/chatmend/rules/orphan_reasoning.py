@@ -54,7 +54,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     if not context.traits.messages_are_items or not is_checked:
         return
     tail = run
-    while tail and _is_reasoning(window.messages[tail - 1]):
+    while tail and _leads_nowhere(window.messages[tail - 1]):
         tail -= 1
     has_reasoning = (
         memory.has_reasoning
@@ -93,7 +93,7 @@ def _lost_its_item(window: Window, at: int) -> bool:
     if window.messages[at].extra.get("encrypted_content"):
         return False
     following = window.messages[at + 1 : window.run_length]
-    item = next((message for message in following if not _is_reasoning(message)), None)
+    item = next((message for message in following if not _leads_nowhere(message)), None)
     return item is not None and not item.calls and not _has_id(item)
 
 
@@ -136,6 +136,11 @@ def _is_reasoning(message: Message) -> bool:
         and isinstance(message.parts[0], Thinking)
         and message.parts[0].location == "own"
     )
+
+
+def _leads_nowhere(message: Message) -> bool:
+    """Return whether an item is none that reasoning leads to: reasoning, or a list of tools."""
+    return _is_reasoning(message) or message.kind == "mcp_list_tools"
 
 
 def _has_id(message: Message) -> bool:

@@ -23,6 +23,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
+from chatmend.dialects.entries import known_keys
 from chatmend.jsontext import strings
 from chatmend.merging import with_name_in_text
 from chatmend.rules.rule import Rule
@@ -46,7 +47,8 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     for at, message in enumerate(window.messages):
         if not message.is_object:
             continue
-        keys = frozenset(k for k in message.extra if _is_refused(k, context))
+        known = known_keys(message.extra.get("type", "message")) if limits.item_keys else None
+        keys = frozenset(k for k in message.extra if _is_refused(k, known, context))
         if message.calls and message.extra.get("content"):
             keys |= limits.refused_beside_content & {
                 k for k, value in message.extra.items() if value
@@ -93,9 +95,15 @@ def _is_prefill(message: Message, limits: Limits) -> bool:
     return key is not None and message.extra.get(key) is True
 
 
-def _is_refused(key: object, context: Context) -> bool:
+def _is_refused(key: object, item_keys: frozenset[str] | None, context: Context) -> bool:
+    """Return whether a key is refused; ``item_keys`` are those of the type of an item, if known."""
     limits = context.limits
-    if not isinstance(key, str) or key[:1] == "_" or key in limits.refused_keys:
+    if not isinstance(key, str) or key[:1] == "_":
+        return True
+    # A name becomes part of the text, and content under another key moves to its own.
+    if item_keys is not None and key != "name" and key not in context.traits.content_keys:
+        return key not in item_keys and key not in context.traits.private_keys
+    if key in limits.refused_keys:
         return True
     return (
         limits.known_keys is not None

@@ -63,7 +63,7 @@ class _Pairs:
     unmatched: list[PartPosition] = field(default_factory=list)
     """Results that are not behind their call in the same turn."""
     surplus: list[PartPosition] = field(default_factory=list)
-    """Calls that do not name their tool, or have the id of a call that is still open."""
+    """Calls that do not name their tool, have the id of an open call, or are not the model's."""
 
 
 @dataclass(slots=True)
@@ -122,18 +122,17 @@ def _pair(window: Window, memory: Memory) -> _Pairs:
     """Match each result with the call before it in the turn."""
     pairs = _Pairs(pending=dict(memory.server_calls))
     for at, message in enumerate(window.messages):
-        called_here: set[str] = set()
         for part_at, part in enumerate(message.parts):
             if (call_id := _call_id(part)) is not None:
                 is_open = call_id in pairs.open or call_id in pairs.pending
-                if is_open or not server_tools.has_required_keys(part.extra):
+                is_complete = server_tools.has_required_keys(part.extra)
+                if is_open or not is_complete or at >= window.run_length:
                     pairs.surplus.append((at, part_at))
                     continue
                 pairs.open[call_id] = (at, part_at)
                 pairs.called[call_id] = part
-                called_here.add(call_id)
             elif (answered_id := _result_call_id(part)) is not None:
-                is_behind = at < window.run_length or answered_id in called_here
+                is_behind = at < window.run_length
                 is_open = answered_id in pairs.open or answered_id in pairs.pending
                 is_complete = server_tools.has_required_keys(part.extra)
                 if is_behind and is_open and is_complete:

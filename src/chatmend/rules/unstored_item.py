@@ -48,12 +48,10 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     for at, message in enumerate(window.messages):
         if not _is_looked_up(message):
             continue
-        summary = message.extra.get("summary")
-        effect = Effect.DROPS if summary else Effect.RESHAPES
         is_only_message = len(window.messages) == 1 and not memory.has_turns
         becomes = (continued(Role.USER),) if is_only_message else ()
         why = "the request stores nothing, so the provider cannot look this item up"
-        yield Fix(at, at + 1, becomes, why, Effect.ADDS if becomes else effect)
+        yield Fix(at, at + 1, becomes, why, Effect.DROPS)
 
 
 def _is_looked_up(message: Message) -> bool:

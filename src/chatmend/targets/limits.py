@@ -228,6 +228,8 @@ class Limits:
     """The provider refuses content parts with one of these keys."""
     item_ids: bool = False
     """The provider requires unique item ids that begin with the prefix of the item's type."""
+    item_keys: bool = False
+    """The provider requires the keys of an item's type, and accepts no others."""
 
     # Thinking
     thinking: Literal["any", "unsigned", "signed", "refused"] = "any"

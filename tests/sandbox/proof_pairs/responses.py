@@ -45,6 +45,16 @@ _HI = _message("user", {"type": "input_text", "text": "What is the weather in Pa
 _WHOLE = _ask(_HI, _call(), _output())
 _THOUGHT: Body = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "made up"}
 
+_SEARCH: Body = {
+    "type": "web_search_call",
+    "id": "ws_1",
+    "status": "completed",
+    "action": {"type": "search", "query": "weather in Paris"},
+}
+_DONE = _message("assistant", {"type": "output_text", "text": "18."})
+_SEARCHED = _ask(_HI, _SEARCH, _DONE, _HI)
+_BARE: Body = {"type": "reasoning", "id": "rs_1", "summary": []}
+
 PAIRS: dict[str, Pair] = {
     "orphan-tool-result": (_ask(_HI, _output()), _WHOLE),
     "unanswered-tool-call": (_ask(_HI, _call(), _HI), _WHOLE),
@@ -57,6 +67,21 @@ PAIRS: dict[str, Pair] = {
         _ask(_HI, _message("assistant", {"type": "output_text", "text": "18."}), _HI),
     ),
     "forged-reasoning": (_ask(_HI, _THOUGHT, _call(), _output()), _WHOLE),
+    "hosted-item-without-key": (
+        _ask(_HI, {key: _SEARCH[key] for key in ("type", "id", "status")}, _DONE, _HI),
+        _SEARCHED,
+    ),
+    "hosted-item-with-other-key": (_ask(_HI, {**_SEARCH, "trace": "1"}, _DONE, _HI), _SEARCHED),
+    "hosted-item-id": (_ask(_HI, {**_SEARCH, "id": "call_1"}, _DONE, _HI), _SEARCHED),
+    "item-twice": (_ask(_HI, _SEARCH, _SEARCH, _DONE, _HI), _SEARCHED),
+    "reference-without-storage": (
+        {**_ask(_HI, {"type": "item_reference", "id": f"msg_{'0' * 48}"}, _HI), "store": False},
+        {**_ask(_HI, _DONE, _HI), "store": False},
+    ),
+    "reasoning-without-storage": (
+        {**_ask(_HI, _BARE, _DONE, _HI), "store": False},
+        {**_ask(_HI, _DONE, _HI), "store": False},
+    ),
     "no-input": (_ask(), _ask(_HI)),
     "part-of-another-api": (
         _ask(

@@ -24,6 +24,43 @@ _TYPES = (
 ).split()
 _PREFIXES = {"function_call": "fc", "custom_tool_call": "ctc", "reasoning": "rs", "message": "msg"}
 _PREFIXES |= {"web_search_call": "ws", "file_search_call": "fs", "code_interpreter_call": "ci"}
+_PREFIXES |= {"mcp_call": "mcp", "mcp_list_tools": "mcpl", "mcp_approval_request": "mcpr"}
+_PREFIXES |= {"computer_call": "cu"}
+_KEYS = {
+    "custom_tool_call": "call_id name input | id namespace caller async",
+    "custom_tool_call_output": "call_id output | id caller",
+    "compaction": "encrypted_content | id",
+    "additional_tools": "role tools | id",
+    "item_reference": "id |",
+    "web_search_call": "id action status |",
+    "file_search_call": "id queries status | results",
+    "code_interpreter_call": "id code container_id outputs status |",
+    "computer_call": "id call_id pending_safety_checks status | action actions",
+    "computer_call_output": "call_id output | id acknowledged_safety_checks status",
+    "image_generation_call": "id result status | action background error output_format quality "
+    "revised_prompt size svg_usage",
+    "local_shell_call": "id action call_id status |",
+    "local_shell_call_output": "id output | status",
+    "shell_call": "call_id action | id status environment caller",
+    "shell_call_output": "call_id output | id status max_output_length caller",
+    "apply_patch_call": "call_id operation status | id caller",
+    "apply_patch_call_output": "call_id status | id output caller",
+    "mcp_list_tools": "id server_label tools | error",
+    "mcp_call": "id name arguments server_label | approval_request_id error output status",
+    "mcp_approval_request": "id name arguments server_label |",
+    "mcp_approval_response": "approval_request_id approve | id reason",
+    "tool_search_call": "arguments | id call_id execution status",
+    "tool_search_output": "tools | id call_id execution status",
+    "program": "id call_id code fingerprint |",
+    "program_output": "id call_id result status |",
+    "function_call": "call_id name arguments | id status namespace caller async",
+    "function_call_output": "output | call_id id status name namespace caller",
+    "reasoning": "summary | id content encrypted_content status",
+    "message": "role content | id status phase",
+}
+"""Required and other keys by type of item; source: the types of the openai SDK 3.54.0."""
+_ANYWHERE = {"type", "id", "status", "created_by"}
+"""Keys that answers have, and that nothing recorded refuses."""
 _SAID = ("output_text", "refusal")
 _HEARD = (
     "input_text",
@@ -85,11 +122,27 @@ def _item(at: str, item: Body) -> Iterator[Fault]:
         if (
             isinstance(text, str)
             and len(text) > _MAX_ID_LENGTH
-            and tag.endswith(("call", "call_output"))
+            and (key == "id" or tag.endswith(("call", "call_output")))
         ):
             yield fault(
                 "openai-chat-string-too-long", f"{at}.{key}", most=_MAX_ID_LENGTH, length=len(text)
             )
+    yield from _keys(at, item, str(tag))
+
+
+def _keys(at: str, item: Body, tag: str) -> Iterator[Fault]:
+    required, _, others = _KEYS.get(tag, "").partition("|")
+    for key in required.split() if tag not in ("message", "reasoning", *_OWN_CHECKS) else ():
+        if key not in item:
+            yield fault("openai-responses-missing", f"{at}.{key}")
+    known = {*required.split(), *others.split(), *_ANYWHERE}
+    for key in item if tag in _KEYS else ():
+        if key not in known:
+            yield fault("openai-responses-item-unknown-member", f"{at}.{key}")
+
+
+_OWN_CHECKS = ("function_call_output", "image_generation_call", "item_reference")
+"""Types whose required keys have a fault of their own."""
 
 
 def _listed(values: tuple[str, ...] | list[str]) -> str:
@@ -146,10 +199,8 @@ def _links(request: SandboxRequest) -> Iterator[Fault]:
     for item in items:
         name = item.get("id")
         if item.get("type") == "item_reference":
-            if (
-                request.memory.responses.get((request.key, str(name))) is None
-                and len(str(name)) < _MIN_ID_LENGTH
-            ):
+            may_exist = len(str(name)) >= _MIN_ID_LENGTH and request.body.get("store") is not False
+            if request.memory.responses.get((request.key, str(name))) is None and not may_exist:
                 yield fault("openai-responses-item-not-found", name=name)
         elif isinstance(name, str):
             if name in seen:
@@ -180,6 +231,12 @@ _FOLLOWS = (
     "mcp_call",
     "computer_call",
     "tool_search_call",
+    "mcp_approval_request",
+    "local_shell_call",
+    "shell_call",
+    "apply_patch_call",
+    "program",
+    "compaction",
 )
 
 
@@ -188,7 +245,8 @@ def _reasoning_links(
 ) -> Iterator[Fault]:
     if item.get("type") != "reasoning":
         return
-    follower = items[at + 1] if at + 1 < len(items) else {}
+    following = (later for later in items[at + 1 :] if later.get("type") != "mcp_list_tools")
+    follower = next(following, {})
     mine = (
         follower.get("role", "assistant") == "assistant"
         and follower.get("type", "message") in _FOLLOWS
