@@ -94,7 +94,6 @@ def test_a_key_that_the_type_does_not_have_is_removed(kind: str) -> None:
         ("web_search_call", "status", "completed"),
         ("web_search_call", "action", {"type": "search", "query": ""}),
         ("code_interpreter_call", "outputs", None),
-        ("image_generation_call", "result", None),
         ("reasoning", "summary", []),
     ],
 )

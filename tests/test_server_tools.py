@@ -326,3 +326,30 @@ def test_a_call_without_a_name_and_a_result_without_content_do_not_count() -> No
     hollow = {key: value for key, value in FOUND.items() if key != "content"}
     done = chatmend.repair([USER, said(ASKS, hollow, SAYS), USER], CLAUDE)
     assert texts_of(done.messages) == [CALL_TEXT]
+
+
+def test_a_result_beside_a_chat_message_stays_where_litellm_rebuilds_it() -> None:
+    call = {
+        "id": "srvtoolu_1",
+        "type": "function",
+        "function": {"name": "web_search", "arguments": "{}"},
+    }
+    fields = {"web_search_results": [{**FOUND, "content": [PAGE]}]}
+    answer = {
+        "role": "assistant",
+        "content": "b",
+        "tool_calls": [call],
+        "provider_specific_fields": fields,
+    }
+    messages = [USER, answer, USER]
+    for target in (CLAUDE, "vertex_ai/claude-opus-4-6", "azure_ai/claude-opus-4-6"):
+        done = chatmend.repair(messages, target, dialect="openai_chat")
+        assert done.messages is messages
+    for target in ("openai/gpt-4o", "gemini/gemini-2.5-flash", "openrouter/anthropic/claude-opus-4"):
+        done = chatmend.repair(messages, target, dialect="openai_chat")
+        words = json.dumps([{key: PAGE[key] for key in ("type", "title", "url")}])
+        assert done.messages[2] == {"role": "tool", "tool_call_id": "srvtoolu_1", "content": words}
+        assert "web_search_results" not in done.messages[1].get("provider_specific_fields", {})
+        again = chatmend.repair(done.messages, target, dialect="openai_chat")
+        assert again.messages is done.messages
+        assert chatmend.replay(messages, done.changes) == done.messages

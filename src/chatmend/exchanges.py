@@ -51,7 +51,7 @@ def turn_starts(window: Window, context: Context) -> list[int]:
         if at and not window.messages[at - 1].is_assistant:
             starts.append(at)
             called = False
-        calls = [call for call in message.calls if not call.legacy]
+        calls = [call for call in message.calls if call.awaits_result]
         if calls:
             # No placeholder can replace the missing result of a provider-defined tool.
             called = called or any(
@@ -105,7 +105,7 @@ def _matched(window: Window) -> Exchanges:
     without_id: list[PartPosition] = []
     for message in window.messages:
         for call in message.parts if message.is_assistant else ():
-            if isinstance(call, ToolCall) and not call.legacy:
+            if isinstance(call, ToolCall) and call.awaits_result:
                 numbers.setdefault(_key(call), []).append(len(found.calls))
                 found.calls.append(call)
     matching = _Matching(window, found, numbers, dict.fromkeys(numbers, 0))

@@ -102,7 +102,7 @@ def rename_calls(
     for at, message in enumerate(window.messages):
         parts = list(message.parts)
         for part_at, part in enumerate(parts):
-            if isinstance(part, ToolCall) and not part.legacy:
+            if isinstance(part, ToolCall) and part.awaits_result:
                 new = choose(part)
                 waiting.setdefault(equality_key(part.id), deque()).append(new)
                 parts[part_at] = part if new is part.id else replace(part, id=new)

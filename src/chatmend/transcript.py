@@ -120,6 +120,8 @@ class Thinking(_FromNative):
 
 CALLER_TOOL_KINDS = frozenset({"function", "custom"})
 """The kinds of caller-defined tools; results of these tools can be converted to text."""
+ANSWERED = "answered"
+"""The kind of a call that the provider ran, with its result in the same message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,12 +138,17 @@ class ToolCall(_FromNative):
     """True for the ``function_call`` of 2023, which has no id."""
     native: Native = None
     kind: str = "function"
-    """``function``, ``custom`` (free text as arguments) or the name of a provider-defined tool."""
+    """``function``, ``custom`` (free text as arguments), `ANSWERED`, or a provider-defined tool."""
 
     @property
     def is_hosted(self) -> bool:
         """Whether the provider defines the tool, and so its name and arguments."""
         return self.kind not in CALLER_TOOL_KINDS
+
+    @property
+    def awaits_result(self) -> bool:
+        """Whether a later message must hold the result, which the call is matched to by its id."""
+        return not self.legacy and self.kind != ANSWERED
 
 
 @dataclass(frozen=True, slots=True)

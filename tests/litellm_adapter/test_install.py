@@ -155,3 +155,35 @@ def test_report_mode_applies_to_synchronous_calls(sandbox: Any) -> None:
     install(ChatMend(mode="report", on_error="raise"))
     with pytest.raises(litellm.BadRequestError):
         litellm.completion(**given(sandbox))
+
+
+ORPHAN: list[Any] = [
+    {"role": "user", "content": "q"},
+    {"role": "tool", "tool_call_id": "call_1", "content": "r"},
+]
+
+
+def test_a_model_by_position_is_found_by_the_callback(mend: ChatMend, sandbox: Any) -> None:
+    given = {"api_key": "any", "api_base": sandbox.url("openai/v1"), "max_retries": 0}
+    asyncio.run(litellm.acompletion("openai/gpt-4o", messages=ORPHAN, **given))
+    assert [message["role"] for message in sandbox.requests[-1].body["messages"]] == ["user"] * 2
+    assert mend in litellm.callbacks
+
+
+def test_messages_by_position_are_repaired_with_install_and_warned_about_without(
+    mend: ChatMend, sandbox: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    given = {"api_key": "any", "api_base": sandbox.url("openai/v1"), "max_retries": 0}
+    for _ in range(2):
+        with pytest.raises(litellm.BadRequestError):
+            asyncio.run(litellm.acompletion("openai/gpt-4o", ORPHAN, **given))
+    warnings = [record.getMessage() for record in caplog.records if record.name.startswith("chat")]
+    assert warnings == [
+        (
+            "chatmend repairs no messages that are passed by position; write messages=..., or call "
+            "chatmend.litellm.install()"
+        )
+    ]
+    install(mend)
+    asyncio.run(litellm.acompletion("openai/gpt-4o", ORPHAN, **given))
+    assert len(sandbox.requests[-1].body["messages"]) == 2

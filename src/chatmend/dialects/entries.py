@@ -25,6 +25,7 @@ _OPTIONAL_ANYWAY = {
     "reasoning": frozenset({"id"}),
     "message": frozenset({"content", "role"}),
     "function_call": frozenset({"arguments", "call_id", "name"}),
+    "image_generation_call": frozenset({"result", "status"}),
     "function_call_output": frozenset({"output"}),
     "custom_tool_call": frozenset({"call_id", "input", "name"}),
     "custom_tool_call_output": frozenset({"call_id", "output"}),

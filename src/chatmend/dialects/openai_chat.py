@@ -5,8 +5,10 @@ Each message is one dict; calls and thinking are under separate keys.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
+from chatmend.dialects import server_tools
 from chatmend.dialects.content import (
     original_if_same,
     read_content,
@@ -24,6 +26,7 @@ from chatmend.dialects.traits import (
     with_system,
 )
 from chatmend.transcript import (
+    ANSWERED,
     Message,
     Opaque,
     Role,
@@ -176,12 +179,21 @@ def _read_thinking(native: dict[str, object]) -> list[Part]:
 def _read_calls(native: dict[str, object]) -> list[Part]:
     listed = native.get("tool_calls")
     calls: list[Part] = [_read_call(call) for call in listed] if isinstance(listed, list) else []
+    if "provider_specific_fields" in native:
+        results = server_tools.results_in_fields(native)
+        calls = [_as_answered(call, results) if results else call for call in calls]
     legacy = native.get("function_call")
     if isinstance(legacy, dict):
         calls.append(
             ToolCall(None, legacy.get("name"), legacy.get("arguments"), legacy=True, native=legacy)
         )
     return calls
+
+
+def _as_answered(call: Part, results: dict[str, dict[str, Any]]) -> Part:
+    """Return a call as answered if its result is in the same message."""
+    is_answered = isinstance(call, ToolCall) and isinstance(call.id, str) and call.id in results
+    return replace(call, kind=ANSWERED) if isinstance(call, ToolCall) and is_answered else call
 
 
 def _read_call(native: Native) -> ToolCall:

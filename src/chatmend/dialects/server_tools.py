@@ -12,9 +12,13 @@ from typing import Any
 from chatmend import jsontext
 from chatmend.placeholders import CALL_NOTE, NO_RESULT, NOTE, RAW_ARGUMENTS
 
-_CALLS = ("server_tool_use", "mcp_tool_use")
+_CALLS = {"server_tool_use": "input", "mcp_tool_use": "input", "server_tool_call": "args"}
+"""The types of calls, each with the key of its input; the last is LangChain's, as below."""
+_LANGCHAIN_RESULT = "server_tool_result"
 _MCP_RESULT = "mcp_tool_result"
 _LEGAL_ID = re.compile(r"srvtoolu_[a-zA-Z0-9_]+\Z")
+RESULT_FIELDS = ("web_search_results", "tool_results")
+"""The keys of ``provider_specific_fields`` under which LiteLLM keeps results."""
 _MAX_DEPTH = 32
 """Values that are nested more deeply are written as they are."""
 
@@ -32,7 +36,16 @@ def result_call_id(block: dict[str, Any]) -> str | None:
     """
     kind = block.get("type")
     is_result = isinstance(kind, str) and kind.endswith("_tool_result")
-    return _id(block, "tool_use_id") if is_result else None
+    return _id(block, _id_key(block)) if is_result else None
+
+
+def _id_key(block: dict[str, Any]) -> str:
+    """Return the key of a result that holds the id of its call."""
+    return "tool_call_id" if block.get("type") == _LANGCHAIN_RESULT else "tool_use_id"
+
+
+def _content_key(block: dict[str, Any]) -> str:
+    return "output" if block.get("type") == _LANGCHAIN_RESULT else "content"
 
 
 def caller_id(block: dict[str, Any]) -> str | None:
@@ -50,9 +63,39 @@ def _id(block: dict[str, Any], key: str) -> str | None:
     value = block.get(key)
     if not isinstance(value, str):
         return None
-    if _LEGAL_ID.match(value) or str(block.get("type")).startswith("mcp_"):
+    if _LEGAL_ID.match(value) or value.startswith("mcptoolu_") or _is_mcp(block):
         return value
     return "srvtoolu_" + (re.sub("[^a-zA-Z0-9_]", "_", value) or "0")
+
+
+def results_in_fields(native: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the results of hosted tools that LiteLLM keeps beside a chat message, by call id.
+
+    Source: litellm 1.106.2, ``convert_to_anthropic_tool_invoke``.
+    """
+    fields = native.get("provider_specific_fields")
+    listed = [fields.get(key) for key in RESULT_FIELDS] if isinstance(fields, dict) else []
+    found: dict[str, dict[str, Any]] = {}
+    for results in listed:
+        for block in results if isinstance(results, list) else ():
+            called_id = block.get("tool_use_id") if isinstance(block, dict) else None
+            if isinstance(called_id, str) and called_id.startswith("srvtoolu_"):
+                found.setdefault(called_id, block)
+    return found
+
+
+def without_results_in_fields(native: dict[str, Any]) -> dict[str, Any]:
+    """Return a chat message without these results."""
+    fields = native.get("provider_specific_fields")
+    if not isinstance(fields, dict):
+        return native
+    kept = {key: value for key, value in fields.items() if key not in RESULT_FIELDS}
+    others = {key: value for key, value in native.items() if key != "provider_specific_fields"}
+    return {**others, "provider_specific_fields": kept} if kept else others
+
+
+def _is_mcp(block: dict[str, Any]) -> bool:
+    return block.get("type") in ("mcp_tool_use", _MCP_RESULT)
 
 
 def tool_name(block: dict[str, Any]) -> str:
@@ -84,7 +127,7 @@ def has_same_content(one: dict[str, Any], other: dict[str, Any]) -> bool:
 
 def call_text(block: dict[str, Any]) -> str:
     """Return a call as labelled text, with the tool's name, its input and any other keys."""
-    omitted = ("type", "id", "cache_control", "caller")
+    omitted = ("type", "id", "cache_control", "caller", "extras")
     return CALL_NOTE + jsontext.dumps({k: v for k, v in block.items() if k not in omitted})
 
 
@@ -93,9 +136,19 @@ def result_text(block: dict[str, Any]) -> tuple[str | None, bool]:
 
     The text is None if the result has only encrypted values.
     """
-    omitted = ("type", "tool_use_id", "cache_control", "caller", "is_error", "content")
+    words, has_file = readable_text(block)
+    return None if words is None else NOTE + jsontext.dumps(words), has_file
+
+
+def readable_text(block: dict[str, Any]) -> tuple[str | None, bool]:
+    """Return the readable content of a result, and whether a file in it is left out.
+
+    None if the result has only encrypted values.
+    """
+    omitted = {"type", "cache_control", "caller", "is_error", "status", "extras"}
+    omitted |= {_id_key(block), _content_key(block)}
     rest = {key: value for key, value in block.items() if key not in omitted}
-    content = block.get("content")
+    content = block.get(_content_key(block))
     readable = without_files = _readable(content, files=False)
     if rest:
         readable = {**rest, "content": readable}
@@ -104,7 +157,7 @@ def result_text(block: dict[str, Any]) -> tuple[str | None, bool]:
     texts = _only_texts(readable)
     words = jsontext.dumps(readable) if texts is None else texts
     has_file = not jsontext.is_same(_readable(content, files=True), without_files)
-    return NOTE + jsontext.dumps(words), has_file
+    return words, has_file
 
 
 def _readable(value: Any, *, files: bool, depth: int = 0) -> Any:  # noqa: ANN401 - JSON
@@ -157,7 +210,7 @@ def has_required_keys(block: dict[str, Any]) -> bool:
     if kind == _MCP_RESULT:
         return True
     if kind not in _CALLS:
-        return block.get("content") is not None
+        return block.get(_content_key(block)) is not None
     names = ("name", "server_name") if kind == "mcp_tool_use" else ("name",)
     return all(isinstance(block.get(key), str) for key in names)
 
@@ -168,12 +221,13 @@ def with_legal_values(block: dict[str, Any]) -> dict[str, Any]:
     An input that is not an object is parsed as JSON, or kept under ``_raw_arguments``. Returns the
     same object if nothing changes.
     """
-    ids = {"id": call_id(block), "tool_use_id": result_call_id(block)}
+    ids = {"id": call_id(block), _id_key(block): result_call_id(block)}
     changed: dict[str, Any] = {
         key: value for key, value in ids.items() if value is not None and block[key] != value
     }
-    if ids["id"] is not None and not isinstance(block.get("input"), dict):
-        changed["input"] = _as_object(block.get("input"))
+    key = _CALLS.get(block["type"]) if ids["id"] is not None else None
+    if key is not None and not isinstance(block.get(key), dict):
+        changed[key] = _as_object(block.get(key))
     called_by = caller_id(block)
     if called_by is not None and block["caller"]["tool_id"] != called_by:
         changed["caller"] = {**block["caller"], "tool_id": called_by}

@@ -77,7 +77,7 @@ class BlockWriter:
             return block
         if is_dropped(block, converter):
             return None if self.permit(Effect.DROPS) else block
-        return block if is_sendable(block, origin, converter) else self._as_text(block)
+        return block if is_sendable(block, origin, converter) else self.as_text(block)
 
     def _result(self, block: dict[str, Any]) -> dict[str, Any]:
         """Convert a tool result in a user message, and the blocks in its content."""
@@ -109,7 +109,8 @@ class BlockWriter:
             end -= 1
         return blocks[:end] if end < len(blocks) and self.permit(Effect.DROPS) else blocks
 
-    def _as_text(self, block: dict[str, Any]) -> dict[str, Any]:
+    def as_text(self, block: dict[str, Any]) -> dict[str, Any]:
+        """Return a block as text; the same block if the caller does not permit it."""
         if _find_text(block) is not None:
             return convert_to_text(block)
         effect = Effect.DEGRADES if _without_binary(block) == block else Effect.DROPS

@@ -1,4 +1,4 @@
-"""Removes repeated item ids, which OpenAI's Responses API refuses.
+"""Repairs what OpenAI's Responses API refuses in items: repeated ids and missing keys.
 
 If a message occurs twice in a history (a checkpoint merged with itself, a replayed branch), its
 ids are repeated. The second occurrence is sent without the id. A repeated block that is useless
@@ -10,6 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Effect
+from chatmend.dialects.entries import missing_keys, needs_id, with_required_keys
+from chatmend.dialects.formats import ITEM_KEYS
 from chatmend.langchain.calls import is_call
 from chatmend.transcript import is_unchanged
 
@@ -20,8 +22,33 @@ _ITEM_CALL_TYPES = frozenset({"function_call", "custom_tool_call"})
 """Call blocks whose ``id`` is that of the item; in other call blocks it is that of the call."""
 _SHARED_ID_TYPES = frozenset({"text", "output_text", "refusal"})
 """Types of blocks that may share an id, because together they are one item."""
-_ID_ONLY_TYPES = frozenset({"reasoning", "image_generation_call"})
-"""Types of items that are useless without their id."""
+_HOSTED_ITEMS = ITEM_KEYS.keys() - {"reasoning", "message"}
+"""LangChain's own blocks of reasoning have other keys than the items that they become."""
+
+
+def complete_items(
+    blocks: list[Any], as_text: Callable[[Any], Any], permit: Callable[[Effect], bool]
+) -> list[Any]:
+    """Return the blocks of an assistant message with every key that their type of item requires.
+
+    ``as_text`` converts a block that cannot be completed. The same list if nothing changes.
+    """
+    out: list[Any] = []
+    for block in blocks:
+        is_item = block.__class__ is dict and block.get("type") in _HOSTED_ITEMS
+        if not is_item or is_call(block) or not missing_keys(block):
+            out.append(block)
+            continue
+        complete = with_required_keys(block)
+        if complete is not None:
+            out.append(complete if permit(Effect.RESHAPES) else block)
+        else:
+            out.append(as_text(block))
+    return blocks if is_unchanged(blocks, out) else out
+
+
+def _is_useless_without_id(block: dict[str, Any]) -> bool:
+    return block["type"] == "reasoning" or needs_id(block["type"])
 
 
 class SentItems:
@@ -48,7 +75,7 @@ class SentItems:
             )
             if key is None or first is None:
                 out.append(block)
-            elif block["type"] not in _ID_ONLY_TYPES:
+            elif not _is_useless_without_id(block):
                 out.append(_without_id(block) if permit(Effect.RESHAPES) else block)
             elif not permit(Effect.RESHAPES if block == first else Effect.DROPS):
                 out.append(block)

@@ -6,6 +6,7 @@ That agent validates the messages before it calls a model, so a wrapped model is
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.language_models import BaseChatModel
@@ -16,7 +17,9 @@ from chatmend.langchain.partners import find_destination, find_destination_by_na
 from chatmend.options import policy_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+
+    from langchain_core.messages import BaseMessage
 
     from chatmend.langchain.partners import Destination
     from chatmend.options import OnError
@@ -45,14 +48,17 @@ def repair_node(
         policy_of(policy), None if isinstance(target, BaseChatModel) else target, on_error
     )
     target_name = settings_of(target).target if isinstance(target, BaseChatModel) else None
-    destination = _with_agent_limits(
-        find_destination(target, {}, target_name)
-        if isinstance(target, BaseChatModel)
-        else find_destination_by_name(target)
-    )
+
+    def destination_of(messages: Sequence[BaseMessage]) -> Destination:
+        if isinstance(target, BaseChatModel):
+            return find_destination(target, {}, target_name)
+        return find_destination_by_name(target, messages)
+
+    destination_of(())  # raises now if no table describes the target
 
     def repair(state: Any) -> dict[str, Any]:
         messages = state["messages"] if isinstance(state, dict) else state.messages
+        destination = _with_agent_limits(destination_of(messages))
         return {
             "llm_input_messages": repair_unless_disabled(messages, destination, settings).messages
         }
@@ -60,6 +66,7 @@ def repair_node(
     return repair
 
 
+@lru_cache(maxsize=64)
 def _with_agent_limits(destination: Destination) -> Destination:
     """Add the limits of the agent's own check: a separate message must answer every call.
 

@@ -19,9 +19,10 @@ from chatmend.targets.addresses import target_at_address
 from chatmend.targets.resolve import apply_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from langchain_core.language_models import BaseChatModel
+    from langchain_core.messages import BaseMessage
 
 
 _NO_TYPES: frozenset[str] = frozenset()
@@ -124,19 +125,44 @@ def _media_types(audio: bool, video: bool) -> frozenset[str]:  # noqa: FBT001 - 
     return frozenset([*(("audio", "input_audio") if audio else ()), *(("video",) if video else ())])
 
 
-def find_destination_by_name(name: str) -> Destination:
+def find_destination_by_name(name: str, messages: Sequence[BaseMessage] = ()) -> Destination:
     """Return the destination of a target without a model, assuming its usual partner package.
+
+    ``messages``: those to send; with items of OpenAI's Responses API, they are sent to that API.
 
     Raises:
         TargetError: no table describes the target.
     """
     target = resolve(name)
+    is_chat = target.provider == "openai" and not target.model.startswith("responses/")
+    if is_chat and any(map(_has_items, messages)):
+        name = "/responses/".join(name.split("/", 1)) if "/" in name else f"openai/responses/{name}"
+        target = resolve(name)
     wanted = (
         f"{target.provider}/responses" if target.model.startswith("responses/") else target.provider
     )
     return _make_destination(
         name, next((key for key, row in _partners().items() if row["provider"] == wanted), None)
     )
+
+
+_HOSTED_ITEMS = frozenset(
+    {
+        "web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call",
+        "mcp_call", "mcp_list_tools", "mcp_approval_request", "computer_call", "tool_search_call",
+    }
+)  # fmt: skip
+"""Types of blocks that only an answer of the Responses API has."""
+
+
+def _has_items(message: BaseMessage) -> bool:
+    """Return whether a message holds items of the Responses API."""
+    content = message.content
+    if message.type != "ai" or not isinstance(content, list):
+        return False
+    kinds = {block.get("type") for block in content if isinstance(block, dict)}
+    is_openai = message.response_metadata.get("model_provider") == "openai"
+    return not _HOSTED_ITEMS.isdisjoint(kinds) or (is_openai and "server_tool_call" in kinds)
 
 
 @lru_cache(maxsize=512)

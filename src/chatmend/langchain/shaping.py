@@ -29,7 +29,7 @@ from chatmend.langchain.calls import (
 )
 from chatmend.langchain.converter import Converter
 from chatmend.langchain.fields import is_result_block
-from chatmend.langchain.items import SentItems
+from chatmend.langchain.items import SentItems, complete_items
 from chatmend.langchain.markers import lift_markers
 from chatmend.transcript import is_unchanged
 
@@ -119,9 +119,9 @@ def _reshape_message(
     converter = writer.converter
     blocks = writer.write_blocks(content, _origin_of(message, converter))
     if isinstance(message, AIMessage):
-        blocks = (
-            sent_items.remove_repeats(blocks, writer.permit) if sent_items is not None else blocks
-        )
+        if sent_items is not None:
+            blocks = complete_items(blocks, writer.as_text, writer.permit)
+            blocks = sent_items.remove_repeats(blocks, writer.permit)
         if any(map(is_call, blocks)):
             message, blocks = _arrange_calls(message, blocks, converter)
         blocks = blocks if converter.blank_texts else drop_blank_texts(blocks)

@@ -82,9 +82,9 @@ def repair_messages(
 
 
 def _repair(messages: Messages, settings: RepairSettings) -> list[BaseMessage]:
-    return repair_unless_disabled(
-        _as_list(messages), find_destination_by_name(str(settings.target)), settings
-    ).messages
+    converted = _as_list(messages)
+    destination = find_destination_by_name(str(settings.target), converted)
+    return repair_unless_disabled(converted, destination, settings).messages
 
 
 async def _repair_async(messages: Messages, settings: RepairSettings) -> list[BaseMessage]:

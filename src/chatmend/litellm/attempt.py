@@ -47,6 +47,12 @@ def has_transcript(kwargs: Mapping[str, Any], shape: Shape) -> bool:
     return isinstance(kwargs.get(shape.field), list | tuple)
 
 
+def is_by_position(kwargs: Mapping[str, Any], shape: Shape) -> bool:
+    """Whether the caller passed the messages by position, so that no hook can replace them."""
+    logged = getattr(kwargs.get("litellm_logging_obj"), "messages", None)
+    return shape.field not in kwargs and isinstance(logged, list) and bool(logged)
+
+
 def is_heavy(messages: Any) -> bool:
     """Whether a repair can take long: many messages, calls and parts, long texts, or media.
 

@@ -16,7 +16,13 @@ from typing import TYPE_CHECKING, Any
 from litellm.integrations.custom_logger import CustomLogger
 
 from chatmend.litellm import summaries
-from chatmend.litellm.attempt import Attempt, has_transcript, is_heavy, repair_attempt
+from chatmend.litellm.attempt import (
+    Attempt,
+    has_transcript,
+    is_by_position,
+    is_heavy,
+    repair_attempt,
+)
 from chatmend.litellm.exchange import SentRequest, build_exchange, keep_sent
 from chatmend.litellm.recording import as_record_function
 from chatmend.litellm.shapes import (
@@ -128,7 +134,7 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
         self.usage = ledger if ledger is not None else UsageLedger()
         self.failures = summaries.Failures(self.on_error)
         self._call_counter = CallCounter(self.usage, on_failure=self._handle_uncounted)
-        self._warned = False
+        self._warned = self._warned_of_position = False
         if proxy_config() is not None:
             # Printed, not logged: operators must see it with any logging configuration.
             print(start_line(self, disabled=is_disabled()), flush=True)  # noqa: T201
@@ -220,6 +226,9 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
             target = target_of(kwargs)
             if not self.is_in_scope(kwargs, target):
                 return None
+            if not self._warned_of_position and is_by_position(kwargs, shape):
+                self._warned_of_position = True
+                summaries.warn_about_positional_messages(shape.field)
             if name not in SHAPES:
                 return await self._repair_nested_body(kwargs, name, shape, target)
             return self._outgoing_request(

@@ -177,10 +177,11 @@ def _completion(
 async def _acompletion(
     callback: ChatMend, wrapped: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    response = await wrapped(*args, **kwargs)
+    # By keyword, because the hook that repairs the request sees no positional arguments.
+    rest, call = ((), {}) if is_disabled() else _bind(args, kwargs, _CHAT_FIRST)
+    response = await (wrapped(*args, **kwargs) if rest or not call else wrapped(**call))
     if is_disabled() or not _is_stream(response):
         return response
-    _, call = _bind(args, kwargs, _CHAT_FIRST)
     return _add_usage(
         callback, response, summaries.last_summary(getattr(response, "logging_obj", None)), call
     )

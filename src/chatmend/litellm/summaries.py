@@ -62,6 +62,15 @@ def summarize(target: str, mode: str, changes: Iterable[Change]) -> ChangeSummar
     return summary
 
 
+def warn_about_positional_messages(name: str) -> None:
+    """Warn that the hook cannot replace messages that the caller passed by position."""
+    _log.warning(
+        "chatmend repairs no messages that are passed by position; write %s=..., or call "
+        "chatmend.litellm.install()",
+        name,
+    )
+
+
 def warn_about_synchronous_calls() -> None:
     """Warn that the callback alone cannot repair synchronous calls: LiteLLM has no hook there."""
     _log.warning(

@@ -47,7 +47,9 @@ def target_of(kwargs: Mapping[str, Any]) -> str:
         alias = info.get("base_model")
     base = kwargs.get("api_base") or kwargs.get("base_url")
     base = base if isinstance(base, str) else None
-    named = _resolve_name(kwargs.get("model") or "", kwargs.get("custom_llm_provider"), base)
+    # A model that the caller passed by position is only in LiteLLM's record of the call.
+    model = kwargs.get("model") or getattr(kwargs.get("litellm_logging_obj"), "model", None) or ""
+    named = _resolve_name(model, kwargs.get("custom_llm_provider"), base)
     named = target_at_address(
         named, base or _configured_address(named.partition("/")[0]), known_hosts()
     )

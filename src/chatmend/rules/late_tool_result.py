@@ -215,7 +215,7 @@ def _turns_of_calls(window: Window, starts: list[int]) -> list[int]:
         bisect(starts, at) - 1
         for at, message in enumerate(window.messages)
         for part in (message.parts if message.is_assistant else ())
-        if isinstance(part, ToolCall) and not part.legacy
+        if isinstance(part, ToolCall) and part.awaits_result
     ]
 
 

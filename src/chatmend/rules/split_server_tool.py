@@ -36,15 +36,25 @@ from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
 from chatmend.dialects import server_tools
-from chatmend.placeholders import CONTINUED
+from chatmend.placeholders import CONTINUED, NO_RESULT
 from chatmend.rules.rule import STRUCTURE, Rule
-from chatmend.transcript import Opaque, Role, Text, Thinking, ToolCall, is_unchanged
+from chatmend.transcript import (
+    ANSWERED,
+    Message,
+    Opaque,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    is_unchanged,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chatmend.context import Context
-    from chatmend.transcript import Message, Part
+    from chatmend.transcript import Part
     from chatmend.windows import Memory, PartPosition, Window
 
 
@@ -80,6 +90,8 @@ class _Plan:
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Yield fixes that move, convert or remove results which are not behind their call."""
+    if context.limits.pairing and not context.limits.server_tools_in_chat:
+        yield from _with_own_results(window, context)
     if not context.limits.server_tools_paired or not _has_server_blocks(window):
         return
     yield from _fixes(window, _plan(window, _pair(window, memory)))
@@ -100,6 +112,39 @@ def find_open(window: Window, memory: Memory, context: Context) -> Iterator[Fix]
         _close(window, pairs, plan)
         memory.server_calls = {}
     yield from _fixes(window, plan)
+
+
+def _with_own_results(window: Window, context: Context) -> Iterator[Fix]:
+    """Yield fixes for chat messages that hold results of hosted tools beside their content.
+
+    The calls become calls of the caller's tools, and the results messages of their own.
+    """
+    for at, message in enumerate(window.messages[: window.run_length]):
+        answered = [call for call in message.calls if call.kind == ANSWERED]
+        if not answered:
+            continue
+        found = server_tools.results_in_fields(message.extra)
+        texts = [server_tools.readable_text(found[str(call.id)])[0] for call in answered]
+        parts = tuple(
+            replace(part, kind="function") if part in answered else part for part in message.parts
+        )
+        native = server_tools.without_results_in_fields(message.extra)
+        results = [
+            Message(
+                Role.TOOL,
+                (
+                    ToolResult(
+                        call.id,
+                        (Text(NO_RESULT if text is None else text),),
+                        call.name if context.traits.results_by_name else None,
+                    ),
+                ),
+            )
+            for call, text in zip(answered, texts, strict=True)
+        ]
+        becomes = (replace(message, parts=parts, native=native), *results)
+        why = "the target does not know the hosted tool, so its result becomes a message"
+        yield Fix(at, at + 1, becomes, why, Effect.DEGRADES)
 
 
 def _plan(window: Window, pairs: _Pairs) -> _Plan:

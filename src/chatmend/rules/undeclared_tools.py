@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Change, Effect
 from chatmend.rules.rule import Request, RequestRule
+from chatmend.transcript import ANSWERED
 
 if TYPE_CHECKING:
     from chatmend.context import Context
@@ -75,7 +76,7 @@ def _declare_tools(messages: list[Any], context: Context) -> list[dict[str, Any]
         call.name
         for native in candidates
         for call in context.dialect.read(native).calls
-        if isinstance(call.name, str)
+        if isinstance(call.name, str) and call.kind != ANSWERED
     )
     schema = {"type": "object", "properties": {}}
     match context.traits.tool_form:

@@ -146,6 +146,11 @@ class Limits:
     items of the Responses API.
     """
 
+    server_tools_in_chat: bool = False
+    """LiteLLM rebuilds calls of hosted tools for the provider.
+
+    The results are those in the ``provider_specific_fields`` of a chat message.
+    """
     server_tools_paired: bool = False
     """The provider refuses a call of a hosted tool without its result in the same turn.
 

@@ -1,0 +1,172 @@
+"""Hosted tools through partner packages: blocks and items of every ``output_version`` arrive."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("langchain_anthropic")
+pytest.importorskip("langchain_openai")
+from langchain_anthropic import ChatAnthropic
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_openai import ChatOpenAI
+
+from chatmend.langchain import mend, repair_messages, repair_node
+
+if TYPE_CHECKING:
+    from chatmend.sandbox import Sandbox
+
+ASK, NEXT = HumanMessage("q"), HumanMessage("n")
+PAGE = {
+    "type": "web_search_result",
+    "title": "t",
+    "url": "https://e.example",
+    "encrypted_content": "EqgfCioIARgB",
+    "page_age": None,
+}
+CALL = {
+    "type": "server_tool_use",
+    "id": "srvtoolu_1",
+    "name": "web_search",
+    "input": {"query": "x"},
+}
+RESULT = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": [PAGE]}
+V1_CALL = {
+    "type": "server_tool_call",
+    "id": "srvtoolu_1",
+    "name": "web_search",
+    "args": {"query": "x"},
+}
+V1_RESULT = {
+    "type": "server_tool_result",
+    "tool_call_id": "srvtoolu_1",
+    "status": "success",
+    "output": [PAGE],
+    "extras": {"block_type": "web_search_tool_result"},
+}
+TEXT = {"type": "text", "text": "a"}
+BLOCKS = {"v0": (CALL, RESULT), "v1": (V1_CALL, V1_RESULT)}
+
+
+def said(version: str, *blocks: Any, provider: str = "anthropic") -> AIMessage:
+    metadata = {"model_provider": provider}
+    metadata |= {"output_version": "v1"} if version == "v1" else {}
+    return AIMessage(list(blocks), response_metadata=metadata)
+
+
+@pytest.fixture
+def claude(sandbox: Sandbox) -> ChatAnthropic:
+    url = sandbox.url("anthropic")
+    return ChatAnthropic(model="claude-opus-4-8", api_key="any", base_url=url, max_retries=0)
+
+
+@pytest.fixture
+def gpt(sandbox: Sandbox) -> ChatOpenAI:
+    url = sandbox.url("openai/v1")
+    return ChatOpenAI(
+        model="gpt-4.1", api_key="any", base_url=url, max_retries=0, use_responses_api=True
+    )
+
+
+def sent(sandbox: Sandbox, key: str) -> list[Any]:
+    messages: list[Any] = sandbox.requests[-1].body[key]
+    return messages
+
+
+@pytest.mark.parametrize("version", BLOCKS)
+def test_a_pair_arrives_as_without_chatmend(
+    sandbox: Sandbox, claude: ChatAnthropic, version: str
+) -> None:
+    messages = [ASK, said(version, *BLOCKS[version], TEXT), NEXT]
+    claude.invoke(messages)
+    bare = sent(sandbox, "messages")
+    mend(claude).invoke(messages)
+    assert sent(sandbox, "messages") == bare
+    assert repair_messages(messages, target="anthropic/claude-opus-4-8") is messages
+
+
+@pytest.mark.parametrize("version", BLOCKS)
+@pytest.mark.parametrize("shape", ["no result", "no call", "a message between", "order"])
+def test_what_is_not_paired_is_accepted(
+    sandbox: Sandbox, claude: ChatAnthropic, version: str, shape: str
+) -> None:
+    call, result = BLOCKS[version]
+    turns: dict[str, list[BaseMessage]] = {
+        "no result": [said(version, TEXT, call)],
+        "no call": [said(version, result, TEXT)],
+        "a message between": [said(version, call), NEXT, said(version, result, TEXT)],
+        "order": [said(version, result, call, TEXT)],
+    }
+    messages = [ASK, *turns[shape], NEXT]
+    with pytest.raises(Exception, match=r"tool_use_id|tool use with id"):
+        claude.invoke(messages)
+    mend(claude).invoke(messages)
+    kinds = [
+        block["type"] for message in sent(sandbox, "messages")[1:2] for block in message["content"]
+    ]
+    paired = ["server_tool_use", "web_search_tool_result", "text"]
+    assert kinds == paired if shape == "order" else set(kinds) == {"text"}
+
+
+SEARCH = {
+    "type": "web_search_call",
+    "id": "ws_1",
+    "status": "completed",
+    "action": {"type": "search", "query": "x"},
+}
+MCP = {
+    "type": "mcp_call",
+    "id": "mcp_1",
+    "name": "f",
+    "arguments": "{}",
+    "server_label": "s",
+    "output": "o",
+}
+ITEM_TEXT = {"type": "text", "text": "a", "annotations": [], "id": "msg_1"}
+ITEMS = {
+    "responses/v1": [SEARCH, MCP, ITEM_TEXT],
+    "v1": [
+        {"type": "server_tool_call", "id": "ws_1", "name": "web_search", "args": SEARCH["action"]},
+        {"type": "server_tool_result", "tool_call_id": "ws_1", "status": "success"},
+        ITEM_TEXT,
+    ],
+}
+
+
+@pytest.mark.parametrize("version", ITEMS)
+def test_items_of_hosted_tools_arrive_as_without_chatmend(
+    sandbox: Sandbox, gpt: ChatOpenAI, version: str
+) -> None:
+    messages = [ASK, said(version, *ITEMS[version], provider="openai"), NEXT]
+    gpt.invoke(messages)
+    bare = sent(sandbox, "input")
+    assert {"web_search_call", "message"} <= {item["type"] for item in bare}
+    mend(gpt).invoke(messages)
+    assert sent(sandbox, "input") == bare
+    assert repair_messages(messages, target="openai/gpt-4.1") is messages
+    assert repair_node("openai/gpt-4.1")({"messages": messages})["llm_input_messages"] == messages
+
+
+@pytest.mark.parametrize(
+    ("items", "kept"),
+    [
+        ([SEARCH, SEARCH], [SEARCH]),
+        (
+            [{key: SEARCH[key] for key in ("type", "id", "action")}],
+            [SEARCH],
+        ),
+    ],
+    ids=["twice", "no status"],
+)
+def test_items_that_are_refused_are_repaired(
+    sandbox: Sandbox, gpt: ChatOpenAI, items: list[Any], kept: list[Any]
+) -> None:
+    messages = [ASK, said("responses/v1", *items, ITEM_TEXT, provider="openai"), NEXT]
+    with pytest.raises(Exception, match=r"Duplicate item|Missing required parameter"):
+        gpt.invoke(messages)
+    mend(gpt).invoke(messages)
+    found = [item for item in sent(sandbox, "input") if item["type"] == "web_search_call"]
+    assert [dict(sorted(item.items())) for item in found] == [
+        dict(sorted(item.items())) for item in kept
+    ]
