@@ -62,6 +62,8 @@ def bodies(dialect: str) -> Iterator[tuple[int, dict[str, Any]]]:
             yield seed, {"model": "gpt-5", "input": items, "store": store}
 
 
+NOT_CHECKED = {"THINK006", "TOOL006"}
+"""What the sandbox cannot know or does not check: which items reasoning led to, and their order."""
 PATHS = {BLOCKS: "anthropic/v1/messages", ITEMS: "openai/v1/responses"}
 HEADERS = {"authorization": "Bearer any", "x-api-key": "any", "anthropic-version": "2023-06-01"}
 
@@ -80,7 +82,7 @@ def test_the_sandbox_refuses_what_is_repaired_and_accepts_the_repair(
             refused = client.post(sandbox.url(PATHS[dialect]), json=body)
             if refused.status_code != 200 and not done.changes:
                 unexplained.append((seed, refused.text))
-            if refused.status_code == 200 and done.changes:
-                codes = {change.code for change in done.changes}
+            codes = {change.code for change in done.changes}
+            if refused.status_code == 200 and codes and codes.isdisjoint(NOT_CHECKED):
                 unexplained.append((seed, f"accepted, but {sorted(codes)}"))
     assert "\n".join(map(str, unexplained)) == ""

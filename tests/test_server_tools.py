@@ -345,7 +345,11 @@ def test_a_result_beside_a_chat_message_stays_where_litellm_rebuilds_it() -> Non
     for target in (CLAUDE, "vertex_ai/claude-opus-4-6", "azure_ai/claude-opus-4-6"):
         done = chatmend.repair(messages, target, dialect="openai_chat")
         assert done.messages is messages
-    for target in ("openai/gpt-4o", "gemini/gemini-2.5-flash", "openrouter/anthropic/claude-opus-4"):
+    for target in (
+        "openai/gpt-4o",
+        "gemini/gemini-2.5-flash",
+        "openrouter/anthropic/claude-opus-4",
+    ):
         done = chatmend.repair(messages, target, dialect="openai_chat")
         words = json.dumps([{key: PAGE[key] for key in ("type", "title", "url")}])
         assert done.messages[2] == {"role": "tool", "tool_call_id": "srvtoolu_1", "content": words}
@@ -353,3 +357,23 @@ def test_a_result_beside_a_chat_message_stays_where_litellm_rebuilds_it() -> Non
         again = chatmend.repair(done.messages, target, dialect="openai_chat")
         assert again.messages is done.messages
         assert chatmend.replay(messages, done.changes) == done.messages
+
+
+def test_a_text_at_the_end_of_a_message_with_calls_moves_before_them() -> None:
+    messages = [USER, said({"type": "text", "text": "c"}, OWN, SAYS), heard(RESULT)]
+    done = chatmend.repair(messages, "anthropic/claude-opus-4-8")
+    assert done.messages[1] == said({"type": "text", "text": "c"}, SAYS, OWN)
+    assert [(change.code, change.effect) for change in done.changes] == [
+        ("TURN001", Effect.RESHAPES)
+    ]
+    assert chatmend.repair(messages, CLAUDE).messages is messages, "accepts prefills"
+
+
+def test_a_system_message_may_follow_the_result_of_a_hosted_tool() -> None:
+    system = {"role": "system", "content": "s"}
+    target = "anthropic/claude-opus-4-8"
+    messages = [USER, said(ASKS, FOUND), system, said(SAYS), USER]
+    assert chatmend.repair(messages, target, dialect="anthropic_messages").messages is messages
+    messages = [USER, said(SAYS), system, said(SAYS), USER]
+    done = chatmend.repair(messages, target, dialect="anthropic_messages")
+    assert done.messages[2]["role"] == "user"

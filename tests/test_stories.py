@@ -884,11 +884,15 @@ def test_a_file_leaves_a_result_that_must_be_a_text() -> None:
         {"content": [{"type": "tool_result", "content": {"a": 1}}], "trace": "kept"},
     ],
 )
-def test_a_result_of_another_format_that_cannot_be_read_keeps_its_keys_among_items(
+def test_a_result_of_another_format_that_cannot_be_read_loses_only_a_key_that_openai_refuses(
     odd: dict[str, Any],
 ) -> None:
-    done = chatmend.repair([user("go"), odd], "openai/gpt-5", dialect="openai_responses")
-    assert done.messages[1]["trace"] == "kept"
+    messages = [user("go"), odd]
+    elsewhere = chatmend.repair(messages, "hosted_vllm/qwen", dialect="openai_responses")
+    assert elsewhere.messages[1]["trace"] == "kept"
+    done = chatmend.repair(messages, "openai/gpt-5", dialect="openai_responses")
+    (dropped,) = [change for change in done.changes if change.effect is chatmend.Effect.DROPS]
+    assert (dropped.code, dropped.before[0]["trace"]) == ("KEY001", "kept")
     assert '{\\"a\\": 1}' in done.messages[1]["content"].replace('\\\\\\"', '\\"')
 
 

@@ -434,15 +434,15 @@ def _item_twice(items: list[Any], rng: Random) -> list[Any]:
 
 
 def _wrong_ids(items: list[Any], rng: Random) -> list[Any]:
-    """An id of another type or provider, or none."""
+    """An id of another type or provider, or no id."""
     with_id = [item for item in items if "id" in item and item["type"] != "local_shell_call_output"]
     if with_id:
         item = rng.choice(with_id)
-        how = rng.choice(("type", "long", "gone", "null"))
+        how = rng.choice(("type", "long", "gone"))
         if how == "gone":
             del item["id"]
         else:
-            wrong = {"type": _id("call", rng), "long": f"{item['id']}{'x' * 64}", "null": None}
+            wrong = {"type": _id("call", rng), "long": f"{item['id']}{'x' * 64}"}
             item["id"] = wrong[how]
     return items
 

@@ -27,11 +27,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
+from chatmend.dialects import server_tools
 from chatmend.merging import merge
 from chatmend.notes import has_text_in_other_keys
 from chatmend.placeholders import SYSTEM_NOTE
 from chatmend.rules.rule import STRUCTURE, Rule
-from chatmend.transcript import Message, Role, Text, texts
+from chatmend.transcript import Message, Opaque, Role, Text, texts
 from chatmend.windows import minimal_fix
 
 if TYPE_CHECKING:
@@ -123,9 +124,13 @@ def _as_user_message(message: Message) -> Message:
 def _move_after_user(messages: list[Message], context: Context) -> tuple[list[Message], Effect]:
     """Move system messages to the end of the window, directly after the last user turn.
 
-    If the window does not end with a user turn, convert them to user messages instead.
+    If the window does not end with a user turn, convert them to user messages instead. A system
+    message may also follow an assistant message that ends with the result of a hosted tool.
     """
     others = [message for message in messages if not message.is_system]
+    is_last = len(messages) == len(others) + 1 and messages[-1].is_system
+    if is_last and _ends_hosted(others) and not any(message.calls for message in others):
+        return messages, Effect.RESHAPES
     if not others or others[-1].is_assistant:
         return [
             _as_user_message(message) if message.is_system else message for message in messages
@@ -135,6 +140,12 @@ def _move_after_user(messages: list[Message], context: Context) -> tuple[list[Me
         return [*others, *systems], Effect.RESHAPES
     one, effect = merge(systems, context.traits)
     return [*others, one], effect
+
+
+def _ends_hosted(messages: list[Message]) -> bool:
+    """Return whether the last part of the last message is the result of a hosted tool."""
+    part = messages[-1].parts[-1] if messages and messages[-1].parts else None
+    return isinstance(part, Opaque) and server_tools.result_call_id(part.extra) is not None
 
 
 def _keep_after_user(messages: list[Message]) -> list[Message]:

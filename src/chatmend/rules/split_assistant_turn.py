@@ -2,10 +2,11 @@
 
 Why: Results must directly follow the message with their calls. A second assistant message between
 them separates the pair (``An assistant message with 'tool_calls' must be followed by tool
-messages``).
+messages``). Claude from 4.6 on takes a message with calls that ends with a text for a prefill.
 
 Repair: The messages are merged: all content in order, then all calls. If the target merges such
-messages itself, they are unchanged, unless other content follows the calls.
+messages itself, they are unchanged, unless other content follows the calls. A text at the end of a
+message with calls moves before them where the target refuses it.
 
 Before (openai/gpt-4o):
     [{"role": "user", "content": "go"},
@@ -52,6 +53,8 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         if fix is not None:
             yield fix
             return
+    if limits.calls_end_message and context.traits.results_are_parts:
+        yield from _move_last_texts(run_messages)
     if run < 2:  # noqa: PLR2004 - a run is more than one
         return
     first = next(
@@ -105,6 +108,20 @@ def _move_texts_before_calls(run_messages: list[Message], context: Context) -> F
     becomes = merged.with_parts((*merged.parts[:call], *behind))
     why = "the target accepts no text between calls and their results"
     return Fix(first, len(run_messages), (becomes,), why, effect)
+
+
+def _move_last_texts(run_messages: list[Message]) -> Iterator[Fix]:
+    """Yield fixes for messages with calls that end with a text: it moves before the first call."""
+    for at, message in enumerate(run_messages):
+        calls = [n for n, part in enumerate(message.parts) if isinstance(part, ToolCall)]
+        behind = message.parts[calls[-1] + 1 :] if calls else ()
+        texts = tuple(part for part in behind if isinstance(part, Text))
+        if texts and behind[-1] is texts[-1]:
+            others = tuple(part for part in behind if not isinstance(part, Text))
+            between = message.parts[calls[0] : calls[-1] + 1]
+            parts = (*message.parts[: calls[0]], *texts, *between, *others)
+            why = "the target accepts no text at the end of a message with calls"
+            yield Fix(at, at + 1, (message.with_parts(parts),), why)
 
 
 def _move_calls_last(window: Window, run_messages: list[Message]) -> Iterator[Fix]:

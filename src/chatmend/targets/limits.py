@@ -139,6 +139,8 @@ class Limits:
     """The provider requires that a tool result names its tool and is an object."""
     calls_last: bool = False
     """The provider refuses assistant content between calls and their results."""
+    calls_end_message: bool = False
+    """The provider refuses a text at the end of an assistant message with calls."""
     words_behind_calls: bool = False
     """Assistant text between a call and its result may belong to the same turn.
 

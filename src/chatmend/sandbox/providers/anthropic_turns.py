@@ -110,10 +110,26 @@ def _systems(messages: list[Any]) -> Iterator[Fault]:
         if at == 0 and content:
             yield fault("anthropic-role-system-first", path)
         follower = messages[at + 1] if at + 1 < len(messages) else None
-        if content and isinstance(follower, dict) and follower.get("role") == "user":
+        is_before_user = isinstance(follower, dict) and follower.get("role") == "user"
+        if content and (is_before_user or _interrupts_assistant(messages[:at])):
             yield fault("anthropic-role-system-placement", path)
         if any(not str(b.get("text", "x")).strip() for b in blocks(content)):
             yield fault("anthropic-system-message-whitespace", path)
+
+
+def _interrupts_assistant(before: list[Any]) -> bool:
+    """Return whether the message before is the assistant's and ends with no hosted tool's result.
+
+    Only behind such a result may a system message follow the assistant.
+    """
+    last = before[-1] if before and isinstance(before[-1], dict) else {}
+    return last.get("role") == "assistant" and not _ends_hosted(blocks(last.get("content")), "")
+
+
+def _ends_hosted(found: list[Body], *call_tags: str) -> bool:
+    """Return whether the last block is a hosted tool's result, or a call with one of these tags."""
+    tag = str(found[-1].get("type")) if found else ""
+    return tag.endswith("_tool_result") or tag in call_tags
 
 
 def _empties(request: SandboxRequest, runs: list[AnthropicTurn]) -> Iterator[Fault]:
@@ -198,10 +214,11 @@ def _unanswered(runs: list[AnthropicTurn]) -> Iterator[Fault]:
 
 
 def _system_follows(messages: list[Any], turn: AnthropicTurn, follower: AnthropicTurn) -> bool:
-    """Return whether there is a system message between a turn and the next one."""
+    """Return whether there is a system message between the calls of a turn and the next turn."""
+    first_call = min((at for at, _, _ in turn.of("tool_use")), default=follower.start)
     return any(
         isinstance(m, dict) and m.get("role") == "system"
-        for m in messages[turn.start : follower.start]
+        for m in messages[first_call : follower.start]
     )
 
 
@@ -260,11 +277,15 @@ def _answered(
     for at, index, block in turn.blocks:
         tag = str(block.get("type"))
         if tag in ("server_tool_use", "mcp_tool_use"):
+            if (call := str(block.get("id"))) in waiting:
+                name = block.get("name")
+                path = f"messages.{at}"
+                yield fault("anthropic-server-tool-use-unpaired", path, id=call, name=name)
             waiting[str(block.get("id"))] = (at, str(block.get("name")))
         elif tag.endswith("_tool_result"):
             called_at, _ = waiting.pop(str(block.get("tool_use_id")), (-1, ""))
             is_separated = any(called_at < system < at for system in systems)
-            if tag != "mcp_tool_result" and (called_at < 0 or is_separated):
+            if called_at < 0 or is_separated:
                 yield _orphan(at, index, block)
 
 
@@ -364,8 +385,8 @@ def _last(request: SandboxRequest, runs: list[AnthropicTurn]) -> Iterator[Fault]
     config = request.body.get("output_config")
     if isinstance(config, dict) and isinstance(config.get("format"), dict):
         yield fault("anthropic-output-format-prefill")
-    server_side = any("server_tool" in str(block.get("type")) for _, _, block in runs[-1].blocks)
-    if not server_side:
+    last_blocks = [block for _, _, block in runs[-1].blocks]
+    if not _ends_hosted(last_blocks, "server_tool_use", "mcp_tool_use"):
         yield fault("anthropic-prefill-unsupported")
     text = runs[-1].blocks[-1][2].get("text") if runs[-1].blocks else None
     if isinstance(text, str) and text != text.rstrip():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from chatmend.sandbox.pictures import parse_data_url
@@ -263,28 +264,35 @@ def _reasoning_links(
             yield fault("openai-responses-reasoning-encrypted-invalid", sealed=f"{sealed[:4]}...")
 
 
+_PAIRED = (
+    "function_call",
+    "custom_tool_call",
+    "computer_call",
+    "local_shell_call",
+    "shell_call",
+    "apply_patch_call",
+)
+"""Types of calls that the caller runs; each has a type of output with ``_output`` behind it."""
+
+
 def pairing(request: SandboxRequest) -> Iterator[Fault]:
     """Yield outputs without calls, calls without outputs, and separated reasoning."""
     items = objects(request.body.get("input"))
     stored = request.body.get("previous_response_id") or request.body.get("conversation")
-    calls, answered = (
-        set[str](),
-        {str(i.get("call_id")) for i in items if str(i.get("type")).endswith("call_output")},
-    )
-    unanswered = None
+    waiting: Counter[tuple[str, str]] = Counter()
     for item in items:
-        tag, call = item.get("type"), str(item.get("call_id"))
-        if tag in ("function_call", "custom_tool_call"):
-            calls.add(call)
-            unanswered = unanswered or (call if call not in answered else None)
-        elif (
-            tag in ("function_call_output", "custom_tool_call_output")
-            and call not in calls
-            and not stored
-        ):
-            yield fault("openai-responses-function-output-no-call", call=call)
-    if unanswered is not None:
-        yield fault("openai-responses-function-call-no-output", call=unanswered)
+        tag = str(item.get("type"))
+        if tag in _PAIRED:
+            waiting[tag, str(item.get("call_id"))] += 1
+        elif tag.removesuffix("_output") in _PAIRED:
+            key = "id" if tag == "local_shell_call_output" else "call_id"
+            call = tag.removesuffix("_output"), str(item.get(key))
+            if waiting[call] == 0 and not stored:
+                yield fault("openai-responses-function-output-no-call", call=call[1])
+            waiting[call] -= 1
+    for (_, call_id), count in waiting.items():
+        if count > 0:
+            yield fault("openai-responses-function-call-no-output", call=call_id)
     yield from _links(request)
     yield from _calls_without_reasoning(request, items)
 
