@@ -20,7 +20,7 @@ _LEGAL_ID = re.compile(r"srvtoolu_[a-zA-Z0-9_]+\Z")
 RESULT_FIELDS = ("web_search_results", "tool_results")
 """The keys of ``provider_specific_fields`` under which LiteLLM keeps results."""
 _MAX_DEPTH = 32
-"""Values that are nested more deeply are written as they are."""
+"""Values that are nested more deeply are written unchanged."""
 
 
 def call_id(block: dict[str, Any]) -> str | None:
@@ -69,7 +69,7 @@ def _id(block: dict[str, Any], key: str) -> str | None:
 
 
 def results_in_fields(native: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the results of hosted tools that LiteLLM keeps beside a chat message, by call id.
+    """Return the results of hosted tools in a chat message of LiteLLM, by call id.
 
     Source: litellm 1.106.2, ``convert_to_anthropic_tool_invoke``.
     """

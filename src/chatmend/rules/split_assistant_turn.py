@@ -104,8 +104,8 @@ def _move_texts_before_calls(run_messages: list[Message], context: Context) -> F
         return None
     merged, effect = merge(turn, context.traits) if len(turn) > 1 else (turn[0], Effect.RESHAPES)
     call = next(at for at, part in enumerate(merged.parts) if isinstance(part, ToolCall))
-    behind = sorted(merged.parts[call:], key=lambda part: not isinstance(part, Text | Thinking))
-    becomes = merged.with_parts((*merged.parts[:call], *behind))
+    following = sorted(merged.parts[call:], key=lambda part: not isinstance(part, Text | Thinking))
+    becomes = merged.with_parts((*merged.parts[:call], *following))
     why = "the target accepts no text between calls and their results"
     return Fix(first, len(run_messages), (becomes,), why, effect)
 
@@ -114,10 +114,10 @@ def _move_last_texts(run_messages: list[Message]) -> Iterator[Fix]:
     """Yield fixes for messages with calls that end with a text: it moves before the first call."""
     for at, message in enumerate(run_messages):
         calls = [n for n, part in enumerate(message.parts) if isinstance(part, ToolCall)]
-        behind = message.parts[calls[-1] + 1 :] if calls else ()
-        texts = tuple(part for part in behind if isinstance(part, Text))
-        if texts and behind[-1] is texts[-1]:
-            others = tuple(part for part in behind if not isinstance(part, Text))
+        following = message.parts[calls[-1] + 1 :] if calls else ()
+        texts = tuple(part for part in following if isinstance(part, Text))
+        if texts and following[-1] is texts[-1]:
+            others = tuple(part for part in following if not isinstance(part, Text))
             between = message.parts[calls[0] : calls[-1] + 1]
             parts = (*message.parts[: calls[0]], *texts, *between, *others)
             why = "the target accepts no text at the end of a message with calls"

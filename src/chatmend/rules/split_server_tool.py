@@ -71,7 +71,7 @@ class _Pairs:
     results: dict[str, Part] = field(default_factory=dict)
     """The results that stay, by the id of their call."""
     unmatched: list[PartPosition] = field(default_factory=list)
-    """Results that are not behind their call in the same turn."""
+    """Results that do not follow their call in the same turn."""
     surplus: list[PartPosition] = field(default_factory=list)
     """Calls that do not name their tool, have the id of an open call, or are not the model's."""
 
@@ -89,7 +89,7 @@ class _Plan:
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """Yield fixes that move, convert or remove results which are not behind their call."""
+    """Yield fixes that move, convert or remove results which do not follow their call."""
     if context.limits.pairing and not context.limits.server_tools_in_chat:
         yield from _with_own_results(window, context)
     if not context.limits.server_tools_paired or not _has_server_blocks(window):
@@ -115,7 +115,7 @@ def find_open(window: Window, memory: Memory, context: Context) -> Iterator[Fix]
 
 
 def _with_own_results(window: Window, context: Context) -> Iterator[Fix]:
-    """Yield fixes for chat messages that hold results of hosted tools beside their content.
+    """Yield fixes for chat messages that hold results of hosted tools outside of their content.
 
     The calls become calls of the caller's tools, and the results messages of their own.
     """

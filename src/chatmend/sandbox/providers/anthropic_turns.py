@@ -120,7 +120,7 @@ def _systems(messages: list[Any]) -> Iterator[Fault]:
 def _interrupts_assistant(before: list[Any]) -> bool:
     """Return whether the message before is the assistant's and ends with no hosted tool's result.
 
-    Only behind such a result may a system message follow the assistant.
+    Only after such a result may a system message follow the assistant.
     """
     last = before[-1] if before and isinstance(before[-1], dict) else {}
     return last.get("role") == "assistant" and not _ends_hosted(blocks(last.get("content")), "")

@@ -272,7 +272,7 @@ _PAIRED = (
     "shell_call",
     "apply_patch_call",
 )
-"""Types of calls that the caller runs; each has a type of output with ``_output`` behind it."""
+"""Types of calls that the caller runs; the type of the output ends with ``_output``."""
 
 
 def pairing(request: SandboxRequest) -> Iterator[Fault]:
