@@ -158,3 +158,22 @@ def test_an_unknown_server_gets_its_items_unchanged() -> None:
     items = [USER, {"type": "web_search_call", "id": "ws_1", "trace": 1}, SAID, USER]
     for target in ("hosted_vllm/qwen", "https://models.example/v1/a"):
         assert chatmend.repair(items, target, dialect="openai_responses").messages is items
+
+
+def test_the_texts_of_an_answer_have_annotations() -> None:
+    text = {"type": "output_text", "text": "a"}
+    answer = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed"}
+    for target in (GPT, "hosted_vllm/openai/gpt-oss-120b"):
+        messages = [USER, {**answer, "content": [text]}, USER]
+        done = chatmend.repair(messages, target, dialect="openai_responses")
+        assert done.messages[1]["content"] == [{**text, "annotations": []}]
+        messages = [USER, {"role": "assistant", "content": [text]}, USER]
+        done = chatmend.repair(messages, target, dialect="openai_responses")
+        assert done.messages is messages, "accepted: recorded"
+
+
+def test_a_gateway_that_stores_nothing_gets_no_reference() -> None:
+    messages = [USER, {"type": "item_reference", "id": "msg_1"}, SAID, USER]
+    done = chatmend.repair(messages, "openrouter/openai/gpt-4.1", dialect="openai_responses")
+    assert done.messages == [USER, SAID, USER]
+    assert chatmend.repair(messages, GPT, dialect="openai_responses").messages is messages

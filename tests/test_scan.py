@@ -68,6 +68,13 @@ def item(item_id: str) -> list[Any]:
     return chat(made, {"type": "function_call_output", "call_id": "call_1", "output": "18"})
 
 
+def hosted(call_id: str) -> list[Any]:
+    asked = {"type": "server_tool_use", "id": call_id, "name": "web_search", "input": {}}
+    found = {"type": "web_search_tool_result", "tool_use_id": call_id, "content": []}
+    text = {"type": "text", "text": "b"}
+    return chat({"role": "assistant", "content": [asked, found, text]})
+
+
 def signed(signature: str) -> list[Any]:
     part = {"functionCall": {"name": "f", "args": {}}, "thoughtSignature": signature}
     answer = {"functionResponse": {"name": "f", "response": {"output": "18"}}}
@@ -110,6 +117,7 @@ TWINS: dict[str, tuple[str, str | Target, list[Any], list[Any]]] = {
     "invalid-item-id": ("openai_responses", GPT, item("fc_1"), item("msg_1")),
     "invalid-tool-name": ("openai_chat", GPT, exchange(call()), exchange(call("f g"))),
     "invalid-tool-arguments": ("openai_chat", CLAUDE, exchange(call()), exchange(call(arguments="[}"))),
+    "split-server-tool": ("anthropic_messages", CLAUDE, hosted("srvtoolu_1"), hosted("call.1")),
     "lone-surrogate": ("openai_chat", GPT, exchange(call()), exchange(call(arguments='{"a": "\\ud800"}'))),
     "parallel-calls": (
         "openai_chat", DISTINCT, exchange(call(), call(call_id="call_2", arguments='{"a": 1}')),

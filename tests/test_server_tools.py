@@ -377,3 +377,52 @@ def test_a_system_message_may_follow_the_result_of_a_hosted_tool() -> None:
     messages = [USER, said(SAYS), system, said(SAYS), USER]
     done = chatmend.repair(messages, target, dialect="anthropic_messages")
     assert done.messages[2]["role"] == "user"
+
+
+SEARCHED = {**FOUND, "content": [PAGE]}
+CITED = {
+    "type": "text",
+    "text": "b",
+    "citations": [
+        {
+            "type": "web_search_result_location",
+            "url": "https://e.example",
+            "title": "t",
+            "encrypted_index": "EqgfCioIARgB",
+            "cited_text": "c",
+        }
+    ],
+}
+
+
+@pytest.mark.parametrize("name", ["tool_search_tool_bm25", "web_search"])
+def test_a_host_gets_only_the_tools_that_it_runs(name: str) -> None:
+    """Both tools have one structure: what was learnt of the first does not hold for the second."""
+    bedrock = "bedrock/invoke/anthropic.claude-opus-4-8"
+    messages = [USER, said({**ASKS, "name": name}, SEARCHED, SAYS), USER]
+    for _ in range(3):
+        done = chatmend.repair(messages, bedrock, dialect="anthropic_messages")
+        assert (done.messages is messages) is (name != "web_search")
+
+
+def test_citations_of_searches_are_removed_where_no_search_runs() -> None:
+    messages = [USER, said(ASKS, SEARCHED, CITED), USER]
+    for target in (CLAUDE, "vertex_ai/claude-opus-4-6"):
+        assert chatmend.repair(messages, target).messages is messages
+    done = chatmend.repair(
+        messages, "bedrock/invoke/anthropic.claude-opus-4-8", dialect="anthropic_messages"
+    )
+    assert done.messages[1]["content"][2] == SAYS
+    assert {change.effect for change in done.changes} == {Effect.DEGRADES}
+
+
+@pytest.mark.parametrize("call_id", ["srvtoolu_1", "call.1", "srvtoolu_2"])
+def test_ids_are_judged_by_their_value(call_id: str) -> None:
+    messages = [
+        USER,
+        said({**ASKS, "id": call_id}, {**FOUND, "tool_use_id": call_id}, SAYS),
+        USER,
+    ]
+    for _ in range(3):
+        done = chatmend.repair(messages, CLAUDE)
+        assert (done.messages is messages) is call_id.startswith("srvtoolu_")

@@ -138,6 +138,25 @@ def with_required_keys(native: dict[str, Any]) -> dict[str, Any] | None:
     return {**native, **new_id, **filled}
 
 
+def with_annotations(native: dict[str, Any]) -> dict[str, Any]:
+    """Return a message of the model with annotations in its texts; the same object if they have.
+
+    Only a message with an id needs them: it has the form of an answer.
+    """
+    content = native.get("content")
+    is_answer = native.get("role") == "assistant" and isinstance(native.get("id"), str)
+    if not is_answer or not isinstance(content, list):
+        return native
+    parts = [{**part, "annotations": []} if _lacks_annotations(part) else part for part in content]
+    same = all(new is old for new, old in zip(parts, content, strict=True))
+    return native if same else {**native, "content": parts}
+
+
+def _lacks_annotations(part: Any) -> bool:  # noqa: ANN401 - callers may send any value
+    is_text = isinstance(part, dict) and part.get("type") == "output_text"
+    return is_text and "annotations" not in part
+
+
 def needs_id(kind: object) -> bool:
     """Return whether items of this type cannot be sent without their id."""
     required, _ = ITEM_KEYS.get(kind, ((), ())) if isinstance(kind, str) else ((), ())

@@ -79,7 +79,7 @@ def results_in_fields(native: dict[str, Any]) -> dict[str, dict[str, Any]]:
     for results in listed:
         for block in results if isinstance(results, list) else ():
             called_id = block.get("tool_use_id") if isinstance(block, dict) else None
-            if isinstance(called_id, str) and called_id.startswith("srvtoolu_"):
+            if isinstance(called_id, str):
                 found.setdefault(called_id, block)
     return found
 
@@ -96,6 +96,11 @@ def without_results_in_fields(native: dict[str, Any]) -> dict[str, Any]:
 
 def _is_mcp(block: dict[str, Any]) -> bool:
     return block.get("type") in ("mcp_tool_use", _MCP_RESULT)
+
+
+def is_legal_id(value: str) -> bool:
+    """Return whether Anthropic accepts an id of a call that is not an MCP call."""
+    return _LEGAL_ID.match(value) is not None
 
 
 def tool_name(block: dict[str, Any]) -> str:
@@ -213,6 +218,22 @@ def has_required_keys(block: dict[str, Any]) -> bool:
         return block.get(_content_key(block)) is not None
     names = ("name", "server_name") if kind == "mcp_tool_use" else ("name",)
     return all(isinstance(block.get(key), str) for key in names)
+
+
+def without_search_citations(block: dict[str, Any]) -> dict[str, Any]:
+    """Return a text block without citations of web searches; the same object if it has none."""
+    citations = block.get("citations")
+    if not isinstance(citations, list):
+        return block
+    kept = [
+        one
+        for one in citations
+        if not (isinstance(one, dict) and one.get("type") == "web_search_result_location")
+    ]
+    if len(kept) == len(citations):
+        return block
+    others = {key: value for key, value in block.items() if key != "citations"}
+    return {**others, "citations": kept} if kept else others
 
 
 def with_legal_values(block: dict[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,8 @@ Why: ``Missing required parameter: 'input[2].action'.`` (OpenAI Responses). Clie
 keys that they know, and gateways that translate other formats leave keys out. The required keys of
 each type are those of OpenAI's SDK.
 
-Repair: A key with a neutral value is added: a status, an empty list of safety checks, or an id. An
+Repair: A key with a neutral value is added: a status, an empty list of safety checks, or an id. The
+texts of a message with an id get empty annotations, which vLLM requires too. An
 item that lacks anything else becomes a text. An item that has nothing but encrypted content, or a
 reference without an id, is dropped.
 
@@ -26,7 +27,7 @@ from typing import TYPE_CHECKING
 
 from chatmend import jsontext
 from chatmend.changes import Effect, Fix
-from chatmend.dialects.entries import missing_keys, with_required_keys
+from chatmend.dialects.entries import missing_keys, with_annotations, with_required_keys
 from chatmend.placeholders import CALL_NOTE, NOTE, continued
 from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import Message, Role, Text
@@ -42,11 +43,15 @@ _NOT_TEXT = ("type", "id", "call_id", "status", "encrypted_content")
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Yield fixes for items without a required key."""
-    if not context.limits.item_keys or not context.traits.messages_are_items:
+    if context.limits.roles is None or not context.traits.messages_are_items:
         return
     for at, message in enumerate(window.messages):
         native = message.extra
-        if "type" not in native or not missing_keys(native):
+        annotated = with_annotations(native)
+        if annotated is not native:
+            why = "the text of a message with an id lacks its annotations"
+            yield Fix(at, at + 1, (context.dialect.read(annotated),), why)
+        if not context.limits.item_keys or "type" not in native or not missing_keys(native):
             continue
         why = "the item lacks a key that its type requires"
         complete = with_required_keys(native)

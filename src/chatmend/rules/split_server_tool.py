@@ -7,7 +7,8 @@ Why: ``unexpected `tool_use_id` found in `advisor_tool_result` blocks: srvtoolu_
 inserts a message between the two or stores a result twice, and when compaction removes one of them.
 
 Repair: A result moves to its call if both are in the same turn. A result that is stored twice is
-removed. Any other block without its counterpart is converted to text. The text has no encrypted
+removed. Any other block without its counterpart is converted to text, and so is a pair of a tool
+that the host does not run (web search on Bedrock). The text has no encrypted
 values; a result that has nothing else is dropped. A call at the very end is unchanged, because the
 provider continues from it. So is a call that only results of the caller's tools follow, because
 code that the provider runs may have called these tools; if its result never arrives, a result with
@@ -37,7 +38,7 @@ from typing import TYPE_CHECKING
 from chatmend.changes import Effect, Fix
 from chatmend.dialects import server_tools
 from chatmend.placeholders import CONTINUED, NO_RESULT
-from chatmend.rules.rule import STRUCTURE, Rule
+from chatmend.rules.rule import Rule
 from chatmend.transcript import (
     ANSWERED,
     Message,
@@ -54,6 +55,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chatmend.context import Context
+    from chatmend.dialects import Traits
+    from chatmend.rules.rule import Judge
+    from chatmend.targets.limits import Limits
     from chatmend.transcript import Part
     from chatmend.windows import Memory, PartPosition, Window
 
@@ -90,11 +94,12 @@ class _Plan:
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Yield fixes that move, convert or remove results which do not follow their call."""
-    if context.limits.pairing and not context.limits.server_tools_in_chat:
+    if context.limits.pairing:
         yield from _with_own_results(window, context)
     if not context.limits.server_tools_paired or not _has_server_blocks(window):
         return
-    yield from _fixes(window, _plan(window, _pair(window, memory)))
+    unserved = context.limits.unserved_tools
+    yield from _fixes(window, _plan(window, _pair(window, memory, unserved)), unserved)
 
 
 def find_open(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -103,7 +108,7 @@ def find_open(window: Window, memory: Memory, context: Context) -> Iterator[Fix]
         return
     if not memory.server_calls and not _has_server_blocks(window):
         return
-    pairs = _pair(window, memory)
+    pairs = _pair(window, memory, context.limits.unserved_tools)
     plan = _plan(window, pairs)
     if (window.is_last and _is_end(window, plan)) or _is_interrupted(window, plan):
         names = {call_id: _name_at(window, position) for call_id, position in pairs.open.items()}
@@ -111,7 +116,7 @@ def find_open(window: Window, memory: Memory, context: Context) -> Iterator[Fix]
     else:
         _close(window, pairs, plan)
         memory.server_calls = {}
-    yield from _fixes(window, plan)
+    yield from _fixes(window, plan, context.limits.unserved_tools)
 
 
 def _with_own_results(window: Window, context: Context) -> Iterator[Fix]:
@@ -120,7 +125,7 @@ def _with_own_results(window: Window, context: Context) -> Iterator[Fix]:
     The calls become calls of the caller's tools, and the results messages of their own.
     """
     for at, message in enumerate(window.messages[: window.run_length]):
-        answered = [call for call in message.calls if call.kind == ANSWERED]
+        answered = [call for call in message.calls if _is_foreign(call, context)]
         if not answered:
             continue
         found = server_tools.results_in_fields(message.extra)
@@ -147,6 +152,15 @@ def _with_own_results(window: Window, context: Context) -> Iterator[Fix]:
         yield Fix(at, at + 1, becomes, why, Effect.DEGRADES)
 
 
+def _is_foreign(call: ToolCall, context: Context) -> bool:
+    """Return whether the target cannot take back an answered call of a hosted tool."""
+    limits = context.limits
+    if call.kind != ANSWERED:
+        return False
+    is_unserved = isinstance(call.name, str) and call.name in limits.unserved_tools
+    return is_unserved or not limits.server_tools_in_chat
+
+
 def _plan(window: Window, pairs: _Pairs) -> _Plan:
     plan = _Plan()
     for position in pairs.surplus:
@@ -163,15 +177,20 @@ def _has_server_blocks(window: Window) -> bool:
     )
 
 
-def _pair(window: Window, memory: Memory) -> _Pairs:
-    """Match each result with the call before it in the turn."""
+def _pair(window: Window, memory: Memory, unserved: frozenset[str]) -> _Pairs:
+    """Match each result with the call before it in the turn.
+
+    ``unserved``: the names of the tools that the host does not run.
+    """
     pairs = _Pairs(pending=dict(memory.server_calls))
     for at, message in enumerate(window.messages):
         for part_at, part in enumerate(message.parts):
             if (call_id := _call_id(part)) is not None:
                 is_open = call_id in pairs.open or call_id in pairs.pending
                 is_complete = server_tools.has_required_keys(part.extra)
-                if is_open or not is_complete or at >= window.run_length:
+                is_served = server_tools.tool_name(part.extra) not in unserved
+                is_valid = is_complete and is_served and at < window.run_length
+                if is_open or not is_valid:
                     pairs.surplus.append((at, part_at))
                     continue
                 pairs.open[call_id] = (at, part_at)
@@ -265,12 +284,18 @@ def _convert_call(call: Part, plan: _Plan) -> None:
     plan.becomes[id(call)] = ((text,), Effect.DEGRADES)
 
 
-def _fixes(window: Window, plan: _Plan) -> Iterator[Fix]:
+def _fixes(window: Window, plan: _Plan, unserved: frozenset[str]) -> Iterator[Fix]:
     why = "a hosted tool has a call without its result, or a result without its call"
     for at, message in enumerate(window.messages):
         effect = Effect.RESHAPES
         parts: list[Part] = []
         for part in message.parts:
+            if "web_search" in unserved and isinstance(part, Text) and part.is_object:
+                native = server_tools.without_search_citations(part.extra)
+                if native is not part.extra:
+                    parts.append(replace(part, native=native))
+                    effect = max(effect, Effect.DEGRADES)
+                    continue
             becomes, worst = plan.becomes.get(id(part), ((part,), Effect.RESHAPES))
             effect = max(effect, worst)
             parts += [_with_legal_values(_without_caller(one, plan)) for one in becomes]
@@ -326,5 +351,17 @@ def _result_call_id(part: Part) -> str | None:
     return server_tools.result_call_id(part.extra) if isinstance(part, Opaque) else None
 
 
-RULE = Rule("TOOL017", "split-server-tool", find, STRUCTURE)
-OPEN = Rule("TOOL017", "split-server-tool", find_open, STRUCTURE)
+def _judge_id(limits: Limits, traits: Traits) -> Judge | None:
+    """Make the judge of ids: whether Anthropic accepts one of a call of a hosted tool."""
+    return server_tools.is_legal_id if limits.server_tools_paired else None
+
+
+def _judge_name(limits: Limits, traits: Traits) -> Judge | None:
+    """Make the judge of names: whether the host does not run the tool."""
+    unserved = limits.unserved_tools
+    return unserved.__contains__ if unserved else None
+
+
+_JUDGES = {"ids": _judge_id, "names": _judge_name}
+RULE = Rule("TOOL017", "split-server-tool", find, _JUDGES)
+OPEN = Rule("TOOL017", "split-server-tool", find_open, _JUDGES)

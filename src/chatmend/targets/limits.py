@@ -148,6 +148,8 @@ class Limits:
     items of the Responses API.
     """
 
+    unserved_tools: frozenset[str] = frozenset()
+    """Anthropic's hosted tools that the host does not run, and whose history it refuses."""
     server_tools_in_chat: bool = False
     """LiteLLM rebuilds calls of hosted tools for the provider.
 
