@@ -97,3 +97,39 @@ def test_responses_requests(mend: ChatMend, sandbox: Sandbox, seed: int) -> None
     assert sandbox.requests[-1].body["input"] == items
     asyncio.run(litellm.aresponses(input=damaged(seed, "openai_responses", stored=True), **more))
     assert mend is litellm.callbacks[0]
+
+
+CODE = {
+    "type": "server_tool_use",
+    "id": "srvtoolu_1",
+    "name": "code_execution",
+    "input": {"code": "print(6 * 7)"},
+}
+RAN = {
+    "type": "code_execution_tool_result",
+    "tool_use_id": "srvtoolu_1",
+    "content": {
+        "type": "code_execution_result",
+        "stdout": "42",
+        "stderr": "",
+        "return_code": 0,
+        "content": [],
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("model", "path"),
+    [("openai/gpt-4o", "openai/v1"), ("mistral/mistral-large-latest", "mistral/v1")],
+)
+def test_hosted_tools_that_litellm_would_drop_arrive_as_text(
+    mend: ChatMend, sandbox: Sandbox, model: str, path: str
+) -> None:
+    """A request in Anthropic's format to another provider."""
+    answer = {"role": "assistant", "content": [CODE, RAN, {"type": "text", "text": "It is 42."}]}
+    more = {"model": model, "max_tokens": 99, **options(sandbox, path)}
+    asyncio.run(litellm.anthropic_messages(messages=[ASK, answer, NEXT], **more))
+    sent = json.dumps(sandbox.requests[-1].body)
+    assert "print(6 * 7)" in sent
+    assert "stdout" in sent
+    assert mend is litellm.callbacks[0]

@@ -5,11 +5,15 @@ from __future__ import annotations
 import tomllib
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from chatmend.litellm.shapes import CHAT, RESPONSES
+from litellm.types.utils import LlmProviders
+from litellm.utils import ProviderConfigManager
+
+from chatmend.dialects import server_tools
+from chatmend.litellm.shapes import CHAT, MESSAGES, RESPONSES
 from chatmend.targets.resolve import Target, apply_facts, resolve
 
 if TYPE_CHECKING:
@@ -34,10 +38,33 @@ def target_through_litellm(name: str) -> Target:
         _without_images_in_results(apply_facts(limits, facts)),
         apply_facts(hygiene, facts),
     )
-    return replace(
-        target,
-        spoken={**target.spoken, CHAT.dialect: chat, RESPONSES.dialect: _responses_limits(target)},
-    )
+    formats = {CHAT.dialect: chat, RESPONSES.dialect: _responses_limits(target)}
+    if _converts_messages(target):
+        formats[MESSAGES.dialect] = _messages_limits(target)
+    return replace(target, spoken={**target.spoken, **formats})
+
+
+def _converts_messages(target: Target) -> bool:
+    """Return whether LiteLLM converts Anthropic's requests for this target to another format."""
+    try:
+        provider = LlmProviders(target.provider)
+        native = ProviderConfigManager.get_provider_anthropic_messages_config(
+            model=target.model, provider=provider
+        )
+    except Exception:  # noqa: BLE001 - it does not know the provider
+        return False
+    return native is None
+
+
+def _messages_limits(target: Target) -> tuple[Limits, Limits]:
+    """Return the limits of Anthropic's messages, of which LiteLLM drops hosted tools silently.
+
+    Source: litellm 1.106.2, ``translate_anthropic_messages_to_openai``.
+    """
+    name = MESSAGES.dialect
+    limits, hygiene = target.limits_in(name), target.limits_in(name, hygiene=True)
+    drops_all = partial(replace, server_tools_paired=True, unserved_tools=server_tools.TOOLS)
+    return drops_all(limits), drops_all(hygiene)
 
 
 def _without_images_in_results(limits: Limits) -> Limits:
