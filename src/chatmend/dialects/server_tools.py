@@ -19,7 +19,8 @@ _MCP_RESULT = "mcp_tool_result"
 _LEGAL_ID = re.compile(r"srvtoolu_[a-zA-Z0-9_]+\Z")
 TOOLS = frozenset({
     "web_search", "web_fetch", "code_execution", "bash_code_execution",
-    "text_editor_code_execution", "tool_search_tool_regex", "tool_search_tool_bm25", "advisor", "mcp",
+    "text_editor_code_execution", "tool_search_tool_regex", "tool_search_tool_bm25", "advisor",
+    "mcp",
 })  # fmt: skip
 """The names of Anthropic's hosted tools; ``mcp`` for those of MCP servers."""
 RESULT_FIELDS = ("web_search_results", "tool_results")
