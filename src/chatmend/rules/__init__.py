@@ -66,6 +66,7 @@ RULES: tuple[Rule, ...] = _load(
     "duplicate_call_id",  # only calls that remain get new ids
     "invalid_call_id",  # after duplicate_call_id, whose new ids are valid
     "invalid_item_id",
+    "incomplete_item.ANNOTATIONS",  # only in messages that keep their id
     "invalid_tool_name",
     "invalid_tool_arguments",
     "parallel_calls.EQUAL",  # names and arguments are final; before signatures, one per message

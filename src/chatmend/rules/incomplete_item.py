@@ -43,15 +43,11 @@ _NOT_TEXT = ("type", "id", "call_id", "status", "encrypted_content")
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Yield fixes for items without a required key."""
-    if context.limits.roles is None or not context.traits.messages_are_items:
+    if not context.limits.item_keys or not context.traits.messages_are_items:
         return
     for at, message in enumerate(window.messages):
         native = message.extra
-        annotated = with_annotations(native)
-        if annotated is not native:
-            why = "the text of a message with an id lacks its annotations"
-            yield Fix(at, at + 1, (context.dialect.read(annotated),), why)
-        if not context.limits.item_keys or "type" not in native or not missing_keys(native):
+        if "type" not in native or not missing_keys(native):
             continue
         why = "the item lacks a key that its type requires"
         complete = with_required_keys(native)
@@ -63,6 +59,19 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             is_only_message = len(window.messages) == 1 and not memory.has_turns
             becomes = (continued(Role.USER),) if is_only_message else ()
             yield Fix(at, at + 1, becomes, why, Effect.DROPS)
+
+
+def find_annotations(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
+    """Yield fixes for texts without annotations, in messages that keep their id."""
+    if context.limits.roles is None or not context.traits.messages_are_items:
+        return
+    for at, message in enumerate(window.messages):
+        if not message.is_object or "id" in message.omitted_keys:
+            continue
+        annotated = with_annotations(message.extra)
+        if annotated is not message.extra:
+            why = "the text of a message with an id lacks its annotations"
+            yield Fix(at, at + 1, (context.dialect.read(annotated),), why)
 
 
 def _as_text(message: Message) -> Message | None:
@@ -79,3 +88,4 @@ def _as_text(message: Message) -> Message | None:
 
 
 RULE = Rule("ITEM003", "incomplete-item", find, STRUCTURE)
+ANNOTATIONS = Rule("ITEM003", "incomplete-item", find_annotations, STRUCTURE)
