@@ -1,6 +1,6 @@
 """Environment variables that keep libraries from asking the internet, which would cost a test its time and its result.
 
-LiteLLM fetches prices and settings when it is imported. To count the tokens of a Llama model it loads a tokenizer from
+boto3 without credentials asks the metadata service of Amazon's machines. LiteLLM fetches prices and settings when it is imported. To count the tokens of a Llama model it loads a tokenizer from
 Hugging Face; without network that takes 46 seconds of retries. They must be set before either is imported.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 OFFLINE = {
+    "AWS_EC2_METADATA_DISABLED": "true",
     "HF_HUB_OFFLINE": "1",
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
     "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS": "True",
