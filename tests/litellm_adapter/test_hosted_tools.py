@@ -40,7 +40,8 @@ def options(sandbox: Sandbox, path: str) -> dict[str, Any]:
 
 def test_results_beside_a_chat_message_arrive_as_blocks(mend: ChatMend, sandbox: Sandbox) -> None:
     messages = [ASK, ANSWER, NEXT]
-    more = options(sandbox, "anthropic")
+    search = {"type": "web_search_20250305", "name": "web_search"}
+    more = {"tools": [search], **options(sandbox, "anthropic")}
     asyncio.run(litellm.acompletion(model="anthropic/claude-opus-4-8", messages=messages, **more))
     blocks = sandbox.requests[-1].body["messages"][1]["content"]
     assert [block["type"] for block in blocks] == [

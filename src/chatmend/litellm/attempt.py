@@ -47,10 +47,17 @@ def has_transcript(kwargs: Mapping[str, Any], shape: Shape) -> bool:
     return isinstance(kwargs.get(shape.field), list | tuple)
 
 
-def is_by_position(kwargs: Mapping[str, Any], shape: Shape) -> bool:
-    """Whether the caller passed the messages by position, so that no hook can replace them."""
-    logged = getattr(kwargs.get("litellm_logging_obj"), "messages", None)
-    return shape.field not in kwargs and isinstance(logged, list) and bool(logged)
+def positional_arguments(kwargs: Mapping[str, Any], shape: Shape) -> list[str]:
+    """Return what the caller passed by position and a hook cannot handle.
+
+    No hook can replace messages that it does not get. Older versions of LiteLLM also have no record
+    of the call when the hook runs, which would name the model.
+    """
+    if "litellm_logging_obj" not in kwargs:
+        return [name for name in ("model", shape.field) if name not in kwargs]
+    logged = getattr(kwargs["litellm_logging_obj"], "messages", None)
+    hidden = shape.field not in kwargs and isinstance(logged, list) and bool(logged)
+    return [shape.field] if hidden else []
 
 
 def is_heavy(messages: Any) -> bool:

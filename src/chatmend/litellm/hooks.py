@@ -19,8 +19,8 @@ from chatmend.litellm import summaries
 from chatmend.litellm.attempt import (
     Attempt,
     has_transcript,
-    is_by_position,
     is_heavy,
+    positional_arguments,
     repair_attempt,
 )
 from chatmend.litellm.exchange import SentRequest, build_exchange, keep_sent
@@ -223,12 +223,12 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
             # With fallbacks= LiteLLM makes an inner call for each model, with the same messages.
             if shape is None or kwargs.get("fallbacks"):
                 return None
+            if name in SHAPES and (hidden := positional_arguments(kwargs, shape)):
+                self._warn_of_position(hidden)
+                return None
             target = target_of(kwargs)
             if not self.is_in_scope(kwargs, target):
                 return None
-            if not self._warned_of_position and is_by_position(kwargs, shape):
-                self._warned_of_position = True
-                summaries.warn_about_positional_messages(shape.field)
             if name not in SHAPES:
                 return await self._repair_nested_body(kwargs, name, shape, target)
             return self._outgoing_request(
@@ -238,6 +238,11 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
             if not self.failures.swallow(error):
                 raise
         return None
+
+    def _warn_of_position(self, names: list[str]) -> None:
+        if not self._warned_of_position and not is_disabled():
+            self._warned_of_position = True
+            summaries.warn_about_positional_arguments(names)
 
     async def _repair_nested_body(
         self, kwargs: dict[str, Any], name: str, shape: Shape, target: str

@@ -62,12 +62,13 @@ def summarize(target: str, mode: str, changes: Iterable[Change]) -> ChangeSummar
     return summary
 
 
-def warn_about_positional_messages(name: str) -> None:
-    """Warn that the hook cannot replace messages that the caller passed by position."""
+def warn_about_positional_arguments(names: Iterable[str]) -> None:
+    """Warn that the hook cannot repair a call whose model or messages were passed by position."""
     _log.warning(
-        "chatmend repairs no messages that are passed by position; write %s=..., or call "
+        "chatmend repairs no call whose %s is passed by position; write %s, or call "
         "chatmend.litellm.install()",
-        name,
+        " or ".join(names),
+        ", ".join(f"{name}=..." for name in names),
     )
 
 
