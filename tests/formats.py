@@ -17,8 +17,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
-from anthropic.types import MessageParam
-from anthropic.types.beta import BetaMessageParam
+from anthropic.types import ContentBlock, MessageParam
+from anthropic.types.beta import BetaContentBlock, BetaMessageParam
 from botocore.loaders import Loader
 from cohere.types import AssistantMessageV2Content, ToolMessageV2Content, UserMessageV2Content
 from google.genai import interactions
@@ -149,6 +149,25 @@ def keys() -> dict[str, set[str]]:
     }
 
 
+def block_keys() -> dict[str, set[str]]:
+    """For each type of block of Anthropic Messages, the keys that a request or an answer may have."""
+    found: dict[str, set[str]] = {}
+    messages = classes(MessageParam | BetaMessageParam)
+    waiting = [ContentBlock, BetaContentBlock, *(hints(one).get("content") for one in messages)]
+    seen: set[type] = set()
+    for hint in waiting:  # the loop appends to this list
+        for cls in classes(hint):
+            if cls in seen:
+                continue
+            seen.add(cls)
+            known = hints(cls)
+            for name in literals(known.get("type")):
+                found.setdefault(name, set()).update(key.removesuffix("_") for key in known)
+                if name == "tool_result":
+                    waiting.append(known.get("content"))
+    return found
+
+
 @cache
 def items_of_responses() -> dict[str, Any]:
     """The version of the newest openai SDK, and for each type of item its required and optional keys."""
@@ -197,6 +216,16 @@ def text() -> str:
         '"""For each type of item of the Responses API: its required keys, and its other keys.\n\n'
         "A key is required if every form of the item has it. Keys that only the answer has are among\n"
         f"the others. Source: openai {found['version']}, ResponseInputItem and ResponseOutputItem.\n"
+        '"""'
+    )
+    rows = "".join(
+        f'    "{name}": frozenset({sorted(found)!r}),\n'
+        for name, found in sorted(block_keys().items())
+    )
+    out.append(
+        f"\nBLOCK_KEYS: dict[str, frozenset[str]] = {{\n{rows}}}\n"
+        '"""For each type of block of Anthropic Messages: its keys in requests and answers.\n\n'
+        f"Source: anthropic {version('anthropic')}, MessageParam and ContentBlock, with beta.\n"
         '"""'
     )
     return _formatted("\n".join(out) + "\n")

@@ -368,7 +368,10 @@ def test_words_beside_a_system_prompt_that_leaves_the_messages_are_named_as_drop
     ]
     done = chatmend.repair(stored, CLAUDE, dialect="anthropic_messages")
     assert (done.messages, done.system) == ([user("Hello")], "Be brief.")
-    assert (done.changes[0].code, done.changes[0].effect) == ("SYS001", chatmend.Effect.DROPS)
+    assert [(change.code, change.effect) for change in done.changes] == [
+        ("KEY001", chatmend.Effect.DROPS),
+        *[("SYS001", chatmend.Effect.RESHAPES)] * 2,
+    ]
 
 
 @pytest.mark.parametrize("policy", [chatmend.Policy(), chatmend.Policy(alternation="always")])

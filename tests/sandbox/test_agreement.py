@@ -35,7 +35,7 @@ WITHOUT_FINDING = {
         ],
         NOT_IN_HISTORY,
     ),
-    **dict.fromkeys([("ollama", "refused-image"), ("openrouter", "refused-image")], LINK),
+    ("ollama", "refused-image"): LINK,
     **dict.fromkeys([("openai-responses", "forged-reasoning"), ("anthropic", "forged-thinking"), ("gemini", "forged-thought-signature")], FORGED),
     ("anthropic", "thinking-not-first"): "thinking is not moved, because its position is signed",
 }  # fmt: skip

@@ -12,6 +12,7 @@ from chatmend.dialects.content import (
     write_content,
     write_part,
 )
+from chatmend.dialects.formats import BLOCK_KEYS
 from chatmend.dialects.roles import role_of
 from chatmend.dialects.traits import (
     Traits,
@@ -35,6 +36,7 @@ TRAITS = Traits(
     object_arguments=True,
     types_by_role=True,
     image_shapes=("source",),
+    keys_by_type=BLOCK_KEYS,
     cache_markers=True,
 )
 __all__ = [

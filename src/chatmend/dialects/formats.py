@@ -306,3 +306,52 @@ ITEM_KEYS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
 A key is required if every form of the item has it. Keys that only the answer has are among
 the others. Source: openai 3.54.0, ResponseInputItem and ResponseOutputItem.
 """
+
+BLOCK_KEYS: dict[str, frozenset[str]] = {
+    "advisor_tool_result": frozenset(["cache_control", "content", "tool_use_id", "type"]),
+    "bash_code_execution_tool_result": frozenset(
+        ["cache_control", "content", "tool_use_id", "type"]
+    ),
+    "browser_state": frozenset(["cache_control", "state_changes", "tabs", "type"]),
+    "code_execution_tool_result": frozenset(["cache_control", "content", "tool_use_id", "type"]),
+    "compaction": frozenset(
+        ["cache_control", "content", "encrypted_content", "signature", "tool_changes", "type"]
+    ),
+    "container_upload": frozenset(["cache_control", "file_id", "type"]),
+    "document": frozenset(["cache_control", "citations", "context", "source", "title", "type"]),
+    "fallback": frozenset(["from", "to", "trigger", "type"]),
+    "image": frozenset(["cache_control", "source", "transformations", "type"]),
+    "mcp_tool_listing": frozenset(["mcp_server_name", "tools", "type"]),
+    "mcp_tool_result": frozenset(["cache_control", "content", "is_error", "tool_use_id", "type"]),
+    "mcp_tool_use": frozenset(["cache_control", "id", "input", "name", "server_name", "type"]),
+    "redacted_thinking": frozenset(["data", "type"]),
+    "search_result": frozenset(
+        ["cache_control", "citations", "content", "source", "title", "type"]
+    ),
+    "server_tool_use": frozenset(["cache_control", "caller", "id", "input", "name", "type"]),
+    "text": frozenset(["cache_control", "citations", "text", "type"]),
+    "text_editor_code_execution_tool_result": frozenset(
+        ["cache_control", "content", "tool_use_id", "type"]
+    ),
+    "thinking": frozenset(["signature", "thinking", "type"]),
+    "tool_addition": frozenset(["cache_control", "tool", "type"]),
+    "tool_reference": frozenset(["cache_control", "tool_name", "type"]),
+    "tool_removal": frozenset(["cache_control", "tool", "type"]),
+    "tool_result": frozenset(
+        ["cache_control", "content", "is_error", "tool_use_id", "toolset_name", "type"]
+    ),
+    "tool_search_tool_result": frozenset(["cache_control", "content", "tool_use_id", "type"]),
+    "tool_use": frozenset(
+        ["cache_control", "caller", "id", "input", "name", "toolset_name", "type"]
+    ),
+    "web_fetch_tool_result": frozenset(
+        ["cache_control", "caller", "content", "tool_use_id", "type"]
+    ),
+    "web_search_tool_result": frozenset(
+        ["cache_control", "caller", "content", "tool_use_id", "type"]
+    ),
+}
+"""For each type of block of Anthropic Messages: its keys in requests and answers.
+
+Source: anthropic 2.12.0, MessageParam and ContentBlock, with beta.
+"""

@@ -61,16 +61,17 @@ def is_image(native: Native) -> bool:
 
 
 def has_image_data(native: _Part) -> bool:
-    """Return whether an ``image_url`` part has a URL, or Anthropic's base64 source its data."""
+    """Return whether an image part names or holds an image: a URL, data, or a file."""
     if native.get("type") == "image_url":
         url = native.get("image_url")
         return isinstance(url.get("url") if isinstance(url, dict) else url, str)
     source = native.get("source")
-    return (
-        not isinstance(source, dict)
-        or source.get("type") != "base64"
-        or isinstance(source.get("data"), str | bytes)
-    )
+    if not isinstance(source, dict):
+        others = native.keys() - {"type", "source", "cache_control"}
+        return bool(source) or any(native[key] is not None for key in others)
+    if source.get("type") == "base64":
+        return isinstance(source.get("data"), str | bytes)
+    return any(value is not None for key, value in source.items() if key != "type")
 
 
 def _is_image_type(label: object) -> bool:

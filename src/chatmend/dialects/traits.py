@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from chatmend.sketch import Sketch
     from chatmend.transcript import Message, Native
@@ -67,6 +67,8 @@ class Traits:
     """
     object_keys: tuple[tuple[str, frozenset[str]], ...] = ()
     """Keys of parts that hold an object, each with the keys that the object may have."""
+    keys_by_type: Mapping[str, frozenset[str]] = field(default_factory=dict, hash=False)
+    """For each type of part, the keys that the API defines; a type that is missing is not known."""
     boolean_keys: frozenset[str] = frozenset()
     """Keys of parts whose values must be true or false."""
     cache_markers: bool = False

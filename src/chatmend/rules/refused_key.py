@@ -7,7 +7,8 @@ unsupported`` (Groq); ``Extra inputs are not permitted`` (Mistral, Anthropic); `
 content and thinking in an assistant message with tool calls!`` (the chat template of gpt-oss).
 
 Repair: The key is removed. The name of a user moves to the start of the text, because it carries
-meaning. Keys that begin with an underscore are private to the application, and are never sent to a
+meaning. Blocks of Anthropic's Messages API and items of OpenAI's Responses API keep the keys that
+their types have in the provider's SDK. Keys that begin with an underscore are private to the application, and are never sent to a
 known target.
 
 Before (openai/gpt-4o):
@@ -114,8 +115,10 @@ def _is_refused(key: object, item_keys: frozenset[str] | None, context: Context)
 
 def _without_refused_keys(part: Part, message: Message, context: Context) -> Part:
     """Return the part without the keys that the target refuses in parts."""
-    known, refused, native = context.limits.part_keys, context.limits.refused_part_keys, part.extra
-    is_checked = bool(refused) or (known is not None and not context.traits.names_results)
+    limits, refused, native = context.limits, context.limits.refused_part_keys, part.extra
+    known = _keys_of_type(part, context) if limits.block_keys else limits.part_keys
+    is_checked = limits.block_keys or bool(refused)
+    is_checked |= limits.part_keys is not None and not context.traits.names_results
     if isinstance(part, ToolResult) and not part.is_hosted and is_checked:
         content = tuple(_without_refused_keys(inner, message, context) for inner in part.content)
         part = part if is_unchanged(part.content, content) else replace(part, content=content)
@@ -135,6 +138,11 @@ def _without_refused_keys(part: Part, message: Message, context: Context) -> Par
     if is_unchanged(tuple(kept.values()), tuple(native.values())):
         return part
     return replace(part, native=kept) if kept else Text("")
+
+
+def _keys_of_type(part: Part, context: Context) -> frozenset[str] | None:
+    kind = context.dialect.kind_of(part.extra)
+    return context.traits.keys_by_type.get(kind) if isinstance(kind, str) else None
 
 
 def _loses_text(old: Part, new: Part) -> bool:

@@ -235,6 +235,8 @@ class Limits:
     """The provider accepts only these keys in a content part; None: all keys."""
     refused_part_keys: frozenset[str] = frozenset()
     """The provider refuses content parts with one of these keys."""
+    block_keys: bool = False
+    """The provider accepts in a content block only the keys of the block's type."""
     item_ids: bool = False
     """The provider requires unique item ids that begin with the prefix of the item's type."""
     item_keys: bool = False

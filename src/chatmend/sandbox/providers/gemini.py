@@ -34,6 +34,9 @@ _DATA = (
     "toolCall",
     "toolResponse",
 )
+_PART_KEYS = frozenset(
+    (*_DATA, "thought", "thoughtSignature", "videoMetadata", "mediaResolution", "partMetadata")
+)
 _MIMES = ("image/png", "image/jpeg", "image/webp", "image/heic", "image/heif", "image/gif")
 _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}\Z")
 _MAX_IMAGES = 3600
@@ -77,11 +80,16 @@ def _parser(body: Body) -> Iterator[Fault]:
     if system is not None and not isinstance(system, dict):
         yield fault("gemini-system-instruction-object", value=json.dumps(system))
     for at, content in enumerate(objects(body.get("contents"))):
+        for key in content.keys() - {"role", "parts"}:
+            yield fault("gemini-unknown-field-within", key, place=f"contents[{at}]")
         for i, part in enumerate(objects(content.get("parts"))):
             yield from _part(f"contents[{at}].parts[{i}]", part)
 
 
 def _part(at: str, part: Body) -> Iterator[Fault]:
+    for key in part:
+        if _camel(key) not in _PART_KEYS:
+            yield fault("gemini-unknown-field-within", key, place=at)
     call, response = either(part, "functionCall"), either(part, "functionResponse")
     for name, value, key in (
         ("function_call", call, "args"),

@@ -1,0 +1,102 @@
+"""Keys of blocks and messages that the Messages API does not define are removed for Claude."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import chatmend
+from chatmend.dialects.formats import BLOCK_KEYS
+
+TARGETS = [
+    "anthropic/claude-sonnet-4-6",
+    "anthropic/claude-opus-5-5",
+    "bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0",
+    "vertex_ai/claude-sonnet-4-5",
+    "openrouter/anthropic/claude-sonnet-4.5",
+]
+CALL = {"type": "tool_use", "id": "toolu_1", "name": "search", "input": {"q": "x"}}
+RESULT = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "found"}
+TOOLS = [{"name": "search", "input_schema": {"type": "object"}}]
+
+
+def sent(messages: list[Any], target: str) -> tuple[list[Any], tuple[chatmend.Change, ...]]:
+    body = {"messages": messages, "max_tokens": 9, "tools": TOOLS}
+    done = chatmend.repair_request(body, target, dialect="anthropic_messages")
+    return done.body["messages"], done.changes
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_blocks_as_the_api_returned_them_stay(target: str) -> None:
+    thinking = {"type": "thinking", "thinking": "hm", "signature": "EqoB" + "q" * 200}
+    text = {"type": "text", "text": "I look.", "citations": None}
+    call = {**CALL, "caller": {"type": "direct"}, "cache_control": {"type": "ephemeral"}}
+    messages = [
+        {"role": "user", "content": [{"type": "text", "text": "q"}]},
+        {"role": "assistant", "content": [thinking, text, call]},
+        {"role": "user", "content": [{**RESULT, "is_error": False}]},
+    ]
+    assert sent(messages, target) == (messages, ())
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_keys_that_clients_add_are_removed(target: str) -> None:
+    """LangChain and streaming code add ``index`` and ``partial_json``; chats have annotations."""
+    given = [
+        {"role": "user", "content": [{"type": "text", "text": "q", "index": 0}]},
+        {
+            "role": "assistant",
+            "content": [{**CALL, "partial_json": '{"q": "x"}', "index": 1}],
+            "annotations": [],
+            "refusal": None,
+        },
+        {
+            "role": "user",
+            "content": [
+                {
+                    **RESULT,
+                    "name": "search",
+                    "content": [{"type": "text", "text": "found", "logprobs": []}],
+                }
+            ],
+        },
+    ]
+    repaired, changes = sent(given, target)
+    assert repaired == [
+        {"role": "user", "content": [{"type": "text", "text": "q"}]},
+        {"role": "assistant", "content": [CALL]},
+        {"role": "user", "content": [{**RESULT, "content": [{"type": "text", "text": "found"}]}]},
+    ]
+    assert {change.code for change in changes} == {"KEY001"}
+
+
+def test_a_system_message_keeps_the_keys_of_the_beta() -> None:
+    given = [
+        {"role": "user", "content": "q"},
+        {"role": "assistant", "content": "a"},
+        {"role": "user", "content": "n"},
+        {"role": "system", "content": "Be brief.", "clear_at": "next_user_message"},
+    ]
+    assert sent(given, "anthropic/claude-opus-5-5") == (given, ())
+
+
+def test_a_block_of_an_unknown_type_keeps_its_keys() -> None:
+    """Only the provider knows them; the rule for unknown types decides about the block."""
+    assert "hologram" not in BLOCK_KEYS
+    block = {"type": "hologram", "beam": 1}
+    _, changes = sent([{"role": "user", "content": [block]}], "anthropic/claude-sonnet-4-6")
+    assert "KEY001" not in {change.code for change in changes}
+
+
+def test_another_server_of_the_format_gets_the_keys() -> None:
+    given = [{"role": "user", "content": [{"type": "text", "text": "q", "index": 0}]}]
+    assert sent(given, "my-server/model") == (given, ())
+
+
+def test_an_image_without_content_becomes_text() -> None:
+    empty = {"type": "image", "source": {"url": None}}
+    given = [{"role": "user", "content": [{"type": "text", "text": "Look."}, empty]}]
+    repaired, changes = sent(given, "anthropic/claude-sonnet-4-6")
+    assert [part["type"] for part in repaired[0]["content"]] == ["text", "text"]
+    assert [change.code for change in changes] == ["PART001"]
