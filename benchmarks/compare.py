@@ -148,12 +148,14 @@ def attempt(
 
 
 def reported_drops(messages: list[Any], target: str, dialect: str) -> list[Any]:
-    """Return the content that chatmend's report lists as dropped.
+    """Return the content that chatmend's report lists as dropped, and the system prompt.
 
-    The default policy drops only content that the provider cannot receive in any form.
+    The default policy drops only content that the provider cannot receive in any form. System
+    messages of some wire formats become the top-level system prompt, outside the messages.
     """
-    changes = chatmend.repair(messages, target, dialect=dialect).changes
-    return [list(change.before) for change in changes if change.effect is chatmend.Effect.DROPS]
+    done = chatmend.repair(messages, target, dialect=dialect)
+    drops = [change for change in done.changes if change.effect is chatmend.Effect.DROPS]
+    return [*(list(change.before) for change in drops), done.system]
 
 
 def lost_tokens(

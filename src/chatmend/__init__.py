@@ -20,6 +20,7 @@ from chatmend.errors import (
     TargetError,
     TranscriptError,
 )
+from chatmend.lessons import Lesson
 from chatmend.policy import Policy
 from chatmend.repair import (
     Repaired,
@@ -34,6 +35,7 @@ from chatmend.targets import Limits, Target, resolve
 
 if TYPE_CHECKING:
     from chatmend.images.single import recompress
+    from chatmend.react import Reaction, react
     from chatmend.sessions import Session, SessionStore
     from chatmend.usage import Usage, UsageLedger, UsageStream, normalize_usage
 
@@ -42,9 +44,11 @@ __all__ = [
     "ChatmendError",
     "Effect",
     "ImageError",
+    "Lesson",
     "Limits",
     "Policy",
     "PolicyError",
+    "Reaction",
     "Repaired",
     "RepairedRequest",
     "ReplayError",
@@ -64,6 +68,7 @@ __all__ = [
     "check",
     "is_synthetic",
     "normalize_usage",
+    "react",
     "recompress",
     "repair",
     "repair_request",
@@ -73,6 +78,7 @@ __all__ = [
 
 # Imported on first access, so that `import chatmend` stays fast.
 _LATER = {
+    **dict.fromkeys(("Reaction", "react"), "chatmend.react"),
     "recompress": "chatmend.images.single",
     **dict.fromkeys(("Session", "SessionStore"), "chatmend.sessions"),
     **dict.fromkeys(("Usage", "UsageLedger", "UsageStream", "normalize_usage"), "chatmend.usage"),

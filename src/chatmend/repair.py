@@ -12,6 +12,7 @@ from chatmend.dialects import DIALECTS, Dialect, Traits, Unsure, format_of_body,
 from chatmend.engine import Run
 from chatmend.errors import ReplayError, TranscriptError
 from chatmend.jsontext import is_same
+from chatmend.lessons import Lesson, with_lessons
 from chatmend.objects import PlainMessages
 from chatmend.placeholders import CONTINUED, is_placeholder
 from chatmend.policy import Policy, resolve_policy
@@ -22,6 +23,8 @@ from chatmend.transcript import Text, ToolResult
 from chatmend.windows import Memory
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from chatmend.images.recompressor import Recompressor
     from chatmend.transcript import Part
 
@@ -68,6 +71,7 @@ def repair(  # noqa: PLR0913 - request parameters affect the repair
     recompressor: Recompressor | None = None,
     continues: bool = False,
     store: bool | None = None,
+    lessons: Iterable[Lesson] = (),
 ) -> Repaired:
     """Repair a transcript for a target.
 
@@ -92,6 +96,7 @@ def repair(  # noqa: PLR0913 - request parameters affect the repair
             a result may belong to a call among them.
         store: the parameter of the same name of a Responses request; if it is false, the provider
             can look up no items.
+        lessons: limits of the target that its refusals have shown; see ``chatmend.react``.
 
     Raises:
         TranscriptError: ``messages`` is not a list, or no dialect has the given name.
@@ -127,6 +132,7 @@ def repair(  # noqa: PLR0913 - request parameters affect the repair
         resolved.limits_in(found.NAME, hygiene=chosen_policy.rules == "hygiene")
     )
     is_stored = store is not False or not found.TRAITS.messages_are_items
+    limits = with_lessons(limits, lessons, resolved.name)
     limits = limits.beside(thinking=is_thinking, tools=bool(tools), stored=is_stored)
     context = Context(limits, found, chosen_policy, recompressor)
     request, changes = _one_pass(
@@ -181,20 +187,21 @@ def is_thinking_on(thinking: object) -> bool:
     return bool(value) and value not in _THINKING_OFF
 
 
-def repair_request(
+def repair_request(  # noqa: PLR0913 - as in repair
     body: dict[str, Any],
     target: str | Target,
     *,
     policy: Policy | str | None = None,
     dialect: str | None = None,
     recompressor: Recompressor | None = None,
+    lessons: Iterable[Lesson] = (),
 ) -> RepairedRequest:
     """Repair a whole request body in any dialect, with its system prompt, tools and thinking.
 
     The messages are under ``messages``, ``input`` (Responses; a text instead of a list stays
     unchanged) or ``contents`` (Gemini). A body without a declaration of tools has no tools.
-    ``policy``, ``dialect`` and ``recompressor`` work as in ``repair``. The arguments of a LiteLLM
-    call can be passed as a body, too.
+    ``policy``, ``dialect``, ``recompressor`` and ``lessons`` work as in ``repair``. The arguments
+    of a LiteLLM call can be passed as a body, too.
 
     Raises:
         TranscriptError: ``body`` is not a dict with a list of messages.
@@ -227,7 +234,7 @@ def repair_request(
         body[key], resolved, system=system, tools=tools, thinking=thinking,
         cache_control=body.get("cache_control"), policy=policy, dialect=found,
         recompressor=recompressor, continues=any(map(body.get, traits.stored_keys)),
-        store=body.get("store"),
+        store=body.get("store"), lessons=lessons,
     )  # fmt: skip
     results = (
         (key, body[key], done.messages),

@@ -26,6 +26,7 @@ RULES: tuple[Rule, ...] = _load(
     "unreadable_message",  # first, so that all other rules see well-formed messages
     "foreign_message",  # the rules after it see only messages of this dialect
     "lone_surrogate",  # before the rules that compare ids and names
+    "refused_block",  # before all rules that repair the parts which it removes
     "foreign_thinking",  # uses the key _provenance, which refused_key removes
     "misspelt_signature",  # after foreign_thinking: the remaining thinking is signed
     "unknown_role",  # before all rules that check roles

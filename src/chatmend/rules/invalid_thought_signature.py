@@ -109,6 +109,23 @@ def _with_valid_signature(part: Part, first: ToolCall | None, *, typed: bool) ->
     return part if signature == part.signature else replace(part, signature=signature)
 
 
+def without_genuine_signature(part: Part) -> Part | None:
+    """Return a part as one whose signature is unknown: a call gets the value that skips the check.
+
+    None if nothing else is in the part.
+    """
+    if isinstance(part, ToolCall):
+        return replace(part, signature=_SKIP_SIGNATURE)
+    return _without_signature(part)
+
+
+def signature_of(part: Part) -> object:
+    """Return the thought signature of a part; None if it has none."""
+    if isinstance(part, ToolCall):
+        return part.signature
+    return next((part.extra[key] for key in _SIGNATURE_KEYS if key in part.extra), None)
+
+
 def _without_signature(part: Part) -> Part | None:
     native = part.extra
     kept = {key: value for key, value in native.items() if key not in _SIGNATURE_KEYS}

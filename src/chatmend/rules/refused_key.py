@@ -8,8 +8,8 @@ content and thinking in an assistant message with tool calls!`` (the chat templa
 
 Repair: The key is removed. The name of a user moves to the start of the text, because it carries
 meaning. Blocks of Anthropic's Messages API and items of OpenAI's Responses API keep the keys that
-their types have in the provider's SDK. Keys that begin with an underscore are private to the application, and are never sent to a
-known target.
+their types have in the provider's SDK. Keys that begin with an underscore are private to the
+application, and are never sent to a known target.
 
 Before (openai/gpt-4o):
     [{"role": "user", "name": "alice@x y", "content": "hi"}]

@@ -54,7 +54,8 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             yield fix
             return
     if limits.calls_end_message and context.traits.results_are_parts:
-        yield from _move_last_texts(run_messages)
+        fix = _move_calls_behind_text(run_messages)
+        yield from _move_last_texts(run_messages) if fix is None else (fix,)
     if run < 2:  # noqa: PLR2004 - a run is more than one
         return
     first = next(
@@ -122,6 +123,36 @@ def _move_last_texts(run_messages: list[Message]) -> Iterator[Fix]:
             parts = (*message.parts[: calls[0]], *texts, *between, *others)
             why = "the target accepts no text at the end of a message with calls"
             yield Fix(at, at + 1, (message.with_parts(parts),), why)
+
+
+def _move_calls_behind_text(run_messages: list[Message]) -> Fix | None:
+    """Return a fix for a turn that ends with a text or with thinking, although it has calls.
+
+    The provider merges the messages, so the calls move to the end of the last one, and thinking
+    stays before the text that follows it. None if the turn ends with a call, or if its only text
+    after the calls is in the message with the calls.
+    """
+    last = run_messages[-1] if run_messages and run_messages[-1].parts else None
+    calls = [
+        (at, part)
+        for at, message in enumerate(run_messages)
+        for part in message.parts
+        if isinstance(part, ToolCall) and not part.is_hosted
+    ]
+    if last is None or not calls or not isinstance(last.parts[-1], Text | Thinking):
+        return None
+    if last.calls and isinstance(last.parts[-1], Text):
+        return None
+    first, moved = calls[0][0], [part for _, part in calls]
+    kept = [
+        message.with_parts(tuple(part for part in message.parts if part not in moved))
+        for message in run_messages[first:-1]
+    ]
+    becomes = [message for message in kept if message.parts]
+    ends = tuple(part for part in last.parts if part not in moved)
+    becomes.append(last.with_parts((*ends, *moved)))
+    why = "the target accepts no text at the end of a turn with calls"
+    return Fix(first, len(run_messages), tuple(becomes), why)
 
 
 def _move_calls_last(window: Window, run_messages: list[Message]) -> Iterator[Fix]:

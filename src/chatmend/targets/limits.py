@@ -235,6 +235,11 @@ class Limits:
     """The provider accepts only these keys in a content part; None: all keys."""
     refused_part_keys: frozenset[str] = frozenset()
     """The provider refuses content parts with one of these keys."""
+    refused_blocks: frozenset[str] = frozenset()
+    """Digests of the blocks that the provider has refused in this conversation.
+
+    Only lessons set it; see ``chatmend.react``.
+    """
     block_keys: bool = False
     """The provider accepts in a content block only the keys of the block's type."""
     item_ids: bool = False

@@ -1,0 +1,140 @@
+"""What a provider's refusal teaches about a target, as a value that the next repair gets."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import types
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
+
+from chatmend import jsontext
+from chatmend.errors import PolicyError
+from chatmend.targets.image_limits import ImageLimits
+from chatmend.targets.limits import Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+IMAGES = "images."
+"""The beginning of the names of image limits."""
+_LONGEST_EVIDENCE = 500
+_DIGEST_LENGTH = 24
+_GROWING = frozenset({"refused_keys", "refused_part_keys", "refused_blocks", "empty_roles"})
+"""Limits whose sets are added to; other sets are replaced."""
+_ROLES: frozenset[Any] = frozenset(
+    {"system", "developer", "user", "assistant", "tool", "function", "model"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """A limit of a target that its error message has shown, or blocks that it refuses.
+
+    ``react`` returns lessons; pass them to the next ``repair`` of the conversation. A lesson says
+    nothing about other targets, and is ignored for them.
+
+    Raises:
+        PolicyError: no limit has this name.
+    """
+
+    target: str
+    """The target, as it was named for the repair: ``"anthropic/claude-sonnet-4-5"``."""
+    limit: str
+    """The name of a limit as in the tables: ``"pairing"``, ``"images.max_side"``.
+
+    ``refused_blocks`` names blocks by their digests.
+    """
+    value: object
+    """The value of the limit: a string, number, truth value, or tuple of strings."""
+    evidence: str = ""
+    """The error message, shortened."""
+
+    def __post_init__(self) -> None:
+        """Check the name, and convert lists to tuples, so that a lesson can be hashed."""
+        if self.limit not in _types():
+            text = f"no limit is named {self.limit!r}: see 'chatmend targets --explain TARGET'"
+            raise PolicyError(text)
+        if isinstance(self.value, list | tuple | set | frozenset):
+            object.__setattr__(self, "value", tuple(sorted(map(str, self.value))))
+        object.__setattr__(self, "evidence", self.evidence[:_LONGEST_EVIDENCE])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the lesson as a dict for JSON; ``from_dict`` reads it."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Lesson:
+        """Read a lesson from the dict that ``to_dict`` returned.
+
+        Raises:
+            PolicyError: a key is missing, or no limit has this name.
+        """
+        try:
+            return cls(
+                stored["target"], stored["limit"], stored["value"], stored.get("evidence", "")
+            )
+        except (KeyError, TypeError) as error:
+            text = f"a lesson has the keys target, limit, value and evidence ({error!r})"
+            raise PolicyError(text) from error
+
+
+def with_lessons(limits: Limits, lessons: Iterable[Lesson], target: str) -> Limits:
+    """Return the limits of a target with those that lessons have shown."""
+    learnt = tuple(lesson for lesson in lessons if lesson.target == target)
+    return _with_lessons(limits, learnt) if learnt else limits
+
+
+@lru_cache(maxsize=256)
+def _with_lessons(limits: Limits, lessons: tuple[Lesson, ...]) -> Limits:
+    if limits.roles is None:
+        # Rules that need to know the target's roles do nothing for a target without them.
+        limits = replace(limits, roles=_ROLES)
+    for lesson in lessons:
+        if lesson.limit.startswith(IMAGES):
+            name = lesson.limit.removeprefix(IMAGES)
+            images = replace(limits.images, **{name: _merged(limits.images, name, lesson)})
+            limits = replace(limits, images=images)
+        else:
+            limits = replace(limits, **{lesson.limit: _merged(limits, lesson.limit, lesson)})
+    return limits
+
+
+def _merged(limits: Limits | ImageLimits, name: str, lesson: Lesson) -> Any:  # noqa: ANN401
+    """Return the value of a limit after a lesson: refused keys are added, numbers only shrink."""
+    held, value = getattr(limits, name), lesson.value
+    if _types()[lesson.limit] is frozenset:
+        given = frozenset(value) if isinstance(value, tuple) else frozenset((value,))
+        adds = held is not None and name in _GROWING
+        return held | given if adds else given
+    is_number = isinstance(held, int) and isinstance(value, int)
+    if is_number and name.startswith("max_") and not isinstance(held, bool):
+        return min(held, value)
+    return value
+
+
+@lru_cache(maxsize=1)
+def _types() -> dict[str, object]:
+    """Return the type of each limit by its name; for a choice of types, the one that is a set."""
+    found: dict[str, object] = {}
+    for prefix, cls in (("", Limits), (IMAGES, ImageLimits)):
+        for name, hint in get_type_hints(cls).items():
+            options = get_args(hint) if get_origin(hint) is types.UnionType else (hint,)
+            is_set = any(get_origin(one) is frozenset for one in options)
+            found[prefix + name] = frozenset if is_set else hint
+    return {name: hint for name, hint in found.items() if name not in ("images", "own")}
+
+
+def digest_of(block: object) -> str:
+    """Return a digest of a content block or item, by which a lesson names it.
+
+    Cache markers do not count, because they move from request to request.
+    """
+    if isinstance(block, dict):
+        block = {key: value for key, value in block.items() if key != "cache_control"}
+    try:
+        text = json.dumps(block, sort_keys=True)
+    except (TypeError, ValueError, RecursionError):
+        text = jsontext.equality_key(block)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_LENGTH]

@@ -1,0 +1,282 @@
+"""Repairs a request after the provider has refused it, as far as its error message says why."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from chatmend.dialects.thinking import is_thinking
+from chatmend.jsontext import is_same
+from chatmend.lessons import Lesson, digest_of
+from chatmend.refusals import search
+from chatmend.refusals.errors import read_error
+from chatmend.repair import RepairedRequest, repair_request
+from chatmend.report import Reportable
+from chatmend.targets import Target, resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from chatmend.changes import Change
+    from chatmend.images.recompressor import Recompressor
+    from chatmend.policy import Policy
+
+_READ = "$read"
+_BLOCK = "BLOCK001"
+_LISTS = ("messages", "input", "contents")
+_PARTS = ("content", "parts", "output")
+_BOUND = "bound to a different conversation"
+_SIGNATURE = re.compile(
+    r"(?i)signature|encrypted.content|redacted_thinking|latest assistant|continuation identities"
+)
+_THOUGHT_SIGNATURE = re.compile(r"(?i)thought[ _]signature")
+_SIGNATURE_KEYS = ("thoughtSignature", "thought_signature")
+_PLACE = re.compile(r"\b(messages|input|contents)(?:\.(\d+)|\[(\d+)\])")
+_PART_PLACE = re.compile(r"\.(?:content|parts|output)(?:\.(\d+)|\[(\d+)\])")
+_ITEM_ID = re.compile(r"(?i)\bitem (?:with id )?['\"`]?((?:rs|cmp|msg|fc|ctc)_\w+)")
+_SEALED = re.compile(r"(?i)encrypted content ['\"`]?([A-Za-z0-9_\-+/=]+)(?:\.\.\.)?")
+_WORD = re.compile(r"[A-Za-z_][\w-]*")
+_MOST_VALUES = 1_000_000
+"""Values of a request that are searched for signatures, so that one inside itself ends."""
+_NINE = "9"
+_SHORTEST_QUOTE = 4
+"""Characters of encrypted content that an error message must quote to name a block."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reaction(Reportable):
+    """A repaired request after a refusal."""
+
+    body: dict[str, Any]
+    """The request to send now."""
+    changes: tuple[Change, ...]
+    """The changes from the refused request to this one."""
+    lesson: Lesson | None = None
+    """What the refusal has shown: pass it in ``lessons`` to all later repairs of the conversation.
+
+    None if an ordinary repair of the refused request is enough.
+    """
+
+
+def react(  # noqa: PLR0913 - request and options as in repair_request
+    body: dict[str, Any],
+    target: str | Target,
+    error: object,
+    *,
+    policy: Policy | str | None = None,
+    lessons: Iterable[Lesson] = (),
+    dialect: str | None = None,
+    recompressor: Recompressor | None = None,
+) -> Reaction | None:
+    """Return the mildest repair of a request for what the provider's error message says.
+
+    The message is looked up in the same table as by ``chatmend explain``. It names a rule, and
+    through it a limit of the target or a content block. The request is repaired with this limit,
+    and nothing else. The function sends nothing; it is pure, and the same arguments give the same
+    result.
+
+    Args:
+        body: the request that was refused, as it was sent.
+        target: the provider and model that refused it, as in ``repair``.
+        error: the error: its text, the JSON body of the answer, or the exception of an SDK, of
+            LiteLLM, LangChain or httpx.
+        policy: a policy or the name of one, as in ``repair``. Its ``allow`` limits the effects.
+        lessons: what earlier refusals of this conversation have shown.
+        dialect: the wire format of ``body``; recognised if not given.
+        recompressor: recompresses images, as in ``repair``.
+
+    Returns:
+        The repaired request with the new lesson. None if the error is not about the transcript
+        (limits of rate, quota, access, an error of the server), if nothing is known that would
+        help, or if the lessons already hold it: the same repair is never made twice.
+
+    Raises:
+        TranscriptError: ``body`` is not a dict with a list of messages.
+        TargetError: the provider or model of ``target`` is unknown.
+        PolicyError: ``policy`` is neither a policy nor the name of one.
+    """
+    refusal = read_error(error)
+    if not refusal.text or not refusal.may_be_refusal:
+        return None
+    known = search(refusal.text)
+    if known is None:
+        return None
+    resolved = target if isinstance(target, Target) else resolve(target)
+    learnt = tuple(lessons)
+
+    def repaired(*more: Lesson) -> RepairedRequest:
+        return repair_request(
+            body,
+            resolved,
+            policy=policy,
+            dialect=dialect,
+            recompressor=recompressor,
+            lessons=(*learnt, *more),
+        )
+
+    base = repaired()
+    for lesson in _candidates(body, resolved.name, refusal.text, known.pages):
+        if lesson in learnt:
+            continue
+        done = repaired(lesson)
+        if not is_same(done.body, base.body):
+            return Reaction(done.body, done.changes, lesson)
+    codes = {change.code for change in base.changes if change.applied}
+    return Reaction(base.body, base.changes) if codes & set(known.pages) else None
+
+
+def _candidates(
+    body: dict[str, Any], target: str, text: str, pages: Iterable[str]
+) -> Iterator[Lesson]:
+    """Yield what the refusal may show, the most likely and mildest first."""
+    # A block with an invalid signature is removed; other blocks only if no milder repair helps.
+    is_first = _SIGNATURE.search(text) is not None
+    for page in sorted(pages, key=lambda page: is_first and page != _BLOCK):
+        if page == _BLOCK:
+            if blocks := _refused_blocks(body, text):
+                yield Lesson(target, "refused_blocks", blocks, text)
+            continue
+        for limit, value in _demands().get(page, ()):
+            found = _read(limit, text) if value == _READ else value
+            if found is not None:
+                yield Lesson(target, limit, found, text)
+
+
+@lru_cache(maxsize=1)
+def _table() -> dict[str, Any]:
+    return tomllib.loads(files("chatmend.refusals").joinpath("demands.toml").read_text("utf-8"))
+
+
+def _demands() -> dict[str, list[tuple[str, object]]]:
+    found: dict[str, list[tuple[str, object]]] = _table()["limits"]
+    return found
+
+
+def _read(limit: str, text: str) -> object:
+    """Return the value of a limit that an error message states; None if it states none."""
+    for row in _table()["read"]:
+        if row["limit"] == limit and (found := re.search(row["says"], text)):
+            value = _value_of(limit, found.group(1), row.get("unit", 1))
+            if value is not None:
+                return value
+    return None
+
+
+def _value_of(limit: str, words: str, unit: int) -> object:
+    name = limit.rpartition(".")[2]
+    if limit == "call_id_pattern" and words == _NINE:
+        return "^[a-zA-Z0-9]{9}$"
+    if limit in ("roles", "part_types", "block_types"):
+        listed = [word for word in _WORD.findall(words) if word not in ("and", "or", "at", "line")]
+        return tuple(sorted(set(listed))) or None
+    if name.startswith(("max_", "min_")):
+        return int(words) * unit
+    if limit.endswith("_pattern"):
+        return words if _is_pattern(words) else None
+    return (words,) if limit.startswith("refused_") else words
+
+
+def _is_pattern(text: str) -> bool:
+    try:
+        re.compile(text)
+    except re.error:
+        return False
+    return True
+
+
+def _refused_blocks(body: dict[str, Any], text: str) -> tuple[str, ...]:
+    """Return the digests of the blocks that an error message means.
+
+    The message names a position, the id of an item, or the beginning of encrypted content. If it
+    means thinking, only thinking is taken: at the position, or anywhere if there is none, because
+    LiteLLM's conversion has moved it. Thinking that is bound to the earlier messages goes from the
+    position on: the thinking after it is bound to it.
+    """
+    if _THOUGHT_SIGNATURE.search(text):
+        return tuple(map(digest_of, _thought_signatures(body)))
+    key = next((name for name in _LISTS if isinstance(body.get(name), list)), None)
+    messages: list[Any] = body[key] if key else []
+    blocks = list(_blocks(messages))
+    if named := _named(blocks, text):
+        return named
+    place = _place(text)
+    if _SIGNATURE.search(text):
+        thinking = [(at, block) for at, block in blocks if is_sealed(block)]
+        if _BOUND in text and place is not None:
+            later = [block for at, block in thinking if at >= place]
+            return tuple(digest_of(block) for block in later or [b for _, b in thinking])
+        here = [block for at, block in thinking if at == place]
+        turn = [block for at, block in thinking if place is not None and at[0] == place[0]]
+        chosen = turn if "latest assistant" in text else here
+        return tuple(digest_of(block) for block in chosen or [b for _, b in thinking])
+    return tuple(digest_of(block) for at, block in blocks if at == place)
+
+
+def _thought_signatures(body: dict[str, Any]) -> list[str]:
+    """Return Gemini's thought signatures in a request, which no error message tells apart."""
+    found, waiting = dict[str, None](), [body[key] for key in _LISTS if key in body]
+    for value in waiting:  # the loop appends to this list
+        if isinstance(value, dict):
+            held = [value[key] for key in _SIGNATURE_KEYS if key in value]
+            found |= dict.fromkeys(one for one in held if isinstance(one, str))
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+        if len(waiting) > _MOST_VALUES:
+            break
+    return list(found)
+
+
+def is_sealed(block: dict[str, Any]) -> bool:
+    """Return whether a block is thinking, or an item with encrypted content."""
+    return is_thinking(block) or "encrypted_content" in block or block.get("type") == "reasoning"
+
+
+def _blocks(messages: list[Any]) -> Iterator[tuple[tuple[int, int], dict[str, Any]]]:
+    """Yield the blocks and items of a transcript, each with its position: message and part.
+
+    The part of an item is -1.
+    """
+    for at, message in enumerate(messages):
+        if not isinstance(message, dict):
+            continue
+        if "type" in message and message.get("type") != "message":
+            yield (at, -1), message
+        for key in (*_PARTS, "thinking_blocks"):
+            held = message.get(key)
+            for i, part in enumerate(held if isinstance(held, list) else ()):
+                if isinstance(part, dict):
+                    yield (at, i), part
+
+
+def _place(text: str) -> tuple[int, int] | None:
+    """Return the position that a message names: ``messages.1.content.0``, ``input[3]``."""
+    found = _PLACE.search(text)
+    if found is None:
+        return None
+    part = _PART_PLACE.match(text, found.end())
+    return int(found.group(2) or found.group(3)), (
+        int(part.group(1) or part.group(2)) if part else -1
+    )
+
+
+def _named(blocks: list[tuple[tuple[int, int], dict[str, Any]]], text: str) -> tuple[str, ...]:
+    """Return the digests of blocks whose id or encrypted content a message quotes."""
+    item, sealed = _ITEM_ID.search(text), _SEALED.search(text)
+    found: list[str] = []
+    for _, block in blocks:
+        content = block.get("encrypted_content")
+        is_item = item is not None and block.get("id") == item.group(1)
+        is_quoted = (
+            sealed is not None
+            and len(sealed.group(1)) >= _SHORTEST_QUOTE
+            and isinstance(content, str)
+            and content.startswith(sealed.group(1))
+        )
+        if is_item or is_quoted:
+            found.append(digest_of(block))
+    return tuple(found)

@@ -1,0 +1,88 @@
+"""A content block that the provider has refused in an earlier request of the conversation.
+
+Only its answer shows the fault: a signature that cannot be verified, thinking that is bound to
+another conversation, an image or a document that cannot be decoded.
+
+Why: ``messages.1.content.0: Invalid `signature` in `thinking` block`` (Anthropic); ``The encrypted
+content for item rs_1 could not be verified`` (OpenAI); ``messages.0.content.1.image.source.base64:
+Could not process image`` (Anthropic).
+
+Repair: Thinking and items of reasoning are removed, and so are thought signatures of Gemini; a call
+gets the value that skips their check. Images, files, compactions and other blocks become a text
+that says so. The rule does nothing without a lesson of ``chatmend.react`` that names the block.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from chatmend.changes import Effect, Fix
+from chatmend.lessons import digest_of
+from chatmend.rules.invalid_thought_signature import signature_of, without_genuine_signature
+from chatmend.rules.rule import STRUCTURE, Rule
+from chatmend.transcript import Media, Message, Part, Role, Text, Thinking, ToolResult, is_unchanged
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from chatmend.context import Context
+    from chatmend.dialects import Traits
+    from chatmend.sketch import WindowSketch
+    from chatmend.targets.limits import Limits
+    from chatmend.windows import Memory, Window
+
+WHY = "the provider refused this block in an earlier request"
+REMOVED = "Content removed: the provider refused it."
+_COMPACTION = "compaction"
+_REASONING_ITEMS = ("reasoning", _COMPACTION)
+
+
+def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
+    """Yield fixes that remove the blocks which lessons name."""
+    refused = context.limits.refused_blocks
+    if not refused:
+        return
+    for at, message in enumerate(window.messages):
+        if message.is_object and message.kind in _REASONING_ITEMS:
+            if digest_of(message.list_item) in refused:
+                note = Message(Role.USER, (Text(REMOVED),))
+                becomes = (note,) if message.kind == _COMPACTION else ()
+                yield Fix(at, at + 1, becomes, WHY, Effect.DROPS)
+            continue
+        parts = _without(message.parts, refused)
+        if not is_unchanged(message.parts, parts):
+            lost_media = any(_holds_other(part, refused) for part in message.parts)
+            effect = Effect.DEGRADES if lost_media else Effect.DROPS
+            yield Fix(at, at + 1, (message.with_parts(parts),), WHY, effect)
+
+
+def _without(parts: tuple[Part, ...], refused: frozenset[str]) -> tuple[Part, ...]:
+    kept: list[Part] = []
+    for part in parts:
+        if isinstance(part, ToolResult):
+            content = _without(part.content, refused)
+            same = is_unchanged(part.content, content)
+            kept.append(part if same else replace(part, content=content))
+        elif (signature := signature_of(part)) and digest_of(signature) in refused:
+            unsigned = without_genuine_signature(part)
+            kept += () if unsigned is None else (unsigned,)
+        elif not part.is_object or digest_of(part.extra) not in refused:
+            kept.append(part)
+        elif not isinstance(part, Thinking):
+            kept.append(Text(REMOVED, {"type": "text", "text": ""}))
+    return tuple(kept)
+
+
+def _holds_other(part: Part, refused: frozenset[str]) -> bool:
+    """Return whether a refused part is something other than thinking, which leaves a text."""
+    if isinstance(part, ToolResult):
+        return any(_holds_other(inner, refused) for inner in part.content)
+    return isinstance(part, Media) and digest_of(part.extra) in refused
+
+
+def _watch(limits: Limits, traits: Traits) -> Callable[[WindowSketch], bool] | None:
+    return (lambda _: True) if limits.refused_blocks else None
+
+
+RULE = Rule("BLOCK001", "refused-block", find, STRUCTURE, watches=_watch)

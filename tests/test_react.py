@@ -1,0 +1,310 @@
+"""The reaction to a refusal: from the error message to the mildest repair of what it says."""
+
+from __future__ import annotations
+
+import json
+from copy import deepcopy
+from typing import Any
+
+import httpx
+import pytest
+
+import chatmend
+from chatmend.lessons import Lesson, with_lessons
+from chatmend.targets import Limits
+from tests.corpus import rows, there
+
+CLAUDE, GPT, GEMINI = "anthropic/claude-opus-4-8", "openai/gpt-4o", "gemini/gemini-3-pro-preview"
+USER, NEXT = {"role": "user", "content": "q"}, {"role": "user", "content": "n"}
+THINKING = {"type": "thinking", "thinking": "hm", "signature": "EqoB" + "q" * 200}
+OTHER = {"type": "thinking", "thinking": "so", "signature": "EqoC" + "r" * 200}
+TEXT = {"type": "text", "text": "a"}
+
+
+def thinking_body() -> dict[str, Any]:
+    """Two turns of the assistant, each with signed thinking."""
+    first = {"role": "assistant", "content": [THINKING, TEXT]}
+    second = {"role": "assistant", "content": [OTHER, TEXT]}
+    return {"messages": [USER, first, NEXT, second, NEXT], "max_tokens": 9, "model": "m"}
+
+
+def two_users_body() -> dict[str, Any]:
+    """Two messages of the user, which most servers accept."""
+    return {"messages": [USER, NEXT], "model": "m"}
+
+
+ALTERNATE = "Conversation roles must alternate user/assistant/user/assistant/..."
+NOT_ABOUT_THE_TRANSCRIPT = [
+    (429, "Rate limit reached for gpt-4o in organization org-1 on tokens per min (TPM)"),
+    (429, "This request would exceed your organization's rate limit of 50 requests per minute"),
+    (429, "Resource has been exhausted (e.g. check quota)."),
+    (429, "You exceeded your current quota, please check your plan and billing details."),
+    (429, "Too many requests, please wait before trying again."),
+    (429, "ThrottlingException: Too many tokens, please wait before trying again."),
+    (529, "Overloaded"),
+    (503, "The model is overloaded. Please try again later."),
+    (500, "Internal server error"),
+    (500, "The server had an error while processing your request. Sorry about that!"),
+    (502, "Bad gateway"),
+    (504, "Gateway timeout"),
+    (500, "An internal error has occurred. Please retry or report in the developer guide"),
+    (401, "Incorrect API key provided: sk-x. You can find your API key at the website."),
+    (401, "invalid x-api-key"),
+    (401, "User not found."),
+    (403, "Your API key was reported as leaked. Please use another API key."),
+    (403, "Country, region, or territory not supported"),
+    (403, "AccessDeniedException: You don't have access to the model with the specified model ID."),
+    (402, "Insufficient credits. Add more using the website."),
+    (400, "Your credit balance is too low to access the Anthropic API."),
+    (404, "The model `gpt-9` does not exist or you do not have access to it."),
+    (404, "model: claude-9"),
+    (400, "This model's maximum context length is 8192 tokens. However, your messages resulted in"),
+    (400, "prompt is too long: 210000 tokens > 200000 maximum"),
+    (400, "Input is too long for requested model."),
+    (400, "max_tokens: 100000 > 8192, which is the maximum allowed number of output tokens"),
+    (400, "temperature: range: 0..1"),
+    (400, "Unsupported parameter: 'max_tokens' is not supported with this model."),
+    (400, "Unknown parameter: 'foo'."),
+    (400, "Output blocked by content filtering policy"),
+    (
+        400,
+        "The response was filtered due to the prompt triggering Azure's content management policy",
+    ),
+    (400, "Your request was rejected as a result of our safety system."),
+    (400, "Invalid schema for function 'search': None is not of type 'object'"),
+    (400, "tools.0.input_schema: JSON schema is invalid"),
+    (400, "tool_choice: Tool 'x' not found in provided tools"),
+    (408, "Request timed out."),
+    (None, "Connection error."),
+    (None, "Request timed out."),
+    (400, "Invalid JSON payload received. Unexpected token."),
+]
+
+
+class ApiError(Exception):
+    """An exception like those of the SDKs."""
+
+    def __init__(self, message: str, status_code: int | None = None, body: object = None) -> None:
+        super().__init__(message)
+        self.status_code, self.body = status_code, body
+
+
+@pytest.mark.parametrize(("status", "text"), NOT_ABOUT_THE_TRANSCRIPT)
+@pytest.mark.parametrize("body", [thinking_body(), two_users_body()])
+def test_errors_that_are_not_about_the_transcript(
+    status: int | None, text: str, body: dict[str, Any]
+) -> None:
+    for error in (ApiError(text, status), f"Error code: {status} - {text}" if status else text):
+        assert chatmend.react(body, "my-server/model", error) is None
+        assert chatmend.react(body, CLAUDE, error, dialect="anthropic_messages") is None
+
+
+def test_a_status_that_no_repair_can_avoid_wins_over_the_text() -> None:
+    assert chatmend.react(two_users_body(), "my-server/m", ApiError(ALTERNATE, 429)) is None
+    assert chatmend.react(two_users_body(), "my-server/m", ApiError(ALTERNATE, 401)) is None
+
+
+def test_the_refused_request_and_the_lessons_stay_as_they_are() -> None:
+    body, lessons = two_users_body(), [Lesson("my-server/m", "single_call", value=True)]
+    before = deepcopy((body, lessons))
+    assert chatmend.react(body, "my-server/m", ALTERNATE, lessons=lessons) is not None
+    assert (body, lessons) == before
+
+
+def test_a_limit_that_the_table_does_not_know_is_learnt() -> None:
+    reaction = chatmend.react(two_users_body(), "my-server/m", ApiError(ALTERNATE, 400))
+    assert reaction is not None
+    lesson = reaction.lesson
+    assert (lesson.target, lesson.limit, lesson.value) == ("my-server/m", "alternation", True)
+    assert ALTERNATE in lesson.evidence
+    assert [change.code for change in reaction.changes] == ["TURN004"]
+    assert reaction.body["messages"] == [{"role": "user", "content": "q\n\nn"}]
+
+
+def test_the_same_repair_is_never_made_twice() -> None:
+    first = chatmend.react(two_users_body(), "my-server/m", ALTERNATE)
+    assert chatmend.react(first.body, "my-server/m", ALTERNATE, lessons=[first.lesson]) is None
+    assert chatmend.react(first.body, "my-server/m", ALTERNATE) is None
+
+
+def test_the_same_arguments_give_the_same_reaction() -> None:
+    assert chatmend.react(two_users_body(), "my-server/m", ALTERNATE) == chatmend.react(
+        two_users_body(), "my-server/m", ALTERNATE
+    )
+
+
+def test_a_lesson_is_an_input_of_the_next_repair() -> None:
+    lesson = chatmend.react(two_users_body(), "my-server/m", ALTERNATE).lesson
+    messages = two_users_body()["messages"]
+    learnt = chatmend.repair(messages, "my-server/m", lessons=[lesson])
+    assert [change.code for change in learnt.changes] == ["TURN004"]
+    assert chatmend.repair(learnt.messages, "my-server/m", lessons=[lesson]).changes == ()
+    assert chatmend.repair(messages, "my-server/m").changes == (), "nothing is remembered"
+    assert chatmend.repair(messages, "other/m", lessons=[lesson]).changes == (), "another target"
+
+
+def test_a_lesson_as_json_is_the_same_lesson() -> None:
+    for lesson in (
+        Lesson("openai/gpt-4o", "refused_keys", ("x", "a"), "Unknown parameter"),
+        Lesson("openai/gpt-4o", "images.max_side", 2000),
+    ):
+        stored = json.loads(json.dumps(lesson.to_dict()))
+        assert Lesson.from_dict(stored) == lesson
+
+
+@pytest.mark.parametrize("stored", [{}, {"target": "a/b", "limit": "no_such_limit", "value": 1}])
+def test_an_invalid_lesson_is_an_error(stored: dict[str, Any]) -> None:
+    with pytest.raises(chatmend.PolicyError):
+        Lesson.from_dict(stored)
+
+
+@pytest.mark.parametrize(
+    ("limit", "values", "expected"),
+    [
+        ("refused_keys", [("x",), ("y",)], {"x", "y"}),
+        ("images.max_side", [2000, 8000], 2000),
+        ("call_id_pattern", ["^a$", "^b$"], "^b$"),
+    ],
+)
+def test_lessons_about_one_limit_are_joined(limit: str, values: list[Any], expected: Any) -> None:
+    """Refused keys add up, maximums only fall, and other limits are those of the last lesson."""
+    limits = with_lessons(Limits(), [Lesson("a/b", limit, value) for value in values], "a/b")
+    held = limits.images if limit.startswith("images.") else limits
+    found = getattr(held, limit.removeprefix("images."))
+    assert (set(found) if isinstance(expected, set) else found) == expected
+
+
+SIGNATURE = "messages.1.content.0: Invalid `signature` in `thinking` block"
+BOUND = 'messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation. Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to "drop_block".'
+LATEST = "messages.3.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response."
+
+
+@pytest.mark.parametrize(
+    ("error", "left"),
+    [(SIGNATURE, [OTHER]), (BOUND, []), (LATEST, [THINKING])],
+    ids=["forged", "bound", "latest"],
+)
+def test_only_the_refused_thinking_goes(error: str, left: list[Any]) -> None:
+    """Thinking that is bound to the messages before it goes with all thinking after it."""
+    reaction = chatmend.react(thinking_body(), CLAUDE, error, dialect="anthropic_messages")
+    blocks = [
+        b for m in reaction.body["messages"] if m["role"] == "assistant" for b in m["content"]
+    ]
+    assert [block for block in blocks if block["type"] == "thinking"] == left
+    assert [block for block in blocks if block["type"] == "text"] == [TEXT, TEXT]
+    assert {change.code for change in reaction.changes} == {"BLOCK001"}
+
+
+def test_thinking_of_later_turns_stays_with_the_lesson() -> None:
+    lesson = chatmend.react(thinking_body(), CLAUDE, BOUND, dialect="anthropic_messages").lesson
+    newer = {"type": "thinking", "thinking": "new", "signature": "EqoD" + "s" * 200}
+    messages = [*thinking_body()["messages"], {"role": "assistant", "content": [newer, TEXT]}, NEXT]
+    done = chatmend.repair(messages, CLAUDE, dialect="anthropic_messages", lessons=[lesson])
+    assert [m["content"] for m in done.messages if m["role"] == "assistant"] == [
+        [TEXT],
+        [TEXT],
+        [newer, TEXT],
+    ]
+
+
+def test_encrypted_content_that_cannot_be_verified_goes() -> None:
+    sealed = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAAA" * 9}
+    kept = {**sealed, "id": "rs_2", "encrypted_content": "gBBBB" * 9}
+    answer = {"type": "message", "role": "assistant", "content": "a"}
+    items = [USER, sealed, answer, NEXT, kept, answer, NEXT]
+    error = "The encrypted content gAAA...AAAA could not be verified."
+    reaction = chatmend.react({"input": items, "model": "gpt-5"}, "openai/gpt-5", error)
+    assert [item for item in reaction.body["input"] if item.get("type") == "reasoning"] == [kept]
+
+
+def test_a_forged_thought_signature_is_replaced() -> None:
+    call = {"functionCall": {"name": "f", "args": {}}, "thoughtSignature": "Zm9yZ2Vk" * 4}
+    answer = {"functionResponse": {"name": "f", "response": {"r": 1}}}
+    contents = [
+        {"role": "user", "parts": [{"text": "q"}]},
+        {"role": "model", "parts": [call]},
+        {"role": "user", "parts": [answer]},
+    ]
+    reaction = chatmend.react({"contents": contents}, GEMINI, "Corrupted thought signature.")
+    sent = reaction.body["contents"][1]["parts"][0]
+    assert sent["functionCall"] == call["functionCall"]
+    assert sent["thoughtSignature"] != call["thoughtSignature"]
+
+
+def test_a_stored_image_that_cannot_be_decoded_becomes_text() -> None:
+    linked = {"type": "image", "source": {"type": "file", "file_id": "file_1"}}
+    body = {"messages": [{"role": "user", "content": [TEXT, linked]}], "max_tokens": 9}
+    error = "messages.0.content.1.image.source: Could not process image"
+    reaction = chatmend.react(body, CLAUDE, error, dialect="anthropic_messages")
+    assert reaction.lesson.limit == "refused_blocks"
+    first, second = reaction.body["messages"][0]["content"]
+    assert (first, second["type"]) == (TEXT, "text")
+    assert "refused" in second["text"]
+
+
+WRAPPED = [
+    ALTERNATE,
+    f"litellm.BadRequestError: OpenAIException - {ALTERNATE}",
+    {"error": {"message": ALTERNATE, "type": "invalid_request_error", "code": None}},
+    json.dumps({"error": {"message": ALTERNATE}}),
+    ALTERNATE.encode(),
+    ApiError(f"Error code: 400 - {{'error': {{'message': \"{ALTERNATE}\"}}}}", 400),
+    ApiError("Bad request", 400, {"message": ALTERNATE}),
+    {"error": {"message": "Provider returned error", "code": 400, "metadata": {"raw": ALTERNATE}}},
+]
+
+
+@pytest.mark.parametrize("error", WRAPPED, ids=range(len(WRAPPED)))
+def test_errors_in_the_forms_in_which_they_arrive(error: object) -> None:
+    reaction = chatmend.react(two_users_body(), "my-server/m", error)
+    assert reaction is not None
+    assert reaction.lesson.limit == "alternation"
+
+
+def test_the_exception_of_httpx_and_one_that_a_framework_wraps() -> None:
+    request = httpx.Request("POST", "https://example.com")
+    answer = httpx.Response(400, json={"error": {"message": ALTERNATE}}, request=request)
+    error = httpx.HTTPStatusError("400 Bad Request", request=request, response=answer)
+    assert chatmend.react(two_users_body(), "my-server/m", error) is not None
+    wrapped = RuntimeError("the model failed")
+    wrapped.__cause__ = error
+    assert chatmend.react(two_users_body(), "my-server/m", wrapped) is not None
+
+
+LEARNT = [
+    ("messages.1.annotations: Extra inputs are not permitted", "refused_keys", ("annotations",)),
+    ("Unknown parameter: 'messages[1].reasoning_content'.", "refused_keys", ("reasoning_content",)),
+    (
+        "'messages.1' : [('messages.1' : property 'reasoning' is unsupported)]",
+        "refused_keys",
+        ("reasoning",),
+    ),
+]
+
+
+@pytest.mark.parametrize(("error", "limit", "value"), LEARNT)
+def test_the_refused_key_is_read_from_the_message(error: str, limit: str, value: Any) -> None:
+    answer = {"role": "assistant", "content": "a", value[0]: "x", "other": 1}
+    body = {"messages": [USER, answer, NEXT], "model": "m"}
+    reaction = chatmend.react(body, "my-server/m", error, dialect="openai_chat")
+    assert (reaction.lesson.limit, reaction.lesson.value) == (limit, value)
+    assert reaction.body["messages"][1] == {"role": "assistant", "content": "a", "other": 1}
+
+
+def test_the_policy_limits_a_reaction() -> None:
+    gentle = chatmend.Policy(allow=chatmend.Effect.RESHAPES)
+    found = chatmend.react(
+        thinking_body(), CLAUDE, SIGNATURE, dialect="anthropic_messages", policy=gentle
+    )
+    assert found is None
+
+
+@pytest.mark.skipif(not there("field_cases"), reason="the corpus is not on this machine")
+def test_reported_failures_that_only_the_answer_shows() -> None:
+    unsolved = [
+        case["id"]
+        for case in rows("field_cases")
+        if case["needs"] == "answer"
+        and chatmend.react(case["body"], case["target"], case["error"]) is None
+    ]
+    assert unsolved == []
