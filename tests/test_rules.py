@@ -74,6 +74,7 @@ NEEDED = {
 }
 """For each rule, the mutation of a transcript whose repair breaks a promise without the rule."""
 TOLD_ELSEWHERE = {
+    "refused-block",
     "split-server-tool",
     "scattered-results",
     "invalid-thought-signature",

@@ -119,6 +119,19 @@ def mode_of(value: object) -> Mode:
     return _checked_choice("mode", value, ("repair", "report"))  # type: ignore[return-value]
 
 
+def react_of(value: object) -> int:
+    """Return the value of ``react``: how many more attempts follow a refusal, 0, 1 or 2.
+
+    Raises:
+        PolicyError: the value is invalid.
+    """
+    texts = {"0": 0, "1": 1, "2": 2, "false": 0, "true": 1}
+    known = None if isinstance(value, float) else texts.get(str(value).lower())
+    if known is None:
+        raise PolicyError(f"react={value!r}: choose 0, 1 or 2 more attempts after a refusal")
+    return known
+
+
 def usage_of(value: object) -> UsageMode | None:
     """Return the value of ``usage``; None means the adapter's default.
 

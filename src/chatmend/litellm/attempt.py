@@ -9,14 +9,15 @@ from chatmend.dialects import DIALECTS
 from chatmend.litellm import injection_points
 from chatmend.litellm.conversion import target_through_litellm
 from chatmend.litellm.shapes import CHAT
+from chatmend.react import react
 from chatmend.repair import repair_request
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from chatmend.changes import Change
+    from chatmend.lessons import Lesson
     from chatmend.litellm.shapes import Shape
-    from chatmend.policy import Policy
 
 MAX_ITEMS = 300
 """Requests with more messages, calls and parts are repaired in a thread, not on the event loop."""
@@ -110,23 +111,18 @@ def repair_attempt(
     kwargs: dict[str, Any],
     shape: Shape,
     target: str,
-    policy: Policy | None = None,
-    images: Any = None,
+    **options: Any,
 ) -> Attempt:
     """Repair a request for its target. ``kwargs`` is not changed.
+
+    ``options`` are ``policy``, ``recompressor`` and ``lessons`` as in ``repair_request``.
 
     Raises:
         TargetError: no table describes the target.
     """
     messages = kwargs[shape.field]
     body = {**kwargs, shape.field: list(messages)} if isinstance(messages, tuple) else kwargs
-    done = repair_request(
-        body,
-        target_through_litellm(target),
-        policy=policy,
-        dialect=shape.dialect,
-        recompressor=images,
-    )
+    done = repair_request(body, target_through_litellm(target), dialect=shape.dialect, **options)
     if done.body is body:
         return Attempt(target, done.changes)
     request = done.body
@@ -135,3 +131,21 @@ def repair_attempt(
         moved = injection_points.move_points(points, body[shape.field], request[shape.field])
         request = request if moved is points else {**request, injection_points.KEY: moved}
     return Attempt(target, done.changes, request)
+
+
+def lesson_of(
+    sent: dict[str, Any],
+    shape: Shape,
+    target: str,
+    error: Exception,
+    **options: Any,
+) -> Lesson | None:
+    """Return what a refusal of a sent request shows; None if no other repair would help.
+
+    ``options`` are ``policy`` and ``lessons`` as in ``chatmend.react``.
+
+    Raises:
+        TargetError: no table describes the target.
+    """
+    reaction = react(sent, target_through_litellm(target), error, dialect=shape.dialect, **options)
+    return None if reaction is None else reaction.lesson

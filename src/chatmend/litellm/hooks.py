@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from litellm.integrations.custom_logger import CustomLogger
 
+from chatmend.lesson_store import LessonStore
 from chatmend.litellm import summaries
 from chatmend.litellm.attempt import (
     Attempt,
     has_transcript,
     is_heavy,
+    lesson_of,
     positional_arguments,
     repair_attempt,
 )
@@ -50,6 +52,7 @@ from chatmend.options import (
     on_error_of,
     patterns_of,
     policy_of,
+    react_of,
     usage_of,
 )
 from chatmend.telemetry import record_repair
@@ -58,6 +61,7 @@ from chatmend.usage import UsageLedger
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 
+    from chatmend.lessons import Lesson
     from chatmend.litellm.exchange import Exchange
     from chatmend.litellm.shapes import Shape
     from chatmend.policy import Policy
@@ -99,6 +103,9 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
             ``"body"`` in the SDK. In report mode, and for models that are not processed,
             ``"body"`` means ``"hidden"``.
         ledger: the ledger to which calls are added; the default is a new one.
+        react: how many more attempts a call may have after the provider has refused its transcript
+            (0 to 2; see ``chatmend.react``). In the proxy the callback wraps LiteLLM's functions
+            for it when it is constructed; in the SDK, call ``install()``.
 
     Raises:
         PolicyError: an option has an invalid value.
@@ -119,6 +126,7 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
         deny: Iterable[str] | str = (),
         usage: UsageMode | None = None,
         ledger: UsageLedger | None = None,
+        react: int | str = 0,
     ) -> None:
         """Check the options. No other work is done before the first request."""
         super().__init__()
@@ -132,12 +140,19 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
         self.allow, self.deny = patterns_of("allow", allow), patterns_of("deny", deny)
         self.usage_mode = usage_of(usage)
         self.usage = ledger if ledger is not None else UsageLedger()
+        self.react = react_of(react)
+        self.lessons = LessonStore()
         self.failures = summaries.Failures(self.on_error)
         self._call_counter = CallCounter(self.usage, on_failure=self._handle_uncounted)
         self._warned = self._warned_of_position = False
         if proxy_config() is not None:
             # Printed, not logged: operators must see it with any logging configuration.
             print(start_line(self, disabled=is_disabled()), flush=True)  # noqa: T201
+            if self.react:
+                # At run time, because that module imports this one.
+                from chatmend.litellm.install import wrap_functions  # noqa: PLC0415
+
+                wrap_functions(self)
 
     def _handle_uncounted(self, error: Exception) -> None:
         if not self.failures.swallow(error):
@@ -194,10 +209,28 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
             if isinstance(self.images, SharedImages)
             else self.images
         )
+        lessons = self.lessons.of(owner_of(kwargs, key), kwargs[shape.field]) if self.react else ()
         started = perf_counter()
-        made = repair_attempt(kwargs, shape, target, self.policy, images)
+        made = repair_attempt(
+            kwargs, shape, target, policy=self.policy, recompressor=images, lessons=lessons
+        )
         record_repair(target, made.changes, perf_counter() - started, mode=self.mode)
         return made if self.mode == "repair" else Attempt(made.target, made.changes)
+
+    def lesson_of(
+        self, kwargs: dict[str, Any], shape: Shape, target: str, error: Exception
+    ) -> Lesson | None:
+        """Return what a refusal of a call shows, and keep it for the conversation.
+
+        None if no other repair would help.
+        """
+        tenant, messages = owner_of(kwargs), kwargs[shape.field]
+        known = self.lessons.of(tenant, messages)
+        sent = self.repair_call(kwargs, shape, target).request or kwargs
+        lesson = lesson_of(sent, shape, target, error, policy=self.policy, lessons=known)
+        if lesson is not None:
+            self.lessons.add(tenant, messages, lesson)
+        return lesson
 
     async def _repair_call_async(
         self, kwargs: dict[str, Any], shape: Shape, target: str, key: Any = None
@@ -266,13 +299,10 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
             keep_sent(
                 logging_obj, name, SentRequest.from_call(repaired or kwargs, shape, made.target)
             )
-        if not made.changes:
-            summaries.store(
-                logging_obj, name, {"target": made.target, "mode": self.mode, "changes": {}}
-            )
-            return None
         summary = summaries.summarize(made.target, self.mode, made.changes)
         is_stored = summaries.store(logging_obj, name, summary.to_dict())
+        if not made.changes:
+            return None
         if repaired and shape.field == "messages" and hasattr(logging_obj, "update_messages"):
             # Without this, LiteLLM logs the original messages, which were not sent.
             logging_obj.update_messages(repaired["messages"])

@@ -12,16 +12,16 @@ from __future__ import annotations
 
 import logging
 import sys
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import litellm
 import wrapt
 
-from chatmend.litellm import summaries
+from chatmend.litellm import reacting, summaries
 from chatmend.litellm.attempt import has_transcript
 from chatmend.litellm.hooks import ChatMend, is_disabled, is_wrapped_call
-from chatmend.litellm.shapes import CHAT, RESPONSES
+from chatmend.litellm.shapes import CHAT, RESPONSES, SHAPES
 from chatmend.litellm.streams import ChunkUsageWriter, StreamWithUsage
 from chatmend.litellm.target import target_of
 
@@ -44,6 +44,8 @@ _CALLBACK_LISTS = (
 
 _CALLBACK_ATTRIBUTE = "_self_chatmend"
 """The attribute of a wrapped function that holds its callback."""
+_REACTING = ("aresponses", "anthropic_messages", "agenerate_content", "agenerate_content_stream")
+"""Asynchronous functions that are called again after a refusal; the callback repairs them."""
 _CHAT_FIRST, _RESPONSES_FIRST = ("model", "messages"), ("input", "model")
 """The parameters of ``completion`` and ``responses`` that callers may pass by position."""
 
@@ -88,16 +90,41 @@ def install(callback: ChatMend | None = None) -> ChatMend:
     if not any(known is chosen for known in litellm.callbacks):
         litellm.logging_callback_manager.add_litellm_callback(chosen)
     _warn_about_bound_names()
-    for name, wrapper in _wrappers():
-        _wrap(name, wrapper, chosen)
+    wrap_functions(chosen)
     return chosen
+
+
+def wrap_functions(callback: ChatMend) -> None:
+    """Wrap LiteLLM's public functions for a callback; those that are wrapped already stay.
+
+    The functions of ``_REACTING`` are wrapped only for a callback with ``react``.
+    """
+    for name, wrapper in _wrappers():
+        if not hasattr(getattr(litellm, name), _CALLBACK_ATTRIBUTE):
+            _wrap(name, wrapper, callback)
+    for name in _REACTING if callback.react else ():
+        if hasattr(litellm, name) and not hasattr(getattr(litellm, name), _CALLBACK_ATTRIBUTE):
+            _wrap(name, partial(_repeat, SHAPES[name]), callback)
+
+
+async def _repeat(
+    shape: Shape,
+    callback: ChatMend,
+    wrapped: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:
+    """Call a function whose requests the callback repairs, and again after a refusal."""
+    if args or is_disabled():
+        return await wrapped(*args, **kwargs)
+    return await reacting.call_async(callback, lambda: wrapped(**kwargs), kwargs, shape)
 
 
 def uninstall() -> None:
     """Remove the wrappers and their callback. Does nothing if nothing is installed."""
     installed = getattr(litellm.completion, _CALLBACK_ATTRIBUTE, None)
-    for name, _ in _wrappers():
-        wrapped = getattr(litellm, name)
+    for name in (*(name for name, _ in _wrappers()), *_REACTING):
+        wrapped: Any = getattr(litellm, name, None)
         if hasattr(wrapped, _CALLBACK_ATTRIBUTE):
             setattr(litellm, name, wrapped.__wrapped__)
     if installed is not None:
@@ -168,8 +195,11 @@ def _completion(
     if kwargs.get("acompletion") or kwargs.get("fallbacks") or is_disabled():
         return wrapped(*args, **kwargs)
     token = is_wrapped_call.set(True)
+    call = _bind(args, kwargs, _CHAT_FIRST)
     try:
-        return _call_repaired(callback, wrapped, _bind(args, kwargs, _CHAT_FIRST), CHAT)
+        return reacting.call(
+            callback, lambda: _call_repaired(callback, wrapped, call, CHAT), call[1], CHAT
+        )
     finally:
         is_wrapped_call.reset(token)
 
@@ -179,7 +209,12 @@ async def _acompletion(
 ) -> Any:
     # By keyword, because the hook that repairs the request sees no positional arguments.
     rest, call = ((), {}) if is_disabled() else _bind(args, kwargs, _CHAT_FIRST)
-    response = await (wrapped(*args, **kwargs) if rest or not call else wrapped(**call))
+    if rest or not call:
+        response = await wrapped(*args, **kwargs)
+    elif callback.react:
+        response = await reacting.call_async(callback, lambda: wrapped(**call), call, CHAT)
+    else:
+        response = await wrapped(**call)
     if is_disabled() or not _is_stream(response):
         return response
     return _add_usage(
@@ -193,10 +228,14 @@ def _responses(
     if kwargs.get("aresponses") or is_disabled():
         return wrapped(*args, **kwargs)
     call = _bind(args, kwargs, _RESPONSES_FIRST)
-    if _hooks_sync_responses():
+
+    def send() -> Any:
+        if not _hooks_sync_responses():
+            return _call_repaired(callback, wrapped, call, RESPONSES)
         response = wrapped(*args, **kwargs)
         return response if _is_stream(response) else _add_usage(callback, response, None, call[1])
-    return _call_repaired(callback, wrapped, call, RESPONSES)
+
+    return reacting.call(callback, send, call[1], RESPONSES)
 
 
 def _bind(

@@ -27,6 +27,7 @@ OPTIONS = (
     "policy",
     "usage",
     "record",
+    "react",
     "shared_images",
     "image_memory",
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from contextvars import ContextVar
 from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -21,10 +22,14 @@ KEY = "chatmend"
 """The only key that chatmend writes into objects of LiteLLM."""
 HEADER = "x-chatmend-changes"
 HEADER_REPORT = "x-chatmend-findings"
+HEADER_REACTED = "x-chatmend-reacted"
 _METADATA = ("metadata", "litellm_metadata")
 """The keys under which LiteLLM keeps the metadata of a call."""
 
 _log = logging.getLogger("chatmend.litellm")
+
+reactions: ContextVar[int] = ContextVar("chatmend_reactions", default=0)
+"""How often the current call was made again after a refusal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +39,8 @@ class ChangeSummary:
     target: str
     mode: str
     changes: Mapping[str, int]
+    reacted: int = 0
+    """How often the request was sent again after a refusal."""
 
     def __str__(self) -> str:
         """Return the value of the response header: ``TOOL003=1,IMG001=2``."""
@@ -41,7 +48,8 @@ class ChangeSummary:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form, as in ``_hidden_params`` and the logging metadata."""
-        return {"target": self.target, "mode": self.mode, "changes": dict(self.changes)}
+        shown = {"target": self.target, "mode": self.mode, "changes": dict(self.changes)}
+        return {**shown, "reacted": self.reacted} if self.reacted else shown
 
 
 def summarize(target: str, mode: str, changes: Iterable[Change]) -> ChangeSummary:
@@ -51,7 +59,7 @@ def summarize(target: str, mode: str, changes: Iterable[Change]) -> ChangeSummar
     for change in changes:
         if change.applied or mode == "report":
             counts[change.code] = counts.get(change.code, 0) + 1
-    summary = ChangeSummary(target, mode, counts)
+    summary = ChangeSummary(target, mode, counts, reactions.get())
     if counts:
         _log.info(
             "chatmend %s for %s: %s",
@@ -101,7 +109,7 @@ def with_summary(
     ``metadata`` is LiteLLM's own key in chat calls; in other calls it is a parameter of the
     provider, and ``litellm_metadata`` is used.
     """
-    if not summary.changes:
+    if not (summary.changes or summary.reacted):
         return kwargs
     name = _METADATA[0] if shape is CHAT else _METADATA[1]
     return {**kwargs, name: {**(kwargs.get(name) or {}), KEY: OwnMetadata(summary.to_dict())}}
@@ -121,7 +129,9 @@ class CallSummaries(dict[str, dict[str, Any]]):
             return summaries[0]
         # The counts can be added: a second pass in another dialect does not find the same defects.
         counts = sum((Counter(one["changes"]) for one in summaries), Counter[str]())
-        return ChangeSummary(summaries[-1]["target"], summaries[-1]["mode"], counts).to_dict()
+        last = summaries[-1]
+        reacted = max(one.get("reacted", 0) for one in summaries)
+        return ChangeSummary(last["target"], last["mode"], counts, reacted).to_dict()
 
 
 def store(logging_obj: Any, name: str, summary: dict[str, Any]) -> bool:
@@ -189,7 +199,7 @@ def _summary_in_metadata(call: object) -> ChangeSummary | None:
     )
     if found is None or "changes" not in found:  # sent by a client, or a usage record alone
         return None
-    return ChangeSummary(found["target"], found["mode"], found["changes"])
+    return ChangeSummary(found["target"], found["mode"], found["changes"], found.get("reacted", 0))
 
 
 def summary_of_request(request: Mapping[str, Any]) -> ChangeSummary | None:
@@ -206,10 +216,11 @@ def summary_dict_of_request(request: Mapping[str, Any]) -> dict[str, Any] | None
 
 
 def response_headers(summary: ChangeSummary | None) -> dict[str, str] | None:
-    """Return the response header that lists the changes; None if there are none."""
-    if summary is None or not summary.changes:
+    """Return the response headers: the changes, and reactions to refusals; None if none."""
+    if summary is None or not (summary.changes or summary.reacted):
         return None
-    return {HEADER_REPORT if summary.mode == "report" else HEADER: str(summary)}
+    headers = {HEADER_REPORT if summary.mode == "report" else HEADER: str(summary)}
+    return {**headers, HEADER_REACTED: str(summary.reacted)} if summary.reacted else headers
 
 
 class _FailureGuard:

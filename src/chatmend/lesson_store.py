@@ -1,0 +1,73 @@
+"""Keeps the lessons of conversations for adapters, separately for each tenant."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import OrderedDict
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from chatmend.lessons import Lesson
+
+MOST_CONVERSATIONS = 10_000
+"""Conversations with lessons that are kept; the one that was not used for the longest goes."""
+_MOST_LESSONS = 50
+"""Lessons of one conversation; more would mean that the repair does not help."""
+
+
+class LessonStore:
+    """The lessons of each conversation, in memory. It can be used by several threads.
+
+    A conversation is recognised by its tenant and its opening, which are the messages before the
+    first answer. So two conversations with the same opening share their lessons, within a tenant.
+    """
+
+    def __init__(self, most: int = MOST_CONVERSATIONS) -> None:
+        """Create an empty store for at most ``most`` conversations."""
+        self._most = most
+        self._lessons: OrderedDict[str, tuple[Lesson, ...]] = OrderedDict()
+        self._lock = Lock()
+
+    def __len__(self) -> int:
+        """Return the number of conversations with lessons."""
+        return len(self._lessons)
+
+    def of(self, tenant: str, messages: Sequence[Any]) -> tuple[Lesson, ...]:
+        """Return the lessons of a conversation in the order in which they were learnt."""
+        if not self._lessons:
+            return ()
+        key = _key(tenant, messages)
+        with self._lock:
+            found = self._lessons.get(key, ())
+            if found:
+                self._lessons.move_to_end(key)
+        return found
+
+    def add(self, tenant: str, messages: Sequence[Any], lesson: Lesson) -> None:
+        """Add a lesson to a conversation."""
+        key = _key(tenant, messages)
+        with self._lock:
+            known = self._lessons.get(key, ())
+            if lesson not in known:
+                self._lessons[key] = (*known, lesson)[-_MOST_LESSONS:]
+            self._lessons.move_to_end(key)
+            while len(self._lessons) > self._most:
+                self._lessons.popitem(last=False)
+
+
+def _key(tenant: str, messages: Sequence[Any]) -> str:
+    opening = []
+    for message in messages:
+        role = message.get("role") if isinstance(message, dict) else getattr(message, "type", None)
+        if role in ("assistant", "model", "ai"):
+            break
+        opening.append(message)
+    try:
+        text = json.dumps(opening, sort_keys=True, default=repr)
+    except (TypeError, ValueError, RecursionError):
+        text = repr(opening[:1])
+    return hashlib.sha256(f"{tenant}\n{text}".encode("utf-8", "surrogatepass")).hexdigest()
