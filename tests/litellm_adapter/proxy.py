@@ -80,7 +80,7 @@ class Proxy:
                 "disable_cooldowns": True,
             },
             "litellm_settings": {"callbacks": "tests.litellm_adapter.proxy_callback.callback"},
-            "chatmend": {"deny": ["guarded"], "record": str(folder / "workspace")},
+            "chatmend": {"deny": ["guarded"], "record": str(folder / "workspace"), "react": 1},
             "guardrails": [
                 {
                     "guardrail_name": "mend",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from chatmend import Session, SessionStore
+from chatmend.sandbox.signatures import sign
 from tests.litellm_adapter.transcripts import CHAT_TOOLS, MESSAGES_TOOLS, chat, messages, valid
 
 if TYPE_CHECKING:
@@ -122,7 +123,8 @@ def test_requests_of_a_denied_model_group_are_unchanged_on_every_route(
 def test_the_proxy_logs_its_configuration_in_one_line_at_startup(proxy: Proxy) -> None:
     lines = [line for line in proxy.log.read_text().splitlines() if ": mode " in line]
     assert lines == [
-        f"chatmend {version('chatmend')}: mode repair, policy default, models all except guarded",
+        f"chatmend {version('chatmend')}: mode repair, policy default, react 1, "
+        "models all except guarded",
         f"chatmend guardrail {version('chatmend')}: mode repair, policy default, models all",
     ]
 
@@ -233,3 +235,64 @@ def _session(proxy: Proxy, name: str, turns: int) -> Session:
 
     assert proxy.wait_until(is_stored), proxy.log.read_text()[-2000:]
     return found[0]
+
+
+FORGED = sign("claude-sonnet-4-5", "another text")
+THINKING = {"type": "thinking", "thinking": "hm", "signature": FORGED}
+ASK, NEXT = {"role": "user", "content": "q"}, {"role": "user", "content": "n"}
+SEALED = {
+    "type": "reasoning",
+    "id": "rs_1",
+    "summary": [],
+    "encrypted_content": sign("gpt-4o", "another item"),
+}
+SAID = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "a"}]}
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        (
+            CHAT,
+            {
+                "model": "ant",
+                "messages": [
+                    ASK,
+                    {"role": "assistant", "content": "a", "thinking_blocks": [THINKING]},
+                    NEXT,
+                ],
+            },
+        ),
+        (
+            "/v1/messages",
+            {
+                "model": "ant",
+                "max_tokens": 99,
+                "messages": [
+                    ASK,
+                    {"role": "assistant", "content": [THINKING, {"type": "text", "text": "a"}]},
+                    NEXT,
+                ],
+            },
+        ),
+        ("/v1/responses", {"model": "oai", "input": [ASK, SEALED, SAID, NEXT], "store": False}),
+    ],
+    ids=["chat", "messages", "responses"],
+)
+def test_a_refused_transcript_is_repaired_and_sent_again(
+    proxy: Proxy,
+    sandbox: Any,
+    path: str,
+    body: dict[str, Any],
+    stream: bool,  # noqa: FBT001
+) -> None:
+    # Each conversation has its own opening, because the proxy keeps what it has learnt.
+    opening = {"role": "user", "content": f"{path} {stream}"}
+    key = "input" if "input" in body else "messages"
+    answer = proxy.post(path, {**body, key: [opening, *body[key]], "stream": stream})
+    assert answer.status_code == 200
+    assert answer.text
+    assert [verdict.status for verdict in sandbox.requests] == [400, 200]
+    assert answer.headers["x-chatmend-reacted"] == "1"
+    assert FORGED not in str(sandbox.requests[-1].body)

@@ -24,9 +24,10 @@ def start_line(callback: ChatMend, *, disabled: bool) -> str:
         models += f" except {', '.join(callback.deny)}"
     off = " (disabled: CHATMEND_DISABLED=1)" if disabled else ""
     policy = describe_policy(callback.policy)
+    react = f"react {callback.react}, " if callback.react else ""
     return (
         f"{callback.startup_name} {_version()}{off}: "
-        f"mode {callback.mode}, policy {policy}, models {models}"
+        f"mode {callback.mode}, policy {policy}, {react}models {models}"
     )
 
 
