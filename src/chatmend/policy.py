@@ -20,6 +20,7 @@ CHOICES: dict[str, tuple[object, ...]] = {
     "orphans": ("note", "drop"),
     "duplicates": ("results", "messages"),
     "rules": ("all", "hygiene"),
+    "lost_thinking": ("disable", "text", "report"),
     "images": ("fit", "native", "off"),
     "image_notes": (False, True),
 }
@@ -67,6 +68,12 @@ class Policy:
     """Apply ``all`` rules that the target's limits require, or only ``hygiene``.
 
     ``hygiene`` are the changes that agent gateways make for the target.
+    """
+    lost_thinking: str = "disable"
+    """What to do if a tool loop lacks the thinking that it must begin with.
+
+    ``disable`` disables thinking until the loop ends, which changes no text; ``text`` keeps thinking
+    enabled and converts such exchanges to text; ``report`` changes nothing.
     """
     images: str = "fit"
     """Which images to recompress.

@@ -19,6 +19,7 @@ from chatmend.policy import Policy, resolve_policy
 from chatmend.report import Reportable
 from chatmend.rules import Request, unknown_format
 from chatmend.targets import Target, resolve
+from chatmend.thinking_parameter import disable, is_thinking_on, without_clearing
 from chatmend.transcript import Text, ToolResult
 from chatmend.windows import Memory
 
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 
 Messages = list[Any]
 _DEFAULT = Policy()
-_THINKING_OFF = ("none", "disable", "disabled")
-"""The values that disable thinking in requests of OpenAI, LiteLLM and Anthropic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +47,8 @@ class Repaired(Reportable):
     """The declared tools: the caller's, or the minimal declaration that the history needs."""
     cache_control: object = None
     """The automatic cache marker: the caller's, or a shorter one."""
+    thinking: object = None
+    """The thinking parameter: the caller's, or one that disables thinking for this request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +127,12 @@ def repair(  # noqa: PLR0913 - request parameters affect the repair
         )
     if isinstance(found, Unsure):
         return Repaired(
-            messages, (unknown_format.make_finding(found.why),), system, tools, cache_control
+            messages,
+            (unknown_format.make_finding(found.why),),
+            system,
+            tools,
+            cache_control,
+            thinking,
         )
     limits = chosen_policy.apply(
         resolved.limits_in(found.NAME, hygiene=chosen_policy.rules == "hygiene")
@@ -136,7 +142,9 @@ def repair(  # noqa: PLR0913 - request parameters affect the repair
     limits = limits.beside(thinking=is_thinking, tools=bool(tools), stored=is_stored)
     context = Context(limits, found, chosen_policy, recompressor)
     request, changes = _one_pass(
-        Request(plain.messages, system, tools, cache_control), context, continues=continues
+        Request(plain.messages, system, tools, cache_control, thinking),
+        context,
+        continues=continues,
     )
     if chosen_policy != _DEFAULT and request.messages is not plain.messages:
         request, changes = _further_passes(
@@ -148,6 +156,7 @@ def repair(  # noqa: PLR0913 - request parameters affect the repair
         request.system,
         request.tools,
         request.cache_control,
+        request.thinking,
     )
 
 
@@ -179,12 +188,6 @@ def _further_passes(
 
 def _is_list(messages: object) -> bool:
     return isinstance(messages, list)
-
-
-def is_thinking_on(thinking: object) -> bool:
-    """Whether the thinking parameter of a request enables thinking."""
-    value = thinking.get("type", thinking.get("effort")) if isinstance(thinking, dict) else thinking
-    return bool(value) and value not in _THINKING_OFF
 
 
 def repair_request(  # noqa: PLR0913 - as in repair
@@ -246,6 +249,8 @@ def repair_request(  # noqa: PLR0913 - as in repair
     for name, old, value in results:
         if value is not old:
             request = _with_value(request, name, value)
+    if done.thinking is not thinking:
+        request = _without_thinking(request, traits)
     return RepairedRequest(request, done.changes)
 
 
@@ -265,13 +270,36 @@ def _with_value(body: dict[str, Any], path: str, value: object) -> dict[str, Any
     return {**body, key: _with_value(held if isinstance(held, dict) else {}, rest, value)}
 
 
-def read_tools_and_thinking(body: dict[str, Any], traits: Traits) -> tuple[object, object]:
-    """Return the tools that a body declares, and its thinking parameter."""
-    tools: object = next(filter(None, (_value(body, key) for key in traits.tools_keys)), [])
+def _without_thinking(body: dict[str, Any], traits: Traits) -> dict[str, Any]:
+    """Return a body in which no parameter enables thinking or needs it."""
     for key in traits.thinking_keys:
-        if (thinking := _value(body, key)) is not None:
-            return tools, thinking
-    return tools, None
+        if is_thinking_on(value := _value(body, key)):
+            off = disable(value)
+            body = _without_key(body, key) if off is None else _with_value(body, key, off)
+    management = body.get("context_management")
+    if (kept := without_clearing(management)) is management:
+        return body
+    if kept is None:
+        return _without_key(body, "context_management")
+    return {**body, "context_management": kept}
+
+
+def _without_key(body: dict[str, Any], path: str) -> dict[str, Any]:
+    """Return a body without a key, which may be nested."""
+    outer, _, key = path.rpartition(".")
+    held = _value(body, outer) if outer else body
+    kept = {name: value for name, value in held.items() if name != key}  # type: ignore[attr-defined]
+    return _with_value(body, outer, kept) if outer else kept
+
+
+def read_tools_and_thinking(body: dict[str, Any], traits: Traits) -> tuple[object, object]:
+    """Return the tools that a body declares, and its thinking parameter.
+
+    If several parameters are set, one that enables thinking is returned.
+    """
+    tools: object = next(filter(None, (_value(body, key) for key in traits.tools_keys)), [])
+    found = [value for key in traits.thinking_keys if (value := _value(body, key)) is not None]
+    return tools, next(filter(is_thinking_on, found), found[0] if found else None)
 
 
 def check(

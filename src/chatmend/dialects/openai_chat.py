@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 NAME = "openai_chat"
 TRAITS = Traits(
     tools_keys=("tools", "functions"),
-    thinking_keys=("thinking", "reasoning_effort"),
+    thinking_keys=("thinking", "reasoning_effort", "reasoning", "extra_body.reasoning"),
     has_calls_key=True,
     typed_calls=True,
     signs_calls=True,

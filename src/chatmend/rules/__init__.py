@@ -93,6 +93,7 @@ FIRST: tuple[RequestRule, ...] = _load("offline_order")
 IMAGE_RULES: tuple[Rule, ...] = tuple(rule for rule in RULES if rule.code.startswith("IMG"))
 
 LAST: tuple[RequestRule, ...] = _load(
+    "lost_thinking",  # before undeclared_tools: calls that it converts to text need no declaration
     "undeclared_tools",
     "undeclared_reference",
     "too_many_images",  # a total; it removes the oldest images with their cache markers

@@ -103,6 +103,8 @@ class Request:
     tools: object = None
     cache_control: object = None
     """The automatic cache marker of the request, which Anthropic sets on its last block."""
+    thinking: object = None
+    """The parameter that enables thinking."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,26 +44,22 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         return
     for at, message in enumerate(window.messages):
         if message.calls or message.results:
-            parts = tuple(converted for part in message.parts for converted in _convert_part(part))
-            yield Fix(
-                at,
-                at + 1,
-                (_with_parts(message, parts),),
-                "the target does not support tools",
-                Effect.DEGRADES,
-            )
+            becomes = (convert_to_text(message),)
+            yield Fix(at, at + 1, becomes, "the target does not support tools", Effect.DEGRADES)
+
+
+def convert_to_text(message: Message) -> Message:
+    """Return a message with its calls and results converted to text."""
+    parts = tuple(converted for part in message.parts for converted in _convert_part(part))
+    if message.role is Role.TOOL:
+        return Message(Role.USER, parts, unknown_keys(message))
+    return message.with_parts(parts)
 
 
 def _convert_part(part: Part) -> tuple[Part, ...]:
     if isinstance(part, ToolCall):
         return (Text(CALL_NOTE + jsontext.dumps({"name": part.name, "arguments": part.arguments})),)
     return note(part) if isinstance(part, ToolResult) else (part,)
-
-
-def _with_parts(message: Message, parts: tuple[Part, ...]) -> Message:
-    if message.role is Role.TOOL:
-        return Message(Role.USER, parts, unknown_keys(message))
-    return message.with_parts(parts)
 
 
 RULE = Rule("TOOL015", "unsupported-tools", find, STRUCTURE)

@@ -261,6 +261,14 @@ class Limits:
 
     The names are those of the key ``provider`` in ``_provenance``. Empty: all are accepted.
     """
+    thinking_first: Literal["no", "manual", "always"] = "no"
+    """Whether the current tool loop must begin with thinking while the request enables thinking.
+
+    It need not (``no``), must in Anthropic's manual mode (``manual``), or must in every mode that
+    the request can enable (``always``).
+    """
+    thinking_optional: bool = True
+    """The provider accepts a request that disables thinking."""
     trailing_thinking: bool = True
     """The provider accepts an assistant turn that ends with thinking."""
     adjacent_thinking: bool = True
@@ -339,6 +347,7 @@ STRICTNESS: dict[str, tuple[str, ...]] = {
     "reasoning_content": ("any", "required", "refused"),
     "thought_signatures": ("any", "base64", "required"),
     "call_id_style": ("any", "alnum", "alnum9"),
+    "thinking_first": ("no", "manual", "always"),
     "trailing_assistant": _TRAILING,
     "trailing_assistant_with_thinking": _TRAILING,
     "trailing_assistant_with_tools": _TRAILING,

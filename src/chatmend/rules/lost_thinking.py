@@ -1,0 +1,235 @@
+"""A tool loop that does not begin with thinking, in a request that enables Claude's manual thinking.
+
+A tool loop is a run of assistant turns whose tool results follow them. Its thinking is lost if
+another model made the calls, if the framework does not store thinking, or if thinking is enabled
+while a call is pending.
+
+Why: ``messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`.
+When `thinking` is enabled, a final `assistant` message must start with a thinking block`` (Claude
+3.7 to 4.6 on every host).
+
+Repair: Thinking is disabled for this request, and so until the loop ends; the messages stay
+unchanged. Thinking at a later position of such a turn is removed, because it is refused while
+thinking is disabled. A later step of a loop that begins with thinking needs none. With
+``lost_thinking="text"``, or if the model cannot disable thinking, the calls of such loops and their
+results are converted to text instead, and thinking stays enabled. Only request bodies show whether
+thinking is enabled.
+
+Before (anthropic/claude-sonnet-4-5):
+    {"model": "claude-sonnet-4-5", "max_tokens": 4096,
+     "thinking": {"type": "enabled", "budget_tokens": 2048},
+     "tools": [{"name": "f", "input_schema": {"type": "object"}}],
+     "messages": [
+      {"role": "user", "content": "go"},
+      {"role": "assistant", "content": [
+          {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}]},
+      {"role": "user", "content": [
+          {"type": "tool_result", "tool_use_id": "toolu_1", "content": "done"}]}]}
+After:
+    {"model": "claude-sonnet-4-5", "max_tokens": 4096,
+     "thinking": {"type": "disabled"},
+     "tools": [{"name": "f", "input_schema": {"type": "object"}}],
+     "messages": [
+      {"role": "user", "content": "go"},
+      {"role": "assistant", "content": [
+          {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}]},
+      {"role": "user", "content": [
+          {"type": "tool_result", "tool_use_id": "toolu_1", "content": "done"}]}]}
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from chatmend.changes import Change, Effect
+from chatmend.dialects.thinking import can_be_signature, is_signed_detail
+from chatmend.rules.rule import Request, RequestRule
+from chatmend.rules.too_many_images import last_signed
+from chatmend.rules.unsupported_tools import convert_to_text
+from chatmend.thinking_parameter import disable, is_manual, is_thinking_on
+from chatmend.transcript import Thinking, is_unchanged, location_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from chatmend.context import Context
+    from chatmend.transcript import Message
+
+CODE, NAME = "THINK008", "lost-thinking"
+_WHY = "the tool loop does not begin with thinking"
+_OPAQUE_KEYS = ("reasoning_opaque", "reasoning_text")
+"""Keys of Copilot's assistant messages that hold thinking."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """Consecutive assistant messages and what follows them until the next assistant message."""
+
+    start: int
+    """The index of its first message."""
+    stop: int
+    """The index behind its last message."""
+    run: tuple[Message, ...]
+    """Its assistant messages."""
+    followers: tuple[Message, ...]
+
+    @property
+    def has_results(self) -> bool:
+        """Whether tool results follow the assistant messages."""
+        return any(message.results for message in self.followers)
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether the caller's tools were called, and no tool that the provider runs."""
+        calls = [call for message in self.run for call in message.calls]
+        return bool(calls) and not any(call.is_hosted for call in calls)
+
+
+def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
+    """Disable thinking while the current tool loop does not begin with thinking."""
+    if not _needs_thinking(request.thinking, context):
+        return request, []
+    as_text = context.policy.lost_thinking == "text" or not context.limits.thinking_optional
+    turns = list(_read_turns(request.messages, context))
+    lost = list(_lost_turns(turns, context, as_text=as_text))
+    if not lost:
+        return request, []
+    is_open = lost[-1] is turns[-1]
+    if context.policy.lost_thinking == "report":
+        return request, [_disabling(request, context, applied=False)] if is_open else []
+    if as_text:
+        return _converted(request, lost, context)
+    request, changes = _without_later_thinking(request, lost, context)
+    if not is_open:
+        return request, changes
+    allowed = context.policy.allow >= Effect.DEGRADES and all(change.applied for change in changes)
+    change = _disabling(request, context, applied=allowed)
+    return (replace(request, thinking=change.after[0]) if allowed else request), [*changes, change]
+
+
+def _needs_thinking(thinking: object, context: Context) -> bool:
+    """Return whether tool loops must begin with thinking in this request."""
+    match context.limits.thinking_first:
+        case "always":
+            is_enabled = is_thinking_on(thinking)
+        case "manual":
+            is_enabled = is_manual(thinking)
+        case _:
+            is_enabled = False
+    return is_enabled and not context.traits.messages_are_items
+
+
+def _read_turns(messages: list[Any], context: Context) -> Iterator[_Turn]:
+    """Yield the turns that begin with an assistant message."""
+    read = list(map(context.dialect.read, messages))
+    starts = [
+        at
+        for at, message in enumerate(read)
+        if message.is_assistant and not (at and read[at - 1].is_assistant)
+    ]
+    for start, stop in zip(starts, [*starts[1:], len(read)], strict=True):
+        end = start
+        while end < stop and read[end].is_assistant:
+            end += 1
+        yield _Turn(start, stop, tuple(read[start:end]), tuple(read[end:stop]))
+
+
+def _lost_turns(turns: list[_Turn], context: Context, *, as_text: bool) -> Iterator[_Turn]:
+    """Yield the turns with results whose loop has not begun with thinking until then.
+
+    The turns after a turn do not matter, so it is judged alike in every later request. With
+    ``as_text`` a turn ends its loop, because its results become texts of the user.
+    """
+    has_thinking = False
+    for turn in turns:
+        has_thinking = has_thinking or _begins_with_thinking(turn.run, context)
+        is_lost = turn.has_results and turn.is_checked and not has_thinking
+        if is_lost:
+            yield turn
+        if not turn.has_results or (is_lost and as_text):
+            has_thinking = False
+
+
+def _begins_with_thinking(run: tuple[Message, ...], context: Context) -> bool:
+    first = run[0]
+    reads_keys = context.limits.thinking != "signed" and context.traits.has_calls_key
+    if reads_keys and _has_thinking_keys(first.extra):
+        return True
+    parts = [part for part in first.parts if location_of(part) != "reasoning_content"]
+    if not parts or not isinstance(parts[0], Thinking):
+        return False
+    return can_be_signature(parts[0].signature) or parts[0].location == "own"
+
+
+def _has_thinking_keys(native: dict[str, Any]) -> bool:
+    """Return whether a message has signed thinking under a key of its host."""
+    details = native.get("reasoning_details")
+    has_details = isinstance(details, list) and any(map(is_signed_detail, details))
+    return has_details or any(native.get(key) for key in _OPAQUE_KEYS)
+
+
+def _disabling(request: Request, context: Context, *, applied: bool) -> Change:
+    off = disable(request.thinking)
+    is_finding = context.policy.lost_thinking == "report"
+    why = f"{_WHY}, so thinking is disabled until it ends" if applied else _WHY
+    return Change(
+        CODE, NAME, Effect.DEGRADES, None, why, (request.thinking,), (off,),
+        where="thinking", applied=applied, finding=is_finding,
+    )  # fmt: skip
+
+
+def _without_later_thinking(
+    request: Request, lost: list[_Turn], context: Context
+) -> tuple[Request, list[Change]]:
+    """Remove thinking that follows other content in such turns."""
+    edits = (
+        (turn.start + number, message, message.with_parts(kept))
+        for turn in lost
+        for number, message in enumerate(turn.run)
+        if not is_unchanged(message.parts, kept := tuple(filter(_is_kept, message.parts)))
+    )
+    return _rewritten(request, edits, Effect.DROPS, context)
+
+
+def _is_kept(part: object) -> bool:
+    return not isinstance(part, Thinking) or part.location == "reasoning_content"
+
+
+def _converted(
+    request: Request, lost: list[_Turn], context: Context
+) -> tuple[Request, list[Change]]:
+    """Convert the calls and results of such turns to text."""
+    edits = (
+        (at, message, convert_to_text(message))
+        for turn in lost
+        for at, message in enumerate((*turn.run, *turn.followers), turn.start)
+        if message.calls or message.results
+    )
+    return _rewritten(request, edits, Effect.DEGRADES, context)
+
+
+def _rewritten(
+    request: Request,
+    edits: Iterable[tuple[int, Message, Message]],
+    effect: Effect,
+    context: Context,
+) -> tuple[Request, list[Change]]:
+    """Replace single messages, if the policy allows it."""
+    out, changes = list(request.messages), list[Change]()
+    allowed = context.policy.allow >= effect
+    signed: int | None = None
+    for at, message, becomes in edits:
+        signed = last_signed(request.messages, context) if signed is None else signed
+        native = request.messages[at]
+        out[at] = context.dialect.write(becomes) if allowed else native
+        changes.append(
+            Change(
+                CODE, NAME, effect, at, _WHY, (native,), (out[at],), None, at,
+                applied=allowed, invalidates_thinking=allowed and at < signed,
+            )
+        )  # fmt: skip
+    return (replace(request, messages=out) if changes and allowed else request), changes
+
+
+RULE = RequestRule(CODE, NAME, apply)
