@@ -146,19 +146,66 @@ def test_a_signature_that_google_spelled_is_kept_under_anthropics_key(key: str) 
     assert sent[1]["content"][1] is messages[1]["content"][1]
 
 
-def test_a_change_in_front_of_signed_thinking_says_so_from_any_distance() -> None:
-    thought = {"type": "thinking", "thinking": "Plan.", "signature": "EqQBCkYIAhgCKkAx"}
+THOUGHT = {"type": "thinking", "thinking": "Plan.", "signature": "EqQBCkYIAhgCKkAx"}
+
+
+def test_a_repair_of_a_window_leaves_later_thinking_valid() -> None:
+    """It is made in the same way at every turn, so the provider was sent the same messages."""
     messages = [
         {"role": "user", "content": ""},
         {"role": "user", "content": "go"},
         {"role": "assistant", "content": "one"},
         {"role": "user", "content": "on"},
-        {"role": "assistant", "content": "two", "thinking_blocks": [thought]},
+        {"role": "assistant", "content": "two", "thinking_blocks": [THOUGHT]},
         {"role": "user", "content": " "},
         {"role": "user", "content": "more"},
     ]
     done = chatmend.repair(messages, "anthropic/claude-sonnet-4-5")
     assert [(change.index, change.invalidates_thinking) for change in done.changes] == [
-        (0, True),
+        (0, False),
         (5, False),
     ]
+
+
+HISTORY = [
+    {"role": "user", "content": "go"},
+    {"role": "assistant", "content": [THOUGHT, {"type": "text", "text": "one"}]},
+    {"role": "user", "content": "on"},
+    {"role": "system", "content": "Be brief."},
+]
+
+
+def test_a_system_message_that_moves_in_front_of_signed_thinking_says_so() -> None:
+    hoist = chatmend.Policy(system="hoist")
+    done = chatmend.repair(
+        HISTORY, "anthropic/claude-sonnet-4-5", dialect="anthropic_messages", policy=hoist
+    )
+    assert done.system == "Be brief."
+    assert [change.invalidates_thinking for change in done.changes if change.where == "system"] == [
+        True
+    ]
+
+
+@pytest.mark.parametrize("policy", [chatmend.Policy(), chatmend.Policy(system="hoist")])
+def test_nothing_moves_in_front_of_bound_thinking(policy: chatmend.Policy) -> None:
+    target = "anthropic/claude-opus-5-5"
+    done = chatmend.repair(HISTORY, target, dialect="anthropic_messages", policy=policy)
+    assert done.system is None
+    assert done.messages[:3] == HISTORY[:3]
+    assert not any(change.invalidates_thinking for change in done.changes)
+
+
+def test_no_tools_are_declared_in_front_of_bound_thinking() -> None:
+    call = {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "x"}
+    messages = [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": [THOUGHT, call]},
+        {"role": "user", "content": [result]},
+    ]
+    for target, declared in (("claude-opus-5-5", []), ("claude-opus-4-8", ["f"])):
+        done = chatmend.repair(
+            messages, f"anthropic/{target}", dialect="anthropic_messages", tools=[]
+        )
+        assert [tool["name"] for tool in done.tools] == declared
+        assert [change.code for change in done.changes] == ["TOOL014"], "reported in any case"

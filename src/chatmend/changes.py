@@ -65,10 +65,12 @@ class Change:
     applied: bool = True
     """False if the problem was only reported and the transcript is unchanged."""
     invalidates_thinking: bool = False
-    """Whether signed thinking follows the change, in the same window or a later one.
+    """Whether the change alters what was sent before, in front of signed thinking.
 
-    A provider that binds thinking to the messages before it refuses such thinking, unless it was
-    signed after the same change had been sent.
+    A provider that binds thinking to the messages before it refuses such thinking, or drops it. It
+    is true for changes that depend on later messages: removed images, a system message that moves
+    to the system prompt, declared tools. A repair of one window is made in the same way at every
+    turn, so the provider has been sent the same messages each time, and their thinking stays valid.
     """
     finding: bool = False
     """True if no policy would apply the change.

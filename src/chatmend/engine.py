@@ -11,7 +11,7 @@ from chatmend.exchanges import cut_positions
 from chatmend.request_rules import run_first_rules, run_last_rules
 from chatmend.rules import Request, rules_for, turn_rules_start
 from chatmend.scan import Scan
-from chatmend.transcript import Role, ToolCall, is_signed, is_unchanged
+from chatmend.transcript import Role, ToolCall, is_unchanged
 from chatmend.windows import Edit, Memory, Window
 
 if TYPE_CHECKING:
@@ -37,8 +37,6 @@ class Run:
     changes: list[Change] = field(default_factory=list)
     hoisted: list[str] = field(default_factory=list)
     """Texts that move from the messages to the top-level system prompt."""
-    signed: int = 0
-    """How many of the changes are before a window with signed thinking."""
     has_counted_content: bool = False
     """Whether there may be an image or a cache marker."""
     memory: Memory = field(default_factory=Memory)
@@ -83,8 +81,6 @@ class Run:
         """Update the memory after an unchanged window."""
         memory = self.memory
         self.has_counted_content = self.has_counted_content or group.has_counted_content
-        if group.is_signed and self.context.limits.thinking == "signed":
-            self.signed = len(self.changes)
         memory.has_user = memory.has_user or group.has_user
         memory.has_turns = memory.has_turns or group.has_turns
         memory.has_reasoning = memory.has_reasoning or group.has_reasoning
@@ -139,11 +135,8 @@ class Run:
     def _repair(
         self, window: Window, span: tuple[int, int], due: int, group: Group
     ) -> Messages | None:
-        before = len(self.changes)
         changed = self._run_due(window, span, due, group)
         self._remember(window)
-        if group.is_signed:
-            self._mark_invalidating(window, before)
         return [message.list_item for message in window.messages] if changed else None
 
     def _run_due(
@@ -220,19 +213,6 @@ class Run:
             memory.has_turns = memory.has_turns or not message.is_system
         memory.call_ids.update(_call_ids(window.messages))
 
-    def _mark_invalidating(self, window: Window, before: int) -> None:
-        """Mark the changes of this window that are followed by its signed thinking.
-
-        Changes of earlier windows are marked by ``finish``.
-        """
-        signed = [at for at, message in enumerate(window.messages) if is_signed(message.parts)]
-        if self.context.limits.thinking != "signed" or not signed:
-            return
-        self.signed = before
-        for number, change in enumerate(self.changes[before:], before):
-            if change.applied and change.at <= signed[-1]:
-                self.changes[number] = replace(change, invalidates_thinking=True)
-
     def _apply(self, rule: Rule, fixes: list[Fix], window: Window, span: tuple[int, int]) -> bool:
         """Apply the fixes of a rule, or only record those that the policy does not allow.
 
@@ -282,11 +262,7 @@ class Run:
         The messages of ``request`` are replaced by the repaired ones.
         """
         messages = self.native if self.out is None else self.out
-        before_signed = [
-            replace(change, invalidates_thinking=change.applied)
-            for change in self.changes[: self.signed]
-        ]
-        changes = [*before_signed, *self.changes[self.signed :]]
+        changes = self.changes
         request = replace(request, messages=messages)
         if self.rules:
             request, more = run_last_rules(
@@ -295,7 +271,7 @@ class Run:
                 self.context,
                 has_counted_content=self.has_counted_content,
             )
-            changes += more
+            changes = [*changes, *more]
         return request, tuple(changes)
 
 

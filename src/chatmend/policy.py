@@ -48,7 +48,8 @@ class Policy:
     """What becomes of a system message in mid-conversation that the target does not accept there.
 
     ``inline`` keeps its position, converted to text if necessary, so the start of the prompt keeps
-    its bytes; ``hoist`` moves it to the system prompt.
+    its bytes; ``hoist`` moves it to the system prompt, except for targets whose thinking is bound
+    to that.
     """
     late_results: str = "note"
     """What becomes of a result that follows the window of its call.
@@ -142,11 +143,17 @@ class Policy:
                 "pairing": True,
                 "folds_turns": False,
             }
-        if self.system == "hoist" and limits.system in (
-            "anywhere",
-            "leading",
-            "after-user",
-            "not-after-reply",
+        # Thinking that is bound to the system prompt would become invalid.
+        if (
+            self.system == "hoist"
+            and not limits.thinking_bound
+            and limits.system
+            in (
+                "anywhere",
+                "leading",
+                "after-user",
+                "not-after-reply",
+            )
         ):
             changes["system"] = (
                 "first"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from chatmend.changes import Change, Effect
 from chatmend.rules import FIRST, LAST
+from chatmend.rules.too_many_images import last_signed
 
 if TYPE_CHECKING:
     from chatmend.context import Context
@@ -36,8 +37,10 @@ def run_last_rules(
         why = "moved from the messages to the system prompt"
         before, after = (request.system,), (joined,)
         change = Change(
-            "SYS001", "misplaced-system", Effect.RESHAPES, None, why, before, after, where="system"
-        )
+            "SYS001", "misplaced-system", Effect.RESHAPES, None, why, before, after, where="system",
+            invalidates_thinking=context.policy.system == "hoist"
+            and last_signed(request.messages, context) >= 0,
+        )  # fmt: skip
         request, changes = replace(request, system=joined), [change]
     counts = has_counted_content or _has_marker(request.system) or _has_marker(request.tools)
     for rule in LAST:

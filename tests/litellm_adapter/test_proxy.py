@@ -123,8 +123,10 @@ def test_requests_of_a_denied_model_group_are_unchanged_on_every_route(
 def test_the_proxy_logs_its_configuration_in_one_line_at_startup(proxy: Proxy) -> None:
     lines = [line for line in proxy.log.read_text().splitlines() if ": mode " in line]
     assert lines == [
-        f"chatmend {version('chatmend')}: mode repair, policy default, react 1, "
-        "models all except guarded",
+        (
+            f"chatmend {version('chatmend')}: mode repair, policy default, react 1, "
+            "models all except guarded"
+        ),
         f"chatmend guardrail {version('chatmend')}: mode repair, policy default, models all",
     ]
 

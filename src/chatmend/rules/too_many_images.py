@@ -281,7 +281,9 @@ def _replace_dropped(
 
 
 def last_signed(messages: list[Any], context: Context) -> int:
-    """Return the index of the last message with signed thinking; -1 if there is none."""
+    """Return the index of the last message with thinking that the target signs; -1 if none."""
+    if context.limits.thinking != "signed":
+        return -1
     for at in range(len(messages) - 1, -1, -1):
         if is_signed(context.dialect.read(messages[at]).parts):
             return at

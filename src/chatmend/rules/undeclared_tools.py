@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Change, Effect
 from chatmend.rules.rule import Request, RequestRule
+from chatmend.rules.too_many_images import last_signed
 from chatmend.transcript import ANSWERED
 
 if TYPE_CHECKING:
@@ -50,13 +51,15 @@ def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
     declared = _declare_tools(request.messages, context)
     if not declared:
         return request, []
-    why, allowed = (
-        "the history contains tool calls, so the request must declare tools",
-        context.policy.allow >= Effect.ADDS,
-    )
+    why = "the history contains tool calls, so the request must declare tools"
+    is_signed = last_signed(request.messages, context) >= 0
+    # The thinking is bound to the tools as well: the caller must declare those of earlier requests.
+    is_bound = is_signed and context.limits.thinking_bound
+    allowed = context.policy.allow >= Effect.ADDS and not is_bound
     change = Change(
-        CODE, NAME, Effect.ADDS, None, why, (tools,), (declared,), where="tools", applied=allowed
-    )
+        CODE, NAME, Effect.ADDS, None, why, (tools,), (declared,), where="tools", applied=allowed,
+        finding=is_bound, invalidates_thinking=allowed and is_signed,
+    )  # fmt: skip
     return (replace(request, tools=declared) if allowed else request), [change]
 
 

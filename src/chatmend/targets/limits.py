@@ -256,6 +256,8 @@ class Limits:
     - ``signed``: they are accepted only with the provider's own signature
     - ``refused``: they are refused
     """
+    thinking_bound: bool = False
+    """The provider refuses signed thinking if system prompt, tools or messages before it differ."""
     signature_owners: frozenset[str] = frozenset()
     """Providers and model families whose thinking signatures the provider accepts.
 
