@@ -46,7 +46,8 @@ _Messages = list[Any]
 def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
     """Apply the options of the policy that are for stored transcripts, one change for each."""
     policy, changes, messages = context.policy, list[Change](), request.messages
-    hoists = policy.system == "hoist" and context.limits.system != "anywhere"
+    limits = context.limits
+    hoists = policy.system == "hoist" and limits.system != "anywhere" and not limits.thinking_bound
     if not (hoists or policy.duplicates == "messages" or policy.late_results == "move"):
         return request, changes
     for wanted, step, why in (
