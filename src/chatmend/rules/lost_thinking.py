@@ -40,6 +40,7 @@ After:
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Change, Effect
@@ -128,7 +129,7 @@ def _read_turns(messages: list[Any], context: Context) -> Iterator[_Turn]:
         for at, message in enumerate(read)
         if message.is_assistant and not (at and read[at - 1].is_assistant)
     ]
-    for start, stop in zip(starts, [*starts[1:], len(read)], strict=True):
+    for start, stop in pairwise([*starts, len(read)]):
         end = start
         while end < stop and read[end].is_assistant:
             end += 1
