@@ -73,8 +73,8 @@ class Policy:
     lost_thinking: str = "disable"
     """What to do if a tool loop lacks the thinking that it must begin with.
 
-    ``disable`` disables thinking until the loop ends, which changes no text; ``text`` keeps thinking
-    enabled and converts such exchanges to text; ``report`` changes nothing.
+    ``disable`` disables thinking until the loop ends, so no message changes; ``text`` keeps it
+    enabled and converts the calls and results of such loops to text; ``report`` changes nothing.
     """
     images: str = "fit"
     """Which images to recompress.

@@ -37,7 +37,6 @@ WITHOUT_FINDING = {
     ),
     ("ollama", "refused-image"): LINK,
     **dict.fromkeys([("openai-responses", "forged-reasoning"), ("anthropic", "forged-thinking"), ("gemini", "forged-thought-signature")], FORGED),
-    ("anthropic", "thinking-not-first"): "thinking is not moved, because its position is signed",
 }  # fmt: skip
 """Refused requests that chatmend does not change, with the reason."""
 IDS = "an id of a reasoning model's item goes if its reasoning is missing: reported, and not always"

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.dialects.pictures import find_picture
+from chatmend.dialects.thinking import is_claude_signature
 from chatmend.jsontext import is_base64, is_same
 from chatmend.transcript import Media, Opaque, Text, Thinking, is_unchanged
 
@@ -87,13 +88,15 @@ def reasoning_text(native: dict[str, object]) -> str:
 def is_thought_signature(value: object) -> bool:
     """Return whether a value can be a Gemini thought signature.
 
-    It must be base64 text that is long enough and does not begin like an id of another provider.
+    It must be base64 text that is long enough, does not begin like an id of another provider, and
+    does not have the form of Claude's signatures.
     """
     return (
         isinstance(value, str)
         and len(value) >= _MIN_SIGNATURE_LENGTH
         and not value.startswith(_FOREIGN_PREFIXES)
         and is_base64(value)
+        and not is_claude_signature(value)
     )
 
 

@@ -1,13 +1,27 @@
-"""Thinking blocks of the dialects with blocks: recognises them and checks their signatures."""
+"""Thinking blocks of the dialects with blocks: recognises them and checks their signatures.
+
+A signature does not name the provider that made it, but its form does. Claude's and Gemini's are
+protocol buffers in base64. In all recorded requests the bytes of Claude's are ``12 LENGTH 0a LENGTH
+08``, and those of Gemini's ``0a LENGTH 01`` or ``12 LENGTH 0a LENGTH 01``.
+"""
 
 from __future__ import annotations
 
+import base64
+import binascii
+from functools import lru_cache
 from typing import Any
 
 KINDS = frozenset({"thinking", "redacted_thinking", "reasoning"})
 """Types of content parts that hold thinking."""
 _FOREIGN_PREFIXES = ("gAAAA", "rs_", "msg_", "{")
 """Prefixes that no signature has: OpenAI's encrypted reasoning, OpenAI's item ids, JSON."""
+_CLAUDE_CONTENT, _GEMINI_CONTENT = 0x08, 0x01
+"""The first byte inside the wrappers of a signature."""
+_BEGINNING = 16
+"""Characters of a signature that are enough to recognise its form."""
+_LENGTH_CONTINUES = 0x80
+"""The bit of a byte that is set if the length of a wrapper continues in the next byte."""
 _CLAUDE_FORMATS = ("anthropic", "unknown")
 """Beginnings of the formats of ``reasoning_details`` that may be Claude's."""
 
@@ -29,12 +43,46 @@ def has_thinking_text(block: dict[str, Any]) -> bool:
 
 
 def can_be_signature(signature: str | None) -> bool:
-    """Return whether a value can be a thinking signature or the data of a redacted block."""
+    """Return whether a value can be Claude's signature or the data of its redacted blocks."""
     return (
         signature is not None
         and bool(signature.strip())
         and not signature.startswith(_FOREIGN_PREFIXES)
+        and not is_gemini_signature(signature)
     )
+
+
+def is_claude_signature(signature: str) -> bool:
+    """Return whether a signature has the form of Claude's thinking signatures."""
+    if not signature.startswith("E"):  # the byte 12
+        return False
+    wrappers, content = _unwrap(signature[:_BEGINNING])
+    return wrappers == b"\x12\x0a" and content == _CLAUDE_CONTENT
+
+
+def is_gemini_signature(signature: str) -> bool:
+    """Return whether a signature has the form of Gemini's thought signatures."""
+    if not signature.startswith(("C", "E")):  # the bytes 0a and 12
+        return False
+    wrappers, content = _unwrap(signature[:_BEGINNING])
+    return wrappers.endswith(b"\x0a") and content == _GEMINI_CONTENT
+
+
+@lru_cache(maxsize=1024)
+def _unwrap(beginning: str) -> tuple[bytes, int]:
+    """Return the tags at the beginning, at most one of each kind, and the byte that follows."""
+    try:
+        data = base64.b64decode(beginning, altchars=b"-_", validate=True)
+    except (binascii.Error, ValueError):
+        return b"", 0
+    at, tags = 0, b""
+    for tag in b"\x12\x0a":
+        if at < len(data) and data[at] == tag:
+            tags, at = tags + bytes([tag]), at + 1
+            while at < len(data) and data[at] & _LENGTH_CONTINUES:
+                at += 1
+            at += 1
+    return tags, data[at] if at < len(data) else 0
 
 
 def is_signed_detail(detail: Any) -> bool:  # noqa: ANN401 - callers may send any value

@@ -33,6 +33,7 @@ from chatmend.langchain.reasoning import (
     add_reasoning,
     mark_reasoning_unsent,
 )
+from chatmend.langchain.thinking import thinking_of, without_thinking
 from chatmend.langchain.usage_correction import UsageCorrector, correct_usage
 
 if TYPE_CHECKING:
@@ -55,6 +56,12 @@ class ModelCall(NamedTuple):
     destination: Destination | None = None
     changes: tuple[Change, ...] = ()
     usage: bool = False
+    changed_model: BaseChatModel | None = None
+    """The model that makes the call; None for the model that was called."""
+
+    def sender(self, model: BaseChatModel) -> BaseChatModel:
+        """Return the model that makes the call, in place of the model that was called."""
+        return self.changed_model or model
 
     def report(self) -> dict[str, Any] | None:
         """Return the report, or None without changes; call it after the payload was built."""
@@ -84,15 +91,18 @@ def prepare(model: BaseChatModel, messages: Any, options: dict[str, Any]) -> Mod
         return ModelCall(messages, options, destination, (), settings.usage)
     fields = model.__dict__
     tools = options.get("tools") or _tools_in_kwargs(fields.get("model_kwargs")) or []
-    thinking = options["thinking"] if "thinking" in options else fields.get("thinking")
+    thinking = thinking_of(model, options)
     result = repair_for_destination(
         list(messages), destination, settings, tools=tools, thinking=thinking
     )
     if result.tools is not tools and isinstance(result.tools, list):
         options = {**options, **_declare_tools(model, result.tools)}
+    sender: BaseChatModel | None = None
+    if result.thinking is not thinking:
+        sender, options = without_thinking(model, options)
     sent = RepairedMessages(result.messages)
     sent.needs_reasoning = destination.needs_reasoning and settings.mode == "repair"
-    return ModelCall(sent, options, destination, result.changes, settings.usage)
+    return ModelCall(sent, options, destination, result.changes, settings.usage, sender)
 
 
 def settings_of(model: BaseChatModel) -> RepairSettings:
@@ -166,7 +176,7 @@ def _wrap_generate(method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)  # LangChain checks whether the signature has `run_manager`
     def hook(self: BaseChatModel, messages: Any, *args: Any, **options: Any) -> ChatResult:
         call = prepare(self, messages, options)
-        return _finish_result(method(self, call.messages, *args, **call.options), call)
+        return _finish_result(method(call.sender(self), call.messages, *args, **call.options), call)
 
     return hook
 
@@ -175,7 +185,8 @@ def _wrap_agenerate(method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
     async def hook(self: BaseChatModel, messages: Any, *args: Any, **options: Any) -> ChatResult:
         call = await prepare_async(self, messages, options)
-        return _finish_result(await method(self, call.messages, *args, **call.options), call)
+        result = await method(call.sender(self), call.messages, *args, **call.options)
+        return _finish_result(result, call)
 
     return hook
 
@@ -214,6 +225,7 @@ def _wrap_astream(method: Callable[..., Any]) -> Callable[..., Any]:
 
 def _start_stream(model: BaseChatModel, call: ModelCall) -> tuple[BaseChatModel, _ChunkProcessor]:
     """Return the model that makes the stream, and the processor of its chunks."""
+    model = call.sender(model)
     if call.destination is None or not call.usage:
         return model, _ChunkProcessor(call)
     sender, usage_stream = observe_stream(model, call.destination)
@@ -252,7 +264,7 @@ def _wrap_events(method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
     def hook(self: BaseChatModel, messages: Any, *args: Any, **options: Any) -> Iterator[Any]:
         call = prepare(self, messages, options)
-        with closing(method(self, call.messages, *args, **call.options)) as events:
+        with closing(method(call.sender(self), call.messages, *args, **call.options)) as events:
             yield from events
 
     return hook
@@ -264,7 +276,8 @@ def _wrap_aevents(method: Callable[..., Any]) -> Callable[..., Any]:
         self: BaseChatModel, messages: Any, *args: Any, **options: Any
     ) -> AsyncIterator[Any]:
         call = await prepare_async(self, messages, options)
-        async with aclosing(method(self, call.messages, *args, **call.options)) as events:
+        sender = call.sender(self)
+        async with aclosing(method(sender, call.messages, *args, **call.options)) as events:
             async for event in events:
                 yield event
 

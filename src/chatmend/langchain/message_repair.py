@@ -78,11 +78,12 @@ class RepairSettings:
 
 
 class RepairResult(NamedTuple):
-    """Messages that are ready to send, the changes, and the tool declarations to send with them."""
+    """Messages that are ready to send, the changes, and the parameters to send with them."""
 
     messages: list[BaseMessage]
     changes: tuple[Change, ...] = ()
     tools: object = None
+    thinking: object = None
 
 
 def report(changes: Sequence[Change]) -> dict[str, Any]:
@@ -114,7 +115,7 @@ def repair_unless_disabled(
         Exception: any failure of chatmend, with ``on_error="raise"``.
     """
     if is_disabled():
-        return RepairResult(messages, (), tools)
+        return RepairResult(messages, (), tools, thinking)
     return repair_for_destination(messages, destination, settings, tools=tools, thinking=thinking)
 
 
@@ -127,7 +128,7 @@ def repair_for_destination(
     thinking: object = None,
 ) -> RepairResult:
     """Repair messages without checking ``is_disabled()``; see ``repair_unless_disabled``."""
-    result = unchanged = RepairResult(messages, (), tools)
+    result = unchanged = RepairResult(messages, (), tools, thinking)
     started = perf_counter()
     try:
         allow = settings.policy.allow if settings.policy is not None else Effect.DROPS
@@ -148,7 +149,9 @@ def repair_for_destination(
             if destination.converter.reasoning
             else mark_reasoning_unsent(repaired.changes)
         )
-        result = RepairResult(repaired.messages, (*reshaped, *changes), repaired.tools)
+        result = RepairResult(
+            repaired.messages, (*reshaped, *changes), repaired.tools, repaired.thinking
+        )
     except Exception as error:
         if settings.on_error == "raise":
             raise

@@ -19,6 +19,7 @@ from chatmend.langchain.message_repair import (
 )
 from chatmend.langchain.model import is_mended, mend_with_settings
 from chatmend.langchain.partners import find_destination
+from chatmend.langchain.thinking import thinking_of, without_thinking
 from chatmend.options import policy_of
 
 if TYPE_CHECKING:
@@ -107,9 +108,13 @@ class RepairMiddleware(AgentMiddleware):
             return request
         system = [request.system_message] if request.system_message is not None else []
         messages: list[BaseMessage] = [*system, *request.messages]
+        thinking = thinking_of(request.model, request.model_settings)
         result = repair_unless_disabled(
-            messages, destination, self.settings, tools=request.tools or None
+            messages, destination, self.settings, tools=request.tools or None, thinking=thinking
         )
+        if result.thinking is not thinking:
+            model, options = without_thinking(request.model, request.model_settings)
+            request = request.override(model=model, model_settings=options)
         if result.messages is messages:
             return request
         repaired: list[Any] = list(result.messages)

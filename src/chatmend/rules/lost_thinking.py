@@ -1,18 +1,18 @@
-"""A tool loop that does not begin with thinking, in a request that enables Claude's manual thinking.
+"""A tool loop without thinking at its beginning, in a request that enables manual thinking.
 
-A tool loop is a run of assistant turns whose tool results follow them. Its thinking is lost if
-another model made the calls, if the framework does not store thinking, or if thinking is enabled
-while a call is pending.
+A tool loop is a sequence of assistant turns, each with calls and their results. Its thinking is
+lost if another model made the calls, if the framework does not store thinking, or if thinking is
+enabled while a call is pending.
 
 Why: ``messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`.
 When `thinking` is enabled, a final `assistant` message must start with a thinking block`` (Claude
 3.7 to 4.6 on every host).
 
-Repair: Thinking is disabled for this request, and so until the loop ends; the messages stay
-unchanged. Thinking at a later position of such a turn is removed, because it is refused while
-thinking is disabled. A later step of a loop that begins with thinking needs none. With
-``lost_thinking="text"``, or if the model cannot disable thinking, the calls of such loops and their
-results are converted to text instead, and thinking stays enabled. Only request bodies show whether
+Repair: Thinking is disabled for this request. The same happens to each request until the loop
+ends, so the messages stay unchanged. Only thinking after the beginning of such a turn is removed,
+because Claude refuses it while thinking is disabled. The later turns of a loop that begins with
+thinking need none. With ``lost_thinking="text"``, or if the model cannot disable thinking, the
+calls and results of such loops are converted to text instead. Only request bodies show whether
 thinking is enabled.
 
 Before (anthropic/claude-sonnet-4-5):
@@ -40,6 +40,7 @@ After:
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Change, Effect
@@ -128,7 +129,7 @@ def _read_turns(messages: list[Any], context: Context) -> Iterator[_Turn]:
         for at, message in enumerate(read)
         if message.is_assistant and not (at and read[at - 1].is_assistant)
     ]
-    for start, stop in zip(starts, [*starts[1:], len(read)], strict=True):
+    for start, stop in pairwise([*starts, len(read)]):
         end = start
         while end < stop and read[end].is_assistant:
             end += 1
@@ -138,8 +139,8 @@ def _read_turns(messages: list[Any], context: Context) -> Iterator[_Turn]:
 def _lost_turns(turns: list[_Turn], context: Context, *, as_text: bool) -> Iterator[_Turn]:
     """Yield the turns with results whose loop has not begun with thinking until then.
 
-    The turns after a turn do not matter, so it is judged alike in every later request. With
-    ``as_text`` a turn ends its loop, because its results become texts of the user.
+    Later turns do not matter, so every later request gives the same result for a turn. With
+    ``as_text`` such a turn ends its loop, because its results become texts of the user.
     """
     has_thinking = False
     for turn in turns:
@@ -184,7 +185,7 @@ def _without_later_thinking(
 ) -> tuple[Request, list[Change]]:
     """Remove thinking that follows other content in such turns."""
     edits = (
-        (turn.start + number, message, message.with_parts(kept))
+        (turn.start + number, message.with_parts(kept))
         for turn in lost
         for number, message in enumerate(turn.run)
         if not is_unchanged(message.parts, kept := tuple(filter(_is_kept, message.parts)))
@@ -201,7 +202,7 @@ def _converted(
 ) -> tuple[Request, list[Change]]:
     """Convert the calls and results of such turns to text."""
     edits = (
-        (at, message, convert_to_text(message))
+        (at, convert_to_text(message))
         for turn in lost
         for at, message in enumerate((*turn.run, *turn.followers), turn.start)
         if message.calls or message.results
@@ -211,7 +212,7 @@ def _converted(
 
 def _rewritten(
     request: Request,
-    edits: Iterable[tuple[int, Message, Message]],
+    edits: Iterable[tuple[int, Message]],
     effect: Effect,
     context: Context,
 ) -> tuple[Request, list[Change]]:
@@ -219,7 +220,7 @@ def _rewritten(
     out, changes = list(request.messages), list[Change]()
     allowed = context.policy.allow >= effect
     signed: int | None = None
-    for at, message, becomes in edits:
+    for at, becomes in edits:
         signed = last_signed(request.messages, context) if signed is None else signed
         native = request.messages[at]
         out[at] = context.dialect.write(becomes) if allowed else native

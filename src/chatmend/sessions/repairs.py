@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from chatmend.policy import Policy
 from chatmend.repair import check, repair
 from chatmend.sessions.document import OPENING, Document, parameters_block, parse
 from chatmend.sessions.langchain_dumps import from_native, is_dump, to_native
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from chatmend.changes import Change
-    from chatmend.policy import Policy
     from chatmend.repair import Repaired
     from chatmend.targets import Target
 
@@ -49,6 +49,14 @@ def check_stored(
     return tuple(
         c for c in found if c.rule not in _OPEN_END_RULES or c.index is None or c.index < end
     )
+
+
+def _for_storage(policy: Policy | None) -> Policy:
+    """Return a policy that does not disable thinking, because that is for single requests."""
+    chosen = policy or Policy()
+    if chosen.lost_thinking != "disable":
+        return chosen
+    return replace(chosen, lost_thinking="report")
 
 
 def length_without_reply(messages: Sequence[Any]) -> int:
@@ -98,6 +106,7 @@ def repair_file(
         if target is not None
         else "/".join(filter(None, (header.provider, header.model))) or "other"
     )
+    policy = _for_storage(policy) if "thinking" in known else policy
     done = repair_stored(messages, goal, policy=policy, dialect=header.dialect or None, **known)
     if not any(change.applied for change in done.changes):
         return data, done.changes

@@ -320,12 +320,14 @@ def _thinking_first(request: SandboxRequest, runs: list[AnthropicTurn]) -> Itera
     if not isinstance(thinking, dict) or thinking.get("type") != "enabled":
         return
     final = bool(runs) and runs[-1].role == "assistant"
-    loop = _first_of_loop(runs)
-    if loop is not None and loop.blocks and loop.blocks[0][2].get("type") not in _THOUGHTS:
-        at, i, block = loop.blocks[0]
+    loop = _current_loop(runs)
+    latest = loop[-1] if loop else None
+    begins = [turn.blocks[0][2].get("type") for turn in loop if turn.blocks]
+    if latest is not None and latest.blocks and not any(tag in _THOUGHTS for tag in begins):
+        at, i, block = latest.blocks[0]
         code = "anthropic-prefill-with-thinking" if final else "anthropic-thinking-first-block"
         server_side = any(
-            str(b.get("type", "")).startswith("server_tool") for _, _, b in loop.blocks
+            str(b.get("type", "")).startswith("server_tool") for _, _, b in latest.blocks
         )
         yield from (
             ()
@@ -334,13 +336,17 @@ def _thinking_first(request: SandboxRequest, runs: list[AnthropicTurn]) -> Itera
         )
 
 
-def _first_of_loop(runs: list[AnthropicTurn]) -> AnthropicTurn | None:
-    """Return the assistant turn of the current tool loop, or a final assistant turn."""
+def _current_loop(runs: list[AnthropicTurn]) -> list[AnthropicTurn]:
+    """Return the assistant turns of the current tool loop, or a final assistant turn.
+
+    Without interleaved thinking, the model thinks only in the first turn of a loop.
+    """
     if runs and runs[-1].role == "assistant":
-        return runs[-1]
-    if len(runs) > 1 and runs[-1].of("tool_result"):
-        return runs[-2]
-    return None
+        return runs[-1:]
+    at = len(runs)
+    while at > 1 and runs[at - 1].of("tool_result"):
+        at -= 2
+    return [turn for turn in runs[at:] if turn.role == "assistant"]
 
 
 def prefix(request: SandboxRequest, stop: int) -> str:

@@ -1,0 +1,62 @@
+"""The parameters of a chat model that enable thinking: finds them, and disables them for one call.
+
+They are fields of the model, keys of its ``model_kwargs``, or options of a call. A field may take
+precedence over an option (``thinking`` of ``ChatAnthropic``), so a copy of the model makes the
+call.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from chatmend.thinking_parameter import disable, is_thinking_on
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_Model = TypeVar("_Model")
+_NAMES = ("thinking", "reasoning", "reasoning_effort")
+
+
+def thinking_of(model: object, options: Mapping[str, Any]) -> Any:
+    """Return the parameter that enables thinking in a call; the last one found if none does."""
+    found = [
+        value
+        for values in (options, _fields_of(model), _kwargs_of(model))
+        for name in _NAMES
+        if (value := values.get(name)) is not None
+    ]
+    return next(filter(is_thinking_on, found), found[-1] if found else None)
+
+
+def without_thinking(model: _Model, options: dict[str, Any]) -> tuple[_Model, dict[str, Any]]:
+    """Return a copy of the model and options that do not enable thinking."""
+    changed: dict[str, Any] = _disabled(_fields_of(model))
+    kwargs = _kwargs_of(model)
+    if in_kwargs := _disabled(kwargs):
+        changed["model_kwargs"] = _without_nulls({**kwargs, **in_kwargs})
+    if changed:
+        model = copy.copy(model)
+        model.__dict__.update(changed)
+    return model, _without_nulls({**options, **_disabled(options)})
+
+
+def _disabled(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values that enable thinking, disabled."""
+    return {name: disable(value) for name in _NAMES if is_thinking_on(value := values.get(name))}
+
+
+def _without_nulls(values: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: value for name, value in values.items() if value is not None or name not in _NAMES
+    }
+
+
+def _fields_of(model: object) -> Mapping[str, Any]:
+    return getattr(model, "__dict__", {})
+
+
+def _kwargs_of(model: object) -> dict[str, Any]:
+    kwargs = _fields_of(model).get("model_kwargs")
+    return kwargs if isinstance(kwargs, dict) else {}
