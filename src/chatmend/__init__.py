@@ -35,7 +35,7 @@ from chatmend.targets import Limits, Target, resolve
 
 if TYPE_CHECKING:
     from chatmend.images.single import recompress
-    from chatmend.react import Reaction, react
+    from chatmend.reaction import Reaction, react
     from chatmend.sessions import Session, SessionStore
     from chatmend.usage import Usage, UsageLedger, UsageStream, normalize_usage
 
@@ -78,7 +78,7 @@ __all__ = [
 
 # Imported on first access, so that `import chatmend` stays fast.
 _LATER = {
-    **dict.fromkeys(("Reaction", "react"), "chatmend.react"),
+    **dict.fromkeys(("Reaction", "react"), "chatmend.reaction"),
     "recompress": "chatmend.images.single",
     **dict.fromkeys(("Session", "SessionStore"), "chatmend.sessions"),
     **dict.fromkeys(("Usage", "UsageLedger", "UsageStream", "normalize_usage"), "chatmend.usage"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import types
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
@@ -23,6 +24,8 @@ _LONGEST_EVIDENCE = 500
 _DIGEST_LENGTH = 24
 _GROWING = frozenset({"refused_keys", "refused_part_keys", "refused_blocks", "empty_roles"})
 """Limits whose sets are added to; other sets are replaced."""
+_SAMPLES = {"any": "call_a-1_4HfVmVvQ", "alnum": "calla14HfVmVvQ", "alnum9": "a1B2c3D4e"}
+"""For each style of generated call ids, an id of this form."""
 _ROLES: frozenset[Any] = frozenset(
     {"system", "developer", "user", "assistant", "tool", "function", "model"}
 )
@@ -98,7 +101,17 @@ def _with_lessons(limits: Limits, lessons: tuple[Lesson, ...]) -> Limits:
             limits = replace(limits, images=images)
         else:
             limits = replace(limits, **{lesson.limit: _merged(limits, lesson.limit, lesson)})
+        if lesson.limit == "call_id_pattern":
+            limits = replace(limits, call_id_style=_style_for(str(lesson.value)))
     return limits
+
+
+def _style_for(pattern: str) -> Any:  # noqa: ANN401 - one of the styles
+    """Return the first style of generated call ids whose ids match a pattern."""
+    for style, sample in _SAMPLES.items():
+        if re.fullmatch(pattern, sample):
+            return style
+    return "any"
 
 
 def _merged(limits: Limits | ImageLimits, name: str, lesson: Lesson) -> Any:  # noqa: ANN401

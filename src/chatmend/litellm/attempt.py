@@ -9,7 +9,7 @@ from chatmend.dialects import DIALECTS
 from chatmend.litellm import injection_points
 from chatmend.litellm.conversion import target_through_litellm
 from chatmend.litellm.shapes import CHAT
-from chatmend.react import react
+from chatmend.reaction import react
 from chatmend.repair import repair_request
 
 if TYPE_CHECKING:

@@ -40,6 +40,10 @@ _PART_PLACE = re.compile(r"\.(?:content|parts|output)(?:\.(\d+)|\[(\d+)\])")
 _ITEM_ID = re.compile(r"(?i)\bitem (?:with id )?['\"`]?((?:rs|cmp|msg|fc|ctc)_\w+)")
 _SEALED = re.compile(r"(?i)encrypted content ['\"`]?([A-Za-z0-9_\-+/=]+)(?:\.\.\.)?")
 _WORD = re.compile(r"[A-Za-z_][\w-]*")
+_MESSAGE_KEYS = frozenset(
+    "role content parts name tool_calls tool_call_id type id call_id status output input arguments "
+    "summary encrypted_content phase".split()
+)
 _MOST_VALUES = 1_000_000
 """Values of a request that are searched for signatures, so that one inside itself ends."""
 _NINE = "9"
@@ -119,7 +123,7 @@ def react(  # noqa: PLR0913 - request and options as in repair_request
         )
 
     base = repaired()
-    for lesson in _candidates(body, resolved.name, refusal.text, known.pages):
+    for lesson in _candidates(body, resolved.name, refusal.text, known.pages, learnt):
         if lesson in learnt:
             continue
         done = repaired(lesson)
@@ -130,9 +134,18 @@ def react(  # noqa: PLR0913 - request and options as in repair_request
 
 
 def _candidates(
-    body: dict[str, Any], target: str, text: str, pages: Iterable[str]
+    body: dict[str, Any],
+    target: str,
+    text: str,
+    pages: Iterable[str],
+    learnt: tuple[Lesson, ...],
 ) -> Iterator[Lesson]:
-    """Yield what the refusal may show, the most likely and mildest first."""
+    """Yield what the refusal may show, the most likely and mildest first.
+
+    A provider names only one refused key. If it refuses a second one, all keys go that are not
+    part of the message formats.
+    """
+    refused_before = any(lesson.limit == "refused_keys" for lesson in learnt)
     # A block with an invalid signature is removed; other blocks only if no milder repair helps.
     is_first = _SIGNATURE.search(text) is not None
     for page in sorted(pages, key=lambda page: is_first and page != _BLOCK):
@@ -142,6 +155,8 @@ def _candidates(
             continue
         for limit, value in _demands().get(page, ()):
             found = _read(limit, text) if value == _READ else value
+            if limit == "refused_keys" and isinstance(found, tuple) and refused_before:
+                found = (*found, *_foreign_keys(body))
             if found is not None:
                 yield Lesson(target, limit, found, text)
 
@@ -164,6 +179,12 @@ def _read(limit: str, text: str) -> object:
             if value is not None:
                 return value
     return None
+
+
+def _foreign_keys(body: dict[str, Any]) -> set[str]:
+    """Return the keys of messages that are not part of the message formats."""
+    messages = [one for key in _LISTS for one in body.get(key) or () if isinstance(one, dict)]
+    return {key for one in messages for key in one if isinstance(key, str)} - _MESSAGE_KEYS
 
 
 def _value_of(limit: str, words: str, unit: int) -> object:
