@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import OrderedDict
+from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -26,8 +27,13 @@ class LessonStore:
     first answer. So two conversations with the same opening share their lessons, within a tenant.
     """
 
-    def __init__(self, most: int = MOST_CONVERSATIONS) -> None:
-        """Create an empty store for at most ``most`` conversations."""
+    def __init__(self, file: str | Path | None = None, *, most: int = MOST_CONVERSATIONS) -> None:
+        """Create an empty store for at most ``most`` conversations.
+
+        Each new lesson is appended to ``file`` as a line of JSON; ``chatmend lessons`` prints such
+        a file. Its error messages may quote the transcript. The store does not read the file.
+        """
+        self.file = None if file is None else Path(file).expanduser()
         self._most = most
         self._lessons: OrderedDict[str, tuple[Lesson, ...]] = OrderedDict()
         self._lock = Lock()
@@ -54,9 +60,16 @@ class LessonStore:
             known = self._lessons.get(key, ())
             if lesson not in known:
                 self._lessons[key] = (*known, lesson)[-_MOST_LESSONS:]
+                self._append(lesson)
             self._lessons.move_to_end(key)
             while len(self._lessons) > self._most:
                 self._lessons.popitem(last=False)
+
+    def _append(self, lesson: Lesson) -> None:
+        if self.file is not None:
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            with self.file.open("a", encoding="utf-8") as lines:
+                lines.write(json.dumps(lesson.to_dict()) + "\n")
 
 
 def _key(tenant: str, messages: Sequence[Any]) -> str:

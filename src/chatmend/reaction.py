@@ -40,10 +40,11 @@ _PART_PLACE = re.compile(r"\.(?:content|parts|output)(?:\.(\d+)|\[(\d+)\])")
 _ITEM_ID = re.compile(r"(?i)\bitem (?:with id )?['\"`]?((?:rs|cmp|msg|fc|ctc)_\w+)")
 _SEALED = re.compile(r"(?i)encrypted content ['\"`]?([A-Za-z0-9_\-+/=]+)(?:\.\.\.)?")
 _WORD = re.compile(r"[A-Za-z_][\w-]*")
-_MESSAGE_KEYS = frozenset(
-    "role content parts name tool_calls tool_call_id type id call_id status output input arguments "
-    "summary encrypted_content phase".split()
+_FORMAT_KEYS = (
+    *("role", "content", "parts", "name", "tool_calls", "tool_call_id", "type", "id", "call_id"),
+    *("status", "output", "input", "arguments", "summary", "encrypted_content", "phase"),
 )
+"""The keys that messages have in at least one wire format."""
 _MOST_VALUES = 1_000_000
 """Values of a request that are searched for signatures, so that one inside itself ends."""
 _NINE = "9"
@@ -184,7 +185,7 @@ def _read(limit: str, text: str) -> object:
 def _foreign_keys(body: dict[str, Any]) -> set[str]:
     """Return the keys of messages that are not part of the message formats."""
     messages = [one for key in _LISTS for one in body.get(key) or () if isinstance(one, dict)]
-    return {key for one in messages for key in one if isinstance(key, str)} - _MESSAGE_KEYS
+    return {key for one in messages for key in one if isinstance(key, str)} - set(_FORMAT_KEYS)
 
 
 def _value_of(limit: str, words: str, unit: int) -> object:

@@ -12,6 +12,7 @@ from chatmend.cli import (
     check,
     explain,
     image,
+    lessons,
     probe,
     repair,
     rules,
@@ -69,6 +70,7 @@ app.command(epilog="Example: chatmend rules")(rules.rules)
 app.command(epilog="Example: chatmend targets --explain openrouter/deepseek/deepseek-v4-pro")(
     targets.targets
 )
+app.command(epilog="Example: chatmend lessons lessons.jsonl")(lessons.lessons)
 app.command(epilog="Example: chatmend probe mistral")(probe.probe)
 app.command(epilog="Example: chatmend image shot.png --target anthropic --out small/")(image.image)
 app.command(epilog="Example: chatmend usage responses.jsonl --by provider,model")(usage.usage)

@@ -60,6 +60,7 @@ from chatmend.usage import UsageLedger
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+    from pathlib import Path
 
     from chatmend.lessons import Lesson
     from chatmend.litellm.exchange import Exchange
@@ -106,6 +107,8 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
         react: how many more attempts a call may have after the provider has refused its transcript
             (0 to 2; see ``chatmend.react``). In the proxy the callback wraps LiteLLM's functions
             for it when it is constructed; in the SDK, call ``install()``.
+        lessons_file: a file to which each lesson of a refusal is appended as a line of JSON, for
+            ``chatmend lessons``. Error messages may quote the transcript.
 
     Raises:
         PolicyError: an option has an invalid value.
@@ -127,6 +130,7 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
         usage: UsageMode | None = None,
         ledger: UsageLedger | None = None,
         react: int | str = 0,
+        lessons_file: str | Path | None = None,
     ) -> None:
         """Check the options. No other work is done before the first request."""
         super().__init__()
@@ -141,7 +145,7 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
         self.usage_mode = usage_of(usage)
         self.usage = ledger if ledger is not None else UsageLedger()
         self.react = react_of(react)
-        self.lessons = LessonStore()
+        self.lessons = LessonStore(lessons_file)
         self.failures = summaries.Failures(self.on_error)
         self._call_counter = CallCounter(self.usage, on_failure=self._handle_uncounted)
         self._warned = self._warned_of_position = False

@@ -28,6 +28,7 @@ OPTIONS = (
     "usage",
     "record",
     "react",
+    "lessons_file",
     "shared_images",
     "image_memory",
 )
