@@ -185,7 +185,7 @@ LATEST = "messages.3.content.0: `thinking` or `redacted_thinking` blocks in the 
     ids=["forged", "bound", "latest"],
 )
 def test_only_the_refused_thinking_goes(error: str, left: list[Any]) -> None:
-    """Thinking that is bound to the messages before it goes with all thinking after it."""
+    """If thinking is bound to the messages before it, all thinking after it is removed too."""
     reaction = chatmend.react(thinking_body(), CLAUDE, error, dialect="anthropic_messages")
     blocks = [
         b for m in reaction.body["messages"] if m["role"] == "assistant" for b in m["content"]

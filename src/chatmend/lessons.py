@@ -43,7 +43,7 @@ class Lesson:
     """
 
     target: str
-    """The target, as it was named for the repair: ``"anthropic/claude-sonnet-4-5"``."""
+    """The name of the target, the same as in the repair: ``"anthropic/claude-sonnet-4-5"``."""
     limit: str
     """The name of a limit as in the tables: ``"pairing"``, ``"images.max_side"``.
 

@@ -85,7 +85,7 @@ def react(  # noqa: PLR0913 - request and options as in repair_request
     result.
 
     Args:
-        body: the request that was refused, as it was sent.
+        body: the request that was sent and refused.
         target: the provider and model that refused it, as in ``repair``.
         error: the error: its text, the JSON body of the answer, or the exception of an SDK, of
             LiteLLM, LangChain or httpx.
@@ -239,7 +239,7 @@ def _refused_blocks(body: dict[str, Any], text: str) -> tuple[str, ...]:
 
 
 def _thought_signatures(body: dict[str, Any]) -> list[str]:
-    """Return Gemini's thought signatures in a request, which no error message tells apart."""
+    """Return Gemini's thought signatures in a request, because no error message names one."""
     found, waiting = dict[str, None](), [body[key] for key in _LISTS if key in body]
     for value in waiting:  # the loop appends to this list
         if isinstance(value, dict):

@@ -19,7 +19,7 @@ _NOT_REFUSALS = re.compile(
     r"(?i)rate.?limit|quota|billing|overloaded|unauthori[sz]ed|api.?key|permission|forbidden"
     r"|content.?(?:policy|filter|management)|safety|moderation|timed? ?out|connection"
 )
-"""Words of errors that no repair of a transcript can avoid."""
+"""Matches errors that no repair of a transcript can avoid."""
 
 
 class ProviderError(NamedTuple):
