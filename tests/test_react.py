@@ -242,6 +242,36 @@ def test_a_stored_image_that_cannot_be_decoded_becomes_text() -> None:
     assert "refused" in second["text"]
 
 
+LINK = {"type": "image_url", "image_url": {"url": "https://example.com/gone.png"}}
+OTHER_LINK = {"type": "image_url", "image_url": {"url": "https://example.com/there.png"}}
+
+
+def test_only_the_link_that_could_not_be_downloaded_goes() -> None:
+    body = {"messages": [{"role": "user", "content": [LINK, OTHER_LINK]}], "model": "m"}
+    error = "Error while downloading https://example.com/gone.png."
+    reaction = chatmend.react(body, GPT, error)
+    first, second = reaction.body["messages"][0]["content"]
+    assert (first["type"], second) == ("text", OTHER_LINK)
+
+
+def document(size: int) -> dict[str, Any]:
+    data = "JVBERi0x" * size
+    source = {"type": "base64", "media_type": "application/pdf", "data": data}
+    return {"type": "document", "source": source}
+
+
+@pytest.mark.parametrize(
+    ("error", "left"),
+    [("A maximum of 100 PDF pages may be provided.", 1), ("Could not process PDF", 0)],
+)
+def test_the_longest_document_goes_first(error: str, left: int) -> None:
+    content = [TEXT, document(10), document(20)]
+    body = {"messages": [{"role": "user", "content": content}], "max_tokens": 9}
+    reaction = chatmend.react(body, CLAUDE, error, dialect="anthropic_messages")
+    sent = reaction.body["messages"][0]["content"]
+    assert [part for part in sent if part["type"] == "document"] == [document(10)][:left]
+
+
 WRAPPED = [
     ALTERNATE,
     f"litellm.BadRequestError: OpenAIException - {ALTERNATE}",

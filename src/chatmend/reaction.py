@@ -29,10 +29,12 @@ _READ = "$read"
 _BLOCK = "BLOCK001"
 _LISTS = ("messages", "input", "contents")
 _PARTS = ("content", "parts", "output")
-_BOUND = "bound to a different conversation"
+_BOUND, _LATEST = "bound to a different conversation", "latest assistant"
 _SIGNATURE = re.compile(
     r"(?i)signature|encrypted.content|redacted_thinking|latest assistant|continuation identities"
 )
+_DOWNLOAD = re.compile(r"(?i)download|cannot fetch|fetch content")
+_PAGES = re.compile(r"(?i)pdf pages")
 _THOUGHT_SIGNATURE = re.compile(r"(?i)thought[ _]signature")
 _SIGNATURE_KEYS = ("thoughtSignature", "thought_signature")
 _PLACE = re.compile(r"\b(messages|input|contents)(?:\.(\d+)|\[(\d+)\])")
@@ -227,15 +229,34 @@ def _refused_blocks(body: dict[str, Any], text: str) -> tuple[str, ...]:
         return named
     place = _place(text)
     if _SIGNATURE.search(text):
-        thinking = [(at, block) for at, block in blocks if is_sealed(block)]
-        if _BOUND in text and place is not None:
-            later = [block for at, block in thinking if at >= place]
-            return tuple(digest_of(block) for block in later or [b for _, b in thinking])
-        here = [block for at, block in thinking if at == place]
-        turn = [block for at, block in thinking if place is not None and at[0] == place[0]]
-        chosen = turn if "latest assistant" in text else here
-        return tuple(digest_of(block) for block in chosen or [b for _, b in thinking])
-    return tuple(digest_of(block) for at, block in blocks if at == place)
+        meant = _meant_thinking([(at, block) for at, block in blocks if is_sealed(block)], text)
+    elif _DOWNLOAD.search(text):
+        links = [block for _, block in blocks if _links(block)]
+        quoted = [block for block in links if any(url in text for url in _links(block))]
+        meant = quoted or links
+    elif "pdf" in text.lower() and place is None:
+        documents = [block for _, block in blocks if _is_document(block)]
+        # Too many pages: the longest document goes first.
+        longest = sorted(documents, key=lambda block: -len(str(block)))[:1]
+        meant = longest if _PAGES.search(text) else documents
+    else:
+        meant = [block for at, block in blocks if at == place]
+    return tuple(map(digest_of, meant))
+
+
+def _meant_thinking(
+    thinking: list[tuple[tuple[int, int], dict[str, Any]]], text: str
+) -> list[dict[str, Any]]:
+    """Return the thinking that an error message means; all if it names no position of thinking."""
+    place = _place(text)
+    chosen: list[dict[str, Any]] = []
+    if place is not None and _BOUND in text:
+        chosen = [block for at, block in thinking if at >= place]
+    elif place is not None and _LATEST in text:
+        chosen = [block for at, block in thinking if at[0] == place[0]]
+    elif place is not None:
+        chosen = [block for at, block in thinking if at == place]
+    return chosen or [block for _, block in thinking]
 
 
 def _thought_signatures(body: dict[str, Any]) -> list[str]:
@@ -255,7 +276,21 @@ def _thought_signatures(body: dict[str, Any]) -> list[str]:
 
 def is_sealed(block: dict[str, Any]) -> bool:
     """Return whether a block is thinking, or an item with encrypted content."""
-    return is_thinking(block) or "encrypted_content" in block or block.get("type") == "reasoning"
+    kind = str(block.get("type"))
+    return is_thinking(block) or "encrypted_content" in block or kind.startswith("reasoning")
+
+
+def _links(block: dict[str, Any]) -> list[str]:
+    """Return the URLs in a content block that the provider downloads; no data URLs."""
+    held = [block, *(value for value in block.values() if isinstance(value, dict))]
+    values = [value for one in held for value in one.values()]
+    return [
+        url for url in values if isinstance(url, str) and url.startswith(("http", "gs:", "s3:"))
+    ]
+
+
+def _is_document(block: dict[str, Any]) -> bool:
+    return block.get("type") in ("document", "file", "input_file") or "document" in block
 
 
 def _blocks(messages: list[Any]) -> Iterator[tuple[tuple[int, int], dict[str, Any]]]:
@@ -268,7 +303,7 @@ def _blocks(messages: list[Any]) -> Iterator[tuple[tuple[int, int], dict[str, An
             continue
         if "type" in message and message.get("type") != "message":
             yield (at, -1), message
-        for key in (*_PARTS, "thinking_blocks"):
+        for key in (*_PARTS, "thinking_blocks", "reasoning_details"):
             held = message.get(key)
             for i, part in enumerate(held if isinstance(held, list) else ()):
                 if isinstance(part, dict):
