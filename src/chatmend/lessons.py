@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import types
@@ -144,6 +143,8 @@ def digest_of(block: object) -> str:
 
     Cache markers do not count, because they move from request to request.
     """
+    import hashlib  # noqa: PLC0415 - loads OpenSSL, which only lessons need
+
     if isinstance(block, dict):
         block = {key: value for key, value in block.items() if key != "cache_control"}
     try:
