@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from chatmend.context import Context
-    from chatmend.transcript import Message
+    from chatmend.transcript import Message, Part
 
 CODE, NAME = "THINK008", "lost-thinking"
 _WHY = "the tool loop does not begin with thinking"
@@ -118,7 +118,7 @@ def _needs_thinking(thinking: object, context: Context) -> bool:
             is_enabled = is_manual(thinking)
         case _:
             is_enabled = False
-    return is_enabled and not context.traits.messages_are_items
+    return is_enabled
 
 
 def _read_turns(messages: list[Any], context: Context) -> Iterator[_Turn]:
@@ -153,14 +153,18 @@ def _lost_turns(turns: list[_Turn], context: Context, *, as_text: bool) -> Itera
 
 
 def _begins_with_thinking(run: tuple[Message, ...], context: Context) -> bool:
+    if context.traits.messages_are_items:
+        return any(map(_is_claude_thinking, (part for item in run for part in item.parts)))
     first = run[0]
     reads_keys = context.limits.thinking != "signed" and context.traits.has_calls_key
     if reads_keys and _has_thinking_keys(first.extra):
         return True
     parts = [part for part in first.parts if location_of(part) != "reasoning_content"]
-    if not parts or not isinstance(parts[0], Thinking):
-        return False
-    return can_be_signature(parts[0].signature) or parts[0].location == "own"
+    return bool(parts) and _is_claude_thinking(parts[0])
+
+
+def _is_claude_thinking(part: Part) -> bool:
+    return isinstance(part, Thinking) and can_be_signature(part.signature)
 
 
 def _has_thinking_keys(native: dict[str, Any]) -> bool:
@@ -193,8 +197,8 @@ def _without_later_thinking(
     return _rewritten(request, edits, Effect.DROPS, context)
 
 
-def _is_kept(part: object) -> bool:
-    return not isinstance(part, Thinking) or part.location == "reasoning_content"
+def _is_kept(part: Part) -> bool:
+    return not isinstance(part, Thinking) or part.location in ("reasoning_content", "own")
 
 
 def _converted(
