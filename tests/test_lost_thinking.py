@@ -374,3 +374,10 @@ def _is_refused(sent: dict[str, Any]) -> bool:
 def _blocks(message: dict[str, Any]) -> list[Any]:
     content = message["content"]
     return content if isinstance(content, list) else []
+
+
+@pytest.mark.parametrize("target", ["deepseek/deepseek-v4-flash", "moonshot/kimi-k3", "zai/glm-5"])
+def test_thinking_stays_in_requests_to_compatible_apis_of_other_makers(target: str) -> None:
+    own = {"type": "thinking", "thinking": "Plan.", "signature": "0c1f"}
+    given = body(ASK, call(1, own), result(1))
+    assert chatmend.repair_request(given, target, dialect="anthropic_messages").body is given
