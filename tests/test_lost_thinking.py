@@ -251,7 +251,9 @@ def test_the_edit_that_clears_thinking_is_removed_because_it_needs_thinking() ->
     other = {"type": "clear_tool_uses_20250919"}
     both = {**LOST, "context_management": {"edits": [clear, other]}}
     kept = {"context_management": {"edits": [other]}}
-    assert chatmend.repair_request(both, CLAUDE).body == {**LOST, "thinking": OFF, **kept}
+    done = chatmend.repair_request(both, CLAUDE)
+    assert done.body == {**LOST, "thinking": OFF, **kept}
+    assert [change.where for change in done.changes] == ["thinking", "context_management"]
     alone = {**LOST, "context_management": {"edits": [clear]}}
     assert chatmend.repair_request(alone, CLAUDE).body == {**LOST, "thinking": OFF}
 
