@@ -40,22 +40,21 @@ After:
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Change, Effect
-from chatmend.dialects.thinking import can_be_signature, is_signed_detail
+from chatmend.dialects.thinking import can_be_signature, is_signed_detail, is_thinking
 from chatmend.rules.rule import Request, RequestRule
 from chatmend.rules.too_many_images import last_signed
 from chatmend.rules.unsupported_tools import convert_to_text
 from chatmend.thinking_parameter import disable, is_manual, is_thinking_on
-from chatmend.transcript import Thinking, is_unchanged, location_of
+from chatmend.transcript import Message, Thinking, is_unchanged, location_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from chatmend.context import Context
-    from chatmend.transcript import Message, Part
+    from chatmend.transcript import Part
 
 CODE, NAME = "THINK008", "lost-thinking"
 _WHY = "the tool loop does not begin with thinking"
@@ -91,8 +90,10 @@ def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
     """Disable thinking while the current tool loop does not begin with thinking."""
     if not _needs_thinking(request.thinking, context):
         return request, []
+    messages = request.messages
     as_text = context.policy.lost_thinking == "text" or not context.limits.thinking_optional
-    turns = list(_read_turns(request.messages, context))
+    is_clean = not as_text and _is_intact(messages, context) and not _has_late_thinking(messages)
+    turns = [] if is_clean else list(_read_from_end(messages, context))[::-1]
     lost = list(_lost_turns(turns, context, as_text=as_text))
     if not lost:
         return request, []
@@ -121,19 +122,52 @@ def _needs_thinking(thinking: object, context: Context) -> bool:
     return is_enabled
 
 
-def _read_turns(messages: list[Any], context: Context) -> Iterator[_Turn]:
-    """Yield the turns that begin with an assistant message."""
-    read = list(map(context.dialect.read, messages))
-    starts = [
-        at
-        for at, message in enumerate(read)
-        if message.is_assistant and not (at and read[at - 1].is_assistant)
-    ]
-    for start, stop in pairwise([*starts, len(read)]):
-        end = start
-        while end < stop and read[end].is_assistant:
-            end += 1
-        yield _Turn(start, stop, tuple(read[start:end]), tuple(read[end:stop]))
+def _read_from_end(messages: list[Any], context: Context) -> Iterator[_Turn]:
+    """Yield the turns that begin with an assistant message, the last one first."""
+    stop, run, followers = len(messages), list[Message](), list[Message]()
+    for at in range(len(messages) - 1, -1, -1):
+        message = context.dialect.read(messages[at])
+        if message.is_assistant:
+            run.append(message)
+            continue
+        if run:
+            yield _Turn(at + 1, stop, tuple(run[::-1]), tuple(followers[::-1]))
+            stop, run, followers = at + 1, [], []
+        followers.append(message)
+    if run:
+        yield _Turn(0, stop, tuple(run[::-1]), tuple(followers[::-1]))
+
+
+def _is_intact(messages: list[Any], context: Context) -> bool:
+    """Return whether there is no open loop, or the latest turns show that it has thinking."""
+    is_open = False
+    for turn in _read_from_end(messages, context):
+        if not turn.has_results:
+            break
+        if _begins_with_thinking(turn.run, context):
+            return True
+        is_open = True
+    return not is_open
+
+
+def _has_late_thinking(messages: list[Any]) -> bool:
+    """Return whether thinking may follow other content; a fast check that reads no message."""
+    follows_assistant = False
+    for native in messages:
+        if native.__class__ is not dict:
+            return True
+        content = native.get("content")
+        is_assistant = native.get("role") == "assistant"
+        if is_assistant and follows_assistant:
+            return True
+        if content.__class__ is list and len(content) > 1 and any(map(_may_think, content[1:])):
+            return True
+        follows_assistant = is_assistant
+    return False
+
+
+def _may_think(block: Any) -> bool:  # noqa: ANN401 - callers may send any value
+    return is_thinking(block) or (block.__class__ is dict and "reasoningContent" in block)
 
 
 def _lost_turns(turns: list[_Turn], context: Context, *, as_text: bool) -> Iterator[_Turn]:
