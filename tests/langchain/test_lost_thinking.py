@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,6 +13,7 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.tools import tool
 
 from chatmend.langchain import RepairMiddleware, mend
+from tests.langchain.loop import run
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
@@ -83,7 +83,7 @@ def test_streams_and_asynchronous_calls_disable_it(sandbox: Sandbox) -> None:
         assert [chunk async for chunk in model.astream(loop())]
         return [*found, sent(sandbox)]
 
-    assert asyncio.run(calls()) == [OFF, OFF]
+    assert run(calls()) == [OFF, OFF]
     assert list(model.stream(loop()))
     assert sent(sandbox) == OFF
 

@@ -139,7 +139,7 @@ def _read_from_end(messages: list[Any], context: Context) -> Iterator[_Turn]:
 
 
 def _is_intact(messages: list[Any], context: Context) -> bool:
-    """Return whether there is no open loop, or the latest turns show that it has thinking."""
+    """Return whether the current tool loop, if any, has thinking; reads only its latest turns."""
     is_open = False
     for turn in _read_from_end(messages, context):
         if not turn.has_results:
