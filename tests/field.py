@@ -25,7 +25,7 @@ from tests.judges.bedrock_model import converse_faults
 if TYPE_CHECKING:
     from chatmend.repair import RepairedRequest
 
-WANTED = 133
+WANTED = 134
 ABRIDGED = {
     "F071": "web_search_call without its action: the report names the item, and does not quote it"
 }

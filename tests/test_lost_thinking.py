@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from itertools import product
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import chatmend
 from chatmend import Effect, Policy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 CLAUDE = "anthropic/claude-sonnet-4-5"
 MANUAL = {"type": "enabled", "budget_tokens": 2048}
@@ -247,7 +251,9 @@ def test_the_edit_that_clears_thinking_is_removed_because_it_needs_thinking() ->
     other = {"type": "clear_tool_uses_20250919"}
     both = {**LOST, "context_management": {"edits": [clear, other]}}
     kept = {"context_management": {"edits": [other]}}
-    assert chatmend.repair_request(both, CLAUDE).body == {**LOST, "thinking": OFF, **kept}
+    done = chatmend.repair_request(both, CLAUDE)
+    assert done.body == {**LOST, "thinking": OFF, **kept}
+    assert [change.where for change in done.changes] == ["thinking", "context_management"]
     alone = {**LOST, "context_management": {"edits": [clear]}}
     assert chatmend.repair_request(alone, CLAUDE).body == {**LOST, "thinking": OFF}
 
@@ -327,3 +333,53 @@ def test_as_text_in_a_chat_request() -> None:
 def test_the_policy_names_its_values() -> None:
     with pytest.raises(chatmend.PolicyError, match="lost_thinking='drop'"):
         Policy(lost_thinking="drop")
+
+
+TURNS: dict[str, Callable[[int], list[Any]]] = {
+    "thinks": lambda number: [call(number, THOUGHT), result(number)],
+    "lost": lambda number: [call(number), result(number)],
+    "thinks late": lambda number: [call(number, WORD, THOUGHT), result(number)],
+    "text, too": lambda number: [call(number), result(number, WORD)],
+    "answer": lambda _: [ANSWER, NEXT],
+}
+
+
+@pytest.mark.parametrize("policy", ["disable", "text"])
+@pytest.mark.parametrize("first", TURNS)
+def test_every_sequence_of_turns_is_append_only_and_idempotent(first: str, policy: str) -> None:
+    chosen = Policy(lost_thinking=policy)
+    for rest in product(TURNS.values(), repeat=3):
+        messages, before = [ASK], list[Any]()
+        for number, turn in enumerate((TURNS[first], *rest)):
+            messages += turn(number)
+            done = chatmend.repair_request(body(*messages), CLAUDE, policy=chosen)
+            sent = done.body["messages"]
+            assert sent[: len(before)] == before
+            assert chatmend.replay(messages, done.changes) == sent
+            assert chatmend.repair_request(done.body, CLAUDE, policy=chosen).body is done.body
+            assert not _is_refused(done.body)
+            before = sent
+
+
+def _is_refused(sent: dict[str, Any]) -> bool:
+    """Return whether Claude refuses the thinking of a request in which roles alternate."""
+    turns = sent["messages"]
+    end = len(turns)
+    while end > 1 and any(block.get("type") == "tool_result" for block in _blocks(turns[end - 1])):
+        end -= 2
+    loop = turns[end::2]
+    if sent["thinking"] == OFF:
+        return bool(loop) and THOUGHT in loop[-1]["content"]
+    return bool(loop) and not any(turn["content"][0] == THOUGHT for turn in loop)
+
+
+def _blocks(message: dict[str, Any]) -> list[Any]:
+    content = message["content"]
+    return content if isinstance(content, list) else []
+
+
+@pytest.mark.parametrize("target", ["deepseek/deepseek-v4-flash", "moonshot/kimi-k3", "zai/glm-5"])
+def test_thinking_stays_in_requests_to_compatible_apis_of_other_makers(target: str) -> None:
+    own = {"type": "thinking", "thinking": "Plan.", "signature": "0c1f"}
+    given = body(ASK, call(1, own), result(1))
+    assert chatmend.repair_request(given, target, dialect="anthropic_messages").body is given

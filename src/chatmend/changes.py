@@ -45,7 +45,7 @@ class Change:
     The edit replaces ``before`` by ``after`` at position ``at`` in the input window ``window``,
     after the earlier changes of the same window. ``window`` is ``None`` for rules that run on the
     whole request. ``where`` is ``"messages"``, ``"system"``, ``"tools"``,
-    ``"cache_control"`` or ``"thinking"``.
+    ``"cache_control"``, ``"thinking"`` or ``"context_management"``.
     """
 
     code: str

@@ -17,7 +17,7 @@ from chatmend.objects import PlainMessages
 from chatmend.placeholders import CONTINUED, is_placeholder
 from chatmend.policy import Policy, resolve_policy
 from chatmend.report import Reportable
-from chatmend.rules import Request, unknown_format
+from chatmend.rules import Request, lost_thinking, unknown_format
 from chatmend.targets import Target, resolve
 from chatmend.thinking_parameter import disable, is_thinking_on, without_clearing
 from chatmend.transcript import Text, ToolResult
@@ -249,9 +249,11 @@ def repair_request(  # noqa: PLR0913 - as in repair
     for name, old, value in results:
         if value is not old:
             request = _with_value(request, name, value)
+    changes = done.changes
     if done.thinking is not thinking:
-        request = _without_thinking(request, traits)
-    return RepairedRequest(request, done.changes)
+        request, more = _without_clearing_edit(_without_thinking(request, traits))
+        changes += more
+    return RepairedRequest(request, changes)
 
 
 def _value(body: dict[str, Any], path: str) -> object:
@@ -271,17 +273,26 @@ def _with_value(body: dict[str, Any], path: str, value: object) -> dict[str, Any
 
 
 def _without_thinking(body: dict[str, Any], traits: Traits) -> dict[str, Any]:
-    """Return a body in which no parameter enables thinking or needs it."""
+    """Return a body in which no parameter enables thinking."""
     for key in traits.thinking_keys:
         if is_thinking_on(value := _value(body, key)):
             off = disable(value)
             body = _without_key(body, key) if off is None else _with_value(body, key, off)
-    management = body.get("context_management")
-    if (kept := without_clearing(management)) is management:
-        return body
-    if kept is None:
-        return _without_key(body, "context_management")
-    return {**body, "context_management": kept}
+    return body
+
+
+def _without_clearing_edit(body: dict[str, Any]) -> tuple[dict[str, Any], tuple[Change, ...]]:
+    """Return a body without the context edit that needs thinking, and the change."""
+    key = "context_management"
+    old = body.get(key)
+    if (new := without_clearing(old)) is old:
+        return body, ()
+    why = "the edit that clears thinking is refused while thinking is disabled"
+    change = Change(
+        lost_thinking.CODE, lost_thinking.NAME, Effect.RESHAPES, None, why, (old,), (new,),
+        where=key,
+    )  # fmt: skip
+    return (_without_key(body, key) if new is None else {**body, key: new}), (change,)
 
 
 def _without_key(body: dict[str, Any], path: str) -> dict[str, Any]:

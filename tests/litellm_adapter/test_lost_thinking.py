@@ -89,6 +89,54 @@ def test_a_call_of_the_messages_api_is_sent_with_thinking_disabled(
     assert mend is litellm.callbacks[0]
 
 
+ITEMS = [
+    {"type": "message", "role": "user", "content": "go"},
+    {"type": "function_call", "call_id": "toolu_1", "name": "f", "arguments": "{}"},
+    {"type": "function_call_output", "call_id": "toolu_1", "output": "r1"},
+]
+FLAT = [{"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}}]
+
+
+def responses(sandbox: Sandbox, *items: Any) -> None:
+    asyncio.run(
+        litellm.aresponses(
+            model=MODEL,
+            input=list(items),
+            tools=FLAT,
+            reasoning={"effort": "low"},
+            max_output_tokens=8000,
+            api_key="any",
+            api_base=sandbox.url("anthropic"),
+        )
+    )
+
+
+def reasoning(encrypted: str) -> dict[str, Any]:
+    return {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": encrypted}
+
+
+def test_items_that_litellm_converts_are_refused_without_chatmend(sandbox: Sandbox) -> None:
+    with pytest.raises(litellm.BadRequestError, match="must start with a thinking block"):
+        responses(sandbox, *ITEMS)
+
+
+@pytest.mark.parametrize("before", [[], [reasoning("gAAAAABqKxZV3R1R")]])
+def test_items_that_litellm_converts_are_sent_with_thinking_disabled(
+    mend: ChatMend, sandbox: Sandbox, before: list[Any]
+) -> None:
+    responses(sandbox, ITEMS[0], *before, *ITEMS[1:])
+    assert not is_thinking_sent(sandbox)
+    assert mend is litellm.callbacks[0]
+
+
+def test_items_with_thinking_of_claude_keep_it(mend: ChatMend, sandbox: Sandbox) -> None:
+    responses(sandbox, ITEMS[0], reasoning(json.dumps([THOUGHT])), *ITEMS[1:])
+    body = sandbox.requests[-1].body
+    assert body["thinking"]["type"] == "enabled"
+    assert body["messages"][1]["content"][0] == THOUGHT
+    assert mend is litellm.callbacks[0]
+
+
 def test_bedrock_gets_the_parameter_in_additional_fields(mend: ChatMend, sandbox: Sandbox) -> None:
     more = {
         "model": "bedrock/us.anthropic.claude-sonnet-4-20250514-v1:0",

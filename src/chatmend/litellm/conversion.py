@@ -82,11 +82,26 @@ def _without_images_in_results(limits: Limits) -> Limits:
 def _responses_limits(target: Target) -> tuple[Limits, Limits]:
     """Return the limits of Responses items, in which assistant text may follow a tool call.
 
-    LiteLLM's conversion to items places text after the calls that it preceded.
+    LiteLLM's conversion to items places text after the calls that it preceded. If LiteLLM converts
+    the items to a chat request, the tool loops must begin with the same thinking as there.
     """
     name = RESPONSES.dialect
     limits, hygiene = target.limits_in(name), target.limits_in(name, hygiene=True)
+    if (first := target.limits_in(CHAT.dialect).thinking_first) != "no" and _converts_items(target):
+        limits = replace(limits, thinking_first=first)
     return replace(limits, words_behind_calls=True), replace(hygiene, words_behind_calls=True)
+
+
+def _converts_items(target: Target) -> bool:
+    """Return whether LiteLLM converts Responses requests for this target to chat requests."""
+    try:
+        provider = LlmProviders(target.provider)
+        native = ProviderConfigManager.get_provider_responses_api_config(
+            provider=provider, model=target.model
+        )
+    except Exception:  # noqa: BLE001 - it does not know the provider
+        return False
+    return native is None
 
 
 def _facts(name: str) -> dict[str, Any]:

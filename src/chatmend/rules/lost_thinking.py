@@ -40,22 +40,21 @@ After:
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Change, Effect
-from chatmend.dialects.thinking import can_be_signature, is_signed_detail
+from chatmend.dialects.thinking import can_be_signature, is_signed_detail, is_thinking
 from chatmend.rules.rule import Request, RequestRule
 from chatmend.rules.too_many_images import last_signed
 from chatmend.rules.unsupported_tools import convert_to_text
 from chatmend.thinking_parameter import disable, is_manual, is_thinking_on
-from chatmend.transcript import Thinking, is_unchanged, location_of
+from chatmend.transcript import Message, Thinking, is_unchanged, location_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from chatmend.context import Context
-    from chatmend.transcript import Message
+    from chatmend.transcript import Part
 
 CODE, NAME = "THINK008", "lost-thinking"
 _WHY = "the tool loop does not begin with thinking"
@@ -91,8 +90,10 @@ def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
     """Disable thinking while the current tool loop does not begin with thinking."""
     if not _needs_thinking(request.thinking, context):
         return request, []
+    messages = request.messages
     as_text = context.policy.lost_thinking == "text" or not context.limits.thinking_optional
-    turns = list(_read_turns(request.messages, context))
+    is_clean = not as_text and _is_intact(messages, context) and not _has_late_thinking(messages)
+    turns = [] if is_clean else list(_read_from_end(messages, context))[::-1]
     lost = list(_lost_turns(turns, context, as_text=as_text))
     if not lost:
         return request, []
@@ -118,22 +119,55 @@ def _needs_thinking(thinking: object, context: Context) -> bool:
             is_enabled = is_manual(thinking)
         case _:
             is_enabled = False
-    return is_enabled and not context.traits.messages_are_items
+    return is_enabled
 
 
-def _read_turns(messages: list[Any], context: Context) -> Iterator[_Turn]:
-    """Yield the turns that begin with an assistant message."""
-    read = list(map(context.dialect.read, messages))
-    starts = [
-        at
-        for at, message in enumerate(read)
-        if message.is_assistant and not (at and read[at - 1].is_assistant)
-    ]
-    for start, stop in pairwise([*starts, len(read)]):
-        end = start
-        while end < stop and read[end].is_assistant:
-            end += 1
-        yield _Turn(start, stop, tuple(read[start:end]), tuple(read[end:stop]))
+def _read_from_end(messages: list[Any], context: Context) -> Iterator[_Turn]:
+    """Yield the turns that begin with an assistant message, the last one first."""
+    stop, run, followers = len(messages), list[Message](), list[Message]()
+    for at in range(len(messages) - 1, -1, -1):
+        message = context.dialect.read(messages[at])
+        if message.is_assistant:
+            run.append(message)
+            continue
+        if run:
+            yield _Turn(at + 1, stop, tuple(run[::-1]), tuple(followers[::-1]))
+            stop, run, followers = at + 1, [], []
+        followers.append(message)
+    if run:
+        yield _Turn(0, stop, tuple(run[::-1]), tuple(followers[::-1]))
+
+
+def _is_intact(messages: list[Any], context: Context) -> bool:
+    """Return whether the current tool loop, if any, has thinking; reads only its latest turns."""
+    is_open = False
+    for turn in _read_from_end(messages, context):
+        if not turn.has_results:
+            break
+        if _begins_with_thinking(turn.run, context):
+            return True
+        is_open = True
+    return not is_open
+
+
+def _has_late_thinking(messages: list[Any]) -> bool:
+    """Return whether thinking may follow other content; a fast check that reads no message."""
+    follows_assistant = False
+    for native in messages:
+        if native.__class__ is not dict:
+            return True
+        content = native.get("content")
+        is_assistant = native.get("role") == "assistant"
+        if is_assistant and follows_assistant:
+            return True
+        if content.__class__ is list and len(content) > 1 and any(map(_may_think, content[1:])):
+            return True
+        follows_assistant = is_assistant
+    return False
+
+
+def _may_think(block: Any) -> bool:  # noqa: ANN401 - callers may send any value
+    return is_thinking(block) or (block.__class__ is dict and "reasoningContent" in block)
 
 
 def _lost_turns(turns: list[_Turn], context: Context, *, as_text: bool) -> Iterator[_Turn]:
@@ -153,14 +187,18 @@ def _lost_turns(turns: list[_Turn], context: Context, *, as_text: bool) -> Itera
 
 
 def _begins_with_thinking(run: tuple[Message, ...], context: Context) -> bool:
+    if context.traits.messages_are_items:
+        return any(map(_is_claude_thinking, (part for item in run for part in item.parts)))
     first = run[0]
     reads_keys = context.limits.thinking != "signed" and context.traits.has_calls_key
     if reads_keys and _has_thinking_keys(first.extra):
         return True
     parts = [part for part in first.parts if location_of(part) != "reasoning_content"]
-    if not parts or not isinstance(parts[0], Thinking):
-        return False
-    return can_be_signature(parts[0].signature) or parts[0].location == "own"
+    return bool(parts) and _is_claude_thinking(parts[0])
+
+
+def _is_claude_thinking(part: Part) -> bool:
+    return isinstance(part, Thinking) and can_be_signature(part.signature)
 
 
 def _has_thinking_keys(native: dict[str, Any]) -> bool:
@@ -193,8 +231,8 @@ def _without_later_thinking(
     return _rewritten(request, edits, Effect.DROPS, context)
 
 
-def _is_kept(part: object) -> bool:
-    return not isinstance(part, Thinking) or part.location == "reasoning_content"
+def _is_kept(part: Part) -> bool:
+    return not isinstance(part, Thinking) or part.location in ("reasoning_content", "own")
 
 
 def _converted(

@@ -1,0 +1,110 @@
+"""Tool loops without their thinking, through ChatAnthropic: the call disables thinking."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("langchain_anthropic")
+from langchain.agents import create_agent
+from langchain_anthropic import ChatAnthropic
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain_core.tools import tool
+
+from chatmend.langchain import RepairMiddleware, mend
+from tests.langchain.loop import run
+
+if TYPE_CHECKING:
+    from langchain_core.messages import BaseMessage
+
+    from chatmend.sandbox import Sandbox
+
+MANUAL, OFF = {"type": "enabled", "budget_tokens": 2048}, {"type": "disabled"}
+THOUGHT = {"type": "thinking", "thinking": "Plan.", "signature": "EqQBCkYIAhgCKkAx"}
+CALL = {"id": "toolu_1", "name": "look", "args": {}, "type": "tool_call"}
+REFUSAL = "must start with a thinking block"
+
+
+@tool
+def look() -> str:
+    """Look."""
+    return "r1"
+
+
+def loop(*blocks: Any) -> list[BaseMessage]:
+    metadata = {"model_provider": "anthropic"} if blocks else {}
+    answer = AIMessage(list(blocks), tool_calls=[CALL], response_metadata=metadata)
+    return [HumanMessage("go"), answer, ToolMessage("r1", tool_call_id="toolu_1")]
+
+
+def claude(sandbox: Sandbox, **fields: Any) -> ChatAnthropic:
+    return ChatAnthropic(
+        model="claude-sonnet-4-5",
+        api_key="any",
+        base_url=sandbox.url("anthropic"),
+        max_retries=0,
+        max_tokens=4096,
+        **fields,
+    )
+
+
+def sent(sandbox: Sandbox) -> Any:
+    return sandbox.requests[-1].body.get("thinking")
+
+
+def test_without_chatmend_the_request_is_refused(sandbox: Sandbox) -> None:
+    with pytest.raises(Exception, match=REFUSAL):
+        claude(sandbox, thinking=MANUAL).bind_tools([look]).invoke(loop())
+
+
+@pytest.mark.parametrize("fields", [{"thinking": MANUAL}, {"model_kwargs": {"thinking": MANUAL}}])
+def test_a_parameter_of_the_model_is_disabled_for_the_call(sandbox: Sandbox, fields: Any) -> None:
+    model = mend(claude(sandbox, **fields))
+    answer = model.bind_tools([look]).invoke(loop())
+    assert sent(sandbox) == OFF
+    (change,) = answer.response_metadata["chatmend"]["changes"]
+    assert (change["code"], change["effect"], change["applied"]) == ("THINK008", "degrades", True)
+    model.bind_tools([look]).invoke(loop(THOUGHT))
+    assert sent(sandbox) == MANUAL
+
+
+def test_an_option_of_the_call_is_disabled(sandbox: Sandbox) -> None:
+    mend(claude(sandbox)).bind_tools([look]).invoke(loop(), thinking=MANUAL)
+    assert sent(sandbox) == OFF
+
+
+def test_streams_and_asynchronous_calls_disable_it(sandbox: Sandbox) -> None:
+    model = mend(claude(sandbox, thinking=MANUAL)).bind_tools([look])
+
+    async def calls() -> list[Any]:
+        await model.ainvoke(loop())
+        found = [sent(sandbox)]
+        assert [chunk async for chunk in model.astream(loop())]
+        return [*found, sent(sandbox)]
+
+    assert run(calls()) == [OFF, OFF]
+    assert list(model.stream(loop()))
+    assert sent(sandbox) == OFF
+
+
+def test_the_model_of_the_caller_is_unchanged(sandbox: Sandbox) -> None:
+    model = mend(claude(sandbox, thinking=MANUAL))
+    model.bind_tools([look]).invoke(loop())
+    assert model.thinking == MANUAL
+
+
+def test_in_report_mode_thinking_stays_enabled(sandbox: Sandbox) -> None:
+    model = mend(claude(sandbox, thinking=MANUAL), mode="report")
+    with pytest.raises(Exception, match=REFUSAL):
+        model.bind_tools([look]).invoke(loop())
+
+
+def test_the_middleware_disables_it_until_the_loop_ends(sandbox: Sandbox) -> None:
+    model = claude(sandbox, thinking=MANUAL)
+    agent = create_agent(model, [look], middleware=[RepairMiddleware()])
+    agent.invoke({"messages": loop()})
+    assert sent(sandbox) == OFF
+    agent.invoke({"messages": loop(THOUGHT)})
+    assert sent(sandbox) == MANUAL
+    assert model.thinking == MANUAL
