@@ -189,6 +189,8 @@ class _Handler:
             rule, broken = found
             refusal = self._table.refuse(rule, broken.values, f"req_{request.digest()[:24]}")
             return self._refuse(http, number, request, refusal)
+        if scripted := self._shared.script.refusal(request.model, request.body):
+            return self._refuse_as_scripted(http, number, request, *scripted)
         wire = self._endpoint.wire
         owner = f"{request.provider}|{request.key}|{request.model}"
         prompt = count_prompt(request.memory, owner, wire.segments(request), markers=wire.MARKERS)
@@ -249,6 +251,17 @@ class _Handler:
             note = ""
         finally:
             self._shared.ledger.add(replace(verdict, note=note))
+
+    def _refuse_as_scripted(
+        self, http: Http, number: int, request: SandboxRequest, status: int, text: str
+    ) -> Response:
+        """Refuse with a text of the test, in the provider's format for invalid requests."""
+        code = "malformed-json"
+        rule = self._table.rules[code]
+        fields = {**rule.fields, "text": text, "status": status, "id": f"req_{number}"}
+        refusal = self._table.wrap(code, rule.envelope, fields)
+        refusal = replace(refusal, code="scripted", text=text, status=status)
+        return self._refuse(http, number, request, refusal)
 
     def _fail(self, http: Http, number: int, entry: Failure) -> Response:
         code = {429: "rate-limited", 529: "overloaded", 503: "overloaded"}.get(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +40,52 @@ class Failure:
     """Seconds, sent as ``retry-after``."""
 
 
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Requests to refuse from now on, although the provider's tables accept them."""
+
+    when: Callable[[dict[str, Any]], object]
+    """Called with the body of a request that would be accepted.
+
+    A true value refuses it. A string is the position of the fault, such as
+    ``"messages.1.content.0"``.
+    """
+    text: str
+    """The error text. ``{at}`` stands for the position."""
+    status: int = 400
+    model: str = "*"
+    """The models that refuse, as a pattern with wildcards."""
+
+    def text_for(self, model: str, body: dict[str, Any]) -> str | None:
+        """Return the error text for a request; None if it is accepted."""
+        found = self.when(body) if fnmatchcase(model, self.model) else None
+        if not found:
+            return None
+        return self.text.replace("{at}", found if isinstance(found, str) else "")
+
+
 class Script:
-    """A queue of replies and failures, each used once. Thread-safe."""
+    """A queue of replies and failures, each used once, and lasting refusals. Thread-safe."""
 
     def __init__(self) -> None:
         """Create an empty script."""
         self._lines: deque[Reply | Failure] = deque()
+        self._refusals: list[Refusal] = []
         self._lock = Lock()
+
+    def refuse(self, refusal: Refusal) -> None:
+        """Add a lasting refusal."""
+        with self._lock:
+            self._refusals.append(refusal)
+
+    def refusal(self, model: str, body: dict[str, Any]) -> tuple[int, str] | None:
+        """Return status and text of the first refusal of a request; None if there is none."""
+        with self._lock:
+            refusals = list(self._refusals)
+        for one in refusals:
+            if (text := one.text_for(model, body)) is not None:
+                return one.status, text
+        return None
 
     def add(self, lines: Iterable[Reply | Failure]) -> None:
         """Append replies and failures."""
@@ -71,6 +111,7 @@ class Script:
             return entry
 
     def clear(self) -> None:
-        """Delete the unused entries."""
+        """Delete the unused entries and the refusals."""
         with self._lock:
             self._lines.clear()
+            self._refusals.clear()

@@ -7,17 +7,17 @@ import os
 import socket
 import threading
 from contextlib import suppress
-from typing import TYPE_CHECKING, Self, TextIO
+from typing import TYPE_CHECKING, Any, Self, TextIO
 
 import uvicorn
 
 from chatmend.sandbox import app
 from chatmend.sandbox.guide import hosts_setting
 from chatmend.sandbox.ledger import Ledger, Verdict
-from chatmend.sandbox.script import Failure, Reply, Script
+from chatmend.sandbox.script import Failure, Refusal, Reply, Script
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
 _LOOPBACK = "127.0.0.1"
@@ -117,6 +117,25 @@ class Sandbox:
         Afterwards the sandbox composes its own answers again.
         """
         self._script.add(lines)
+
+    def refuse(
+        self,
+        when: Callable[[dict[str, Any]], object],
+        text: str,
+        *,
+        status: int = 400,
+        model: str = "*",
+    ) -> None:
+        """Refuse requests from now on that the provider's tables accept, until ``clear``.
+
+        Args:
+            when: called with the body of each request that would be accepted. A true value refuses
+                it; a string is the position of the fault (``"messages.1.content.0"``).
+            text: the error text; ``{at}`` stands for the position.
+            status: the HTTP status.
+            model: the models that refuse, as a pattern with wildcards.
+        """
+        self._script.refuse(Refusal(when, text, status, model))
 
     @property
     def requests(self) -> list[Verdict]:
