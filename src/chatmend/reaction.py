@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from chatmend.changes import Change
+    from chatmend.dialects import Dialect
     from chatmend.images.recompressor import Recompressor
     from chatmend.policy import Policy
 
@@ -50,6 +51,7 @@ _FORMAT_KEYS = (
 _MOST_VALUES = 1_000_000
 """Values of a request that are searched for signatures, so that one inside itself ends."""
 _NINE = "9"
+_UNPLACED = (-2, -2)
 _SHORTEST_QUOTE = 4
 """Characters of encrypted content that an error message must quote to name a block."""
 
@@ -76,7 +78,7 @@ def react(  # noqa: PLR0913 - request and options as in repair_request
     *,
     policy: Policy | str | None = None,
     lessons: Iterable[Lesson] = (),
-    dialect: str | None = None,
+    dialect: str | Dialect | None = None,
     recompressor: Recompressor | None = None,
 ) -> Reaction | None:
     """Return the mildest repair of a request for what the provider's error message says.
@@ -93,7 +95,7 @@ def react(  # noqa: PLR0913 - request and options as in repair_request
             LiteLLM, LangChain or httpx.
         policy: a policy or the name of one, as in ``repair``. Its ``allow`` limits the effects.
         lessons: what earlier refusals of this conversation have shown.
-        dialect: the wire format of ``body``; recognised if not given.
+        dialect: the wire format of ``body``, as in ``repair``; recognised if not given.
         recompressor: recompresses images, as in ``repair``.
 
     Returns:
@@ -240,7 +242,7 @@ def _refused_blocks(body: dict[str, Any], text: str) -> tuple[str, ...]:
         longest = sorted(documents, key=lambda block: -len(str(block)))[:1]
         meant = longest if _PAGES.search(text) else documents
     else:
-        meant = [block for at, block in blocks if at == place]
+        meant = [block for at, block in blocks if at == place and block.get("type") != "text"]
     return tuple(map(digest_of, meant))
 
 
@@ -300,14 +302,25 @@ def _blocks(messages: list[Any]) -> Iterator[tuple[tuple[int, int], dict[str, An
     """
     for at, message in enumerate(messages):
         if not isinstance(message, dict):
+            held = getattr(message, "content", None)
+            yield from _unplaced(held)
             continue
         if "type" in message and message.get("type") != "message":
             yield (at, -1), message
-        for key in (*_PARTS, "thinking_blocks", "reasoning_details"):
+        for key in _PARTS:
             held = message.get(key)
             for i, part in enumerate(held if isinstance(held, list) else ()):
                 if isinstance(part, dict):
                     yield (at, i), part
+        for key in ("thinking_blocks", "reasoning_details"):
+            yield from _unplaced(message.get(key))
+
+
+def _unplaced(held: object) -> Iterator[tuple[tuple[int, int], dict[str, Any]]]:
+    """Yield blocks of messages that a framework converts, so that positions do not hold."""
+    for part in held if isinstance(held, list) else ():
+        if isinstance(part, dict):
+            yield _UNPLACED, part
 
 
 def _place(text: str) -> tuple[int, int] | None:

@@ -195,7 +195,7 @@ def repair_request(  # noqa: PLR0913 - as in repair
     target: str | Target,
     *,
     policy: Policy | str | None = None,
-    dialect: str | None = None,
+    dialect: str | Dialect | None = None,
     recompressor: Recompressor | None = None,
     lessons: Iterable[Lesson] = (),
 ) -> RepairedRequest:

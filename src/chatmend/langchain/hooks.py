@@ -22,6 +22,7 @@ from chatmend.langchain.message_repair import (
     REPORT,
     RepairSettings,
     is_disabled,
+    learn,
     repair_for_destination,
     report,
     warn_of_failure,
@@ -58,6 +59,8 @@ class ModelCall(NamedTuple):
     usage: bool = False
     changed_model: BaseChatModel | None = None
     """The model that makes the call; None for the model that was called."""
+    reacted: int = 0
+    """How often the call was made again after a refusal."""
 
     def sender(self, model: BaseChatModel) -> BaseChatModel:
         """Return the model that makes the call, in place of the model that was called."""
@@ -72,7 +75,8 @@ class ModelCall(NamedTuple):
             and not sent.has_sent_reasoning
         )
         changes = mark_reasoning_unsent(self.changes) if is_unsent else self.changes
-        return report(changes) if changes else None
+        shown = report(changes) if changes else None
+        return {**(shown or report(())), "reacted": self.reacted} if self.reacted else shown
 
 
 def prepare(model: BaseChatModel, messages: Any, options: dict[str, Any]) -> ModelCall:
@@ -176,17 +180,42 @@ def _wrap_generate(method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)  # LangChain checks whether the signature has `run_manager`
     def hook(self: BaseChatModel, messages: Any, *args: Any, **options: Any) -> ChatResult:
         call = prepare(self, messages, options)
-        return _finish_result(method(call.sender(self), call.messages, *args, **call.options), call)
+        while True:
+            try:
+                result = method(call.sender(self), call.messages, *args, **call.options)
+                return _finish_result(result, call)
+            except Exception as error:
+                if not _learn(self, messages, call, error):
+                    raise
+            call = prepare(self, messages, options)._replace(reacted=call.reacted + 1)
 
     return hook
+
+
+def _learn(model: BaseChatModel, messages: Any, call: ModelCall, error: Exception) -> bool:
+    """Return whether a refusal shows something with which the call can be made again."""
+    settings = settings_of(model)
+    if call.reacted >= settings.react or call.destination is None:
+        return False
+    # A hook inside another one gets repaired messages; the outer one makes the call again.
+    if isinstance(messages, RepairedMessages):
+        return False
+    return learn(list(messages), call.messages, call.destination, settings, error)
 
 
 def _wrap_agenerate(method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
     async def hook(self: BaseChatModel, messages: Any, *args: Any, **options: Any) -> ChatResult:
         call = await prepare_async(self, messages, options)
-        result = await method(call.sender(self), call.messages, *args, **call.options)
-        return _finish_result(result, call)
+        while True:
+            try:
+                result = await method(call.sender(self), call.messages, *args, **call.options)
+                return _finish_result(result, call)
+            except Exception as error:
+                if not _learn(self, messages, call, error):
+                    raise
+            again = await prepare_async(self, messages, options)
+            call = again._replace(reacted=call.reacted + 1)
 
     return hook
 
@@ -197,11 +226,21 @@ def _wrap_stream(method: Callable[..., Any]) -> Callable[..., Any]:
         self: BaseChatModel, messages: Any, *args: Any, **options: Any
     ) -> Iterator[ChatGenerationChunk]:
         call = prepare(self, messages, options)
-        sender, processor = _start_stream(self, call)
-        with closing(method(sender, call.messages, *args, **call.options)) as chunks:
-            for chunk in chunks:
-                yield from processor.feed(chunk)
-            yield from processor.finish()
+        while True:
+            has_begun = False
+            sender, processor = _start_stream(self, call)
+            try:
+                with closing(method(sender, call.messages, *args, **call.options)) as chunks:
+                    for chunk in chunks:
+                        has_begun = True
+                        yield from processor.feed(chunk)
+                    yield from processor.finish()
+            except Exception as error:
+                if has_begun or not _learn(self, messages, call, error):
+                    raise
+            else:
+                return
+            call = prepare(self, messages, options)._replace(reacted=call.reacted + 1)
 
     return hook
 
@@ -212,13 +251,24 @@ def _wrap_astream(method: Callable[..., Any]) -> Callable[..., Any]:
         self: BaseChatModel, messages: Any, *args: Any, **options: Any
     ) -> AsyncIterator[ChatGenerationChunk]:
         call = await prepare_async(self, messages, options)
-        sender, processor = _start_stream(self, call)
-        async with aclosing(method(sender, call.messages, *args, **call.options)) as chunks:
-            async for chunk in chunks:
-                for ready in processor.feed(chunk):
-                    yield ready
-            for ready in processor.finish():
-                yield ready
+        while True:
+            has_begun = False
+            sender, processor = _start_stream(self, call)
+            try:
+                async with aclosing(method(sender, call.messages, *args, **call.options)) as chunks:
+                    async for chunk in chunks:
+                        has_begun = True
+                        for ready in processor.feed(chunk):
+                            yield ready
+                    for ready in processor.finish():
+                        yield ready
+            except Exception as error:
+                if has_begun or not _learn(self, messages, call, error):
+                    raise
+            else:
+                return
+            again = await prepare_async(self, messages, options)
+            call = again._replace(reacted=call.reacted + 1)
 
     return hook
 

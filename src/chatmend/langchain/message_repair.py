@@ -18,7 +18,9 @@ from chatmend.langchain.destination_cache import DestinationCache
 from chatmend.langchain.dialect import LangChainDialect
 from chatmend.langchain.reasoning import mark_reasoning_unsent
 from chatmend.langchain.shaping import reshape
-from chatmend.options import known_hosts, mode_of, on_error_of, target_of
+from chatmend.lesson_store import LessonStore
+from chatmend.options import known_hosts, mode_of, on_error_of, react_of, target_of
+from chatmend.reaction import react
 from chatmend.repair import repair
 from chatmend.telemetry import record_repair
 
@@ -55,6 +57,10 @@ class RepairSettings:
     """``repair`` the messages, or ``report`` what would change and send the original messages."""
     usage: bool = True
     """Whether to correct the usage in answers."""
+    react: int = 0
+    """How many more attempts follow a refusal of the messages: 0, 1 or 2."""
+    lessons: LessonStore = field(default_factory=LessonStore, init=False, repr=False, compare=False)
+    """What the refusals of each conversation have shown."""
     destinations: DestinationCache = field(
         default_factory=DestinationCache, init=False, repr=False, compare=False
     )
@@ -71,10 +77,12 @@ class RepairSettings:
         on_error_of(self.on_error)
         known_hosts()  # raises now if an entry of CHATMEND_HOSTS is invalid
         mode_of(self.mode)
+        react_of(self.react)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle and copy the settings without the cache, which may hold clients."""
-        return RepairSettings, (self.policy, self.target, self.on_error, self.mode, self.usage)
+        """Pickle and copy the settings without the cache, which may hold clients, and lessons."""
+        given = (self.policy, self.target, self.on_error, self.mode, self.usage, self.react)
+        return RepairSettings, given
 
 
 class RepairResult(NamedTuple):
@@ -143,6 +151,7 @@ def repair_for_destination(
             thinking=thinking,
             policy=settings.policy,
             dialect=dialect,
+            lessons=settings.lessons.of("", messages) if settings.react else (),
         )
         changes = (
             repaired.changes
@@ -163,6 +172,47 @@ def repair_for_destination(
     if result.changes:
         _log_repairs(result.changes)
     return unchanged._replace(changes=result.changes) if settings.mode == "report" else result
+
+
+def learn(
+    messages: Sequence[BaseMessage],
+    sent: Sequence[BaseMessage],
+    destination: Destination,
+    settings: RepairSettings,
+    error: Exception,
+) -> bool:
+    """Keep what a refusal shows for the conversation; return whether there is something new.
+
+    ``messages`` are those of the caller, and ``sent`` the same after the repair.
+
+    Raises:
+        Exception: any failure of chatmend, with ``on_error="raise"``.
+    """
+    if settings.mode == "report":
+        return False
+    try:
+        reaction = react(
+            {"messages": list(sent)},
+            destination.target,
+            error,
+            policy=settings.policy,
+            lessons=settings.lessons.of("", messages),
+            dialect=LangChainDialect(chat_messages=destination.chat_messages),
+        )
+    except Exception as failure:
+        if settings.on_error == "raise":
+            raise
+        warn_of_failure(failure)
+        return False
+    if reaction is None or reaction.lesson is None:
+        return False
+    settings.lessons.add("", messages, reaction.lesson)
+    _log.info(
+        "chatmend repeats a request to %s: its refusal shows %s",
+        destination.target.name,
+        reaction.lesson.limit,
+    )
+    return True
 
 
 def warn_of_failure(error: Exception) -> None:

@@ -22,7 +22,7 @@ from chatmend.langchain.configurable import mend_configurable
 from chatmend.langchain.hooks import settings_of, wrap_hooks
 from chatmend.langchain.message_repair import RepairSettings, is_disabled
 from chatmend.langchain.salvage import convert_invalid_blocks, convert_leniently
-from chatmend.options import policy_of
+from chatmend.options import policy_of, react_of
 
 if TYPE_CHECKING:
     from langchain_core.prompt_values import PromptValue
@@ -75,6 +75,7 @@ def mend(  # noqa: PLR0913 - the options of a model
     on_error: OnError = "pass",
     mode: Mode = "repair",
     usage: bool = True,
+    react: int = 0,
 ) -> M:
     """Wrap a chat model so that it repairs each transcript for the provider that it calls.
 
@@ -92,6 +93,8 @@ def mend(  # noqa: PLR0913 - the options of a model
         mode: ``repair`` the messages, or ``report`` in ``response_metadata["chatmend"]`` what
             would change and send the original messages.
         usage: whether to correct ``usage_metadata`` in answers.
+        react: how many more attempts a call may have after the provider has refused its messages
+            (0 to 2; see ``chatmend.react``).
 
     Returns:
         A copy of the model, which is also an instance of the model's class.
@@ -103,7 +106,10 @@ def mend(  # noqa: PLR0913 - the options of a model
     """
     return cast(
         "M",
-        mend_with_settings(model, RepairSettings(policy_of(policy), target, on_error, mode, usage)),
+        mend_with_settings(
+            model,
+            RepairSettings(policy_of(policy), target, on_error, mode, usage, react_of(react)),
+        ),
     )
 
 

@@ -1,0 +1,160 @@
+"""One more attempt after a refusal, through the real partner classes."""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+from typing import TYPE_CHECKING, Any
+
+import anthropic
+import openai
+import pytest
+from langchain_anthropic import ChatAnthropic
+from langchain_core.messages import AIMessage, HumanMessage
+from langchain_openai import ChatOpenAI
+
+import chatmend
+from chatmend.langchain import mend
+from chatmend.sandbox.signatures import sign
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from chatmend.sandbox import Sandbox
+
+FORGED = sign("claude-opus-4-8", "another text")
+"""Only the provider can tell that the signature is another text's."""
+THINKING = {"type": "thinking", "thinking": "hm", "signature": FORGED}
+HISTORY = [
+    HumanMessage("q"),
+    AIMessage([THINKING, {"type": "text", "text": "a"}]),
+    HumanMessage("n"),
+]
+SEALED = {
+    "type": "reasoning",
+    "id": "rs_1",
+    "summary": [],
+    "encrypted_content": sign("gpt-5", "another item"),
+}
+
+
+def claude(sandbox: Sandbox, **options: Any) -> ChatAnthropic:
+    model = ChatAnthropic(
+        model="claude-opus-4-8",
+        api_key="any",
+        base_url=sandbox.url("anthropic"),
+        max_retries=0,
+        max_tokens=99,
+    )
+    return mend(model, on_error="raise", **{"react": 1, **options})
+
+
+def statuses(sandbox: Sandbox) -> list[int]:
+    return [verdict.status for verdict in sandbox.requests]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def event_loop_of_the_module() -> Iterator[None]:
+    yield
+    RUNNER.close()
+
+
+def joined(chunks: list[Any]) -> AIMessage:
+    return sum(chunks[1:], chunks[0])
+
+
+async def ainvoked(model: Any, turns: list[Any]) -> list[AIMessage]:
+    return [await model.ainvoke(messages) for messages in turns]
+
+
+async def astreamed(model: Any, turns: list[Any]) -> list[AIMessage]:
+    return [joined([chunk async for chunk in model.astream(messages)]) for messages in turns]
+
+
+RUNNER = asyncio.Runner()
+"""One event loop for all tests: langchain-anthropic shares its HTTP clients between models."""
+WAYS: dict[str, Callable[[Any, list[Any]], list[AIMessage]]] = {
+    "invoke": lambda model, turns: [model.invoke(messages) for messages in turns],
+    "ainvoke": lambda model, turns: RUNNER.run(ainvoked(model, turns)),
+    "stream": lambda model, turns: [joined(list(model.stream(messages))) for messages in turns],
+    "astream": lambda model, turns: RUNNER.run(astreamed(model, turns)),
+    "batch": lambda model, turns: [model.batch([messages])[0] for messages in turns],
+}
+"""Each sends the turns of a conversation one after the other, and returns the answers."""
+
+
+def test_messages_that_are_accepted_are_sent_once(sandbox: Sandbox) -> None:
+    answer = claude(sandbox).invoke([HumanMessage("q")])
+    assert statuses(sandbox) == [200]
+    assert "chatmend" not in answer.response_metadata
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_refused_transcript_is_repaired_and_sent_again(sandbox: Sandbox, way: str) -> None:
+    turns = [HISTORY, [*HISTORY, AIMessage("b"), HumanMessage("and?")]]
+    answer, _ = WAYS[way](claude(sandbox), turns)
+    assert statuses(sandbox) == [400, 200, 200], "the lesson holds for the next turns"
+    assert FORGED not in str(sandbox.requests[-1].body)
+    report = answer.response_metadata["chatmend"]
+    assert report["reacted"] == 1
+    assert [change["code"] for change in report["changes"]] == ["BLOCK001"]
+
+
+def test_another_conversation_learns_by_itself(sandbox: Sandbox) -> None:
+    model = claude(sandbox)
+    model.invoke(HISTORY)
+    model.invoke([HumanMessage("another opening"), *HISTORY[1:]])
+    assert statuses(sandbox) == [400, 200, 400, 200]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_without_react_the_refusal_is_raised(sandbox: Sandbox, way: str) -> None:
+    with pytest.raises(anthropic.BadRequestError):
+        WAYS[way](claude(sandbox, react=0), [HISTORY])
+    assert statuses(sandbox) == [400]
+
+
+def test_report_mode_sends_nothing_again(sandbox: Sandbox) -> None:
+    with pytest.raises(anthropic.BadRequestError):
+        claude(sandbox, mode="report").invoke(HISTORY)
+    assert statuses(sandbox) == [400]
+
+
+def test_an_error_that_is_not_about_the_messages_is_raised(sandbox: Sandbox) -> None:
+    with pytest.raises(anthropic.BadRequestError):
+        claude(sandbox).invoke([HumanMessage("q")], temperature=9)
+    assert statuses(sandbox) == [400]
+
+
+def test_items_of_the_responses_api(sandbox: Sandbox) -> None:
+    bare = ChatOpenAI(
+        model="gpt-5",
+        api_key="any",
+        base_url=sandbox.url("openai/v1"),
+        max_retries=0,
+        use_responses_api=True,
+        store=False,
+        output_version="responses/v1",
+    )
+    history = [
+        HumanMessage("q"),
+        AIMessage([SEALED, {"type": "text", "text": "a"}]),
+        HumanMessage("n"),
+    ]
+    with pytest.raises(openai.BadRequestError):
+        mend(bare).invoke(history)
+    mend(bare, react=1).invoke(history)
+    assert statuses(sandbox) == [400, 400, 200]
+    assert SEALED["encrypted_content"] not in str(sandbox.requests[-1].body)
+
+
+def test_a_bound_and_pickled_model_keeps_the_option(sandbox: Sandbox) -> None:
+    model = pickle.loads(pickle.dumps(claude(sandbox)))  # noqa: S301 - made here
+    model.bind(max_tokens=50).invoke(HISTORY)
+    assert statuses(sandbox) == [400, 200]
+
+
+@pytest.mark.parametrize("value", [3, -1, "many", None])
+def test_an_invalid_number_of_attempts_is_an_error(sandbox: Sandbox, value: Any) -> None:
+    with pytest.raises(chatmend.PolicyError, match="react"):
+        claude(sandbox, react=value)
