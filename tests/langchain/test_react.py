@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import anthropic
 import openai
 import pytest
+from langchain.agents import create_agent
 from langchain_anthropic import ChatAnthropic
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_openai import ChatOpenAI
 
 import chatmend
-from chatmend.langchain import mend
+from chatmend.langchain import RepairMiddleware, mend
 from chatmend.sandbox.signatures import sign
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def claude(sandbox: Sandbox, **options: Any) -> ChatAnthropic:
         base_url=sandbox.url("anthropic"),
         max_retries=0,
         max_tokens=99,
+        timeout=TIMEOUT,
     )
     return mend(model, on_error="raise", **{"react": 1, **options})
 
@@ -72,7 +74,9 @@ async def astreamed(model: Any, turns: list[Any]) -> list[AIMessage]:
 
 
 RUNNER = asyncio.Runner()
-"""One event loop for all tests: langchain-anthropic shares its HTTP clients between models."""
+"""One event loop for all tests, because langchain-anthropic shares its HTTP clients."""
+TIMEOUT = 98.5
+"""Seconds; with a value of its own, no client is shared with tests in other event loops."""
 WAYS: dict[str, Callable[[Any, list[Any]], list[AIMessage]]] = {
     "invoke": lambda model, turns: [model.invoke(messages) for messages in turns],
     "ainvoke": lambda model, turns: RUNNER.run(ainvoked(model, turns)),
@@ -152,6 +156,30 @@ def test_a_bound_and_pickled_model_keeps_the_option(sandbox: Sandbox) -> None:
     model = pickle.loads(pickle.dumps(claude(sandbox)))  # noqa: S301 - made here
     model.bind(max_tokens=50).invoke(HISTORY)
     assert statuses(sandbox) == [400, 200]
+
+
+def search(query: str) -> str:
+    """Search."""
+    return f"found {query}"
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_an_agent_with_the_middleware(sandbox: Sandbox, is_async: bool) -> None:  # noqa: FBT001
+    bare = ChatAnthropic(
+        model="claude-opus-4-8",
+        api_key="any",
+        base_url=sandbox.url("anthropic"),
+        max_retries=0,
+        max_tokens=99,
+        timeout=TIMEOUT,
+    )
+    middleware = [RepairMiddleware(react=1, on_error="raise")]
+    agent = create_agent(bare, tools=[search], middleware=middleware)
+    state = {"messages": HISTORY}
+    done = RUNNER.run(agent.ainvoke(state)) if is_async else agent.invoke(state)
+    assert isinstance(done["messages"][-1], AIMessage)
+    assert statuses(sandbox)[:2] == [400, 200]
+    assert FORGED not in str(sandbox.requests[-1].body)
 
 
 @pytest.mark.parametrize("value", [3, -1, "many", None])

@@ -14,13 +14,14 @@ from chatmend.langchain.hooks import has_media
 from chatmend.langchain.message_repair import (
     RepairSettings,
     is_disabled,
+    learn,
     repair_unless_disabled,
     warn_of_failure,
 )
 from chatmend.langchain.model import is_mended, mend_with_settings
 from chatmend.langchain.partners import find_destination
 from chatmend.langchain.thinking import thinking_of, without_thinking
-from chatmend.options import policy_of
+from chatmend.options import policy_of, react_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -49,21 +50,31 @@ class RepairMiddleware(AgentMiddleware):
         target: str | None = None,
         on_error: OnError = "pass",
         mode: Mode = "repair",
+        react: int = 0,
     ) -> None:
         """Create the middleware; ``mend`` describes the options.
 
         Raises:
-            PolicyError: a value of ``policy``, ``on_error`` or ``mode`` does not exist.
+            PolicyError: a value of ``policy``, ``on_error``, ``mode`` or ``react`` does not exist.
             TargetError: no table describes ``target``.
         """
         super().__init__()
-        self.settings = RepairSettings(policy_of(policy), target, on_error, mode, usage=False)
+        self.settings = RepairSettings(
+            policy_of(policy), target, on_error, mode, usage=False, react=react_of(react)
+        )
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
-        """Repair the request and pass it on."""
+        """Repair the request and pass it on, again after a refusal if ``react`` allows."""
         _raise_if_outside_fallback(handler)
+        for _ in range(self.settings.react):
+            repaired = self._repaired(request)
+            try:
+                return handler(repaired)
+            except Exception as error:
+                if not self._learn(request, repaired, error):
+                    raise
         return handler(self._repaired(request))
 
     async def awrap_model_call(
@@ -71,11 +82,38 @@ class RepairMiddleware(AgentMiddleware):
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any]:
-        """Repair the request and pass it on; images are recompressed in a thread."""
+        """Do the same for an asynchronous call; images are recompressed in a thread."""
         _raise_if_outside_fallback(handler)
+        for _ in range(self.settings.react):
+            repaired = await self._repaired_async(request)
+            try:
+                return await handler(repaired)
+            except Exception as error:
+                if not self._learn(request, repaired, error):
+                    raise
+        return await handler(await self._repaired_async(request))
+
+    async def _repaired_async(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         if has_media(request.messages):
-            return await handler(await run_in_executor(None, self._repaired, request))
-        return await handler(self._repaired(request))
+            return await run_in_executor(None, self._repaired, request)
+        return self._repaired(request)
+
+    def _learn(
+        self, request: ModelRequest[Any], repaired: ModelRequest[Any], error: Exception
+    ) -> bool:
+        """Return whether a refusal shows something with which the call can be made again."""
+        if is_disabled():
+            return False
+        try:
+            _, destination = self._with_destination(request)
+        except Exception as failure:
+            if self.settings.on_error == "raise":
+                raise
+            warn_of_failure(failure)
+            return False
+        return learn(
+            _messages_of(request), _messages_of(repaired), destination, self.settings, error
+        )
 
     def _with_destination(
         self, request: ModelRequest[Any]
@@ -107,7 +145,7 @@ class RepairMiddleware(AgentMiddleware):
             warn_of_failure(error)
             return request
         system = [request.system_message] if request.system_message is not None else []
-        messages: list[BaseMessage] = [*system, *request.messages]
+        messages = _messages_of(request)
         thinking = thinking_of(request.model, request.model_settings)
         result = repair_unless_disabled(
             messages, destination, self.settings, tools=request.tools or None, thinking=thinking
@@ -122,6 +160,12 @@ class RepairMiddleware(AgentMiddleware):
         if system and kept_system is None:
             return request.override(messages=repaired, system_message=None)
         return request.override(messages=repaired)
+
+
+def _messages_of(request: ModelRequest[Any]) -> list[BaseMessage]:
+    """Return the messages of a request with its system message."""
+    system = [request.system_message] if request.system_message is not None else []
+    return [*system, *request.messages]
 
 
 def _raise_if_outside_fallback(handler: Any) -> None:
