@@ -10,6 +10,7 @@ import litellm
 import pytest
 
 from chatmend.litellm import ChatMend, completion
+from tests.litellm_adapter.test_callback import RECORDS_BEFORE_HOOK
 from tests.test_lost_thinking import CHAT, FUNCTIONS, LOST, MANUAL, OFF, THOUGHT
 
 if TYPE_CHECKING:
@@ -129,6 +130,9 @@ def test_items_that_litellm_converts_are_sent_with_thinking_disabled(
     assert mend is litellm.callbacks[0]
 
 
+@pytest.mark.skipif(
+    not RECORDS_BEFORE_HOOK, reason="this version of LiteLLM drops the thinking of items"
+)
 def test_items_with_thinking_of_claude_keep_it(mend: ChatMend, sandbox: Sandbox) -> None:
     responses(sandbox, ITEMS[0], reasoning(json.dumps([THOUGHT])), *ITEMS[1:])
     body = sandbox.requests[-1].body
@@ -138,6 +142,7 @@ def test_items_with_thinking_of_claude_keep_it(mend: ChatMend, sandbox: Sandbox)
 
 
 def test_bedrock_gets_the_parameter_in_additional_fields(mend: ChatMend, sandbox: Sandbox) -> None:
+    pytest.importorskip("boto3")
     more = {
         "model": "bedrock/us.anthropic.claude-sonnet-4-20250514-v1:0",
         "aws_access_key_id": "any",

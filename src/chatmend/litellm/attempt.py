@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from chatmend.dialects import DIALECTS
 from chatmend.litellm import injection_points
 from chatmend.litellm.conversion import target_through_litellm
-from chatmend.litellm.shapes import CHAT
+from chatmend.litellm.shapes import CHAT, RESPONSES
 from chatmend.reaction import react
 from chatmend.repair import repair_request
 
@@ -126,6 +126,9 @@ def repair_attempt(
     if done.body is body:
         return Attempt(target, done.changes)
     request = done.body
+    if shape is RESPONSES and request.get("reasoning") != body.get("reasoning"):
+        # LiteLLM 1.82 fails on {"effort": "none"}; without the key, thinking is disabled as well.
+        request = {key: value for key, value in request.items() if key != "reasoning"}
     if injection_points.KEY in request:
         points = request[injection_points.KEY]
         moved = injection_points.move_points(points, body[shape.field], request[shape.field])
