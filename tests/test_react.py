@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from copy import deepcopy
+from importlib.resources import files
+from re import _constants as constants
+from re import _parser as parser
 from typing import Any
 
 import httpx
 import pytest
 
 import chatmend
-from chatmend.lessons import Lesson, with_lessons
+from chatmend import scan
+from chatmend.lessons import Lesson, digest_of, with_lessons
+from chatmend.refusals import compiled, refusals
 from chatmend.targets import Limits
 from tests.corpus import rows, there
 
@@ -152,6 +158,13 @@ def test_a_lesson_as_json_is_the_same_lesson() -> None:
         assert Lesson.from_dict(stored) == lesson
 
 
+def test_two_messages_about_one_limit_give_one_lesson() -> None:
+    """A request id or a position in the text makes no second lesson."""
+    first, second = (Lesson("a/b", "alternation", value=True, evidence=said) for said in "xy")
+    assert {first, second} == {first}
+    assert second.to_dict()["evidence"] == "y"
+
+
 @pytest.mark.parametrize("stored", [{}, {"target": "a/b", "limit": "no_such_limit", "value": 1}])
 def test_an_invalid_lesson_is_an_error(stored: dict[str, Any]) -> None:
     with pytest.raises(chatmend.PolicyError):
@@ -205,6 +218,24 @@ def test_thinking_of_later_turns_stays_with_the_lesson() -> None:
         [TEXT],
         [newer, TEXT],
     ]
+
+
+def test_conversations_with_other_refused_blocks_are_told_apart() -> None:
+    """They share what was computed for the target, which does not grow with each of them."""
+    refused = {
+        signature: {**THINKING, "signature": signature}
+        for signature in (f"EqoB{i}" + "q" * 200 for i in range(5))
+    }
+    before = len(scan._CACHES)
+    for _ in range(2):
+        for block in refused.values():
+            lesson = Lesson(CLAUDE, "refused_blocks", (digest_of(block),))
+            turns = [{"role": "assistant", "content": [one, TEXT]} for one in refused.values()]
+            messages = [message for turn in turns for message in (USER, turn)] + [NEXT]
+            done = chatmend.repair(messages, CLAUDE, dialect="anthropic_messages", lessons=[lesson])
+            left = [m["content"][0] for m in done.messages if m["role"] == "assistant"]
+            assert left == [TEXT if one is block else one for one in refused.values()]
+    assert len(scan._CACHES) <= before + 1
 
 
 def test_encrypted_content_that_cannot_be_verified_goes() -> None:
@@ -327,6 +358,36 @@ def test_the_policy_limits_a_reaction() -> None:
         thinking_body(), CLAUDE, SIGNATURE, dialect="anthropic_messages", policy=gentle
     )
     assert found is None
+
+
+def expressions() -> list[str]:
+    """All expressions that are searched in error messages."""
+    table = tomllib.loads(files("chatmend.refusals").joinpath("demands.toml").read_text("utf-8"))
+    return [*(refusal.says for refusal in refusals()), *(row["says"] for row in table["read"])]
+
+
+@pytest.mark.parametrize("says", expressions())
+def test_an_expression_takes_no_quadratic_time(says: str) -> None:
+    """Nothing that matches any text may repeat without end: each start would read all the rest."""
+    assert not unlimited(parser.parse(compiled(says).pattern))
+
+
+def unlimited(tree: Any) -> list[Any]:
+    """Return the repeats without a maximum of "any character" and "any character but"."""
+    found: list[Any] = []
+    for kind, value in tree:
+        if kind in (constants.MAX_REPEAT, constants.MIN_REPEAT):
+            _, most, held = value
+            (inner, argument), *_ = held
+            is_any = inner in (constants.ANY, constants.NOT_LITERAL) or (
+                inner is constants.IN and argument[0][0] is constants.NEGATE
+            )
+            found += [held] if most is constants.MAXREPEAT and is_any else unlimited(held)
+        elif kind is constants.SUBPATTERN:
+            found += unlimited(value[-1])
+        elif kind is constants.BRANCH:
+            found += [one for branch in value[1] for one in unlimited(branch)]
+    return found
 
 
 @pytest.mark.skipif(not there("field_cases"), reason="the corpus is not on this machine")

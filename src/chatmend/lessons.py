@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import types
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
@@ -50,8 +50,8 @@ class Lesson:
     """
     value: object
     """The value of the limit: a string, number, truth value, or tuple of strings."""
-    evidence: str = ""
-    """The error message, shortened."""
+    evidence: str = field(default="", compare=False)
+    """The error message, shortened. Two lessons with different messages can be equal."""
 
     def __post_init__(self) -> None:
         """Check the name, and convert lists to tuples, so that a lesson can be hashed."""
@@ -64,7 +64,7 @@ class Lesson:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the lesson as a dict for JSON; ``from_dict`` reads it."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        return {one.name: getattr(self, one.name) for one in fields(self)}
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Lesson:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from chatmend.dialects.thinking import is_thinking
 from chatmend.jsontext import is_same
 from chatmend.lessons import Lesson, digest_of
-from chatmend.refusals import search
+from chatmend.refusals import compiled, search
 from chatmend.refusals.errors import read_error
 from chatmend.repair import RepairedRequest, repair_request
 from chatmend.report import Reportable
@@ -50,7 +50,6 @@ _FORMAT_KEYS = (
 """The keys that messages have in at least one wire format."""
 _MOST_VALUES = 1_000_000
 """Values of a request that are searched for signatures, so that one inside itself ends."""
-_NINE = "9"
 _UNPLACED = (-2, -2)
 _SHORTEST_QUOTE = 4
 """Characters of encrypted content that an error message must quote to name a block."""
@@ -129,8 +128,6 @@ def react(  # noqa: PLR0913 - request and options as in repair_request
 
     base = repaired()
     for lesson in _candidates(body, resolved.name, refusal.text, known.pages, learnt):
-        if lesson in learnt:
-            continue
         done = repaired(lesson)
         if not is_same(done.body, base.body):
             return Reaction(done.body, done.changes, lesson)
@@ -179,8 +176,8 @@ def _demands() -> dict[str, list[tuple[str, object]]]:
 def _read(limit: str, text: str) -> object:
     """Return the value of a limit that an error message states; None if it states none."""
     for row in _table()["read"]:
-        if row["limit"] == limit and (found := re.search(row["says"], text)):
-            value = _value_of(limit, found.group(1), row.get("unit", 1))
+        if row["limit"] == limit and (found := compiled(row["says"]).search(text)):
+            value = row.get("value") or _value_of(limit, found.group(1), row.get("unit", 1))
             if value is not None:
                 return value
     return None
@@ -194,8 +191,6 @@ def _foreign_keys(body: dict[str, Any]) -> set[str]:
 
 def _value_of(limit: str, words: str, unit: int) -> object:
     name = limit.rpartition(".")[2]
-    if limit == "call_id_pattern" and words == _NINE:
-        return "^[a-zA-Z0-9]{9}$"
     if limit in ("roles", "part_types", "block_types"):
         listed = [word for word in _WORD.findall(words) if word not in ("and", "or", "at", "line")]
         return tuple(sorted(set(listed))) or None
@@ -231,7 +226,7 @@ def _refused_blocks(body: dict[str, Any], text: str) -> tuple[str, ...]:
         return named
     place = _place(text)
     if _SIGNATURE.search(text):
-        meant = _meant_thinking([(at, block) for at, block in blocks if is_sealed(block)], text)
+        meant = _meant_thinking([(at, block) for at, block in blocks if _is_sealed(block)], text)
     elif _DOWNLOAD.search(text):
         links = [block for _, block in blocks if _links(block)]
         quoted = [block for block in links if any(url in text for url in _links(block))]
@@ -276,7 +271,7 @@ def _thought_signatures(body: dict[str, Any]) -> list[str]:
     return list(found)
 
 
-def is_sealed(block: dict[str, Any]) -> bool:
+def _is_sealed(block: dict[str, Any]) -> bool:
     """Return whether a block is thinking, or an item with encrypted content."""
     kind = str(block.get("type"))
     return is_thinking(block) or "encrypted_content" in block or kind.startswith("reasoning")

@@ -136,16 +136,23 @@ class RuleCache:
 _CACHES: dict[tuple[object, ...], RuleCache] = {}
 """The caches by dialect, limits, policy and rules."""
 _MAX_CACHES = 64
+_REFUSED_BLOCKS = frozenset({""})
+"""The refused blocks in the key of a cache, in place of their digests."""
 
 
 def cache_for(context: Context, rules: tuple[Rule, ...]) -> RuleCache:
     """Return the cache for a dialect, limits and a policy."""
-    key = (context.dialect.cache_key(), context.limits, context.policy, id(rules))
+    limits = context.limits
+    if limits.refused_blocks:
+        # The rule of refused blocks runs on each window, whichever blocks these are, so all
+        # conversations with refused blocks share one cache.
+        limits = replace(limits, refused_blocks=_REFUSED_BLOCKS)
+    key = (context.dialect.cache_key(), limits, context.policy, id(rules))
     cache = _CACHES.get(key)
     if cache is None or cache.is_full or len(cache.sketches.plans) >= _MAX_ENTRIES:
         if cache is not None or len(_CACHES) >= _MAX_CACHES:
             _CACHES.clear()
-        cache = _CACHES[key] = RuleCache(context.dialect.TRAITS, context.limits, rules)
+        cache = _CACHES[key] = RuleCache(context.dialect.TRAITS, limits, rules)
     return cache
 
 

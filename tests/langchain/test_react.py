@@ -19,7 +19,7 @@ from chatmend.langchain import RepairMiddleware, mend
 from chatmend.sandbox.signatures import sign
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
 
     from chatmend.sandbox import Sandbox
 
@@ -39,8 +39,8 @@ SEALED = {
 }
 
 
-def claude(sandbox: Sandbox, **options: Any) -> ChatAnthropic:
-    model = ChatAnthropic(
+def claude(sandbox: Sandbox, cls: type[ChatAnthropic] = ChatAnthropic) -> ChatAnthropic:
+    return cls(
         model="claude-opus-4-8",
         api_key="any",
         base_url=sandbox.url("anthropic"),
@@ -48,7 +48,10 @@ def claude(sandbox: Sandbox, **options: Any) -> ChatAnthropic:
         max_tokens=99,
         timeout=TIMEOUT,
     )
-    return mend(model, on_error="raise", **{"react": 1, **options})
+
+
+def mended(sandbox: Sandbox, **options: Any) -> ChatAnthropic:
+    return mend(claude(sandbox), on_error="raise", **{"react": 1, **options})
 
 
 def statuses(sandbox: Sandbox) -> list[int]:
@@ -88,7 +91,7 @@ WAYS: dict[str, Callable[[Any, list[Any]], list[AIMessage]]] = {
 
 
 def test_messages_that_are_accepted_are_sent_once(sandbox: Sandbox) -> None:
-    answer = claude(sandbox).invoke([HumanMessage("q")])
+    answer = mended(sandbox).invoke([HumanMessage("q")])
     assert statuses(sandbox) == [200]
     assert "chatmend" not in answer.response_metadata
 
@@ -96,7 +99,7 @@ def test_messages_that_are_accepted_are_sent_once(sandbox: Sandbox) -> None:
 @pytest.mark.parametrize("way", WAYS)
 def test_a_refused_transcript_is_repaired_and_sent_again(sandbox: Sandbox, way: str) -> None:
     turns = [HISTORY, [*HISTORY, AIMessage("b"), HumanMessage("and?")]]
-    answer, _ = WAYS[way](claude(sandbox), turns)
+    answer, _ = WAYS[way](mended(sandbox), turns)
     assert statuses(sandbox) == [400, 200, 200], "the lesson holds for the next turns"
     assert FORGED not in str(sandbox.requests[-1].body)
     report = answer.response_metadata["chatmend"]
@@ -104,8 +107,38 @@ def test_a_refused_transcript_is_repaired_and_sent_again(sandbox: Sandbox, way: 
     assert [change["code"] for change in report["changes"]] == ["BLOCK001"]
 
 
+class NativeEvents(ChatAnthropic):
+    """A model that produces LangChain's typed events itself; no partner package does so yet."""
+
+    def _stream_chat_model_events(self, *args: Any, **options: Any) -> Iterator[Any]:
+        bridge = pytest.importorskip("langchain_core.language_models._compat_bridge")
+        yield from bridge.chunks_to_events(super()._stream(*args, **options))
+
+    async def _astream_chat_model_events(self, *args: Any, **options: Any) -> AsyncIterator[Any]:
+        bridge = pytest.importorskip("langchain_core.language_models._compat_bridge")
+        async for event in bridge.achunks_to_events(super()._astream(*args, **options)):
+            yield event
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_refused_stream_of_typed_events_is_started_again(
+    sandbox: Sandbox,
+    is_async: bool,  # noqa: FBT001
+) -> None:
+    model = mend(claude(sandbox, NativeEvents), react=1, on_error="raise")
+
+    async def read() -> list[Any]:
+        return [event async for event in model._astream_chat_model_events(HISTORY)]
+
+    events = RUNNER.run(read()) if is_async else list(model._stream_chat_model_events(HISTORY))
+    assert statuses(sandbox) == [400, 200]
+    assert FORGED not in str(sandbox.requests[-1].body)
+    assert [event["event"] for event in events].count("message-start") == 1
+    assert events[-1]["event"] == "message-finish"
+
+
 def test_another_conversation_learns_by_itself(sandbox: Sandbox) -> None:
-    model = claude(sandbox)
+    model = mended(sandbox)
     model.invoke(HISTORY)
     model.invoke([HumanMessage("another opening"), *HISTORY[1:]])
     assert statuses(sandbox) == [400, 200, 400, 200]
@@ -114,19 +147,19 @@ def test_another_conversation_learns_by_itself(sandbox: Sandbox) -> None:
 @pytest.mark.parametrize("way", WAYS)
 def test_without_react_the_refusal_is_raised(sandbox: Sandbox, way: str) -> None:
     with pytest.raises(anthropic.BadRequestError):
-        WAYS[way](claude(sandbox, react=0), [HISTORY])
+        WAYS[way](mended(sandbox, react=0), [HISTORY])
     assert statuses(sandbox) == [400]
 
 
 def test_report_mode_sends_nothing_again(sandbox: Sandbox) -> None:
     with pytest.raises(anthropic.BadRequestError):
-        claude(sandbox, mode="report").invoke(HISTORY)
+        mended(sandbox, mode="report").invoke(HISTORY)
     assert statuses(sandbox) == [400]
 
 
 def test_an_error_that_is_not_about_the_messages_is_raised(sandbox: Sandbox) -> None:
     with pytest.raises(anthropic.BadRequestError):
-        claude(sandbox).invoke([HumanMessage("q")], temperature=9)
+        mended(sandbox).invoke([HumanMessage("q")], temperature=9)
     assert statuses(sandbox) == [400]
 
 
@@ -153,7 +186,7 @@ def test_items_of_the_responses_api(sandbox: Sandbox) -> None:
 
 
 def test_a_bound_and_pickled_model_keeps_the_option(sandbox: Sandbox) -> None:
-    model = pickle.loads(pickle.dumps(claude(sandbox)))  # noqa: S301 - made here
+    model = pickle.loads(pickle.dumps(mended(sandbox)))  # noqa: S301 - made here
     model.bind(max_tokens=50).invoke(HISTORY)
     assert statuses(sandbox) == [400, 200]
 
@@ -165,16 +198,8 @@ def search(query: str) -> str:
 
 @pytest.mark.parametrize("is_async", [False, True])
 def test_an_agent_with_the_middleware(sandbox: Sandbox, is_async: bool) -> None:  # noqa: FBT001
-    bare = ChatAnthropic(
-        model="claude-opus-4-8",
-        api_key="any",
-        base_url=sandbox.url("anthropic"),
-        max_retries=0,
-        max_tokens=99,
-        timeout=TIMEOUT,
-    )
     middleware = [RepairMiddleware(react=1, on_error="raise")]
-    agent = create_agent(bare, tools=[search], middleware=middleware)
+    agent = create_agent(claude(sandbox), tools=[search], middleware=middleware)
     state = {"messages": HISTORY}
     done = RUNNER.run(agent.ainvoke(state)) if is_async else agent.invoke(state)
     assert isinstance(done["messages"][-1], AIMessage)
@@ -185,4 +210,4 @@ def test_an_agent_with_the_middleware(sandbox: Sandbox, is_async: bool) -> None:
 @pytest.mark.parametrize("value", [3, -1, "many", None])
 def test_an_invalid_number_of_attempts_is_an_error(sandbox: Sandbox, value: Any) -> None:
     with pytest.raises(chatmend.PolicyError, match="react"):
-        claude(sandbox, react=value)
+        mended(sandbox, react=value)

@@ -15,7 +15,7 @@ _numbers = count(1)
 
 
 class LogWaiter(CustomLogger):
-    """Counts logged calls; loggers that were registered earlier have received them before."""
+    """Counts logged calls, also those that failed; loggers that were registered earlier have received them before."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -31,6 +31,16 @@ class LogWaiter(CustomLogger):
             self._changed.notify_all()
 
     async def async_log_success_event(
+        self, kwargs: Any, response_obj: Any, start_time: Any, end_time: Any
+    ) -> None:
+        self.log_success_event(kwargs, response_obj, start_time, end_time)
+
+    def log_failure_event(
+        self, kwargs: Any, response_obj: Any, start_time: Any, end_time: Any
+    ) -> None:
+        self.log_success_event(kwargs, response_obj, start_time, end_time)
+
+    async def async_log_failure_event(
         self, kwargs: Any, response_obj: Any, start_time: Any, end_time: Any
     ) -> None:
         self.log_success_event(kwargs, response_obj, start_time, end_time)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import litellm
@@ -44,12 +45,19 @@ ITEMS = [
 ]
 
 
+@contextmanager
+def installed(callback: ChatMend) -> Iterator[ChatMend]:
+    install(callback)
+    try:
+        yield callback
+    finally:
+        uninstall()
+
+
 @pytest.fixture
 def mend() -> Iterator[ChatMend]:
-    callback = ChatMend(react=1, on_error="raise")
-    install(callback)
-    yield callback
-    uninstall()
+    with installed(ChatMend(react=1, on_error="raise")) as callback:
+        yield callback
 
 
 def given(sandbox: Sandbox, **more: Any) -> dict[str, Any]:
@@ -185,13 +193,8 @@ def test_a_router_does_not_cool_the_deployment_down(mend: ChatMend, sandbox: San
 
 
 def test_without_react_the_refusal_is_raised(sandbox: Sandbox) -> None:
-    callback = ChatMend(on_error="raise")
-    install(callback)
-    try:
-        with pytest.raises(litellm.BadRequestError):
-            asyncio.run(litellm.acompletion(**given(sandbox)))
-    finally:
-        uninstall()
+    with installed(ChatMend(on_error="raise")) as callback, pytest.raises(litellm.BadRequestError):
+        asyncio.run(litellm.acompletion(**given(sandbox)))
     assert statuses(sandbox) == [False]
     assert len(callback.lessons) == 0
 
@@ -214,13 +217,41 @@ def test_an_error_that_is_not_about_the_transcript_is_raised(
 
 
 def test_report_mode_makes_no_second_attempt(sandbox: Sandbox) -> None:
-    install(ChatMend(react=2, mode="report"))
-    try:
-        with pytest.raises(litellm.BadRequestError):
-            asyncio.run(litellm.acompletion(**given(sandbox)))
-    finally:
-        uninstall()
+    with installed(ChatMend(react=2, mode="report")), pytest.raises(litellm.BadRequestError):
+        asyncio.run(litellm.acompletion(**given(sandbox)))
     assert statuses(sandbox) == [False]
+
+
+def test_a_callback_that_cannot_repeat_a_call_says_so_once(
+    sandbox: Sandbox, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def fail_twice() -> None:
+        logger = LogWaiter()
+        litellm.callbacks = [ChatMend(react=1, on_error="raise"), logger]
+        for calls in (1, 2):
+            with pytest.raises(litellm.BadRequestError):
+                await litellm.acompletion(**given(sandbox))
+            assert await logger.wait_async(calls)
+
+    asyncio.run(fail_twice())
+    assert statuses(sandbox) == [False, False]
+    (warning,) = [text for text in caplog.messages if text.startswith("react has no effect")]
+    assert "chatmend.litellm.install(callback)" in warning, "the next step"
+
+
+def test_an_installed_callback_does_not_warn_of_a_call_that_fails(
+    mend: ChatMend, sandbox: Sandbox, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def fail() -> None:
+        logger = LogWaiter()
+        litellm.callbacks = [*litellm.callbacks, logger]
+        with pytest.raises(litellm.BadRequestError):
+            await litellm.acompletion(**given(sandbox, messages=[ASK], temperature=9))
+        assert await logger.wait_async()
+
+    asyncio.run(fail())
+    assert mend.react == 1
+    assert "no effect" not in caplog.text
 
 
 def test_a_cancelled_call_leaves_no_half_state(mend: ChatMend, sandbox: Sandbox) -> None:

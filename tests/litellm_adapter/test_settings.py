@@ -13,6 +13,7 @@ from PIL import Image
 import chatmend
 from chatmend import Effect, Policy, PolicyError
 from chatmend.litellm import SharedImages
+from chatmend.litellm.guardrail import Guardrail
 from chatmend.litellm.settings import from_environment, from_section
 from chatmend.litellm.starting import start_line
 
@@ -135,3 +136,13 @@ def test_a_section_that_is_not_a_mapping_raises_an_error(
     monkeypatch.setenv("CHATMEND_CONFIG", str(file))
     with pytest.raises(PolicyError, match="a mapping of options"):
         from_environment()
+
+
+@pytest.mark.parametrize(
+    "option", [{"react": 1}, {"usage": "body"}, {"record": True}, {"lessons_file": "x.jsonl"}]
+)
+def test_a_guardrail_refuses_options_that_need_an_answer(option: dict[str, Any]) -> None:
+    with pytest.raises(
+        PolicyError, match=f"cannot use {next(iter(option))}.*register the callback"
+    ):
+        Guardrail(option, guardrail_name="mend")

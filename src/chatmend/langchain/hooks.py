@@ -11,7 +11,7 @@ import contextlib
 import functools
 import inspect
 from contextlib import aclosing, closing
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage
@@ -38,7 +38,7 @@ from chatmend.langchain.thinking import thinking_of, without_thinking
 from chatmend.langchain.usage_correction import UsageCorrector, correct_usage
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
 
     from langchain_core.outputs import ChatGenerationChunk, ChatResult
 
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from chatmend.langchain.partners import Destination
     from chatmend.usage import UsageStream
 
+_T = TypeVar("_T")
 _MEDIA = frozenset({"image", "image_url", "media", "file", "input_image"})
 
 
@@ -225,52 +226,82 @@ def _wrap_stream(method: Callable[..., Any]) -> Callable[..., Any]:
     def hook(
         self: BaseChatModel, messages: Any, *args: Any, **options: Any
     ) -> Iterator[ChatGenerationChunk]:
-        call = prepare(self, messages, options)
-        while True:
-            has_begun = False
+        def produce(call: ModelCall) -> Generator[ChatGenerationChunk]:
             sender, processor = _start_stream(self, call)
-            try:
-                with closing(method(sender, call.messages, *args, **call.options)) as chunks:
-                    for chunk in chunks:
-                        has_begun = True
-                        yield from processor.feed(chunk)
-                    yield from processor.finish()
-            except Exception as error:
-                if has_begun or not _learn(self, messages, call, error):
-                    raise
-            else:
-                return
-            call = prepare(self, messages, options)._replace(reacted=call.reacted + 1)
+            with closing(method(sender, call.messages, *args, **call.options)) as chunks:
+                for chunk in chunks:
+                    yield from processor.feed(chunk)
+            yield from processor.finish()
+
+        return _repeat_stream(self, messages, options, produce)
 
     return hook
 
 
 def _wrap_astream(method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
-    async def hook(
+    def hook(
         self: BaseChatModel, messages: Any, *args: Any, **options: Any
     ) -> AsyncIterator[ChatGenerationChunk]:
-        call = await prepare_async(self, messages, options)
-        while True:
-            has_begun = False
+        async def produce(call: ModelCall) -> AsyncGenerator[ChatGenerationChunk]:
             sender, processor = _start_stream(self, call)
-            try:
-                async with aclosing(method(sender, call.messages, *args, **call.options)) as chunks:
-                    async for chunk in chunks:
-                        has_begun = True
-                        for ready in processor.feed(chunk):
-                            yield ready
-                    for ready in processor.finish():
+            async with aclosing(method(sender, call.messages, *args, **call.options)) as chunks:
+                async for chunk in chunks:
+                    for ready in processor.feed(chunk):
                         yield ready
-            except Exception as error:
-                if has_begun or not _learn(self, messages, call, error):
-                    raise
-            else:
-                return
-            again = await prepare_async(self, messages, options)
-            call = again._replace(reacted=call.reacted + 1)
+            for ready in processor.finish():
+                yield ready
+
+        return _repeat_stream_async(self, messages, options, produce)
 
     return hook
+
+
+def _repeat_stream(
+    model: BaseChatModel,
+    messages: Any,
+    options: dict[str, Any],
+    produce: Callable[[ModelCall], Generator[_T]],
+) -> Iterator[_T]:
+    """Yield what a stream produces, and start it again if it is refused before its first item."""
+    call = prepare(model, messages, options)
+    while True:
+        has_begun = False
+        try:
+            with closing(produce(call)) as items:
+                for item in items:
+                    has_begun = True
+                    yield item
+        except Exception as error:
+            if has_begun or not _learn(model, messages, call, error):
+                raise
+        else:
+            return
+        call = prepare(model, messages, options)._replace(reacted=call.reacted + 1)
+
+
+async def _repeat_stream_async(
+    model: BaseChatModel,
+    messages: Any,
+    options: dict[str, Any],
+    produce: Callable[[ModelCall], AsyncGenerator[_T]],
+) -> AsyncIterator[_T]:
+    """Do the same as `_repeat_stream` for an asynchronous stream."""
+    call = await prepare_async(model, messages, options)
+    while True:
+        has_begun = False
+        try:
+            async with aclosing(produce(call)) as items:
+                async for item in items:
+                    has_begun = True
+                    yield item
+        except Exception as error:
+            if has_begun or not _learn(model, messages, call, error):
+                raise
+        else:
+            return
+        again = await prepare_async(model, messages, options)
+        call = again._replace(reacted=call.reacted + 1)
 
 
 def _start_stream(model: BaseChatModel, call: ModelCall) -> tuple[BaseChatModel, _ChunkProcessor]:
@@ -313,23 +344,25 @@ class _ChunkProcessor:
 def _wrap_events(method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
     def hook(self: BaseChatModel, messages: Any, *args: Any, **options: Any) -> Iterator[Any]:
-        call = prepare(self, messages, options)
-        with closing(method(call.sender(self), call.messages, *args, **call.options)) as events:
-            yield from events
+        def produce(call: ModelCall) -> Generator[Any]:
+            with closing(method(call.sender(self), call.messages, *args, **call.options)) as events:
+                yield from events
+
+        return _repeat_stream(self, messages, options, produce)
 
     return hook
 
 
 def _wrap_aevents(method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
-    async def hook(
-        self: BaseChatModel, messages: Any, *args: Any, **options: Any
-    ) -> AsyncIterator[Any]:
-        call = await prepare_async(self, messages, options)
-        sender = call.sender(self)
-        async with aclosing(method(sender, call.messages, *args, **call.options)) as events:
-            async for event in events:
-                yield event
+    def hook(self: BaseChatModel, messages: Any, *args: Any, **options: Any) -> AsyncIterator[Any]:
+        async def produce(call: ModelCall) -> AsyncGenerator[Any]:
+            sender = call.sender(self)
+            async with aclosing(method(sender, call.messages, *args, **call.options)) as events:
+                async for event in events:
+                    yield event
+
+        return _repeat_stream_async(self, messages, options, produce)
 
     return hook
 

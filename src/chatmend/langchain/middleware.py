@@ -104,25 +104,30 @@ class RepairMiddleware(AgentMiddleware):
         """Return whether a refusal shows something with which the call can be made again."""
         if is_disabled():
             return False
-        try:
-            _, destination = self._with_destination(request)
-        except Exception as failure:
-            if self.settings.on_error == "raise":
-                raise
-            warn_of_failure(failure)
-            return False
-        return learn(
+        _, destination = self._with_destination(request)
+        return destination is not None and learn(
             _messages_of(request), _messages_of(repaired), destination, self.settings, error
         )
 
     def _with_destination(
         self, request: ModelRequest[Any]
-    ) -> tuple[ModelRequest[Any], Destination]:
-        """Return the request and its destination.
+    ) -> tuple[ModelRequest[Any], Destination | None]:
+        """Return the request and its destination; None if it cannot be determined.
 
         If the provider requires reasoning that the messages cannot carry, the model of the
         request is wrapped with ``mend``.
         """
+        try:
+            return self._find_destination(request)
+        except Exception as error:
+            if self.settings.on_error == "raise":
+                raise
+            warn_of_failure(error)
+            return request, None
+
+    def _find_destination(
+        self, request: ModelRequest[Any]
+    ) -> tuple[ModelRequest[Any], Destination]:
         destination = find_destination(request.model, request.model_settings, self.settings.target)
         if (
             not destination.needs_reasoning
@@ -137,12 +142,8 @@ class RepairMiddleware(AgentMiddleware):
         )
 
     def _repaired(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
-        try:
-            request, destination = self._with_destination(request)
-        except Exception as error:
-            if self.settings.on_error == "raise":
-                raise
-            warn_of_failure(error)
+        request, destination = self._with_destination(request)
+        if destination is None:
             return request
         system = [request.system_message] if request.system_message is not None else []
         messages = _messages_of(request)

@@ -18,11 +18,16 @@ from typing import TYPE_CHECKING, Any
 from litellm.integrations.custom_guardrail import CustomGuardrail
 from litellm.types.guardrails import GuardrailEventHooks
 
+from chatmend.errors import PolicyError
 from chatmend.litellm.hooks import ChatMend
 from chatmend.litellm.settings import from_section
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+_CALLBACK_ONLY = ("usage", "record", "react", "lessons_file")
+"""Options of the callback that need an answer; LiteLLM calls a guardrail only before a request."""
 
 
 class _GuardrailCallback(ChatMend):
@@ -36,18 +41,23 @@ class Guardrail(CustomGuardrail):  # type: ignore[misc, unused-ignore]
     """Repairs requests for which a key, a team or the request's ``guardrails`` enable it.
 
     Args:
-        chatmend: the options of a callback by name, as in the ``chatmend:`` section.
+        chatmend: the options of a callback by name, as in the ``chatmend:`` section; those that
+            concern answers (``usage``, ``record``, ``react``, ``lessons_file``) are the callback's.
         options: LiteLLM's own options, such as ``guardrail_name``, ``event_hook`` and
             ``default_on``.
 
     Raises:
-        PolicyError: an option does not exist.
+        PolicyError: an option does not exist, or is only the callback's.
     """
 
     def __init__(self, chatmend: Mapping[str, Any] | None = None, **options: Any) -> None:
         """Create the callback to which the guardrail delegates."""
+        section = dict(chatmend or {})
+        if refused := [name for name in _CALLBACK_ONLY if section.get(name)]:
+            text = f"a guardrail cannot use {', '.join(refused)}; set it in the chatmend: section"
+            raise PolicyError(f"{text}, and register the callback chatmend.litellm.callback")
         super().__init__(**options)
-        self._callback = from_section(dict(chatmend or {}), _GuardrailCallback)
+        self._callback = from_section(section, _GuardrailCallback)
 
     async def async_pre_call_deployment_hook(
         self, kwargs: dict[str, Any], call_type: Any

@@ -13,6 +13,7 @@ from itertools import count
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+import litellm
 from litellm.integrations.custom_logger import CustomLogger
 
 from chatmend.lesson_store import LessonStore
@@ -76,6 +77,9 @@ _pass_through_summary: ContextVar[summaries.ChangeSummary | None] = ContextVar(
 
 is_wrapped_call: ContextVar[bool] = ContextVar("chatmend_wrapped_call", default=False)
 """Whether the current synchronous call uses `install` or chatmend's own `completion`."""
+
+CALLBACK_ATTRIBUTE = "_self_chatmend"
+"""The attribute of a function of LiteLLM, wrapped by ``install()``, that holds its callback."""
 
 _instance_numbers = count(1)
 """LiteLLM treats two callbacks with equal plain attributes as one and logs only to the first."""
@@ -148,7 +152,7 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
         self.lessons = LessonStore(lessons_file)
         self.failures = summaries.Failures(self.on_error)
         self._call_counter = CallCounter(self.usage, on_failure=self._handle_uncounted)
-        self._warned = self._warned_of_position = False
+        self._warned = self._warned_of_position = self._warned_of_react = False
         if proxy_config() is not None:
             # Printed, not logged: operators must see it with any logging configuration.
             print(start_line(self, disabled=is_disabled()), flush=True)  # noqa: T201
@@ -221,10 +225,10 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
         record_repair(target, made.changes, perf_counter() - started, mode=self.mode)
         return made if self.mode == "repair" else Attempt(made.target, made.changes)
 
-    def lesson_of(
+    def learn(
         self, kwargs: dict[str, Any], shape: Shape, target: str, error: Exception
     ) -> Lesson | None:
-        """Return what a refusal of a call shows, and keep it for the conversation.
+        """Keep what a refusal of a call shows for the conversation, and return it.
 
         None if no other repair would help.
         """
@@ -483,6 +487,25 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
                 self._record(kwargs, response_obj)
             else:
                 await recorded
+
+    def log_failure_event(
+        self, kwargs: Any, response_obj: Any, start_time: Any, end_time: Any
+    ) -> None:
+        """Warn once if no call is made again after a refusal, although ``react`` asks for it.
+
+        LiteLLM calls this after a call has failed.
+        """
+        if self.react and not self._warned_of_react and not is_disabled():
+            is_wrapped = getattr(litellm.acompletion, CALLBACK_ATTRIBUTE, None) is self
+            self._warned_of_react = not is_wrapped
+            if not is_wrapped:
+                summaries.warn_about_unused_react()
+
+    async def async_log_failure_event(
+        self, kwargs: Any, response_obj: Any, start_time: Any, end_time: Any
+    ) -> None:
+        """Do the same as `log_failure_event`, for asynchronous calls."""
+        self.log_failure_event(kwargs, response_obj, start_time, end_time)
 
     def _count(self, kwargs: Any, response: Any) -> None:
         try:

@@ -20,7 +20,12 @@ import wrapt
 
 from chatmend.litellm import reacting, summaries
 from chatmend.litellm.attempt import has_transcript
-from chatmend.litellm.hooks import ChatMend, is_disabled, is_wrapped_call
+from chatmend.litellm.hooks import (
+    CALLBACK_ATTRIBUTE,
+    ChatMend,
+    is_disabled,
+    is_wrapped_call,
+)
 from chatmend.litellm.shapes import CHAT, RESPONSES, SHAPES
 from chatmend.litellm.streams import ChunkUsageWriter, StreamWithUsage
 from chatmend.litellm.target import target_of
@@ -42,8 +47,6 @@ _CALLBACK_LISTS = (
 )
 """The lists into which LiteLLM copies a callback at the first call."""
 
-_CALLBACK_ATTRIBUTE = "_self_chatmend"
-"""The attribute of a wrapped function that holds its callback."""
 _REACTING = ("aresponses", "anthropic_messages", "agenerate_content", "agenerate_content_stream")
 """Asynchronous functions that are called again after a refusal; the callback repairs them."""
 _CHAT_FIRST, _RESPONSES_FIRST = ("model", "messages"), ("input", "model")
@@ -60,7 +63,7 @@ def completion(*args: Any, **kwargs: Any) -> Any:
     wrapped = litellm.completion
     return (
         wrapped(*args, **kwargs)
-        if hasattr(wrapped, _CALLBACK_ATTRIBUTE)
+        if hasattr(wrapped, CALLBACK_ATTRIBUTE)
         else _completion(_registered_callback(), wrapped, args, kwargs)
     )
 
@@ -71,7 +74,7 @@ async def acompletion(*args: Any, **kwargs: Any) -> Any:
     Register a ``ChatMend`` to repair its requests.
     """
     wrapped = litellm.acompletion
-    if hasattr(wrapped, _CALLBACK_ATTRIBUTE):
+    if hasattr(wrapped, CALLBACK_ATTRIBUTE):
         return await wrapped(*args, **kwargs)
     return await _acompletion(_registered_callback(), wrapped, args, kwargs)
 
@@ -83,7 +86,7 @@ def install(callback: ChatMend | None = None) -> ChatMend:
         The active callback: the one that was installed earlier, or else ``callback``, or else one
         that is already registered, or else ``chatmend.litellm.callback``.
     """
-    installed = getattr(litellm.completion, _CALLBACK_ATTRIBUTE, None)
+    installed = getattr(litellm.completion, CALLBACK_ATTRIBUTE, None)
     if isinstance(installed, ChatMend):
         return installed
     chosen = callback or _registered_callback()
@@ -100,10 +103,10 @@ def wrap_functions(callback: ChatMend) -> None:
     The functions of ``_REACTING`` are wrapped only for a callback with ``react``.
     """
     for name, wrapper in _wrappers():
-        if not hasattr(getattr(litellm, name), _CALLBACK_ATTRIBUTE):
+        if not hasattr(getattr(litellm, name), CALLBACK_ATTRIBUTE):
             _wrap(name, wrapper, callback)
     for name in _REACTING if callback.react else ():
-        if hasattr(litellm, name) and not hasattr(getattr(litellm, name), _CALLBACK_ATTRIBUTE):
+        if hasattr(litellm, name) and not hasattr(getattr(litellm, name), CALLBACK_ATTRIBUTE):
             _wrap(name, partial(_repeat, SHAPES[name]), callback)
 
 
@@ -122,10 +125,10 @@ async def _repeat(
 
 def uninstall() -> None:
     """Remove the wrappers and their callback. Does nothing if nothing is installed."""
-    installed = getattr(litellm.completion, _CALLBACK_ATTRIBUTE, None)
+    installed = getattr(litellm.completion, CALLBACK_ATTRIBUTE, None)
     for name in (*(name for name, _ in _wrappers()), *_REACTING):
         wrapped: Any = getattr(litellm, name, None)
-        if hasattr(wrapped, _CALLBACK_ATTRIBUTE):
+        if hasattr(wrapped, CALLBACK_ATTRIBUTE):
             setattr(litellm, name, wrapped.__wrapped__)
     if installed is not None:
         for list_name in _CALLBACK_LISTS:
@@ -159,7 +162,7 @@ def _wrap(name: str, wrapper: Callable[..., Any], callback: ChatMend) -> None:
         return wrapper(callback, wrapped, args, kwargs)
 
     function = wrapt.FunctionWrapper(getattr(litellm, name), call)
-    setattr(function, _CALLBACK_ATTRIBUTE, callback)
+    setattr(function, CALLBACK_ATTRIBUTE, callback)
     setattr(litellm, name, function)
 
 

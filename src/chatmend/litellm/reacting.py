@@ -79,7 +79,7 @@ def learn(callback: ChatMend, kwargs: Mapping[str, Any], shape: Shape, error: Ex
         target = target_of(kwargs)
         if not callback.is_in_scope(kwargs, target):
             return False
-        lesson = callback.lesson_of(dict(kwargs), shape, target, error)
+        lesson = callback.learn(dict(kwargs), shape, target, error)
         if lesson is None:
             return False
         _log.info("chatmend repeats a request to %s: its refusal shows %s", target, lesson.limit)

@@ -88,6 +88,14 @@ def warn_about_synchronous_calls() -> None:
     )
 
 
+def warn_about_unused_react() -> None:
+    """Warn that a callback with ``react`` is registered, but makes no call again."""
+    _log.warning(
+        "react has no effect: a callback alone cannot make a call again; "
+        "call chatmend.litellm.install(callback) instead of setting litellm.callbacks"
+    )
+
+
 def _printable(target: str) -> str:
     """Return a target for a log line; clients of a proxy may choose the name of the model."""
     return "".join(letter if letter.isprintable() else "?" for letter in target[:200])

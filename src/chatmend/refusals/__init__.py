@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 import tomllib
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
 _QUOTES = str.maketrans(dict.fromkeys("'\"`\\\u2018\u2019\u201c\u201d", ""))
 _LONGEST = 20_000
 """Characters of a pasted text that are searched."""
+_WIDEST_GAP = 500
+"""Characters between two parts of a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,16 @@ def search(text: str) -> Refusal | None:
             contains it.
     """
     normalised = normalise(text)
-    return next((refusal for refusal in refusals() if re.search(refusal.says, normalised)), None)
+    return next((one for one in refusals() if compiled(one.says).search(normalised)), None)
+
+
+@cache
+def compiled(says: str) -> re.Pattern[str]:
+    """Compile an expression of the tables; ``.*`` matches at most 500 characters.
+
+    Otherwise a text that repeats the words before ``.*`` would take seconds.
+    """
+    return re.compile(says.replace(".*", f".{{0,{_WIDEST_GAP}}}"))
 
 
 def normalise(text: str) -> str:

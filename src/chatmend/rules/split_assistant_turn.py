@@ -139,20 +139,22 @@ def _move_calls_behind_text(run_messages: list[Message]) -> Fix | None:
         for part in message.parts
         if isinstance(part, ToolCall) and not part.is_hosted
     ]
-    if last is None or not calls or not isinstance(last.parts[-1], Text | Thinking):
+    if last is None or not calls:
         return None
-    if last.calls and isinstance(last.parts[-1], Text):
+    end = last.parts[-1]
+    ends_with_own_text = isinstance(end, Text) and last.calls
+    if not isinstance(end, Text | Thinking) or ends_with_own_text:
         return None
-    first, moved = calls[0][0], [part for _, part in calls]
+    moved = tuple(part for _, part in calls)
+    is_moved = {id(part) for part in moved}  # by identity, because two calls may be equal
     kept = [
-        message.with_parts(tuple(part for part in message.parts if part not in moved))
-        for message in run_messages[first:-1]
+        message.with_parts(tuple(part for part in message.parts if id(part) not in is_moved))
+        for message in run_messages[calls[0][0] :]
     ]
-    becomes = [message for message in kept if message.parts]
-    ends = tuple(part for part in last.parts if part not in moved)
-    becomes.append(last.with_parts((*ends, *moved)))
+    kept[-1] = kept[-1].with_parts((*kept[-1].parts, *moved))
+    becomes = tuple(message for message in kept if message.parts)
     why = "the target accepts no text at the end of a turn with calls"
-    return Fix(first, len(run_messages), tuple(becomes), why)
+    return Fix(calls[0][0], len(run_messages), becomes, why)
 
 
 def _move_calls_last(window: Window, run_messages: list[Message]) -> Iterator[Fix]:

@@ -29,7 +29,6 @@ After:
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -42,9 +41,6 @@ if TYPE_CHECKING:
     from chatmend.context import Context
 
 CODE, NAME = "TOOL014", "undeclared-tools"
-_LONGEST = 64
-_VALID = re.compile(f"[a-zA-Z0-9_.:-]{{1,{2 * _LONGEST}}}")
-_INVALID = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
@@ -84,10 +80,6 @@ def _declare_tools(messages: list[Any], context: Context) -> list[dict[str, Any]
         for native in candidates
         for call in context.dialect.read(native).calls
         if isinstance(call.name, str) and call.kind != ANSWERED
-    )
-    # A name that no provider accepts would be refused here too; one declaration is enough.
-    names = dict.fromkeys(name for name in names if _VALID.fullmatch(name)) or (
-        {_INVALID.sub("_", next(iter(names)))[:_LONGEST] or "_": None} if names else names
     )
     schema = {"type": "object", "properties": {}}
     match context.traits.tool_form:
