@@ -34,7 +34,6 @@ CHATS = {
 ACCEPTED = {
     "F010": "recordings with text between a call and its result are accepted",
     "F070": "recordings with reasoning before an answer without an id are accepted",
-    "F178": "only the provider can verify a signature",
     "F179": "only the provider can verify a signature",
 }
 """Cases that the sandbox accepts, with the reason."""

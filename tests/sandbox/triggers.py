@@ -10,6 +10,7 @@ from typing import Any
 
 from PIL import Image
 
+from chatmend.sandbox import signed_thinking
 from chatmend.sandbox.signatures import sign
 
 Body = dict[str, Any]
@@ -285,7 +286,8 @@ def _filled(rule: Body, trigger: Body) -> Body:
 
 def _bound(trigger: Body) -> Body:
     """Sign the thought as if it had followed another system prompt."""
-    before = json.dumps(["ORIGINAL", None, trigger["messages"][:1]], sort_keys=True)
-    text = json.dumps(trigger).replace("<SIGNATURE>", sign("claude-fable-5-1", "x", before))
+    before = {"system": "ORIGINAL", "messages": trigger["messages"][:1]}
+    thought = signed_thinking(before, "x", model="claude-fable-5-1")
+    text = json.dumps(trigger).replace("<SIGNATURE>", thought["signature"])
     found: Body = json.loads(text)
     return found

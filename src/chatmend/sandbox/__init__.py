@@ -11,18 +11,29 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from chatmend.sandbox.ledger import Verdict
-    from chatmend.sandbox.script import Failure, Reply
+    from chatmend.sandbox.providers.anthropic_thinking import signed_thinking
+    from chatmend.sandbox.script import Failure, Reply, ScriptedChange
     from chatmend.sandbox.server import Sandbox
     from chatmend.sandbox.serving import serve
 
-__all__ = ["Failure", "Reply", "Sandbox", "Verdict", "serve"]
+__all__ = [
+    "Failure",
+    "Reply",
+    "Sandbox",
+    "ScriptedChange",
+    "Verdict",
+    "serve",
+    "signed_thinking",
+]
 
 _HOMES = {
     "Failure": "script",
     "Reply": "script",
     "Sandbox": "server",
+    "ScriptedChange": "script",
     "Verdict": "ledger",
     "serve": "serving",
+    "signed_thinking": "providers.anthropic_thinking",
 }
 
 

@@ -23,7 +23,7 @@ from chatmend.sandbox.ledger import Ledger, Verdict
 from chatmend.sandbox.memory import SandboxMemory, count_prompt
 from chatmend.sandbox.refusals import RefusalResponse, RefusalTable, load_table
 from chatmend.sandbox.request import SandboxRequest
-from chatmend.sandbox.script import Failure, Reply, Script
+from chatmend.sandbox.script import Failure, Refusal, Reply, Script, ScriptedChanges
 from chatmend.sandbox.side_routes import side_routes
 
 if TYPE_CHECKING:
@@ -38,6 +38,16 @@ Decoding their images would block other clients.
 _DISCONNECT_CHECK_INTERVAL = 64
 """After this many events of a stream the server checks whether the client is connected."""
 _SLOT = re.compile(r"\{(\d+)\}")
+_RULES_BY_STATUS = {
+    404: "unknown-path",
+    413: "body-too-large",
+    415: "content-type",
+    429: "rate-limited",
+    503: "overloaded",
+    529: "overloaded",
+}
+"""The rule whose error type a scripted refusal has."""
+_FIRST_SERVER_ERROR = 500
 _CREDENTIALS = ("authorization", "x-api-key", "x-goog-api-key", "api-key")
 
 
@@ -52,6 +62,7 @@ class SharedState:
         """Start with an empty memory."""
         self.ledger = ledger
         self.script = script
+        self.changes = ScriptedChanges()
         self.memory = SandboxMemory()
         self.strict_signatures = strict_signatures
 
@@ -179,6 +190,7 @@ class _Handler:
             stream=stream,
             strict_signatures=self._shared.strict_signatures,
             raw=raw,
+            changes=self._shared.changes,
         )
 
     def _decide(self, http: Http, number: int, request: SandboxRequest) -> Response:
@@ -189,8 +201,9 @@ class _Handler:
             rule, broken = found
             refusal = self._table.refuse(rule, broken.values, f"req_{request.digest()[:24]}")
             return self._refuse(http, number, request, refusal)
-        if scripted := self._shared.script.refusal(request.model, request.body):
-            return self._refuse_as_scripted(http, number, request, *scripted)
+        scripted = request.changes.refusal(request.provider, request.model, request.body)
+        if scripted is not None:
+            return self._refuse(http, number, request, self._scripted_refusal(request, *scripted))
         wire = self._endpoint.wire
         owner = f"{request.provider}|{request.key}|{request.model}"
         prompt = count_prompt(request.memory, owner, wire.segments(request), markers=wire.MARKERS)
@@ -252,32 +265,30 @@ class _Handler:
         finally:
             self._shared.ledger.add(replace(verdict, note=note))
 
-    def _refuse_as_scripted(
-        self, http: Http, number: int, request: SandboxRequest, status: int, text: str
-    ) -> Response:
-        """Refuse with a text of the test, in the provider's format for invalid requests."""
-        code = "malformed-json"
-        rule = self._table.rules[code]
-        fields = {**rule.fields, "text": text, "status": status, "id": f"req_{number}"}
-        refusal = self._table.wrap(code, rule.envelope, fields)
-        refusal = replace(refusal, code="scripted", text=text, status=status)
-        return self._refuse(http, number, request, refusal)
-
     def _fail(self, http: Http, number: int, entry: Failure) -> Response:
         code = {429: "rate-limited", 529: "overloaded", 503: "overloaded"}.get(
             entry.status, "server-error"
         )
         refusal = _build_refusal(self._table, code, _id(str(number)), path=http.url.path)
-        filled = {
-            **self._table.rules[code].fields,
-            "text": entry.message or refusal.text,
-            "status": entry.status,
-            "id": f"req_{number}",
-        }
-        refusal = self._table.wrap(code, self._table.rules[code].envelope, filled)
+        text = entry.message or refusal.text
+        refusal = self._in_format_of(code, entry.status, text, f"req_{number}")
         wait = {} if entry.retry_after is None else {"retry-after": f"{entry.retry_after:g}"}
         self._add_verdict(number, http, "", entry.status, rule=code, note="scripted")
         return Response(refusal.body, refusal.status, {**refusal.headers, **wait})
+
+    def _scripted_refusal(
+        self, request: SandboxRequest, kind: Refusal, text: str
+    ) -> RefusalResponse:
+        default = "not-an-object" if kind.status < _FIRST_SERVER_ERROR else "server-error"
+        code = _RULES_BY_STATUS.get(kind.status, default)
+        refusal = self._in_format_of(code, kind.status, text, f"req_{request.digest()[:24]}")
+        return replace(refusal, code="scripted")
+
+    def _in_format_of(self, code: str, status: int, text: str, id_: str) -> RefusalResponse:
+        """Return an error with its own status and text, in the format of another rule."""
+        rule = self._table.rules[code]
+        filled = {**rule.fields, "text": text, "status": status, "id": id_}
+        return self._table.wrap(code, rule.envelope, filled)
 
     def _refuse(
         self, http: Http, number: int, request: SandboxRequest | None, refusal: RefusalResponse

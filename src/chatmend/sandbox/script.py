@@ -1,4 +1,8 @@
-"""Answers and errors that a test prescribes for the next requests."""
+"""Answers and errors that a test prescribes for the next requests, and lasting changes.
+
+Replies and failures are used once. Changes let a provider refuse what it accepted before, until
+they are removed.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ from collections import deque
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -40,52 +44,13 @@ class Failure:
     """Seconds, sent as ``retry-after``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """Requests to refuse from now on, although the provider's tables accept them."""
-
-    when: Callable[[dict[str, Any]], object]
-    """Called with the body of a request that would be accepted.
-
-    A true value refuses it. A string is the position of the fault, such as
-    ``"messages.1.content.0"``.
-    """
-    text: str
-    """The error text. ``{at}`` stands for the position."""
-    status: int = 400
-    model: str = "*"
-    """The models that refuse, as a pattern with wildcards."""
-
-    def text_for(self, model: str, body: dict[str, Any]) -> str | None:
-        """Return the error text for a request; None if it is accepted."""
-        found = self.when(body) if fnmatchcase(model, self.model) else None
-        if not found:
-            return None
-        return self.text.replace("{at}", found if isinstance(found, str) else "")
-
-
 class Script:
-    """A queue of replies and failures, each used once, and lasting refusals. Thread-safe."""
+    """A queue of replies and failures, each used once. Thread-safe."""
 
     def __init__(self) -> None:
         """Create an empty script."""
         self._lines: deque[Reply | Failure] = deque()
-        self._refusals: list[Refusal] = []
         self._lock = Lock()
-
-    def refuse(self, refusal: Refusal) -> None:
-        """Add a lasting refusal."""
-        with self._lock:
-            self._refusals.append(refusal)
-
-    def refusal(self, model: str, body: dict[str, Any]) -> tuple[int, str] | None:
-        """Return status and text of the first refusal of a request; None if there is none."""
-        with self._lock:
-            refusals = list(self._refusals)
-        for one in refusals:
-            if (text := one.text_for(model, body)) is not None:
-                return one.status, text
-        return None
 
     def add(self, lines: Iterable[Reply | Failure]) -> None:
         """Append replies and failures."""
@@ -111,7 +76,120 @@ class Script:
             return entry
 
     def clear(self) -> None:
-        """Delete the unused entries and the refusals."""
+        """Delete the unused entries."""
         with self._lock:
             self._lines.clear()
-            self._refusals.clear()
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Requests to refuse from now on, although the provider's tables accept them."""
+
+    when: Callable[[dict[str, Any]], object]
+    """Called with the body of a request that would be accepted.
+
+    A true value refuses it. A string is the position of the fault, such as
+    ``"messages.1.content.0"``.
+    """
+    text: str
+    """The error text. ``{at}`` is replaced by the position."""
+    status: int = 400
+    provider: str = "*"
+    """The providers that refuse, as a pattern with wildcards."""
+    model: str = "*"
+    """The models that refuse, as a pattern with wildcards."""
+
+    def text_for(self, provider: str, model: str, body: dict[str, Any]) -> str | None:
+        """Return the error text for a request; None if it is accepted."""
+        if not (fnmatchcase(provider, self.provider) and fnmatchcase(model, self.model)):
+            return None
+        found = self.when(body)
+        if not found:
+            return None
+        return self.text.replace("{at}", found if isinstance(found, str) else "")
+
+
+@dataclass(frozen=True, slots=True)
+class BoundThinking:
+    """Claude models that bind thinking to the conversation before it."""
+
+    model: str
+    """The models, as a pattern with wildcards."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expiry:
+    """A stored object that the provider does not find any more."""
+
+    id: str
+
+
+class ScriptedChange:
+    """A change that stays until ``remove()`` or the end of a ``with`` block."""
+
+    def __init__(self, what: Refusal | BoundThinking | Expiry, changes: ScriptedChanges) -> None:
+        """Create a change; ``ScriptedChanges.add`` also applies it."""
+        self.what = what
+        self._changes = changes
+
+    def remove(self) -> None:
+        """Undo the change. Calling it again has no effect."""
+        self._changes.remove(self)
+
+    def __enter__(self) -> Self:
+        """Return the change, which is already applied."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Undo the change."""
+        self.remove()
+
+
+class ScriptedChanges:
+    """The changes that are applied at present. Thread-safe."""
+
+    def __init__(self) -> None:
+        """Start without changes."""
+        self._applied: tuple[ScriptedChange, ...] = ()
+        self._lock = Lock()
+
+    def add(self, what: Refusal | BoundThinking | Expiry) -> ScriptedChange:
+        """Apply a change."""
+        change = ScriptedChange(what, self)
+        with self._lock:
+            self._applied = (*self._applied, change)
+        return change
+
+    def remove(self, change: ScriptedChange) -> None:
+        """Undo a change; no effect if it is not applied."""
+        with self._lock:
+            self._applied = tuple(other for other in self._applied if other is not change)
+
+    def clear(self) -> None:
+        """Undo all changes."""
+        with self._lock:
+            self._applied = ()
+
+    def refusal(
+        self, provider: str, model: str, body: dict[str, Any]
+    ) -> tuple[Refusal, str] | None:
+        """Return the first refusal that applies to a request, and its error text."""
+        for change in self._applied:
+            if isinstance(change.what, Refusal):
+                text = change.what.text_for(provider, model, body)
+                if text is not None:
+                    return change.what, text
+        return None
+
+    def binds_thinking(self, model: str) -> bool:
+        """Return whether a model binds thinking because of a change."""
+        found = (change.what for change in self._applied)
+        return any(
+            isinstance(what, BoundThinking) and fnmatchcase(model, what.model) for what in found
+        )
+
+    @property
+    def expired(self) -> frozenset[str]:
+        """The ids of the objects that are not found any more."""
+        found = (change.what for change in self._applied)
+        return frozenset(what.id for what in found if isinstance(what, Expiry))

@@ -14,7 +14,15 @@ import uvicorn
 from chatmend.sandbox import app
 from chatmend.sandbox.guide import hosts_setting
 from chatmend.sandbox.ledger import Ledger, Verdict
-from chatmend.sandbox.script import Failure, Refusal, Reply, Script
+from chatmend.sandbox.script import (
+    BoundThinking,
+    Expiry,
+    Failure,
+    Refusal,
+    Reply,
+    Script,
+    ScriptedChange,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -22,6 +30,7 @@ if TYPE_CHECKING:
 
 _LOOPBACK = "127.0.0.1"
 _HOSTS = "CHATMEND_HOSTS"
+_ERROR_STATUSES = range(400, 600)
 
 
 def _import_now(config: uvicorn.Config) -> None:
@@ -124,18 +133,61 @@ class Sandbox:
         text: str,
         *,
         status: int = 400,
+        provider: str = "*",
         model: str = "*",
-    ) -> None:
-        """Refuse requests from now on that the provider's tables accept, until ``clear``.
+    ) -> ScriptedChange:
+        """Refuse requests from now on that the provider's tables accept.
+
+            >>> with sandbox.refuse(lambda body: len(body["messages"]) > 9, "too many messages"):
+            ...     agent.run()
+
+        The error has the provider's format. It counts in ``refusals``, with the rule ``scripted``.
 
         Args:
             when: called with the body of each request that would be accepted. A true value refuses
-                it; a string is the position of the fault (``"messages.1.content.0"``).
-            text: the error text; ``{at}`` stands for the position.
-            status: the HTTP status.
-            model: the models that refuse, as a pattern with wildcards.
+                it; a string is the position of the fault (``"messages.1.content.0"``). It runs in
+                a thread of the server; if it raises an exception, the status is 500.
+            text: the error text; ``{at}`` is replaced by the position.
+            status: the HTTP status, 400 to 599.
+            provider: the providers that refuse, as a pattern with wildcards: ``"anthropic"``.
+            model: the models that refuse, as a pattern with wildcards: ``"claude-opus-*"``.
+
+        Returns:
+            The change. It stays until ``remove()``, the end of its ``with`` block, or ``clear``.
+
+        Raises:
+            ValueError: ``status`` is not that of an error.
         """
-        self._script.refuse(Refusal(when, text, status, model))
+        if status not in _ERROR_STATUSES:
+            raise ValueError(f"status must be 400 to 599, not {status}")
+        return self._shared.changes.add(Refusal(when, text, status, provider, model))
+
+    def bind_thinking(self, model: str) -> ScriptedChange:
+        """Treat Claude models from now on as models that bind thinking to what was sent before it.
+
+        They refuse a thinking block of this sandbox if the system prompt, the tools or an earlier
+        message was changed, also in conversations that began earlier. This applies to the
+        endpoints of Anthropic, Bedrock and Vertex; OpenRouter does not enforce it.
+
+        Args:
+            model: the models, as a pattern with wildcards: ``"claude-opus-4-8*"``.
+
+        Returns:
+            The change. It stays until ``remove()``, the end of its ``with`` block, or ``clear``.
+        """
+        return self._shared.changes.add(BoundThinking(model))
+
+    def expire(self, id: str) -> ScriptedChange:  # noqa: A002 - the name that the APIs use
+        """Answer from now on that a stored object does not exist.
+
+        Args:
+            id: the id of an item, response, conversation or prompt of the Responses API, or of
+                a file that was uploaded to OpenAI, Azure, Anthropic or Gemini.
+
+        Returns:
+            The change. It stays until ``remove()``, the end of its ``with`` block, or ``clear``.
+        """
+        return self._shared.changes.add(Expiry(id))
 
     @property
     def requests(self) -> list[Verdict]:
@@ -150,9 +202,10 @@ class Sandbox:
         ]
 
     def clear(self) -> None:
-        """Delete recorded requests, refusals and the script."""
+        """Delete recorded requests, refusals and the script; undo all changes."""
         self._ledger.clear()
         self._script.clear()
+        self._shared.changes.clear()
 
     def write_report(self, path: str | Path) -> None:
         """Write counts and refusals as JSON."""

@@ -12,7 +12,8 @@ from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from chatmend.sandbox.providers import anthropic_blocks, anthropic_turns
+from chatmend.sandbox.providers import anthropic_blocks, anthropic_thinking, anthropic_turns
+from chatmend.sandbox.providers.anthropic_thinking import thinks
 from chatmend.sandbox.refusals import Fault, fault
 from chatmend.sandbox.request import SandboxRequest, objects
 
@@ -38,7 +39,6 @@ _NULLS = {
     "system": "a valid array",
     "temperature": "a valid number",
 }
-_MIN_THINKING_TOKENS = 1024
 _MAX_MARKERS = 4
 _MAX_TEXT_BYTES = 9_000_000
 _LEVELS = {"low", "medium", "high"}
@@ -54,13 +54,16 @@ def faults(request: SandboxRequest) -> Iterator[Fault]:
         _tools(request.body),
         anthropic_blocks.faults(request),
         _system(request.body),
-        _thinking(request.body),
+        anthropic_thinking.parameter_faults(request),
         _effort(request.body),
         _markers(request.body),
         _sampling(request.body),
         _unknown(request.body),
         anthropic_turns.faults(request),
+        anthropic_thinking.conversation_faults(request),
+        anthropic_turns.final_turn_faults(request),
         _sizes(request),
+        (fault("anthropic-file-not-found", name=name) for name in request.expired_files()),
     )
 
 
@@ -105,7 +108,7 @@ def _tool_choice(body: Body) -> Iterator[Fault]:
     forced = choice.get("type") in ("any", "tool")
     if forced:
         yield fault("anthropic-tool-choice-forced-unsupported")
-    if forced and _thinks(body):
+    if forced and thinks(body):
         yield fault("anthropic-thinking-forced-tool-choice")
     if not body.get("tools"):
         yield fault("anthropic-tool-choice-without-tools")
@@ -163,28 +166,6 @@ def _system(body: Body) -> Iterator[Fault]:
             yield fault("anthropic-system-whitespace")
 
 
-def _thinks(body: Body) -> bool:
-    thinking = body.get("thinking")
-    return isinstance(thinking, dict) and thinking.get("type") in ("enabled", "adaptive")
-
-
-def _thinking(body: Body) -> Iterator[Fault]:
-    thinking = body.get("thinking")
-    said = thinking.get("type") if isinstance(thinking, dict) else None
-    if said in ("enabled", "disabled", "adaptive"):
-        yield fault(f"anthropic-thinking-{said}-unsupported")
-    if isinstance(thinking, dict) and said == "enabled":
-        budget, most = thinking.get("budget_tokens"), body.get("max_tokens")
-        if isinstance(budget, int) and budget < _MIN_THINKING_TOKENS:
-            yield fault("anthropic-thinking-budget-min")
-        if isinstance(budget, int) and isinstance(most, int) and most <= budget:
-            yield fault("anthropic-thinking-budget-lt-max-tokens")
-    management = body.get("context_management")
-    edits = objects(management.get("edits")) if isinstance(management, dict) else []
-    if any(edit.get("type") == "clear_thinking_20251015" for edit in edits) and not _thinks(body):
-        yield fault("anthropic-clear-thinking-needs-thinking")
-
-
 def _effort(body: Body) -> Iterator[Fault]:
     config = body.get("output_config")
     effort = config.get("effort") if isinstance(config, dict) else None
@@ -226,7 +207,7 @@ def _markers(body: Body) -> Iterator[Fault]:
 def _sampling(body: Body) -> Iterator[Fault]:
     if "max_tokens" not in body:
         yield fault("anthropic-field-required", "max_tokens")
-    if body.get("max_tokens") == 0 and (body.get("stream") or _thinks(body)):
+    if body.get("max_tokens") == 0 and (body.get("stream") or thinks(body)):
         yield fault("anthropic-max-tokens-zero")
     if isinstance(body.get("max_tokens"), int):
         yield from _too_many(body["max_tokens"], str(body.get("model", "")))
@@ -245,7 +226,7 @@ def _samplers(body: Body) -> Iterator[Fault]:
             yield fault("anthropic-sampling-removed", key)
     if body.get("temperature") is not None and body.get("top_p") is not None:
         yield fault("anthropic-temperature-top-p-both")
-    if _thinks(body) and body.get("temperature", 1) != 1:
+    if thinks(body) and body.get("temperature", 1) != 1:
         yield fault("anthropic-thinking-temperature")
 
 

@@ -1,20 +1,17 @@
 """Finds faults in the order of an Anthropic conversation.
 
-Checked are turns, tool pairing, thinking and its signatures, and prefill. Consecutive messages
+Checked are turns, tool pairing and prefill. Consecutive messages
 of one role are one turn: recorded requests show that the API merges them before it validates.
 """
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from itertools import chain, groupby, pairwise
 from typing import TYPE_CHECKING, Any
 
-from chatmend.sandbox.memory import without_cache_markers
 from chatmend.sandbox.refusals import Fault, fault
 from chatmend.sandbox.request import SandboxRequest, objects
-from chatmend.sandbox.signatures import SignatureStatus, verify
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,9 +73,6 @@ def faults(request: SandboxRequest) -> Iterator[Fault]:
         _tool_definitions(request, runs),
         _server_pairs(request, runs),
         _misplaced(runs),
-        _thinking_first(request, runs),
-        _signatures(request, runs),
-        _last(request, runs),
     )
 
 
@@ -315,77 +309,9 @@ def _misplaced(runs: list[AnthropicTurn]) -> Iterator[Fault]:
         yield fault("anthropic-thinking-adjacent")
 
 
-def _thinking_first(request: SandboxRequest, runs: list[AnthropicTurn]) -> Iterator[Fault]:
-    thinking = request.body.get("thinking")
-    if not isinstance(thinking, dict) or thinking.get("type") != "enabled":
-        return
-    final = bool(runs) and runs[-1].role == "assistant"
-    loop = _current_loop(runs)
-    latest = loop[-1] if loop else None
-    begins = [turn.blocks[0][2].get("type") for turn in loop if turn.blocks]
-    if latest is not None and latest.blocks and not any(tag in _THOUGHTS for tag in begins):
-        at, i, block = latest.blocks[0]
-        code = "anthropic-prefill-with-thinking" if final else "anthropic-thinking-first-block"
-        server_side = any(
-            str(b.get("type", "")).startswith("server_tool") for _, _, b in latest.blocks
-        )
-        yield from (
-            ()
-            if server_side
-            else (fault(code, f"messages.{at}.content.{i}.type", tag=block.get("type")),)
-        )
-
-
-def _current_loop(runs: list[AnthropicTurn]) -> list[AnthropicTurn]:
-    """Return the assistant turns of the current tool loop, or a final assistant turn.
-
-    Without interleaved thinking, the model thinks only in the first turn of a loop.
-    """
-    if runs and runs[-1].role == "assistant":
-        return runs[-1:]
-    at = len(runs)
-    while at > 1 and runs[at - 1].of("tool_result"):
-        at -= 2
-    return [turn for turn in runs[at:] if turn.role == "assistant"]
-
-
-def prefix(request: SandboxRequest, stop: int) -> str:
-    """Return what a thinking block is bound to: system, tools and the messages before it.
-
-    Cache markers are left out.
-    """
-    before = [
-        without_cache_markers(request.body.get("system")),
-        without_cache_markers(request.body.get("tools")),
-        [without_cache_markers(message) for message in request.messages[:stop]],
-    ]
-    return json.dumps(before, sort_keys=True)
-
-
-def _signatures(request: SandboxRequest, runs: list[AnthropicTurn]) -> Iterator[Fault]:
-    latest = next((turn for turn in reversed(runs) if turn.role == "assistant"), None)
-    thoughts = [(turn, *entry) for turn in runs for entry in turn.of(*_THOUGHTS)]
-    for turn, at, i, block in thoughts:
-        path, redacted = f"messages.{at}.content.{i}", block.get("type") == "redacted_thinking"
-        text = "" if redacted else str(block.get("thinking", ""))
-        said = str(block.get("data" if redacted else "signature", ""))
-        status = verify(said, request.model, text, prefix(request, turn.start))
-        invalid = (
-            "anthropic-redacted-thinking-data"
-            if redacted
-            else "anthropic-thinking-signature-invalid"
-        )
-        if status is SignatureStatus.MODIFIED:
-            yield fault("anthropic-thinking-modified" if turn is latest else invalid, path)
-        elif status is SignatureStatus.MALFORMED or (
-            status is SignatureStatus.FOREIGN and request.strict_signatures
-        ):
-            yield fault(invalid, path)
-        elif status is SignatureStatus.MOVED:
-            yield fault("anthropic-thinking-bound-conversation", path)
-
-
-def _last(request: SandboxRequest, runs: list[AnthropicTurn]) -> Iterator[Fault]:
+def final_turn_faults(request: SandboxRequest) -> Iterator[Fault]:
+    """Yield the faults of a final assistant turn, which the model would have to continue."""
+    runs = turns(request.messages)
     if not runs or runs[-1].role != "assistant":
         return
     config = request.body.get("output_config")

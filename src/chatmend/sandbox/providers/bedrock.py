@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from chatmend.sandbox.pictures import inspect_base64
-from chatmend.sandbox.providers import anthropic, bedrock_turns
+from chatmend.sandbox.providers import anthropic, bedrock_thinking, bedrock_turns
 from chatmend.sandbox.refusals import Fault, fault, load_table
 from chatmend.sandbox.request import SandboxRequest, objects
 
@@ -30,7 +30,13 @@ _CLAUDE_BYTES = 5_242_880
 
 def faults(request: SandboxRequest) -> Iterator[Fault]:
     """Yield every fault: AWS's constraints first, then the conversation, then the model."""
-    return chain(_constraints(request), bedrock_turns.faults(request), _context(request))
+    return chain(
+        _constraints(request),
+        bedrock_turns.faults(request),
+        bedrock_thinking.faults(request),
+        bedrock_turns.final_turn_faults(request),
+        _context(request),
+    )
 
 
 def invoke_faults(request: SandboxRequest) -> Iterator[Fault]:

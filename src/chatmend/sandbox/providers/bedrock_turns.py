@@ -1,6 +1,6 @@
 """Finds faults in the order of a Converse conversation.
 
-Checked are turns, tool pairing, documents, reasoning and prefill.
+Checked are turns, tool pairing, documents, signed reasoning and prefill.
 """
 
 from __future__ import annotations
@@ -61,7 +61,6 @@ def faults(request: SandboxRequest) -> Iterator[Fault]:
         _documents(request.messages),
         _texts(request.messages),
         _reasoning(request),
-        _last(request, runs),
     )
 
 
@@ -169,7 +168,9 @@ def _reasoning(request: SandboxRequest) -> Iterator[Fault]:
                 yield fault("bedrock-reasoning-invalid", f"messages.{at}.content.{i}")
 
 
-def _last(request: SandboxRequest, runs: list[BedrockTurn]) -> Iterator[Fault]:
+def final_turn_faults(request: SandboxRequest) -> Iterator[Fault]:
+    """Yield the faults of a final assistant turn, which the model would have to continue."""
+    runs = turns(request.messages)
     if runs and runs[-1].role == "assistant":
         if request.body.get("toolConfig"):
             used = len(runs) > 1 and bool(runs[-2].ids("toolResult"))

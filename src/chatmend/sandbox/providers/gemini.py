@@ -62,6 +62,7 @@ def faults(request: SandboxRequest) -> Iterator[Fault]:
         _config(request),
         _pictures(body),
         gemini_turns.faults(request),
+        (fault("gemini-file-not-found", name=name) for name in request.expired_files()),
         _context(request),
     )
 

@@ -58,6 +58,7 @@ def faults(request: SandboxRequest) -> Iterator[Fault]:
         _pairing(request.messages),
         _pictures(request.messages),
         _contents(request.messages),
+        (fault("openai-file-not-found", name=name) for name in request.expired_files()),
         _context(request),
     )
 

@@ -197,8 +197,12 @@ def _output(at: str, item: Body) -> Iterator[Fault]:
 def _links(request: SandboxRequest) -> Iterator[Fault]:
     items = objects(request.body.get("input"))
     seen: set[str] = set()
+    expired = request.changes.expired
     for item in items:
         name = item.get("id")
+        is_expired = isinstance(name, str) and name in expired
+        if is_expired and not _is_self_contained(request, item):
+            yield fault("openai-responses-item-expired", name=name)
         if item.get("type") == "item_reference":
             may_exist = len(str(name)) >= _MIN_ID_LENGTH and request.body.get("store") is not False
             if request.memory.responses.get((request.key, str(name))) is None and not may_exist:
@@ -216,6 +220,11 @@ def _links(request: SandboxRequest) -> Iterator[Fault]:
                 yield fault("openai-responses-item-not-found", name=name)
     for at, item in enumerate(items):
         yield from _reasoning_links(request, items, at, item)
+
+
+def _is_self_contained(request: SandboxRequest, item: Body) -> bool:
+    """Return whether an item is used without looking up its id: encrypted, and nothing stored."""
+    return item.get("encrypted_content") is not None and request.body.get("store") is False
 
 
 _MIN_ID_LENGTH = 30

@@ -49,6 +49,7 @@ def faults(request: SandboxRequest) -> Iterator[Fault]:
         _choice(body),
         _parameters(body),
         _state(request),
+        (fault("openai-file-not-found", name=name) for name in request.expired_files()),
         openai_items.pairing(request),
         _capabilities(body),
     )
@@ -127,6 +128,8 @@ def _may_exist(request: SandboxRequest, name: str, start: str) -> bool:
 
     The sandbox cannot know what OpenAI stores.
     """
+    if name in request.changes.expired:
+        return False
     if request.memory.responses.get((request.key, name)) is not None:
         return True
     tail = name.removeprefix(start)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from chatmend.sandbox.answers import Answer, NormalizedRequest, Tool
 from chatmend.sandbox.memory import Segment, make_segment
 from chatmend.sandbox.pictures import inspect_base64
-from chatmend.sandbox.providers.anthropic_turns import blocks, prefix
+from chatmend.sandbox.providers.anthropic_thinking import input_transformations, prefix
+from chatmend.sandbox.providers.anthropic_turns import blocks
 from chatmend.sandbox.request import SandboxRequest, mapping, objects
 from chatmend.sandbox.signatures import sign
 from chatmend.sandbox.wires import pieces, sse
@@ -110,7 +111,7 @@ def _image_tokens(block: Body) -> int:
 
 def sign_thinking(answer: Answer, request: SandboxRequest) -> str:
     """Sign the thought of an answer: its text, the model and the whole request."""
-    return sign(request.model, answer.thought, prefix(request, len(request.messages)))
+    return sign(request.model, answer.thought, prefix(request))
 
 
 def content_of(answer: Answer, request: SandboxRequest) -> list[Body]:
@@ -147,8 +148,12 @@ def usage_of(answer: Answer) -> Body:
     }
 
 
-def _head(answer: Answer, content: list[Body], stop: str | None, usage: Body) -> Body:
-    return {
+def _head(
+    answer: Answer, request: SandboxRequest, content: list[Body], stop: str | None, usage: Body
+) -> Body:
+    transformations = input_transformations(request)
+    report = {} if transformations is None else {"input_transformations": transformations}
+    return report | {
         "id": answer.id,
         "type": "message",
         "role": "assistant",
@@ -162,7 +167,8 @@ def _head(answer: Answer, content: list[Body], stop: str | None, usage: Body) ->
 
 def response_body(answer: Answer, request: SandboxRequest) -> Body:
     """Return a message."""
-    return _head(answer, content_of(answer, request), _STOPS[answer.finish], usage_of(answer))
+    content = content_of(answer, request)
+    return _head(answer, request, content, _STOPS[answer.finish], usage_of(answer))
 
 
 def event_objects(answer: Answer, request: SandboxRequest) -> Iterator[Body]:
@@ -170,7 +176,7 @@ def event_objects(answer: Answer, request: SandboxRequest) -> Iterator[Body]:
     usage = usage_of(answer)
     yield {
         "type": "message_start",
-        "message": _head(answer, [], None, usage | {"output_tokens": 1}),
+        "message": _head(answer, request, [], None, usage | {"output_tokens": 1}),
     }
     for at, block in enumerate(content_of(answer, request)):
         empty, deltas = _streamed(block)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from chatmend.sandbox import eventstream
 from chatmend.sandbox.answers import Answer, NormalizedRequest, Tool
 from chatmend.sandbox.memory import Segment, make_segment
+from chatmend.sandbox.providers.anthropic_thinking import input_transformations, prefix
+from chatmend.sandbox.providers.bedrock_thinking import as_messages_request
 from chatmend.sandbox.request import SandboxRequest, mapping, objects
 from chatmend.sandbox.signatures import sign
 from chatmend.sandbox.wires import pieces
@@ -20,6 +22,7 @@ MEDIA_TYPE = eventstream.MEDIA_TYPE
 MARKERS = True
 _STOPS = {"stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens"}
 _LATENCY = 12
+_TRANSFORMATIONS = "/input_transformations"
 
 
 def normalize(request: SandboxRequest) -> NormalizedRequest:
@@ -74,10 +77,12 @@ def segments(request: SandboxRequest) -> list[Segment]:
     return found
 
 
-def _content(answer: Answer) -> list[Body]:
+def _content(answer: Answer, request: SandboxRequest) -> list[Body]:
     content: list[Body] = []
     if answer.thought:
-        signed = {"text": answer.thought, "signature": sign(answer.model, answer.thought)}
+        bound_to = prefix(as_messages_request(request))
+        signature = sign(answer.model, answer.thought, bound_to)
+        signed = {"text": answer.thought, "signature": signature}
         content.append({"reasoningContent": {"reasoningText": signed}})
     if answer.text:
         content.append({"text": answer.text})
@@ -105,12 +110,22 @@ def usage_of(answer: Answer) -> Body:
     }
 
 
+def _additional_fields(request: SandboxRequest) -> Body:
+    """Return the fields of Claude's own response that a request asks for by their path."""
+    if _TRANSFORMATIONS not in (request.body.get("additionalModelResponseFieldPaths") or []):
+        return {}
+    found = input_transformations(as_messages_request(request))
+    fields = {} if found is None else {"input_transformations": found}
+    return {"additionalModelResponseFields": fields}
+
+
 def response_body(answer: Answer, request: SandboxRequest) -> Body:
     """Return a ``ConverseResponse``."""
-    message = {"role": "assistant", "content": _content(answer)}
+    message = {"role": "assistant", "content": _content(answer, request)}
     return {
         "output": {"message": message},
         "stopReason": _STOPS[answer.finish],
+        **_additional_fields(request),
         "usage": usage_of(answer),
         "metrics": {"latencyMs": _LATENCY},
     }
@@ -130,7 +145,7 @@ def _deltas(block: Body) -> list[Body]:
 def events(answer: Answer, request: SandboxRequest) -> Iterable[bytes]:
     """Yield the events of ``converse-stream``."""
     yield eventstream.frame("messageStart", {"role": "assistant"})
-    for at, block in enumerate(_content(answer)):
+    for at, block in enumerate(_content(answer, request)):
         if "toolUse" in block:
             start = {key: block["toolUse"][key] for key in ("toolUseId", "name")}
             opening = {"contentBlockIndex": at, "start": {"toolUse": start}}
@@ -138,7 +153,9 @@ def events(answer: Answer, request: SandboxRequest) -> Iterable[bytes]:
         for delta in _deltas(block):
             yield eventstream.frame("contentBlockDelta", {"contentBlockIndex": at, "delta": delta})
         yield eventstream.frame("contentBlockStop", {"contentBlockIndex": at})
-    yield eventstream.frame("messageStop", {"stopReason": _STOPS[answer.finish]})
+    yield eventstream.frame(
+        "messageStop", {"stopReason": _STOPS[answer.finish], **_additional_fields(request)}
+    )
     yield eventstream.frame(
         "metadata", {"usage": usage_of(answer), "metrics": {"latencyMs": _LATENCY}}
     )
