@@ -14,12 +14,14 @@ import httpx
 import pytest
 
 import chatmend
-from chatmend import scan
+from chatmend import reaction, scan
 from chatmend.lessons import Lesson, digest_of, with_lessons
-from chatmend.refusals import compiled, refusals
+from chatmend.refusals import Refusal, compiled, refusals
 from chatmend.targets import Limits
+from tests.broken import broken
 from tests.corpus import rows, there
 
+DEMANDS = tomllib.loads(files("chatmend.refusals").joinpath("demands.toml").read_text("utf-8"))
 CLAUDE, GPT, GEMINI = "anthropic/claude-opus-4-8", "openai/gpt-4o", "gemini/gemini-3-pro-preview"
 USER, NEXT = {"role": "user", "content": "q"}, {"role": "user", "content": "n"}
 THINKING = {"type": "thinking", "thinking": "hm", "signature": "EqoB" + "q" * 200}
@@ -131,6 +133,34 @@ def test_the_same_repair_is_never_made_twice() -> None:
     first = chatmend.react(two_users_body(), "my-server/m", ALTERNATE)
     assert chatmend.react(first.body, "my-server/m", ALTERNATE, lessons=[first.lesson]) is None
     assert chatmend.react(first.body, "my-server/m", ALTERNATE) is None
+
+
+@pytest.mark.parametrize("page", [*sorted(DEMANDS["limits"]), "BLOCK001"])
+def test_a_provider_that_refuses_everything_is_asked_a_few_times(
+    page: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each refusal leads to another repair, until none is left."""
+    text = "messages.1.content.0: maximum length 9, pattern ^a$; at most 9 images, 99 pixels, 9 MB"
+    known = Refusal(says="", pages=(page,), by=(), source="inferred")
+    monkeypatch.setattr(reaction, "search", lambda _: known)
+    most = len(DEMANDS["limits"].get(page, range(40))) + 2  # a limit each time, or a block
+    for seed in range(10):
+        for target, dialect in (
+            (CLAUDE, "anthropic_messages"),
+            (GPT, "openai_chat"),
+            ("my-server/m", "openai_chat"),
+        ):
+            body: dict[str, Any] = {"messages": broken(seed, dialect)}
+            lessons: list[Lesson] = []
+            for _ in range(most):
+                done = chatmend.repair_request(body, target, dialect=dialect, lessons=lessons).body
+                answer = chatmend.react(done, target, text, dialect=dialect, lessons=lessons)
+                if answer is None:
+                    break
+                assert answer.lesson not in lessons
+                lessons += [answer.lesson] if answer.lesson else []
+            else:
+                pytest.fail(f"{seed} {target}: {lessons}")
 
 
 def test_the_same_arguments_give_the_same_reaction() -> None:
@@ -362,8 +392,7 @@ def test_the_policy_limits_a_reaction() -> None:
 
 def expressions() -> list[str]:
     """All expressions that are searched in error messages."""
-    table = tomllib.loads(files("chatmend.refusals").joinpath("demands.toml").read_text("utf-8"))
-    return [*(refusal.says for refusal in refusals()), *(row["says"] for row in table["read"])]
+    return [*(refusal.says for refusal in refusals()), *(row["says"] for row in DEMANDS["read"])]
 
 
 @pytest.mark.parametrize("says", expressions())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -51,6 +51,8 @@ _FORMAT_KEYS = (
 _MOST_VALUES = 1_000_000
 """Values of a request that are searched for signatures, so that one inside itself ends."""
 _UNPLACED = (-2, -2)
+_TEXTS_AND_CALLS = ("text", "tool_use", "tool_result")
+_CALL_KEYS = frozenset({"call_id", "toolUse", "toolResult", "functionCall", "functionResponse"})
 _SHORTEST_QUOTE = 4
 """Characters of encrypted content that an error message must quote to name a block."""
 
@@ -155,12 +157,22 @@ def _candidates(
             if blocks := _refused_blocks(body, text):
                 yield Lesson(target, "refused_blocks", blocks, text)
             continue
-        for limit, value in _demands().get(page, ()):
-            found = _read(limit, text) if value == _READ else value
-            if limit == "refused_keys" and isinstance(found, tuple) and refused_before:
-                found = (*found, *_foreign_keys(body))
-            if found is not None:
-                yield Lesson(target, limit, found, text)
+        demanded = [
+            Lesson(target, limit, found, text)
+            for limit, value in _demands().get(page, ())
+            if (found := _read(limit, text) if value == _READ else value) is not None
+        ]
+        for at, lesson in enumerate(demanded):
+            if any(one in learnt for one in demanded[at:] if one.limit == lesson.limit):
+                continue  # this value or a stricter one has not helped
+            is_repeated = lesson.limit == "refused_keys" and refused_before
+            yield _with_keys(lesson, _foreign_keys(body)) if is_repeated else lesson
+
+
+def _with_keys(lesson: Lesson, keys: set[str]) -> Lesson:
+    """Return a lesson about refused keys with further keys."""
+    named = lesson.value if isinstance(lesson.value, tuple) else ()
+    return replace(lesson, value=tuple(sorted({*named, *keys})))
 
 
 @lru_cache(maxsize=1)
@@ -237,7 +249,7 @@ def _refused_blocks(body: dict[str, Any], text: str) -> tuple[str, ...]:
         longest = sorted(documents, key=lambda block: -len(str(block)))[:1]
         meant = longest if _PAGES.search(text) else documents
     else:
-        meant = [block for at, block in blocks if at == place and block.get("type") != "text"]
+        meant = [block for at, block in blocks if at == place and _is_removable(block)]
     return tuple(map(digest_of, meant))
 
 
@@ -275,6 +287,11 @@ def _is_sealed(block: dict[str, Any]) -> bool:
     """Return whether a block is thinking, or an item with encrypted content."""
     kind = str(block.get("type"))
     return is_thinking(block) or "encrypted_content" in block or kind.startswith("reasoning")
+
+
+def _is_removable(block: dict[str, Any]) -> bool:
+    """Return whether a transcript stays whole without a block; it needs its calls and results."""
+    return block.get("type") not in _TEXTS_AND_CALLS and not _CALL_KEYS & block.keys()
 
 
 def _links(block: dict[str, Any]) -> list[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
+import chatmend
 from chatmend.sandbox import signed_thinking
 
 if TYPE_CHECKING:
@@ -74,6 +75,17 @@ def test_without_thinking_a_loop_must_contain_none(
     sandbox: Sandbox, model: str, thinking: Body | None
 ) -> None:
     assert error(sandbox, loop(model, thinking, has_thinking=True)).startswith(NONE)
+
+
+@pytest.mark.parametrize("thinking", [DISABLED, None])
+@pytest.mark.parametrize("model", MANUAL)
+def test_one_reaction_to_this_refusal_is_enough(
+    sandbox: Sandbox, model: str, thinking: Body | None
+) -> None:
+    body = loop(model, thinking, has_thinking=True)
+    reaction = chatmend.react(body, f"anthropic/{model}", error(sandbox, body))
+    assert not error(sandbox, reaction.body)
+    assert reaction.body["messages"][1]["content"] == [CALL]
 
 
 @pytest.mark.parametrize("thinking", [DISABLED, None])
