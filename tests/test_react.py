@@ -307,6 +307,26 @@ LINK = {"type": "image_url", "image_url": {"url": "https://example.com/gone.png"
 OTHER_LINK = {"type": "image_url", "image_url": {"url": "https://example.com/there.png"}}
 
 
+@pytest.mark.parametrize("place", ["content.0.tool_result.content.1.image.source", "content.0"])
+def test_a_picture_in_a_result_becomes_text_and_the_result_stays(place: str) -> None:
+    image = {"type": "image", "source": {"type": "file", "file_id": "file_1"}}
+    call = {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": [TEXT, image]}
+    messages = [
+        USER,
+        {"role": "assistant", "content": [call]},
+        {"role": "user", "content": [result]},
+    ]
+    error = f"messages.2.{place}: Could not process image"
+    body = {"messages": messages, "tools": [{"name": "f", "input_schema": {"type": "object"}}]}
+    done = chatmend.react(body, CLAUDE, error, dialect="anthropic_messages").body["messages"]
+    assert done[1]["content"] == [call]
+    (kept,) = done[2]["content"]
+    assert kept["tool_use_id"] == "toolu_1"
+    assert [part["type"] for part in kept["content"]] == ["text", "text"]
+    assert kept["content"][0] == TEXT
+
+
 def test_only_the_link_that_could_not_be_downloaded_goes() -> None:
     body = {"messages": [{"role": "user", "content": [LINK, OTHER_LINK]}], "model": "m"}
     error = "Error while downloading https://example.com/gone.png."

@@ -39,7 +39,9 @@ _PAGES = re.compile(r"(?i)pdf pages")
 _THOUGHT_SIGNATURE = re.compile(r"(?i)thought[ _]signature")
 _SIGNATURE_KEYS = ("thoughtSignature", "thought_signature")
 _PLACE = re.compile(r"\b(messages|input|contents)(?:\.(\d+)|\[(\d+)\])")
-_PART_PLACE = re.compile(r"\.(?:content|parts|output)(?:\.(\d+)|\[(\d+)\])")
+_PART_PLACE = re.compile(r"(?:\.tool_?[rR]esult)?\.(?:content|parts|output)(?:\.(\d+)|\[(\d+)\])")
+_DEEPEST = 3
+"""Numbers of a position: message, part, and part in a tool result."""
 _ITEM_ID = re.compile(r"(?i)\bitem (?:with id )?['\"`]?((?:rs|cmp|msg|fc|ctc)_\w+)")
 _SEALED = re.compile(r"(?i)encrypted content ['\"`]?([A-Za-z0-9_\-+/=]+)(?:\.\.\.)?")
 _WORD = re.compile(r"[A-Za-z_][\w-]*")
@@ -50,6 +52,7 @@ _FORMAT_KEYS = (
 """The keys that messages have in at least one wire format."""
 _MOST_VALUES = 1_000_000
 """Values of a request that are searched for signatures, so that one inside itself ends."""
+_Place = tuple[int, ...]
 _UNPLACED = (-2, -2)
 _TEXTS_AND_CALLS = ("text", "tool_use", "tool_result")
 _CALL_KEYS = frozenset({"call_id", "toolUse", "toolResult", "functionCall", "functionResponse"})
@@ -249,12 +252,14 @@ def _refused_blocks(body: dict[str, Any], text: str) -> tuple[str, ...]:
         longest = sorted(documents, key=lambda block: -len(str(block)))[:1]
         meant = longest if _PAGES.search(text) else documents
     else:
-        meant = [block for at, block in blocks if at == place and _is_removable(block)]
+        depth = len(place or ())
+        inside = [block for at, block in blocks if place and at[:depth] == place]
+        meant = [block for block in inside if _is_removable(block)]
     return tuple(map(digest_of, meant))
 
 
 def _meant_thinking(
-    thinking: list[tuple[tuple[int, int], dict[str, Any]]], text: str
+    thinking: list[tuple[_Place, dict[str, Any]]], text: str
 ) -> list[dict[str, Any]]:
     """Return the thinking that an error message means; all if it names no position of thinking."""
     place = _place(text)
@@ -307,10 +312,11 @@ def _is_document(block: dict[str, Any]) -> bool:
     return block.get("type") in ("document", "file", "input_file") or "document" in block
 
 
-def _blocks(messages: list[Any]) -> Iterator[tuple[tuple[int, int], dict[str, Any]]]:
-    """Yield the blocks and items of a transcript, each with its position: message and part.
+def _blocks(messages: list[Any]) -> Iterator[tuple[_Place, dict[str, Any]]]:
+    """Yield the blocks and items of a transcript, each with its position.
 
-    The part of an item is -1.
+    It is the index of the message, of the part, and of a part in a tool result. An item has -1 as
+    its part.
     """
     for at, message in enumerate(messages):
         if not isinstance(message, dict):
@@ -320,33 +326,40 @@ def _blocks(messages: list[Any]) -> Iterator[tuple[tuple[int, int], dict[str, An
         if "type" in message and message.get("type") != "message":
             yield (at, -1), message
         for key in _PARTS:
-            held = message.get(key)
-            for i, part in enumerate(held if isinstance(held, list) else ()):
-                if isinstance(part, dict):
-                    yield (at, i), part
+            yield from _placed(message.get(key), (at,))
         for key in ("thinking_blocks", "reasoning_details"):
             yield from _unplaced(message.get(key))
 
 
-def _unplaced(held: object) -> Iterator[tuple[tuple[int, int], dict[str, Any]]]:
+def _placed(held: object, before: _Place) -> Iterator[tuple[_Place, dict[str, Any]]]:
+    """Yield the blocks of a list, and those in its tool results."""
+    for i, part in enumerate(held if isinstance(held, list) else ()):
+        if isinstance(part, dict):
+            yield (*before, i), part
+            result = part.get("toolResult", part)
+            if len(before) == 1 and isinstance(result, dict):
+                yield from _placed(result.get("content"), (*before, i))
+
+
+def _unplaced(held: object) -> Iterator[tuple[_Place, dict[str, Any]]]:
     """Yield blocks of messages that a framework converts, so that positions do not hold."""
     for part in held if isinstance(held, list) else ():
         if isinstance(part, dict):
             yield _UNPLACED, part
 
 
-def _place(text: str) -> tuple[int, int] | None:
+def _place(text: str) -> _Place | None:
     """Return the position that a message names: ``messages.1.content.0``, ``input[3]``."""
     found = _PLACE.search(text)
     if found is None:
         return None
-    part = _PART_PLACE.match(text, found.end())
-    return int(found.group(2) or found.group(3)), (
-        int(part.group(1) or part.group(2)) if part else -1
-    )
+    place = [int(found.group(2) or found.group(3))]
+    while len(place) < _DEEPEST and (found := _PART_PLACE.match(text, found.end())):
+        place.append(int(found.group(1) or found.group(2)))
+    return tuple(place) if len(place) > 1 else (*place, -1)
 
 
-def _named(blocks: list[tuple[tuple[int, int], dict[str, Any]]], text: str) -> tuple[str, ...]:
+def _named(blocks: list[tuple[_Place, dict[str, Any]]], text: str) -> tuple[str, ...]:
     """Return the digests of blocks whose id or encrypted content a message quotes."""
     item, sealed = _ITEM_ID.search(text), _SEALED.search(text)
     found: list[str] = []
