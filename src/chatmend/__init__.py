@@ -36,6 +36,7 @@ from chatmend.targets import Limits, Target, resolve
 if TYPE_CHECKING:
     from chatmend.images.single import recompress
     from chatmend.reaction import Reaction, react
+    from chatmend.session_memory import SessionMemory
     from chatmend.sessions import Session, SessionStore
     from chatmend.usage import Usage, UsageLedger, UsageStream, normalize_usage
 
@@ -57,6 +58,7 @@ __all__ = [
     "SessionDivergedError",
     "SessionError",
     "SessionFormatError",
+    "SessionMemory",
     "SessionStore",
     "SessionWriteError",
     "Target",
@@ -79,6 +81,7 @@ __all__ = [
 # Imported on first access, so that `import chatmend` stays fast.
 _LATER = {
     **dict.fromkeys(("Reaction", "react"), "chatmend.reaction"),
+    "SessionMemory": "chatmend.session_memory",
     "recompress": "chatmend.images.single",
     **dict.fromkeys(("Session", "SessionStore"), "chatmend.sessions"),
     **dict.fromkeys(("Usage", "UsageLedger", "UsageStream", "normalize_usage"), "chatmend.usage"),

@@ -46,6 +46,8 @@ class Run:
     """Whether a rule has proposed a fix for the current window."""
     cut: int = 0
     """The position of the first rule that runs on each turn of a window separately."""
+    accepted: int = 0
+    """Messages at the beginning that the provider has accepted; no rule changes them."""
 
     def start(self) -> None:
         """Process each window once; clean windows cost only their sketch."""
@@ -94,9 +96,15 @@ class Run:
         group, last = scan.group(word, natives), _LAST in position
         sketch = scan.next_window(group, last=last)
         flags = (not start and not group.run_length, group.has_other_roles, group.has_input, last)
-        due = scan.due(sketch, flags, lambda: self._read_window(natives, start, flags))
+        is_accepted = start + len(natives) <= self.accepted
+        due = (
+            0
+            if is_accepted
+            else scan.due(sketch, flags, lambda: self._read_window(natives, start, flags))
+        )
         if not due:
-            scan.remember_clean(sketch, position)
+            if not is_accepted:
+                scan.remember_clean(sketch, position)
             self._pass(group, natives)
             self.memory.call_ids.update(sketch.call_ids)
             self.memory.item_ids.update(sketch.item_ids)

@@ -21,7 +21,9 @@ IMAGES = "images."
 """The beginning of the names of image limits."""
 _LONGEST_EVIDENCE = 500
 _DIGEST_LENGTH = 24
-_GROWING = frozenset({"refused_keys", "refused_part_keys", "refused_blocks", "empty_roles"})
+_GROWING = frozenset(
+    {"refused_keys", "refused_part_keys", "refused_blocks", "outdated_blocks", "empty_roles"}
+)
 """Limits whose sets are added to; other sets are replaced."""
 _SAMPLES = {"any": "call_a-1_4HfVmVvQ", "alnum": "calla14HfVmVvQ", "alnum9": "a1B2c3D4e"}
 """For each style of generated call ids, an id of this form."""

@@ -24,7 +24,15 @@ from typing import Any
 
 from chatmend.policy import Policy
 from chatmend.repair import repair, repair_request
-from chatmend.rules import FIRST, LAST, RULES, RequestRule, Rule, unknown_format
+from chatmend.rules import (
+    FIRST,
+    LAST,
+    RULES,
+    RequestRule,
+    Rule,
+    accepted_prefix,
+    unknown_format,
+)
 
 _EXAMPLE = re.compile(
     r"^Before \((?P<target>[^),]+)(?:, Policy\.(?P<policy>\w+)\(\))?\):\n(?P<before>(?:    .*\n)+)"
@@ -100,7 +108,13 @@ def _parse_example(found: re.Match[str]) -> Example:
 @lru_cache(maxsize=1)
 def manuals() -> dict[str, Manual]:
     """Return the manuals of all rules by code, sorted."""
-    rules: tuple[Rule | RequestRule, ...] = (*RULES, *FIRST, *LAST, unknown_format.RULE)
+    rules: tuple[Rule | RequestRule, ...] = (
+        *RULES,
+        *FIRST,
+        *LAST,
+        accepted_prefix.RULE,
+        unknown_format.RULE,
+    )
     every = {rule.code: Manual(rule.code, rule.name, rule.manual.strip()) for rule in rules}
     return dict(sorted(every.items()))
 

@@ -21,6 +21,7 @@ CHOICES: dict[str, tuple[object, ...]] = {
     "duplicates": ("results", "messages"),
     "rules": ("all", "hygiene"),
     "lost_thinking": ("disable", "text", "report"),
+    "bound_thinking": ("strip", "report"),
     "images": ("fit", "native", "off"),
     "image_notes": (False, True),
 }
@@ -75,6 +76,12 @@ class Policy:
 
     ``disable`` disables thinking until the loop ends, so no message changes; ``text`` keeps it
     enabled and converts the calls and results of such loops to text; ``report`` changes nothing.
+    """
+    bound_thinking: str = "strip"
+    """What to do if the prompt before signed thinking has changed, and the provider refuses that.
+
+    ``strip`` removes the thinking after the change; ``report`` changes nothing. The change is
+    known from a ``SessionMemory``; without one, only a refusal shows it (see ``react``).
     """
     images: str = "fit"
     """Which images to recompress.

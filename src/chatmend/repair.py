@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from chatmend.images.recompressor import Recompressor
+    from chatmend.session_memory import SessionMemory
     from chatmend.transcript import Part
 
 Messages = list[Any]
@@ -49,6 +50,8 @@ class Repaired(Reportable):
     """The automatic cache marker: the caller's, or a shorter one."""
     thinking: object = None
     """The thinking parameter: the caller's, or one that disables thinking for this request."""
+    memory: SessionMemory | None = None
+    """The memory for the next request of the conversation; None if the caller gave none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,8 @@ class RepairedRequest(Reportable):
 
     body: dict[str, Any]
     changes: tuple[Change, ...] = ()
+    memory: SessionMemory | None = None
+    """The memory for the next request of the conversation; None if the caller gave none."""
 
 
 def repair(  # noqa: PLR0913 - request parameters affect the repair
@@ -73,6 +78,7 @@ def repair(  # noqa: PLR0913 - request parameters affect the repair
     continues: bool = False,
     store: bool | None = None,
     lessons: Iterable[Lesson] = (),
+    memory: SessionMemory | None = None,
 ) -> Repaired:
     """Repair a transcript for a target.
 
@@ -98,6 +104,9 @@ def repair(  # noqa: PLR0913 - request parameters affect the repair
         store: the parameter of the same name of a Responses request; if it is false, the provider
             can look up no items.
         lessons: limits of the target that its refusals have shown; see ``chatmend.react``.
+        memory: what was sent in this conversation, as the ``memory`` of its previous repair;
+            ``SessionMemory()`` at the beginning. Messages that the provider has accepted are then
+            sent in the same form again, and thinking behind a changed prompt is removed.
 
     Raises:
         TranscriptError: ``messages`` is not a list, or no dialect has the given name.
@@ -115,7 +124,6 @@ def repair(  # noqa: PLR0913 - request parameters affect the repair
     if isinstance(dialect, str) and dialect not in DIALECTS:
         text = f"unknown dialect {dialect!r}; use one of {', '.join(DIALECTS)}"
         raise TranscriptError(text)
-    is_thinking = is_thinking_on(thinking)
     plain = PlainMessages(messages)
     if isinstance(dialect, str):
         found: Dialect | Unsure = DIALECTS[dialect]
@@ -133,23 +141,35 @@ def repair(  # noqa: PLR0913 - request parameters affect the repair
             tools,
             cache_control,
             thinking,
+            memory,
         )
-    limits = chosen_policy.apply(
+    learnt = tuple(lessons)
+    is_stored = store is not False or not found.TRAITS.messages_are_items
+    known = chosen_policy.apply(
         resolved.limits_in(found.NAME, hygiene=chosen_policy.rules == "hygiene")
     )
-    is_stored = store is not False or not found.TRAITS.messages_are_items
-    limits = with_lessons(limits, lessons, resolved.name)
-    limits = limits.beside(thinking=is_thinking, tools=bool(tools), stored=is_stored)
-    context = Context(limits, found, chosen_policy, recompressor)
-    request, changes = _one_pass(
-        Request(plain.messages, system, tools, cache_control, thinking),
-        context,
-        continues=continues,
-    )
-    if chosen_policy != _DEFAULT and request.messages is not plain.messages:
-        request, changes = _further_passes(
-            plain.messages, request, changes, context, continues=continues
+    request = Request(plain.messages, system, tools, cache_control, thinking)
+
+    def pass_through_rules(
+        request: Request, *more: Lesson, accepted: int = 0
+    ) -> tuple[Request, tuple[Change, ...]]:
+        limits = with_lessons(known, (*learnt, *more), resolved.name)
+        limits = limits.beside(
+            thinking=is_thinking_on(thinking), tools=bool(tools), stored=is_stored
         )
+        context = Context(limits, found, chosen_policy, recompressor)
+        return _passes(request, context, continues=continues, accepted=accepted)
+
+    if memory is None:
+        request, changes = pass_through_rules(request)
+    else:
+        # Loads OpenSSL, which only digests need.
+        from chatmend.continuation import Continuation  # noqa: PLC0415
+
+        continuation = Continuation(
+            memory, resolved.name, learnt, found, chosen_policy, is_bound=known.thinking_bound
+        )
+        request, changes, memory = continuation.repair(request, pass_through_rules)
     return Repaired(
         plain.restore_messages(request.messages),
         plain.restore_changes(changes),
@@ -157,33 +177,33 @@ def repair(  # noqa: PLR0913 - request parameters affect the repair
         request.tools,
         request.cache_control,
         request.thinking,
+        memory,
     )
 
 
-def _one_pass(
-    request: Request, context: Context, *, continues: bool
+def _passes(
+    request: Request, context: Context, *, continues: bool, accepted: int
 ) -> tuple[Request, tuple[Change, ...]]:
-    run = Run(request.messages, context, memory=Memory(has_stored_history=continues))
+    """Run the rules; with policies other than the default, until nothing changes."""
+    done, changes = _one_pass(request, context, continues=continues, accepted=accepted)
+    if context.policy == _DEFAULT or done.messages is request.messages:
+        return done, changes
+    for _ in range(passes.MAX_PASSES - 1):
+        becomes, more = _one_pass(done, context, continues=continues, accepted=accepted)
+        if becomes.messages is done.messages:
+            break
+        changes = passes.join_changes(request.messages, changes, done.messages, more)
+        done = becomes
+    return done, changes
+
+
+def _one_pass(
+    request: Request, context: Context, *, continues: bool, accepted: int
+) -> tuple[Request, tuple[Change, ...]]:
+    memory = Memory(has_stored_history=continues)
+    run = Run(request.messages, context, memory=memory, accepted=accepted)
     run.start()
     return run.finish(request)
-
-
-def _further_passes(
-    original: Messages,
-    request: Request,
-    changes: tuple[Change, ...],
-    context: Context,
-    *,
-    continues: bool,
-) -> tuple[Request, tuple[Change, ...]]:
-    """Repeat the passes until nothing changes, as policies other than the default may need it."""
-    for _ in range(passes.MAX_PASSES - 1):
-        becomes, more = _one_pass(request, context, continues=continues)
-        if becomes.messages is request.messages:
-            break
-        changes = passes.join_changes(original, changes, request.messages, more)
-        request = becomes
-    return request, changes
 
 
 def _is_list(messages: object) -> bool:
@@ -198,13 +218,14 @@ def repair_request(  # noqa: PLR0913 - as in repair
     dialect: str | Dialect | None = None,
     recompressor: Recompressor | None = None,
     lessons: Iterable[Lesson] = (),
+    memory: SessionMemory | None = None,
 ) -> RepairedRequest:
     """Repair a whole request body in any dialect, with its system prompt, tools and thinking.
 
     The messages are under ``messages``, ``input`` (Responses; a text instead of a list stays
     unchanged) or ``contents`` (Gemini). A body without a declaration of tools has no tools.
-    ``policy``, ``dialect``, ``recompressor`` and ``lessons`` work as in ``repair``. The arguments
-    of a LiteLLM call can be passed as a body, too.
+    ``policy``, ``dialect``, ``recompressor``, ``lessons`` and ``memory`` work as in ``repair``. The
+    arguments of a LiteLLM call can be passed as a body, too.
 
     Raises:
         TranscriptError: ``body`` is not a dict with a list of messages.
@@ -213,7 +234,7 @@ def repair_request(  # noqa: PLR0913 - as in repair
     resolved = target if isinstance(target, Target) else resolve(target)
     found = dialect or (format_of_body(body, resolved.provider) if isinstance(body, dict) else None)
     if isinstance(found, Unsure):
-        return RepairedRequest(body, (unknown_format.make_finding(found.why),))
+        return RepairedRequest(body, (unknown_format.make_finding(found.why),), memory)
     traits = DIALECTS[found].TRAITS if found in DIALECTS else Traits()
     key = traits.messages_key
     if (
@@ -221,7 +242,7 @@ def repair_request(  # noqa: PLR0913 - as in repair
         and found == "openai_responses"
         and not isinstance(body.get(key), list)
     ):
-        return RepairedRequest(body)
+        return RepairedRequest(body, memory=memory)
     if not isinstance(body, dict) or not isinstance(body.get(key), list):
         text = (
             f"a request body must be a dict with a list under {key!r}; "
@@ -237,7 +258,7 @@ def repair_request(  # noqa: PLR0913 - as in repair
         body[key], resolved, system=system, tools=tools, thinking=thinking,
         cache_control=body.get("cache_control"), policy=policy, dialect=found,
         recompressor=recompressor, continues=any(map(body.get, traits.stored_keys)),
-        store=body.get("store"), lessons=lessons,
+        store=body.get("store"), lessons=lessons, memory=memory,
     )  # fmt: skip
     results = (
         (key, body[key], done.messages),
@@ -253,7 +274,7 @@ def repair_request(  # noqa: PLR0913 - as in repair
     if done.thinking is not thinking:
         request, more = _without_clearing_edit(_without_thinking(request, traits))
         changes += more
-    return RepairedRequest(request, changes)
+    return RepairedRequest(request, changes, done.memory)
 
 
 def _value(body: dict[str, Any], path: str) -> object:

@@ -143,10 +143,10 @@ _REFUSED_BLOCKS = frozenset({""})
 def cache_for(context: Context, rules: tuple[Rule, ...]) -> RuleCache:
     """Return the cache for a dialect, limits and a policy."""
     limits = context.limits
-    if limits.refused_blocks:
+    if limits.refused_blocks or limits.outdated_blocks:
         # The rule of refused blocks runs on each window, whichever blocks these are, so all
         # conversations with refused blocks share one cache.
-        limits = replace(limits, refused_blocks=_REFUSED_BLOCKS)
+        limits = replace(limits, refused_blocks=_REFUSED_BLOCKS, outdated_blocks=frozenset())
     key = (context.dialect.cache_key(), limits, context.policy, id(rules))
     cache = _CACHES.get(key)
     if cache is None or cache.is_full or len(cache.sketches.plans) >= _MAX_ENTRIES:

@@ -109,6 +109,79 @@ def test_all_thinking_arrives_and_none_is_refused(
     assert repaired > len(SEEDS), "the loops are damaged"
 
 
+DROP = {"thinking-binding-controls-2026-08-01"}
+
+
+def changes_the_past(random: Random, history: list[Any], state: dict[str, Any]) -> None:
+    """Change what was sent before, as clients do: none, system, tools, a summary, a shorter result."""
+    case = random.choice(("", "", "", "system", "tools", "summary", "prune", "result"))
+    if case == "system":
+        state["system"] = f"You are an agent. It is {random.random()}."
+    elif case == "tools":
+        state["tools"] = TOOLS[: random.choice((1, 2))]
+    elif case == "summary" and len(history) > 4:
+        at = max(i for i, message in enumerate(history) if message["role"] == "assistant")
+        history[:at] = [{"role": "user", "content": f"So far: {random.random()}."}]
+    elif case == "prune":
+        users = [message for message in history if message["role"] == "user"]
+        random.choice(users)["content"] = f"Shortened {random.random()}."
+    elif case == "result" and history[-1]["role"] == "user":
+        history[-1] = {"role": "user", "content": f"Edited {random.random()}."}
+
+
+@pytest.mark.parametrize("stores", [False, True])
+def test_only_thinking_behind_a_changed_prompt_is_removed(sandbox: Sandbox, stores: bool) -> None:  # noqa: FBT001
+    """With a memory no request is refused, and every block arrives that the provider accepts.
+
+    Which blocks it accepts is asked of the sandbox, which drops the others on demand.
+    """
+    removed = 0
+    with httpx.Client(headers=HEADERS, timeout=30) as client:
+        for seed in SEEDS:
+            random = Random(seed)
+            history: list[Any] = [{"role": "user", "content": f"Begin {seed}."}]
+            state: dict[str, Any] = {"system": SYSTEM, "tools": TOOLS}
+            late: list[Any] = []
+            memory = chatmend.SessionMemory()
+            for turn in range(TURNS):
+                body = {"model": MODEL, "max_tokens": 4_096, **state, "messages": history}
+                body |= {"thinking": {"type": "adaptive"}}
+                dropped = dropped_by_provider(client, sandbox, body)
+                if stores:
+                    memory = chatmend.SessionMemory.from_dict(
+                        json.loads(json.dumps(memory.to_dict()))
+                    )
+                done = chatmend.repair_request(
+                    body, TARGET, dialect="anthropic_messages", memory=memory
+                )
+                memory = done.memory
+                sandbox.script([reply(random)])
+                answer = client.post(sandbox.url("anthropic/v1/messages"), json=done.body)
+                assert answer.status_code == 200, (seed, turn, answer.text)
+                sent, held = thinking_of(done.body["messages"]), thinking_of(history)
+                assert [block for block in held if block not in dropped] == sent, (seed, turn)
+                removed += len(held) - len(sent)
+                history.append({"role": "assistant", "content": json.loads(answer.text)["content"]})
+                happens(random, history, late)
+                changes_the_past(random, history, state)
+    assert removed > len(SEEDS), "the past was changed"
+
+
+def dropped_by_provider(client: httpx.Client, sandbox: Sandbox, body: Any) -> list[Any]:
+    """The thinking that the sandbox drops from a request that was repaired without a memory."""
+    asked = chatmend.repair_request(body, TARGET, dialect="anthropic_messages").body
+    binding = {"block_binding": {"prefix_mismatch_behavior": "drop_block"}}
+    sandbox.script([Reply(text="x")])
+    answer = client.post(
+        sandbox.url("anthropic/v1/messages"),
+        json={**asked, "thinking": {"type": "adaptive", **binding}},
+        headers={"anthropic-beta": ",".join(DROP)},
+    )
+    assert answer.status_code == 200, answer.text
+    places = [one["path"].split(".") for one in answer.json()["input_transformations"]]
+    return [asked["messages"][int(p[1])]["content"][int(p[3])] for p in places]
+
+
 def test_the_sandbox_refuses_thinking_behind_another_prefix(sandbox: Sandbox) -> None:
     """Without this, the test above could not fail."""
     ask = {"role": "user", "content": "Begin."}

@@ -8,7 +8,7 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
-from chatmend.rules import unknown_format
+from chatmend.rules import accepted_prefix, unknown_format
 from chatmend.rules.rule import Request, RequestRule, Rule
 from chatmend.targets.image_limits import ImageLimits
 from chatmend.targets.limits import Limits
@@ -146,6 +146,7 @@ __all__ = [
     "Request",
     "RequestRule",
     "Rule",
+    "accepted_prefix",
     "rules_for",
     "turn_rules_start",
     "unknown_format",

@@ -9,7 +9,8 @@ Could not process image`` (Anthropic).
 
 Repair: Thinking and items of reasoning are removed, and so are thought signatures of Gemini; a call
 gets the value that skips their check. Images, files, compactions and other blocks become a text
-that says so. The rule does nothing without a lesson of ``chatmend.react`` that names the block.
+that says so. The rule does nothing without a lesson of ``chatmend.react`` that names the block, or
+a ``SessionMemory`` that shows that the prompt before bound thinking has changed.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from chatmend.windows import Memory, Window
 
 WHY = "the provider refused this block in an earlier request"
+WHY_OUTDATED = "the prompt before this thinking has changed, so the provider would refuse it"
 REMOVED = "Content removed: the provider refused it."
 _COMPACTION = "compaction"
 _REASONING_ITEMS = ("reasoning", _COMPACTION)
@@ -40,21 +42,24 @@ _REASONING_ITEMS = ("reasoning", _COMPACTION)
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Yield fixes that remove the blocks which lessons name."""
-    refused = context.limits.refused_blocks
-    if not refused:
+    limits = context.limits
+    removed = limits.refused_blocks | limits.outdated_blocks
+    if not removed:
         return
     for at, message in enumerate(window.messages):
         if message.is_object and message.kind in _REASONING_ITEMS:
-            if digest_of(message.list_item) in refused:
+            if digest_of(message.list_item) in removed:
                 note = Message(Role.USER, (Text(REMOVED),))
                 becomes = (note,) if message.kind == _COMPACTION else ()
                 yield Fix(at, at + 1, becomes, WHY, Effect.DROPS)
             continue
-        parts = _without(message.parts, refused)
+        parts = _without(message.parts, removed)
         if not is_unchanged(message.parts, parts):
-            lost_media = any(_holds_other(part, refused) for part in message.parts)
+            lost_media = any(_holds_other(part, removed) for part in message.parts)
             effect = Effect.DEGRADES if lost_media else Effect.DROPS
-            yield Fix(at, at + 1, (message.with_parts(parts),), WHY, effect)
+            refused = _without(message.parts, limits.refused_blocks)
+            why = WHY_OUTDATED if is_unchanged(message.parts, refused) else WHY
+            yield Fix(at, at + 1, (message.with_parts(parts),), why, effect)
 
 
 def _without(parts: tuple[Part, ...], refused: frozenset[str]) -> tuple[Part, ...]:
@@ -82,7 +87,7 @@ def _holds_other(part: Part, refused: frozenset[str]) -> bool:
 
 
 def _watch(limits: Limits, traits: Traits) -> Callable[[WindowSketch], bool] | None:
-    return (lambda _: True) if limits.refused_blocks else None
+    return (lambda _: True) if limits.refused_blocks or limits.outdated_blocks else None
 
 
 RULE = Rule("BLOCK001", "refused-block", find, STRUCTURE, watches=_watch)

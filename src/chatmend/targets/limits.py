@@ -240,6 +240,11 @@ class Limits:
 
     Only lessons set it; see ``chatmend.react``.
     """
+    outdated_blocks: frozenset[str] = frozenset()
+    """Digests of the thinking blocks before which the prompt of this conversation has changed.
+
+    Only a session memory sets it.
+    """
     block_keys: bool = False
     """The provider accepts in a content block only the keys of the block's type."""
     item_ids: bool = False

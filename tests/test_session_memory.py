@@ -1,0 +1,202 @@
+"""The memory of a conversation: what was accepted stays as it was sent."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import chatmend
+from chatmend import Effect, Policy, SessionMemory
+from chatmend.jsontext import equality_key
+from chatmend.rules.refused_block import WHY_OUTDATED
+from tests.broken import broken, torn
+from tests.promises import boundaries
+from tests.scale import examples
+
+BOUND, FREE = "anthropic/claude-opus-5-5", "anthropic/claude-sonnet-4-5"
+MISTRAL = "mistral/mistral-large-latest"
+TEXT = {"type": "text", "text": "a"}
+USER, NEXT, LAST = ({"role": "user", "content": text} for text in ("q", "n", "l"))
+
+
+def thinking(text: str) -> dict[str, Any]:
+    return {"type": "thinking", "thinking": text, "signature": "EqoB" + text * 200}
+
+
+def answer(text: str) -> dict[str, Any]:
+    return {"role": "assistant", "content": [thinking(text), TEXT]}
+
+
+def thoughts(messages: list[Any]) -> list[str]:
+    blocks = [b for m in messages if isinstance(m["content"], list) for b in m["content"]]
+    return [block["thinking"] for block in blocks if block["type"] == "thinking"]
+
+
+def repaired(
+    messages: list[Any], memory: SessionMemory, target: str = BOUND, **options: Any
+) -> Any:
+    return chatmend.repair(messages, target, dialect="anthropic_messages", memory=memory, **options)
+
+
+def turns(messages: list[Any], target: str = BOUND, **options: Any) -> SessionMemory:
+    """The memory after each request of a conversation, whose answers are its assistant messages."""
+    memory = SessionMemory()
+    for at, message in enumerate(messages):
+        if message["role"] == "assistant":
+            memory = repaired(messages[:at], memory, target, **options).memory
+    return memory
+
+
+def test_without_a_memory_nothing_is_returned() -> None:
+    assert chatmend.repair([USER], BOUND).memory is None
+    assert chatmend.repair_request({"messages": [USER]}, BOUND).memory is None
+
+
+def test_a_sound_conversation_stays_the_same_object() -> None:
+    messages = [USER, answer("x"), NEXT, answer("y"), LAST]
+    done = repaired(messages, turns(messages, system="s", tools=[]), system="s", tools=[])
+    assert done.messages is messages
+    assert done.changes == ()
+
+
+@pytest.mark.parametrize("target", [BOUND, FREE, MISTRAL, "openai/gpt-4o"])
+@pytest.mark.parametrize("make", [broken, torn])
+def test_a_memory_changes_nothing_while_nothing_else_changes(target: str, make: Any) -> None:
+    dialect = "anthropic_messages" if target.startswith("anthropic") else "openai_chat"
+    for seed in range(examples(10, 200)):
+        messages = make(seed, dialect)
+        memory = SessionMemory()
+        for end in [*boundaries(messages, dialect), len(messages)]:
+            before = equality_key(messages[:end])
+            plain = chatmend.repair(messages[:end], target, dialect=dialect)
+            done = chatmend.repair(messages[:end], target, dialect=dialect, memory=memory)
+            if target == BOUND:  # forged thinking may be repeated behind another prompt
+                assert [c for c in done.changes if c.why != WHY_OUTDATED] or not done.changes
+            else:
+                assert (done.messages, done.changes) == (plain.messages, plain.changes), seed
+            assert chatmend.replay(messages[:end], done.changes) == done.messages
+            assert equality_key(messages[:end]) == before, "the input is not modified"
+            memory = SessionMemory.from_dict(done.memory.to_dict())
+
+
+LATE = [
+    USER,
+    {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "f", "input": {}}]},
+    NEXT,
+    {"role": "assistant", "content": [TEXT]},
+    LAST,
+]
+"""A call without a result, which a repair answers with a placeholder."""
+
+
+@pytest.mark.parametrize("target", [BOUND, FREE])
+def test_another_policy_changes_only_what_comes_later(target: str) -> None:
+    memory = turns(LATE, target)
+    sent = repaired(LATE[:3], SessionMemory(), target).messages
+    lenient = Policy(allow=Effect.RESHAPES)
+    assert repaired(LATE, SessionMemory(), target, policy=lenient).messages == LATE
+    done = repaired(LATE, memory, target, policy=lenient)
+    assert done.messages[: len(sent)] == sent
+    assert done.messages[len(sent) :] == LATE[3:]
+    assert [change.code for change in done.changes if change.applied] == ["PREFIX001"]
+    assert chatmend.replay(LATE, done.changes) == done.messages
+
+
+def test_a_transcript_that_was_accepted_unrepaired_is_not_repaired_later() -> None:
+    raw = Policy(allow=Effect.RESHAPES)
+    memory = turns(LATE, policy=raw)
+    assert [change.code for change in repaired(LATE[:3], SessionMemory()).changes] == ["TOOL007"]
+    done = repaired(LATE, memory)
+    assert done.messages is LATE
+    later = [*LATE, LATE[1], LAST]
+    changed = repaired(later, done.memory).messages
+    assert changed[:5] == LATE
+    assert len(changed) == len(chatmend.repair(later[4:], BOUND).messages) + 4, "only the new one"
+
+
+def test_a_request_without_an_answer_is_repaired_anew() -> None:
+    """Nothing shows that the provider has accepted it."""
+    memory = repaired(LATE[:3], SessionMemory(), policy=Policy(allow=Effect.RESHAPES)).memory
+    assert [change.code for change in repaired(LATE[:3], memory).changes] == ["TOOL007"]
+
+
+def test_a_lesson_takes_precedence_over_what_was_accepted() -> None:
+    memory = turns(LATE, FREE)
+    lesson = chatmend.Lesson(FREE, "refused_keys", ("x",))
+    messages = [{**USER, "x": 1}, *LATE[1:]]
+    done = repaired(messages, turns(messages, FREE), FREE, lessons=[lesson])
+    assert "x" not in done.messages[0]
+    assert memory.turns
+
+
+def test_thinking_stays_while_the_prompt_stays() -> None:
+    messages = [USER, answer("x"), NEXT, answer("y"), LAST]
+    done = repaired(messages, turns(messages))
+    assert thoughts(done.messages) == ["x", "y"]
+
+
+MOVED = {**USER, "content": [{**TEXT, "text": "q", "cache_control": {"type": "ephemeral"}}]}
+
+
+def test_a_cache_marker_that_moves_changes_no_prompt() -> None:
+    messages = [USER, answer("x"), NEXT, answer("y"), LAST]
+    done = repaired([MOVED, *messages[1:]], turns(messages))
+    assert thoughts(done.messages) == ["x", "y"]
+
+
+@pytest.mark.parametrize(
+    ("change", "left"),
+    [
+        ({"system": "another"}, []),
+        ({"tools": [{"name": "f", "input_schema": {"type": "object"}}]}, []),
+        ({"first": {**USER, "content": "edited"}}, []),
+        ({"middle": {**NEXT, "content": "edited"}}, ["x"]),
+        ({"last": {**LAST, "content": "edited"}}, ["x", "y"]),
+    ],
+)
+def test_thinking_behind_a_changed_prompt_is_removed(change: Any, left: list[str]) -> None:
+    messages = [USER, answer("x"), NEXT, answer("y"), LAST]
+    memory = turns(messages)
+    given = {"system": change.get("system"), "tools": change.get("tools")}
+    for name, at in (("first", 0), ("middle", 2), ("last", 4)):
+        messages[at] = change.get(name, messages[at])
+    done = repaired(messages, memory, **given)
+    assert thoughts(done.messages) == left
+    assert {one.why for one in done.changes} <= {WHY_OUTDATED}
+
+    longer = [*messages, answer("z"), USER]
+    again = repaired(longer, done.memory, **given)
+    assert thoughts(again.messages) == [*left, "z"], "new thinking follows the changed prompt"
+    assert again.messages[: len(done.messages)] == done.messages
+    free = repaired(messages, turns(messages, FREE), FREE, **given)
+    assert thoughts(free.messages) == ["x", "y"], "other models do not compare"
+
+
+def test_it_is_only_reported_if_the_policy_says_so() -> None:
+    messages = [USER, answer("x"), NEXT]
+    policy = Policy(bound_thinking="report")
+    done = repaired(messages, turns(messages), system="another", policy=policy)
+    assert done.messages is messages
+    assert [(c.code, c.applied, c.finding) for c in done.changes] == [("BLOCK001", False, True)]
+
+
+def test_an_unknown_conversation_keeps_its_thinking() -> None:
+    """A process that has just started, or another conversation with the same opening."""
+    messages = [USER, answer("x"), NEXT, answer("y"), LAST]
+    other = [USER, answer("v"), LAST, answer("w"), LAST]
+    assert thoughts(repaired(messages, SessionMemory()).messages) == ["x", "y"]
+    assert thoughts(repaired(messages, turns(other)).messages) == ["x", "y"]
+
+
+def test_a_memory_as_json_is_the_same_memory() -> None:
+    memory = turns(LATE)
+    assert memory.turns[-1].messages is not None
+    assert SessionMemory.from_dict(json.loads(json.dumps(memory.to_dict()))) == memory
+
+
+def test_an_invalid_stored_memory_is_an_error() -> None:
+    for stored in ({}, {"turns": [{}], "prompts": {}}, {"turns": 1}):
+        with pytest.raises(chatmend.PolicyError, match="stored session memory"):
+            SessionMemory.from_dict(stored)
