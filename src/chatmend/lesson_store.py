@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import OrderedDict
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
+
+from chatmend.session_memory import digest_of_json, digest_of_message
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 MOST_CONVERSATIONS = 10_000
 """Conversations with lessons that are kept; the one that was not used for the longest goes."""
+_ANSWERS = ("assistant", "model", "ai", "AIMessageChunk")
+"""The roles of the messages that end the opening of a conversation."""
+_SYSTEM = ("system", "developer")
 _MOST_LESSONS = 50
 """Lessons of one conversation; more would mean that the repair does not help."""
 
@@ -24,7 +28,7 @@ class LessonStore:
     """The lessons of each conversation, in memory. It can be used by several threads.
 
     A conversation is recognised by its tenant and its opening, which are the messages before the
-    first answer. So two conversations with the same opening share their lessons, within a tenant.
+    first answer without system messages. So two conversations with the same opening share their lessons, within a tenant.
     """
 
     def __init__(self, file: str | Path | None = None, *, most: int = MOST_CONVERSATIONS) -> None:
@@ -46,7 +50,7 @@ class LessonStore:
         """Return the lessons of a conversation in the order in which they were learnt."""
         if not self._lessons:
             return ()
-        key = _key(tenant, messages)
+        key = key_of_conversation(tenant, messages)
         with self._lock:
             found = self._lessons.get(key, ())
             if found:
@@ -55,7 +59,7 @@ class LessonStore:
 
     def add(self, tenant: str, messages: Sequence[Any], lesson: Lesson) -> None:
         """Add a lesson to a conversation."""
-        key = _key(tenant, messages)
+        key = key_of_conversation(tenant, messages)
         with self._lock:
             known = self._lessons.get(key, ())
             if lesson not in known:
@@ -72,15 +76,16 @@ class LessonStore:
                 lines.write(json.dumps(lesson.to_dict()) + "\n")
 
 
-def _key(tenant: str, messages: Sequence[Any]) -> str:
-    opening = []
+def key_of_conversation(tenant: str, messages: Sequence[Any]) -> str:
+    """Return a digest of a tenant and the messages before the first answer.
+
+    System messages do not count, because many applications write the time into them.
+    """
+    digests = [tenant]
     for message in messages:
         role = message.get("role") if isinstance(message, dict) else getattr(message, "type", None)
-        if role in ("assistant", "model", "ai"):
+        if role in _ANSWERS:
             break
-        opening.append(message)
-    try:
-        text = json.dumps(opening, sort_keys=True, default=repr)
-    except (TypeError, ValueError, RecursionError):
-        text = repr(opening[:1])
-    return hashlib.sha256(f"{tenant}\n{text}".encode("utf-8", "surrogatepass")).hexdigest()
+        if role not in _SYSTEM:
+            digests.append(digest_of_message(message))
+    return digest_of_json(digests)

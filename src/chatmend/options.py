@@ -26,6 +26,12 @@ OnError = Literal["pass", "raise"]
 """
 Mode = Literal["repair", "report"]
 """``repair`` requests, or ``report`` the proposed changes and send the original."""
+SessionMemoryMode = Literal["bound", "all", "off"]
+"""For which requests an adapter keeps what was sent in a conversation.
+
+``bound``: for targets that refuse thinking behind a changed prompt; ``all`` or ``off``: for all or
+none.
+"""
 UsageMode = Literal["body", "hidden", "off"]
 """Where an adapter stores the usage record of a response.
 
@@ -130,6 +136,16 @@ def react_of(value: object) -> int:
     if known is None:
         raise PolicyError(f"react={value!r}: choose 0, 1 or 2 more attempts after a refusal")
     return known
+
+
+def session_memory_of(value: object) -> SessionMemoryMode:
+    """Return the value of ``session_memory``.
+
+    Raises:
+        PolicyError: the value is invalid.
+    """
+    choices = ("bound", "all", "off")
+    return _checked_choice("session_memory", value, choices)  # type: ignore[return-value]
 
 
 def usage_of(value: object) -> UsageMode | None:

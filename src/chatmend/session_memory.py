@@ -26,8 +26,12 @@ _MARKER = re.compile(
     r'|(?:, )?\{"cachePoint": \{[^{}]*\}\}'
 )
 """A cache marker in JSON text. In a string, its quotes would be escaped."""
-_NOT_SENT = frozenset({"id", "response_metadata", "usage_metadata"})
+_NOT_SENT = frozenset(
+    {"id", "response_metadata", "usage_metadata", "tool_call_chunks", "chunk_position"}
+)
 """Attributes of LangChain's messages that are not part of a prompt."""
+_CHUNK = "MessageChunk"
+"""The end of ``type`` in a message that LangChain has read from a stream: ``AIMessageChunk``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +112,13 @@ def digest_of_message(message: Any) -> str:  # noqa: ANN401 - messages can be of
     if not isinstance(message, dict):
         held = getattr(message, "__dict__", None)
         message = (
-            {"type": type(message).__name__, "text": repr(message)}
+            {"text": repr(message)}
             if held is None
             else {key: value for key, value in held.items() if key not in _NOT_SENT and value}
         )
+        kind = message.get("type")
+        if isinstance(kind, str) and kind.endswith(_CHUNK):
+            message["type"] = kind.removesuffix(_CHUNK).lower()
     if isinstance(message.get("content"), str):
         message = {**message, "content": [{"type": "text", "text": message["content"]}]}
     return digest_of_json(message)

@@ -19,7 +19,15 @@ from chatmend.langchain.dialect import LangChainDialect
 from chatmend.langchain.reasoning import mark_reasoning_unsent
 from chatmend.langchain.shaping import reshape
 from chatmend.lesson_store import LessonStore
-from chatmend.options import known_hosts, mode_of, on_error_of, react_of, target_of
+from chatmend.memory_store import MemoryStore
+from chatmend.options import (
+    known_hosts,
+    mode_of,
+    on_error_of,
+    react_of,
+    session_memory_of,
+    target_of,
+)
 from chatmend.reaction import react
 from chatmend.repair import repair
 from chatmend.telemetry import record_repair
@@ -31,7 +39,7 @@ if TYPE_CHECKING:
 
     from chatmend.changes import Change
     from chatmend.langchain.partners import Destination
-    from chatmend.options import Mode, OnError
+    from chatmend.options import Mode, OnError, SessionMemoryMode
     from chatmend.policy import Policy
 
 _log = logging.getLogger("chatmend.langchain")
@@ -59,8 +67,12 @@ class RepairSettings:
     """Whether to correct the usage in answers."""
     react: int = 0
     """How many more attempts follow a refusal of the messages: 0, 1 or 2."""
+    session_memory: SessionMemoryMode = "bound"
+    """For which requests to keep what was sent in a conversation."""
     lessons: LessonStore = field(default_factory=LessonStore, init=False, repr=False, compare=False)
     """What the refusals of each conversation have shown."""
+    memories: MemoryStore = field(init=False, repr=False, compare=False)
+    """What was sent in each conversation."""
     destinations: DestinationCache = field(
         default_factory=DestinationCache, init=False, repr=False, compare=False
     )
@@ -70,7 +82,8 @@ class RepairSettings:
         """Validate the settings.
 
         Raises:
-            PolicyError: a value of ``on_error`` or ``mode`` does not exist.
+            PolicyError: a value of ``on_error``, ``mode``, ``react`` or ``session_memory`` does
+                not exist.
             TargetError: no table describes ``target``.
         """
         target_of(self.target)
@@ -78,11 +91,13 @@ class RepairSettings:
         known_hosts()  # raises now if an entry of CHATMEND_HOSTS is invalid
         mode_of(self.mode)
         react_of(self.react)
+        mode = session_memory_of(self.session_memory)
+        object.__setattr__(self, "memories", MemoryStore(mode))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle and copy the settings without the cache, which may hold clients, and lessons."""
+        """Pickle and copy the settings without the cache, which may hold clients, and stores."""
         given = (self.policy, self.target, self.on_error, self.mode, self.usage, self.react)
-        return RepairSettings, given
+        return RepairSettings, (*given, self.session_memory)
 
 
 class RepairResult(NamedTuple):
@@ -144,6 +159,8 @@ def repair_for_destination(
             messages, destination.converter, allow, destination.target.limits.max_cache_markers
         )
         dialect = LangChainDialect(chat_messages=destination.chat_messages)
+        is_sent = settings.mode == "repair"
+        memory = settings.memories.of("", messages, destination.target) if is_sent else None
         repaired = repair(
             sendable,
             destination.target,
@@ -152,7 +169,9 @@ def repair_for_destination(
             policy=settings.policy,
             dialect=dialect,
             lessons=settings.lessons.of("", messages) if settings.react else (),
+            memory=memory,
         )
+        settings.memories.keep("", messages, repaired.memory)
         changes = (
             repaired.changes
             if destination.converter.reasoning

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
 
     from chatmend.langchain.partners import Destination
-    from chatmend.options import Mode, OnError
+    from chatmend.options import Mode, OnError, SessionMemoryMode
     from chatmend.policy import Policy
 
 
@@ -43,7 +43,7 @@ class RepairMiddleware(AgentMiddleware):
     callbacks and tracers receive an answer before any middleware does.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the options of a model
         self,
         *,
         policy: Policy | str | None = None,
@@ -51,17 +51,20 @@ class RepairMiddleware(AgentMiddleware):
         on_error: OnError = "pass",
         mode: Mode = "repair",
         react: int = 0,
+        session_memory: SessionMemoryMode = "bound",
     ) -> None:
         """Create the middleware; ``mend`` describes the options.
 
         Raises:
-            PolicyError: a value of ``policy``, ``on_error``, ``mode`` or ``react`` does not exist.
+            PolicyError: a value of ``policy``, ``on_error``, ``mode``, ``react`` or
+                ``session_memory`` does not exist.
             TargetError: no table describes ``target``.
         """
         super().__init__()
         self.settings = RepairSettings(
-            policy_of(policy), target, on_error, mode, usage=False, react=react_of(react)
-        )
+            policy_of(policy), target, on_error, mode, usage=False, react=react_of(react),
+            session_memory=session_memory,
+        )  # fmt: skip
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]

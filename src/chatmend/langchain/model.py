@@ -27,7 +27,7 @@ from chatmend.options import policy_of, react_of
 if TYPE_CHECKING:
     from langchain_core.prompt_values import PromptValue
 
-    from chatmend.options import Mode, OnError
+    from chatmend.options import Mode, OnError, SessionMemoryMode
     from chatmend.policy import Policy
 
 M = TypeVar("M")
@@ -76,6 +76,7 @@ def mend(  # noqa: PLR0913 - the options of a model
     mode: Mode = "repair",
     usage: bool = True,
     react: int = 0,
+    session_memory: SessionMemoryMode = "bound",
 ) -> M:
     """Wrap a chat model so that it repairs each transcript for the provider that it calls.
 
@@ -95,20 +96,26 @@ def mend(  # noqa: PLR0913 - the options of a model
         usage: whether to correct ``usage_metadata`` in answers.
         react: how many more attempts a call may have after the provider has refused its messages
             (0 to 2; see ``chatmend.react``).
+        session_memory: for which requests the model keeps what was sent in a conversation (see
+            ``chatmend.SessionMemory``): ``"bound"`` for targets that refuse thinking behind a
+            changed prompt, ``"all"`` or ``"off"``.
 
     Returns:
         A copy of the model, which is also an instance of the model's class.
 
     Raises:
         TypeError: ``model`` is not a chat model, for example a chain; wrap the model inside it.
-        PolicyError: a value of ``policy``, ``on_error`` or ``mode`` does not exist.
+        PolicyError: a value of ``policy``, ``on_error``, ``mode``, ``react`` or ``session_memory``
+            does not exist.
         TargetError: no table describes ``target``.
     """
     return cast(
         "M",
         mend_with_settings(
             model,
-            RepairSettings(policy_of(policy), target, on_error, mode, usage, react_of(react)),
+            RepairSettings(
+                policy_of(policy), target, on_error, mode, usage, react_of(react), session_memory
+            ),
         ),
     )
 

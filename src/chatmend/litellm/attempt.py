@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from chatmend.changes import Change
     from chatmend.lessons import Lesson
     from chatmend.litellm.shapes import Shape
+    from chatmend.session_memory import SessionMemory
 
 MAX_ITEMS = 300
 """Requests with more messages, calls and parts are repaired in a thread, not on the event loop."""
@@ -41,6 +42,8 @@ class Attempt:
     changes: tuple[Change, ...] = ()
     request: dict[str, Any] | None = None
     """A repaired copy of the request; ``None`` if the original is sent."""
+    memory: SessionMemory | None = None
+    """What was sent in this conversation, if it is kept."""
 
 
 def has_transcript(kwargs: Mapping[str, Any], shape: Shape) -> bool:
@@ -115,7 +118,8 @@ def repair_attempt(
 ) -> Attempt:
     """Repair a request for its target. ``kwargs`` is not changed.
 
-    ``options`` are ``policy``, ``recompressor`` and ``lessons`` as in ``repair_request``.
+    ``options`` are ``policy``, ``recompressor``, ``lessons`` and ``memory`` as in
+    ``repair_request``.
 
     Raises:
         TargetError: no table describes the target.
@@ -124,7 +128,7 @@ def repair_attempt(
     body = {**kwargs, shape.field: list(messages)} if isinstance(messages, tuple) else kwargs
     done = repair_request(body, target_through_litellm(target), dialect=shape.dialect, **options)
     if done.body is body:
-        return Attempt(target, done.changes)
+        return Attempt(target, done.changes, memory=done.memory)
     request = done.body
     if shape is RESPONSES and request.get("reasoning") != body.get("reasoning"):
         # LiteLLM 1.82 fails on {"effort": "none"}; without the key, thinking is disabled as well.
@@ -133,7 +137,7 @@ def repair_attempt(
         points = request[injection_points.KEY]
         moved = injection_points.move_points(points, body[shape.field], request[shape.field])
         request = request if moved is points else {**request, injection_points.KEY: moved}
-    return Attempt(target, done.changes, request)
+    return Attempt(target, done.changes, request, done.memory)
 
 
 def lesson_of(

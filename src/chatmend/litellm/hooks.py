@@ -26,6 +26,7 @@ from chatmend.litellm.attempt import (
     positional_arguments,
     repair_attempt,
 )
+from chatmend.litellm.conversion import target_through_litellm
 from chatmend.litellm.exchange import SentRequest, build_exchange, keep_sent
 from chatmend.litellm.recording import as_record_function
 from chatmend.litellm.shapes import (
@@ -44,9 +45,11 @@ from chatmend.litellm.usage_records import (
     usage_record_of,
     write_usage_record,
 )
+from chatmend.memory_store import MemoryStore
 from chatmend.options import (
     Mode,
     OnError,
+    SessionMemoryMode,
     UsageMode,
     known_hosts,
     mode_of,
@@ -54,6 +57,7 @@ from chatmend.options import (
     patterns_of,
     policy_of,
     react_of,
+    session_memory_of,
     usage_of,
 )
 from chatmend.telemetry import record_repair
@@ -113,6 +117,10 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
             for it when it is constructed; in the SDK, call ``install()``.
         lessons_file: a file to which each lesson of a refusal is appended as a line of JSON, for
             ``chatmend lessons``. Error messages may quote the transcript.
+        session_memory: for which requests the callback keeps what was sent in a conversation (see
+            ``chatmend.SessionMemory``): ``"bound"`` for targets that refuse thinking behind a
+            changed prompt, ``"all"`` or ``"off"``. It is kept in this process, for 1,000
+            conversations.
 
     Raises:
         PolicyError: an option has an invalid value.
@@ -135,6 +143,7 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
         ledger: UsageLedger | None = None,
         react: int | str = 0,
         lessons_file: str | Path | None = None,
+        session_memory: SessionMemoryMode = "bound",
     ) -> None:
         """Check the options. No other work is done before the first request."""
         super().__init__()
@@ -150,6 +159,7 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
         self.usage = ledger if ledger is not None else UsageLedger()
         self.react = react_of(react)
         self.lessons = LessonStore(lessons_file)
+        self.memories = MemoryStore(session_memory_of(session_memory))
         self.failures = summaries.Failures(self.on_error)
         self._call_counter = CallCounter(self.usage, on_failure=self._handle_uncounted)
         self._warned = self._warned_of_position = self._warned_of_react = False
@@ -217,13 +227,20 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
             if isinstance(self.images, SharedImages)
             else self.images
         )
-        lessons = self.lessons.of(owner_of(kwargs, key), kwargs[shape.field]) if self.react else ()
+        tenant, messages = owner_of(kwargs, key), kwargs[shape.field]
+        lessons = self.lessons.of(tenant, messages) if self.react else ()
+        is_sent = self.mode == "repair"
+        memory = (
+            self.memories.of(tenant, messages, target_through_litellm(target)) if is_sent else None
+        )
         started = perf_counter()
         made = repair_attempt(
-            kwargs, shape, target, policy=self.policy, recompressor=images, lessons=lessons
-        )
+            kwargs, shape, target, policy=self.policy, recompressor=images, lessons=lessons,
+            memory=memory,
+        )  # fmt: skip
+        self.memories.keep(tenant, messages, made.memory)
         record_repair(target, made.changes, perf_counter() - started, mode=self.mode)
-        return made if self.mode == "repair" else Attempt(made.target, made.changes)
+        return made if is_sent else Attempt(made.target, made.changes)
 
     def learn(
         self, kwargs: dict[str, Any], shape: Shape, target: str, error: Exception

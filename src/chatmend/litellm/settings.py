@@ -29,6 +29,7 @@ OPTIONS = (
     "record",
     "react",
     "lessons_file",
+    "session_memory",
     "shared_images",
     "image_memory",
 )

@@ -1,0 +1,101 @@
+"""What was sent in a conversation, kept by a wrapped model and by the middleware."""
+
+from __future__ import annotations
+
+import pickle
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain_anthropic import ChatAnthropic
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+
+import chatmend
+from chatmend.langchain import RepairMiddleware, mend
+from chatmend.sandbox import Reply
+
+if TYPE_CHECKING:
+    from chatmend.sandbox import Sandbox
+
+
+def claude(sandbox: Sandbox) -> ChatAnthropic:
+    return ChatAnthropic(
+        model="claude-opus-5-5",
+        api_key="any",
+        base_url=sandbox.url("anthropic"),
+        max_retries=0,
+        max_tokens=4_096,
+    )
+
+
+def ask(sandbox: Sandbox, model: Any, history: list[Any], *, stream: bool = False) -> None:
+    """Send a conversation, and append the answer."""
+    sandbox.script([Reply(text="a", thought=f"Plan {len(history)}.")])
+    if stream:
+        chunks = list(model.stream(history))
+        history.append(sum(chunks[1:], chunks[0]))
+    else:
+        history.append(model.invoke(history))
+
+
+def thinking(sandbox: Sandbox) -> list[str]:
+    """The thinking in the last request."""
+    return [
+        block["thinking"]
+        for message in sandbox.requests[-1].body["messages"]
+        for block in message["content"]
+        if isinstance(block, dict) and block["type"] == "thinking"
+    ]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_thinking_behind_a_changed_message_is_removed(sandbox: Sandbox, stream: bool) -> None:  # noqa: FBT001
+    model = mend(claude(sandbox), on_error="raise")
+    history: list[Any] = [SystemMessage("Be brief."), HumanMessage("q")]
+    ask(sandbox, model, history, stream=stream)
+    history.append(HumanMessage("long"))
+    ask(sandbox, model, history, stream=stream)
+    assert thinking(sandbox) == ["Plan 2."]
+    history[3] = HumanMessage("short")
+    history.append(HumanMessage("l"))
+    ask(sandbox, model, history, stream=stream)
+    assert [request.status for request in sandbox.requests] == [200, 200, 200]
+    assert thinking(sandbox) == ["Plan 2."]
+    history.append(HumanMessage("m"))
+    ask(sandbox, model, history, stream=stream)
+    assert sandbox.requests[-1].status == 200
+    assert thinking(sandbox) == ["Plan 2.", "Plan 6."]
+
+
+def test_without_it_the_provider_refuses(sandbox: Sandbox) -> None:
+    model = mend(claude(sandbox), on_error="raise", session_memory="off")
+    history: list[Any] = [HumanMessage("q")]
+    ask(sandbox, model, history)
+    history[0] = HumanMessage("edited")
+    history.append(HumanMessage("n"))
+    with pytest.raises(Exception, match="bound to a different conversation"):
+        ask(sandbox, model, history)
+
+
+def test_the_middleware_keeps_it_too(sandbox: Sandbox) -> None:
+    middleware = [RepairMiddleware(on_error="raise", session_memory="all")]
+    agent = create_agent(claude(sandbox), tools=[], middleware=middleware)
+    sandbox.script([Reply(text="a", thought="One."), Reply(text="b", thought="Two.")])
+    history = agent.invoke({"messages": [HumanMessage("q")]})["messages"]
+    history = agent.invoke({"messages": [*history, HumanMessage("n")]})["messages"]
+    history[2] = HumanMessage("edited")
+    done = agent.invoke({"messages": [*history, HumanMessage("l")]})["messages"]
+    assert isinstance(done[-1], AIMessage)
+    assert [request.status for request in sandbox.requests] == [200, 200, 200]
+    assert thinking(sandbox) == ["One."]
+
+
+def test_a_pickled_model_keeps_the_option(sandbox: Sandbox) -> None:
+    model = pickle.loads(pickle.dumps(mend(claude(sandbox), session_memory="all")))  # noqa: S301 - made here
+    assert model.mending.session_memory == "all"
+    assert len(model.mending.memories) == 0
+
+
+def test_an_invalid_value_is_an_error(sandbox: Sandbox) -> None:
+    with pytest.raises(chatmend.PolicyError, match="session_memory='always'"):
+        mend(claude(sandbox), session_memory="always")  # type: ignore[arg-type]
