@@ -200,3 +200,25 @@ def test_an_invalid_stored_memory_is_an_error() -> None:
     for stored in ({}, {"turns": [{}], "prompts": {}}, {"turns": 1}):
         with pytest.raises(chatmend.PolicyError, match="stored session memory"):
             SessionMemory.from_dict(stored)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "left"),
+    [({"type": "adaptive"}, ["x"]), (None, []), ({"type": "disabled"}, []), ("low", [])],
+)
+def test_the_provider_can_ignore_thinking_behind_a_changed_prompt(
+    parameter: Any, left: list[str]
+) -> None:
+    messages = [USER, answer("x"), NEXT]
+    body = {"messages": messages, "system": "another", "max_tokens": 9, "thinking": parameter}
+    done = chatmend.repair_request(
+        body, BOUND, dialect="anthropic_messages", memory=turns(messages),
+        policy=Policy(bound_thinking="drop_block"),
+    )  # fmt: skip
+    assert thoughts(done.body["messages"]) == left
+    expected = {**parameter, **IGNORE} if left else parameter
+    assert done.body["thinking"] == expected
+    assert {change.why for change in done.changes} == {WHY_OUTDATED}
+
+
+IGNORE = {"block_binding": {"prefix_mismatch_behavior": "drop_block"}}

@@ -17,6 +17,7 @@ from chatmend.session_memory import (
     join_digests,
     without_markers,
 )
+from chatmend.thinking_parameter import with_dropped_blocks
 from chatmend.transcript import Thinking
 
 if TYPE_CHECKING:
@@ -69,17 +70,23 @@ class Continuation:
         """
         done, changes = self._with_accepted_messages(request, run, frozenset())
         outdated = self._outdated_thinking(done) if self.is_bound else {}
-        removed = frozenset(outdated) if self._may_strip else frozenset[str]()
-        if removed:
-            done, changes = self._with_accepted_messages(request, run, removed)
-        elif outdated:
+        removed = frozenset[str]()
+        is_allowed = self.policy.allow >= Effect.DROPS and self.policy.bound_thinking != "report"
+        if outdated and not is_allowed:
             changes = (*changes, _finding())
+        elif outdated and (ignoring := self._ignoring(request)) is not None:
+            done = replace(done, thinking=ignoring)
+            changes = (*changes, _ignored(request, ignoring))
+        elif outdated:
+            removed = frozenset(outdated)
+            done, changes = self._with_accepted_messages(request, run, removed)
         memory = self._memory_after(request, done, removed)
-        return done, changes, replace(memory, prompts={**outdated, **memory.prompts})
+        return done, changes, replace(memory, prompts={**memory.prompts, **outdated})
 
-    @property
-    def _may_strip(self) -> bool:
-        return self.policy.bound_thinking == "strip" and self.policy.allow >= Effect.DROPS
+    def _ignoring(self, request: Request) -> dict[str, Any] | None:
+        """Return the parameter with which the provider ignores outdated thinking, if wanted."""
+        is_wanted = self.policy.bound_thinking == "drop_block"
+        return with_dropped_blocks(request.thinking) if is_wanted else None
 
     def _with_accepted_messages(
         self, request: Request, run: Repair, outdated: frozenset[str]
@@ -275,6 +282,14 @@ def _thinking_in(parts: Iterable[Part]) -> Iterator[str]:
     for part in parts:
         if isinstance(part, Thinking) and part.is_object:
             yield digest_of(part.extra)
+
+
+def _ignored(request: Request, becomes: dict[str, Any]) -> Change:
+    """Return the change of the thinking parameter."""
+    return Change(
+        refused_block.RULE.code, refused_block.RULE.name, Effect.DROPS, None,
+        refused_block.WHY_OUTDATED, (request.thinking,), (becomes,), where="thinking",
+    )  # fmt: skip
 
 
 def _finding() -> Change:

@@ -28,7 +28,8 @@ class LessonStore:
     """The lessons of each conversation, in memory. It can be used by several threads.
 
     A conversation is recognised by its tenant and its opening, which are the messages before the
-    first answer without system messages. So two conversations with the same opening share their lessons, within a tenant.
+    first answer without system messages. So two conversations with the same opening share their
+    lessons, within a tenant.
     """
 
     def __init__(self, file: str | Path | None = None, *, most: int = MOST_CONVERSATIONS) -> None:

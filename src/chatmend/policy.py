@@ -21,7 +21,7 @@ CHOICES: dict[str, tuple[object, ...]] = {
     "duplicates": ("results", "messages"),
     "rules": ("all", "hygiene"),
     "lost_thinking": ("disable", "text", "report"),
-    "bound_thinking": ("strip", "report"),
+    "bound_thinking": ("strip", "drop_block", "report"),
     "images": ("fit", "native", "off"),
     "image_notes": (False, True),
 }
@@ -80,8 +80,10 @@ class Policy:
     bound_thinking: str = "strip"
     """What to do if the prompt before signed thinking has changed, and the provider refuses that.
 
-    ``strip`` removes the thinking after the change; ``report`` changes nothing. The change is
-    known from a ``SessionMemory``; without one, only a refusal shows it (see ``react``).
+    ``strip`` removes the thinking after the change; ``drop_block`` lets the provider ignore it, if
+    the request has a thinking parameter of the Messages API, and otherwise means ``strip``;
+    ``report`` changes nothing. The change is known from a ``SessionMemory``; without one, only a
+    refusal shows it (see ``react``).
     """
     images: str = "fit"
     """Which images to recompress.

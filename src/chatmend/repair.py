@@ -19,7 +19,7 @@ from chatmend.policy import Policy, resolve_policy
 from chatmend.report import Reportable
 from chatmend.rules import Request, lost_thinking, unknown_format
 from chatmend.targets import Target, resolve
-from chatmend.thinking_parameter import disable, is_thinking_on, without_clearing
+from chatmend.thinking_parameter import disable, drops_blocks, is_thinking_on, without_clearing
 from chatmend.transcript import Text, ToolResult
 from chatmend.windows import Memory
 
@@ -224,6 +224,8 @@ def repair_request(  # noqa: PLR0913 - as in repair
 
     The messages are under ``messages``, ``input`` (Responses; a text instead of a list stays
     unchanged) or ``contents`` (Gemini). A body without a declaration of tools has no tools.
+    With ``Policy(bound_thinking="drop_block")`` the body may get ``thinking.block_binding``; such a
+    request needs ``thinking-binding-controls-2026-08-01`` in the header ``anthropic-beta``.
     ``policy``, ``dialect``, ``recompressor``, ``lessons`` and ``memory`` work as in ``repair``. The
     arguments of a LiteLLM call can be passed as a body, too.
 
@@ -271,7 +273,10 @@ def repair_request(  # noqa: PLR0913 - as in repair
         if value is not old:
             request = _with_value(request, name, value)
     changes = done.changes
-    if done.thinking is not thinking:
+    if drops_blocks(done.thinking) and done.thinking is not thinking:
+        key = next(key for key in traits.thinking_keys if _value(body, key) is thinking)
+        request = _with_value(request, key, done.thinking)
+    elif done.thinking is not thinking:
         request, more = _without_clearing_edit(_without_thinking(request, traits))
         changes += more
     return RepairedRequest(request, changes, done.memory)

@@ -14,6 +14,28 @@ _CLEARING = "clear_thinking_"
 """The beginning of the name of the context edit that Anthropic refuses without thinking."""
 
 
+BINDING_BETA = "thinking-binding-controls-2026-08-01"
+"""The beta feature that a request with ``block_binding`` must name in ``anthropic-beta``.
+
+Source: platform.claude.com/docs/en/build-with-claude/preserved-thinking.
+"""
+
+
+def with_dropped_blocks(thinking: object) -> dict[str, Any] | None:
+    """Return Anthropic's parameter such that the provider ignores thinking behind a changed prompt.
+
+    None if the parameter does not enable thinking in the form of the Messages API.
+    """
+    if not (isinstance(thinking, dict) and "type" in thinking and is_thinking_on(thinking)):
+        return None
+    return {**thinking, "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
+
+
+def drops_blocks(thinking: object) -> bool:
+    """Return whether the parameter has a ``block_binding``."""
+    return isinstance(thinking, dict) and "block_binding" in thinking
+
+
 def is_thinking_on(thinking: object) -> bool:
     """Return whether the thinking parameter of a request enables thinking."""
     if not isinstance(thinking, dict):

@@ -99,3 +99,29 @@ def test_a_pickled_model_keeps_the_option(sandbox: Sandbox) -> None:
 def test_an_invalid_value_is_an_error(sandbox: Sandbox) -> None:
     with pytest.raises(chatmend.PolicyError, match="session_memory='always'"):
         mend(claude(sandbox), session_memory="always")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("as_option", [False, True])
+def test_the_provider_can_ignore_thinking_instead(sandbox: Sandbox, as_option: bool) -> None:  # noqa: FBT001
+    adaptive = {"type": "adaptive"}
+    bare = claude(sandbox)
+    if not as_option:
+        bare = bare.model_copy(update={"thinking": adaptive, "betas": ["another-beta"]})
+    policy = chatmend.Policy(bound_thinking="drop_block")
+    model: Any = mend(bare, on_error="raise", policy=policy)
+    model = model.bind(thinking=adaptive, betas=["another-beta"]) if as_option else model
+    history: list[Any] = [HumanMessage("q")]
+    ask(sandbox, model, history)
+    history += [HumanMessage("n")]
+    ask(sandbox, model, history)
+    assert sandbox.requests[-1].body["thinking"] == adaptive, "the prompt has not changed"
+    history[2] = HumanMessage("edited")
+    for text in ("l", "m"):
+        history.append(HumanMessage(text))
+        ask(sandbox, model, history)
+        request = sandbox.requests[-1]
+        assert request.status == 200
+        assert request.body["thinking"]["block_binding"] == {
+            "prefix_mismatch_behavior": "drop_block"
+        }
+        assert thinking(sandbox)[:2] == ["Plan 1.", "Plan 3."]

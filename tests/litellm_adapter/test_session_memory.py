@@ -128,3 +128,18 @@ def test_two_tenants_share_no_memory(sandbox: Sandbox) -> None:
 def test_an_invalid_value_is_an_error() -> None:
     with pytest.raises(chatmend.PolicyError, match="session_memory='always'"):
         ChatMend(session_memory="always")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("headers", [None, {"Anthropic-Beta": "another-beta"}])
+def test_the_provider_can_ignore_thinking_instead(sandbox: Sandbox, headers: Any) -> None:
+    history: list[Any] = [SYSTEM, {"role": "user", "content": "q"}]
+    more = {"thinking": {"type": "adaptive"}, **({"extra_headers": headers} if headers else {})}
+    with installed(policy=Policy(bound_thinking="drop_block")):
+        ask(sandbox, history, **more)
+        history[0] = {**SYSTEM, "content": "Be verbose."}
+        history.append({"role": "user", "content": "n"})
+        ask(sandbox, history, **more)
+    request = sandbox.requests[-1]
+    assert request.status == 200
+    assert request.body["thinking"]["block_binding"] == {"prefix_mismatch_behavior": "drop_block"}
+    assert thinking(sandbox) == ["Plan 2."]

@@ -34,7 +34,7 @@ from chatmend.langchain.reasoning import (
     add_reasoning,
     mark_reasoning_unsent,
 )
-from chatmend.langchain.thinking import thinking_of, without_thinking
+from chatmend.langchain.thinking import thinking_of, with_thinking
 from chatmend.langchain.usage_correction import UsageCorrector, correct_usage
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def prepare(model: BaseChatModel, messages: Any, options: dict[str, Any]) -> Mod
         options = {**options, **_declare_tools(model, result.tools)}
     sender: BaseChatModel | None = None
     if result.thinking is not thinking:
-        sender, options = without_thinking(model, options)
+        sender, options = with_thinking(model, options, result.thinking)
     sent = RepairedMessages(result.messages)
     sent.needs_reasoning = destination.needs_reasoning and settings.mode == "repair"
     return ModelCall(sent, options, destination, result.changes, settings.usage, sender)

@@ -20,7 +20,7 @@ from chatmend.langchain.message_repair import (
 )
 from chatmend.langchain.model import is_mended, mend_with_settings
 from chatmend.langchain.partners import find_destination
-from chatmend.langchain.thinking import thinking_of, without_thinking
+from chatmend.langchain.thinking import thinking_of, with_thinking
 from chatmend.options import policy_of, react_of
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ class RepairMiddleware(AgentMiddleware):
             messages, destination, self.settings, tools=request.tools or None, thinking=thinking
         )
         if result.thinking is not thinking:
-            model, options = without_thinking(request.model, request.model_settings)
+            model, options = with_thinking(request.model, request.model_settings, result.thinking)
             request = request.override(model=model, model_settings=options)
         if result.messages is messages:
             return request

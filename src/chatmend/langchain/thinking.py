@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from chatmend.thinking_parameter import disable, is_thinking_on
+from chatmend.thinking_parameter import BINDING_BETA, disable, drops_blocks, is_thinking_on
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,6 +28,26 @@ def thinking_of(model: object, options: Mapping[str, Any]) -> Any:
         if (value := values.get(name)) is not None
     ]
     return next(filter(is_thinking_on, found), found[-1] if found else None)
+
+
+def with_thinking(
+    model: _Model, options: dict[str, Any], thinking: object
+) -> tuple[_Model, dict[str, Any]]:
+    """Return a copy of the model and options with a repaired thinking parameter.
+
+    It disables thinking, or lets the provider ignore thinking behind a changed prompt.
+    """
+    if not drops_blocks(thinking):
+        return without_thinking(model, options)
+    fields = _fields_of(model)
+    betas = list(options.get("betas") or fields.get("betas") or ())
+    options = {**options, "betas": list(dict.fromkeys([*betas, BINDING_BETA]))}
+    if options.get("thinking") is not None:
+        options["thinking"] = thinking
+    if fields.get("thinking") is not None:
+        model = copy.copy(model)
+        model.__dict__.update(thinking=thinking)
+    return model, options
 
 
 def without_thinking(model: _Model, options: dict[str, Any]) -> tuple[_Model, dict[str, Any]]:

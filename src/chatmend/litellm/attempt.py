@@ -11,6 +11,7 @@ from chatmend.litellm.conversion import target_through_litellm
 from chatmend.litellm.shapes import CHAT, RESPONSES
 from chatmend.reaction import react
 from chatmend.repair import repair_request
+from chatmend.thinking_parameter import BINDING_BETA, drops_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,6 +27,7 @@ MAX_CHARACTERS = 64_000
 """Requests with more characters are also repaired in a thread."""
 _KEY_SIZE = 16
 """Characters that each key of a dict counts for, in addition to the text in its value."""
+_BETA_HEADER = "anthropic-beta"
 _SMALL = frozenset({int, float, bool, type(None)})
 
 _TRAITS = DIALECTS[CHAT.dialect].TRAITS
@@ -133,11 +135,21 @@ def repair_attempt(
     if shape is RESPONSES and request.get("reasoning") != body.get("reasoning"):
         # LiteLLM 1.82 fails on {"effort": "none"}; without the key, thinking is disabled as well.
         request = {key: value for key, value in request.items() if key != "reasoning"}
+    if drops_blocks(request.get("thinking")) and request["thinking"] is not body.get("thinking"):
+        request = {**request, "extra_headers": _with_beta(request.get("extra_headers"))}
     if injection_points.KEY in request:
         points = request[injection_points.KEY]
         moved = injection_points.move_points(points, body[shape.field], request[shape.field])
         request = request if moved is points else {**request, injection_points.KEY: moved}
     return Attempt(target, done.changes, request, done.memory)
+
+
+def _with_beta(headers: Any) -> dict[str, Any]:
+    """Return the headers of a request with the beta feature that ``block_binding`` needs."""
+    given = headers if isinstance(headers, dict) else {}
+    name = next((key for key in given if key.lower() == _BETA_HEADER), _BETA_HEADER)
+    known = [beta for beta in str(given.get(name) or "").split(",") if beta]
+    return {**given, name: ",".join(dict.fromkeys([*known, BINDING_BETA]))}
 
 
 def lesson_of(
