@@ -1,4 +1,4 @@
-"""The memory of a conversation: what was accepted stays as it was sent."""
+"""The memory of a conversation: what was accepted is sent in the same form again."""
 
 from __future__ import annotations
 

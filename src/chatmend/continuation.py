@@ -42,7 +42,7 @@ class Repair(Protocol):
     ) -> tuple[Request, tuple[Change, ...]]:
         """Return the repaired request and the changes.
 
-        ``accepted`` is the number of messages at the beginning that stay as they are.
+        ``accepted`` is the number of messages at the beginning that no rule changes.
         """
 
 
@@ -65,8 +65,8 @@ class Continuation:
     ) -> tuple[Request, tuple[Change, ...], SessionMemory]:
         """Return the repaired request, the changes, and the memory for the next request.
 
-        Accepted messages stay as they were sent. If the caller has changed the prompt before
-        thinking, that thinking is removed.
+        Accepted messages are sent in the same form again. Thinking before which the caller has
+        changed the prompt is removed.
         """
         done, changes = self._with_accepted_messages(request, run, frozenset())
         outdated = self._outdated_thinking(done) if self.is_bound else {}
@@ -141,7 +141,7 @@ class Continuation:
         return answer.is_assistant and not before.is_assistant
 
     def _known(self, outdated: frozenset[str]) -> str:
-        """Return a digest of what is known of the target beside its tables."""
+        """Return a digest of what is known of the target in addition to its tables."""
         lessons = sorted(f"{one.target} {one.limit} {one.value}" for one in self.lessons)
         return digest_of_json([lessons, sorted(outdated)])
 
@@ -186,7 +186,7 @@ class Continuation:
         return outdated
 
     def _without(self, message: Message, removed: Mapping[str, str]) -> object:
-        """Return a message as it is sent without some thinking; None if nothing is left of it."""
+        """Return the message to send without some thinking; None if nothing is left of it."""
         parts = tuple(
             part for part in message.parts if not removed.keys() & set(_thinking_in([part]))
         )
