@@ -20,6 +20,7 @@ from chatmend.refusals import Refusal, compiled, refusals
 from chatmend.targets import Limits
 from tests.broken import broken
 from tests.corpus import rows, there
+from tests.scale import examples
 
 DEMANDS = tomllib.loads(files("chatmend.refusals").joinpath("demands.toml").read_text("utf-8"))
 CLAUDE, GPT, GEMINI = "anthropic/claude-opus-4-8", "openai/gpt-4o", "gemini/gemini-3-pro-preview"
@@ -144,7 +145,7 @@ def test_a_provider_that_refuses_everything_is_asked_a_few_times(
     known = Refusal(says="", pages=(page,), by=(), source="inferred")
     monkeypatch.setattr(reaction, "search", lambda _: known)
     most = len(DEMANDS["limits"].get(page, range(40))) + 2  # a limit each time, or a block
-    for seed in range(10):
+    for seed in range(examples(2, 10)):
         for target, dialect in (
             (CLAUDE, "anthropic_messages"),
             (GPT, "openai_chat"),
