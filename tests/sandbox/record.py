@@ -1,4 +1,4 @@
-"""Record the proof pairs with vcrpy, through the official SDKs and LiteLLM.
+"""Record the proof pairs and reactions with vcrpy, through SDKs, LiteLLM and LangChain.
 
     python -m tests.sandbox.record
 
@@ -20,6 +20,7 @@ from vcr.serializers import yamlserializer
 
 from chatmend.sandbox import Sandbox
 from tests.sandbox.proof_pairs import MODELS, PAIRS, THROUGH_LITELLM, Body
+from tests.sandbox.reactions import REACTIONS
 
 LIVE = os.environ.get("LIVE") == "1"
 FOLDER = Path(__file__).resolve().parents[2] / "cassettes"
@@ -317,6 +318,10 @@ def main() -> None:
             send = through_litellm(provider, root)
             for name, pair in faults.items():
                 record(send, FOLDER / "litellm" / provider / f"{name}.yaml", pair, root)
+        for (folder, name), (provider, call) in REACTIONS.items():
+            if not LIVE or _key(provider):
+                with _cassette(FOLDER / folder / f"{name}.yaml", root):
+                    call(root)
 
 
 if __name__ == "__main__":

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
+import vcr
 import yaml
 
 from tests.sandbox.proof_pairs import PAIRS, THROUGH_LITELLM
+from tests.sandbox.reactions import REACTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,6 +25,7 @@ FILES = sorted(FOLDER.rglob("*.yaml"))
 FAULTS = {
     **PAIRS,
     **{f"litellm/{provider}": faults for provider, faults in THROUGH_LITELLM.items()},
+    **{folder: [name for at, name in REACTIONS if at == folder] for folder, _ in REACTIONS},
 }
 
 
@@ -66,6 +69,15 @@ def test_the_sandbox_answers_as_recorded(
             ):
                 differs.append((path.name, got.status_code, got.headers.get("x-sandbox-rule")))
     assert differs == []
+
+
+@pytest.mark.parametrize(("folder", "name"), REACTIONS)
+def test_a_framework_reacts_as_recorded(folder: str, name: str) -> None:
+    """It sends the recorded requests, the refused one and the repaired one, and nothing else."""
+    recorder = vcr.VCR(record_mode="none", match_on=["method", "uri", "body"])
+    with recorder.use_cassette(str(FOLDER / folder / f"{name}.yaml")) as cassette:
+        REACTIONS[folder, name][1]("http://sandbox")
+        assert cassette.all_played
 
 
 def _sent(sandbox: Sandbox, client: httpx.Client, request: dict[str, Any]) -> httpx.Response:
