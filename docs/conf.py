@@ -64,7 +64,8 @@ sys.path.insert(0, str(HERE.parent / "src"))
 
 def _as_site(_app: Sphinx, page: str, source: list[str]) -> None:
     """Adapt links and tables of contents, which GitHub displays differently."""
-    source[0] = source[0].replace("](../notebooks/", "](notebooks/")
+    text = source[0].replace("](../notebooks/", "](notebooks/")
+    source[0] = text.replace("](../../notebooks/", "](../notebooks/")
     if page.endswith("/README"):
         pages = "hosts/*\nmakers/*" if page.startswith("providers/") else "*"
         source[0] += f"\n```{{toctree}}\n:hidden:\n:glob:\n\n{pages}\n```\n"

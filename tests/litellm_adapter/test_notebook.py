@@ -1,4 +1,4 @@
-"""The notebook runs completely against the sandbox and prints what is stored in it."""
+"""The notebooks run completely against the sandbox and print what is stored in them."""
 
 from __future__ import annotations
 
@@ -11,18 +11,22 @@ nbclient = pytest.importorskip("nbclient")
 pytest.importorskip("ipykernel")
 
 pytestmark = pytest.mark.showpiece
-NOTEBOOK = Path(__file__).resolve().parents[2] / "notebooks" / "litellm.ipynb"
+NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 
 
-def test_the_notebook_runs_and_prints_its_stored_output() -> None:
-    notebook = nbformat.read(NOTEBOOK, 4)
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [("litellm", "refused:"), ("fallback_and_thinking", "litellm.BadRequestError")],
+)
+def test_the_notebook_runs_and_prints_its_stored_output(name: str, says: str) -> None:
+    notebook = nbformat.read(NOTEBOOKS / f"{name}.ipynb", 4)
     before = _texts(notebook)
     nbclient.NotebookClient(
         notebook, timeout=300, startup_timeout=300, coalesce_streams=True
     ).execute()
     after = _texts(notebook)
     assert after == before
-    assert any(text.startswith("refused:") for text in after)
+    assert any(text.startswith(says) for text in after)
 
 
 def _texts(notebook: object) -> list[str]:
