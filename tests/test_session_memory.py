@@ -9,12 +9,21 @@ import pytest
 
 import chatmend
 from chatmend import Effect, Policy, SessionMemory
-from chatmend.jsontext import equality_key
+from chatmend.jsontext import equality_key, is_same
 from chatmend.rules.refused_block import WHY_OUTDATED
+from chatmend.session_memory import digest_of_message
 from tests.broken import broken, torn
 from tests.promises import boundaries
 from tests.scale import examples
 
+SPOKEN = [
+    ("openai_chat", "openai/gpt-4o"),
+    ("anthropic_messages", "anthropic/claude-sonnet-4-6"),
+    ("openai_responses", "openai/gpt-5"),
+    ("gemini_contents", "gemini/gemini-2.5-flash"),
+    ("bedrock_converse", "bedrock/us.amazon.nova-pro-v1:0"),
+    ("ollama_chat", "ollama_chat/llama3.1"),
+]
 BOUND, FREE = "anthropic/claude-opus-5-5", "anthropic/claude-sonnet-4-5"
 MISTRAL = "mistral/mistral-large-latest"
 TEXT = {"type": "text", "text": "a"}
@@ -75,8 +84,11 @@ def test_a_memory_changes_nothing_while_nothing_else_changes(target: str, make: 
             if target == BOUND:  # forged thinking may be repeated behind another prompt
                 assert [c for c in done.changes if c.why != WHY_OUTDATED] or not done.changes
             else:
-                assert (done.messages, done.changes) == (plain.messages, plain.changes), seed
-            assert chatmend.replay(messages[:end], done.changes) == done.messages
+                assert is_same(done.messages, plain.messages), seed
+                assert [(c.code, c.why) for c in done.changes] == [
+                    (c.code, c.why) for c in plain.changes
+                ]
+            assert is_same(chatmend.replay(messages[:end], done.changes), done.messages)
             assert equality_key(messages[:end]) == before, "the input is not modified"
             memory = SessionMemory.from_dict(done.memory.to_dict())
 
@@ -102,6 +114,37 @@ def test_another_policy_changes_only_what_comes_later(target: str) -> None:
     assert done.messages[len(sent) :] == LATE[3:]
     assert [change.code for change in done.changes if change.applied] == ["PREFIX001"]
     assert chatmend.replay(LATE, done.changes) == done.messages
+
+
+@pytest.mark.parametrize(("dialect", "target"), SPOKEN)
+def test_no_policy_changes_what_was_accepted(dialect: str, target: str) -> None:
+    """Whatever is wrong with a transcript: sent unrepaired before, and repaired from now on."""
+    raw = Policy(allow=Effect.RESHAPES)
+    kept = 0
+    for seed in range(examples(15, 300)):
+        messages = broken(seed, dialect)
+        memory, sent = SessionMemory(), []
+        for end in boundaries(messages, dialect):
+            done = chatmend.repair(
+                messages[:end], target, dialect=dialect, policy=raw, memory=memory
+            )
+            memory, sent = done.memory, done.messages
+        done = chatmend.repair(messages, target, dialect=dialect, memory=memory)
+        if any(change.rule == "too-many-images" for change in done.changes):
+            continue
+        begins = done.messages[: len(sent)]
+        assert list(map(digest_of_message, begins)) == list(map(digest_of_message, sent)), seed
+        assert is_same(chatmend.replay(messages, done.changes), done.messages)
+        kept += any(change.code == "PREFIX001" for change in done.changes)
+    assert kept or dialect == "ollama_chat"
+
+
+def test_an_accepted_request_is_remembered_until_the_next_one_is_accepted() -> None:
+    raw = Policy(allow=Effect.RESHAPES)
+    memory = turns(LATE, policy=raw)
+    refused = repaired([*LATE, {"role": "user", "content": ""}], memory, policy=raw)
+    edited = [*LATE[:4], {"role": "user", "content": "edited"}]
+    assert repaired(edited, refused.memory).messages[:3] == LATE[:3]
 
 
 def test_a_transcript_that_was_accepted_unrepaired_is_not_repaired_later() -> None:

@@ -226,7 +226,13 @@ class Continuation:
                 None if digests[-1] == came[-1] else tuple(map(without_markers, sent.messages))
             ),
         )
-        others = [old for old in self.memory.turns if not _continues(came, old, self.target)]
+        # Nothing shows yet that this request is accepted, so the last accepted one is kept, too.
+        accepted = self._accepted_turn(request.messages, outdated)
+        others = [
+            old
+            for old in self.memory.turns
+            if old is accepted or not _continues(came, old, self.target)
+        ]
         blocks = dict(self.memory.prompts)
         for prompt, message in zip(prompts, map(self.dialect.read, sent.messages), strict=False):
             for block in _thinking_in(message.parts):

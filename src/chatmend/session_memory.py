@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
@@ -21,11 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _DIGEST_LENGTH = 24
-_MARKER = re.compile(
-    r', "cache_control": \{[^{}]*\}|"cache_control": \{[^{}]*\}(?:, )?'
-    r'|(?:, )?\{"cachePoint": \{[^{}]*\}\}'
-)
-"""A cache marker in JSON text. In a string, its quotes would be escaped."""
+_POINT = "cachePoint"
+"""The key of Converse's cache markers, which are blocks of their own."""
+_MARKER_DEPTH = 3
+"""Levels of dicts that may have a cache marker: message, block, and block of a tool result."""
 _NOT_SENT = frozenset(
     {"id", "response_metadata", "usage_metadata", "tool_call_chunks", "chunk_position"}
 )
@@ -126,22 +124,23 @@ def digest_of_message(message: Any) -> str:  # noqa: ANN401 - messages can be of
 
 def digest_of_json(value: Any) -> str:  # noqa: ANN401 - any JSON value
     """Return a digest of a JSON value without its cache markers."""
+    value = without_markers(value)
     try:
         text = json.dumps(value, sort_keys=True, default=repr)
     except (TypeError, ValueError, RecursionError):
         text = equality_key(value)
-    text = _MARKER.sub("", text)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_LENGTH]
 
 
-def without_markers(value: Any, depth: int = 4) -> Any:  # noqa: ANN401 - any JSON value
-    """Return a message without Anthropic's cache markers, down to the blocks of its results."""
-    if not depth:
-        return value
-    if isinstance(value, dict):
+def without_markers(value: Any, depth: int = _MARKER_DEPTH) -> Any:  # noqa: ANN401 - any JSON value
+    """Return a message, or a list of blocks or tools, without cache markers."""
+    if isinstance(value, dict) and depth:
         return {
-            key: without_markers(held, depth - 1)
+            key: without_markers(held, depth - 1) if held.__class__ in (dict, list) else held
             for key, held in value.items()
             if key != "cache_control"
         }
-    return [without_markers(held, depth) for held in value] if isinstance(value, list) else value
+    if isinstance(value, list):
+        kept = [held for held in value if not (isinstance(held, dict) and _POINT in held)]
+        return [without_markers(held, depth) for held in kept] if depth else kept
+    return value
