@@ -7,7 +7,6 @@ Broken transcripts are repaired without the limit and sent to the sandbox. Each 
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import fields, replace
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ from chatmend.targets.image_limits import ImageLimits
 from chatmend.targets.limits import Limits
 from tests.broken import broken
 from tests.sandbox.test_generated import HEADERS, PLACES
+from tests.scale import examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from chatmend.sandbox import Sandbox
     from chatmend.targets import Target
 
-COUNT = 500 if "CHATMEND_NIGHTLY" in os.environ else 60
+COUNT = examples(20, 500)
 """Refused transcripts for each target."""
 TARGETS = [
     "anthropic/claude-sonnet-4-6",
