@@ -8,6 +8,7 @@ target if it repairs its own examples for that target.
 from __future__ import annotations
 
 import sys
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,7 +43,7 @@ _SOURCES = {
 
 def main() -> int:
     """Write all pages, or with ``--check`` compare them; return 1 if one is stale."""
-    pages = dict(_pages())
+    pages = _all_pages()
     extra = [
         path for folder in _FOLDERS for path in (DOCS / folder).glob("*.md") if path not in pages
     ]
@@ -60,6 +61,11 @@ def main() -> int:
     for path in stale:
         path.write_text(pages[path], "utf-8")
     return 0
+
+
+@cache
+def _all_pages() -> dict[Path, str]:
+    return dict(_pages())
 
 
 def _pages() -> Iterator[tuple[Path, str]]:

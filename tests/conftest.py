@@ -21,7 +21,11 @@ else:
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-PROXIED = ("tests/litellm_adapter/test_matrix.py", "tests/litellm_adapter/test_proxy.py")
+PROXIED = (
+    "tests/litellm_adapter/test_matrix.py",
+    "tests/litellm_adapter/test_proxy.py",
+    "tests/litellm_adapter/test_lost_thinking.py",
+)
 """The files that share one LiteLLM proxy, which takes ten seconds to start."""
 
 

@@ -16,6 +16,14 @@ def examples(quick: int, nightly: int) -> int:
     return nightly if IS_NIGHTLY else quick
 
 
+def seeds(quick: int, nightly: int, case: int = 0) -> range:
+    """The seeds for this run. In a quick run each case of a test, by its number, has other seeds than the one before."""
+    if IS_NIGHTLY:
+        return range(nightly)
+    first = case * quick % (nightly - quick + 1)
+    return range(first, first + quick)
+
+
 def sampled(every: list[T], quick: list[T]) -> list[T]:
     """The parameters of a test for this run: ``quick``, which is part of ``every``, or all of them."""
     missing = [item for item in quick if item not in every]

@@ -17,13 +17,13 @@ from chatmend.windows import Memory
 from tests.broken import all_mutations, broken, torn
 from tests.broken.strategies import transcripts
 from tests.promises import broken_promises
-from tests.scale import examples, sampled
+from tests.scale import examples, sampled, seeds
 from tests.targets import ALL
 
 
 @pytest.mark.parametrize(("dialect", "target"), ALL)
 def test_nothing_is_lost_moved_or_unexplained_whatever_is_broken(dialect: str, target: str) -> None:
-    for seed in range(examples(3, 200)):
+    for seed in seeds(1, 200, ALL.index((dialect, target))):
         messages = broken(seed, dialect)
         found = list(broken_promises(messages, target, dialect, judged=False))
         assert not found, (seed, found)
@@ -33,7 +33,7 @@ def test_nothing_is_lost_moved_or_unexplained_whatever_is_broken(dialect: str, t
 def test_the_promises_hold_on_what_chance_has_torn(dialect: str, target: str) -> None:
     if target == "other":
         pytest.skip("it changes nothing and promises nothing")
-    for seed in range(examples(4, 200)):
+    for seed in range(examples(3, 200)):
         messages = torn(seed, dialect)
         found = list(broken_promises(messages, target, dialect, torn=True))
         assert not found, (seed, found)
@@ -78,20 +78,20 @@ def test_the_promises_hold_on_messages_that_contradict_themselves(
     assert not list(broken_promises(messages, target, dialect))
 
 
-@pytest.mark.parametrize(
-    "policy",
-    [
-        chatmend.Policy.drop_instead_of_note(),
-        chatmend.Policy(turns="insert"),
-        chatmend.Policy(turns="insert", alternation="always"),
-    ],
-    ids=["drop", "insert", "alternate"],
-)
-@pytest.mark.parametrize(("dialect", "target"), sampled(ALL, ALL[::2]))
+POLICIES = {
+    "drop": chatmend.Policy.drop_instead_of_note(),
+    "insert": chatmend.Policy(turns="insert"),
+    "alternate": chatmend.Policy(turns="insert", alternation="always"),
+}
+CHOICES = [(dialect, target, name) for dialect, target in ALL for name in POLICIES]
+
+
+@pytest.mark.parametrize(("dialect", "target", "name"), sampled(CHOICES, CHOICES[::5]))
 def test_choices_move_nothing_either_not_even_where_the_front_is_cut_off(
-    dialect: str, target: str, policy: chatmend.Policy
+    dialect: str, target: str, name: str
 ) -> None:
-    for seed in range(examples(1, 40)):
+    policy = POLICIES[name]
+    for seed in seeds(1, 40, CHOICES.index((dialect, target, name))):
         messages = broken(seed, dialect)[seed % 5 :]
         found = list(broken_promises(messages, target, dialect, judged=False, policy=policy))
         assert not found, (seed, found)
@@ -101,7 +101,7 @@ def test_choices_move_nothing_either_not_even_where_the_front_is_cut_off(
 def test_a_window_begins_where_the_model_speaks_again(dialect: str, target: str) -> None:
     spoken = DIALECTS[dialect]
     limits = chatmend.resolve(target).limits_in(dialect)
-    for seed in range(examples(3, 400)):
+    for seed in seeds(1, 400, ALL.index((dialect, target))):
         messages = broken(seed, dialect)
         words = Scan(Context(limits, spoken), RULES, Memory()).words(messages)
         speaks = [spoken.read(message).is_assistant for message in messages]

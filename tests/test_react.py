@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 from copy import deepcopy
+from functools import cache
 from importlib.resources import files
 from re import _constants as constants
 from re import _parser as parser
@@ -136,6 +137,15 @@ def test_the_same_repair_is_never_made_twice() -> None:
     assert chatmend.react(first.body, "my-server/m", ALTERNATE) is None
 
 
+@cache
+def broken_and_repaired(
+    seed: int, target: str, dialect: str
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A broken request and its repair without lessons, which is the same for every page."""
+    body: dict[str, Any] = {"messages": broken(seed, dialect)}
+    return body, chatmend.repair_request(body, target, dialect=dialect).body
+
+
 @pytest.mark.parametrize("page", [*sorted(DEMANDS["limits"]), "BLOCK001"])
 def test_a_provider_that_refuses_everything_is_asked_a_few_times(
     page: str, monkeypatch: pytest.MonkeyPatch
@@ -145,21 +155,21 @@ def test_a_provider_that_refuses_everything_is_asked_a_few_times(
     known = Refusal(says="", pages=(page,), by=(), source="inferred")
     monkeypatch.setattr(reaction, "search", lambda _: known)
     most = len(DEMANDS["limits"].get(page, range(40))) + 2  # a limit each time, or a block
-    for seed in range(examples(2, 10)):
+    for seed in range(examples(3, 10)):
         for target, dialect in (
             (CLAUDE, "anthropic_messages"),
             (GPT, "openai_chat"),
             ("my-server/m", "openai_chat"),
         ):
-            body: dict[str, Any] = {"messages": broken(seed, dialect)}
+            body, done = broken_and_repaired(seed, target, dialect)
             lessons: list[Lesson] = []
             for _ in range(most):
-                done = chatmend.repair_request(body, target, dialect=dialect, lessons=lessons).body
                 answer = chatmend.react(done, target, text, dialect=dialect, lessons=lessons)
                 if answer is None:
                     break
                 assert answer.lesson not in lessons
                 lessons += [answer.lesson] if answer.lesson else []
+                done = chatmend.repair_request(body, target, dialect=dialect, lessons=lessons).body
             else:
                 pytest.fail(f"{seed} {target}: {lessons}")
 

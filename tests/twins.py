@@ -66,19 +66,19 @@ def twins(messages: list[Any], rng: Random, share: float = 1.0) -> Iterator[list
                 yield twin(messages, path, becomes, is_key=is_key)
 
 
-def originals(dialect: str, target: str) -> Iterator[list[Any]]:
+def originals(dialect: str, target: str, seeds: range) -> Iterator[list[Any]]:
     """Yield short clean transcripts of many structures, made by repairing broken ones."""
-    for seed in range(40):
+    for seed in seeds:
         messages = chatmend.repair(broken(seed, dialect)[:9], target, dialect=dialect).messages
         yield chatmend.repair(messages, target, dialect=dialect).messages
 
 
 def unlike(
-    dialect: str, target: str, share: float, seed: int = 0
+    dialect: str, target: str, share: float, seed: int = 0, seeds: range = range(40)
 ) -> Iterator[tuple[list[Any], list[str], list[str]]]:
     """Yield twins whose repair differs from the repair by every rule, with the rules that changed them and those expected."""
     rng = Random(seed)
-    for messages in originals(dialect, target):
+    for messages in originals(dialect, target, seeds):
         forget()
         for _ in range(3):  # new structure, then learnt, then from the cache
             chatmend.repair(messages, target, dialect=dialect)

@@ -15,6 +15,8 @@ from tests.scale import examples
 from tests.targets import BEDROCK_CONVERSE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from chatmend.sandbox import Sandbox
 
 TOOLS = {"tools": [{"toolSpec": {"name": "search", "inputSchema": {"json": {"type": "object"}}}}]}
@@ -22,25 +24,33 @@ THINKING = {"thinking": {"type": "enabled", "budget_tokens": 1024}}
 TARGETS = [target for target in BEDROCK_CONVERSE if target.startswith("bedrock/")]
 
 
-def send(sandbox: Sandbox, target: str, body: Any) -> str:
+@pytest.fixture(scope="module")
+def client() -> Iterator[httpx.Client]:
+    """One client for all requests: a new one reads the certificates each time."""
+    with httpx.Client() as client:
+        yield client
+
+
+def send(client: httpx.Client, sandbox: Sandbox, target: str, body: Any) -> str:
     """What the sandbox says to a body: empty if it accepts it."""
     model = quote(target.removeprefix("bedrock/"), safe="")
     url = sandbox.url(f"bedrock/model/{model}/converse")
-    answer = httpx.post(url, content=json.dumps(body, default=lambda data: data.decode("latin-1")))
+    text = json.dumps(body, default=lambda data: data.decode("latin-1"))
+    answer = client.post(url, content=text)
     return "" if answer.status_code == httpx.codes.OK else answer.text
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_what_is_repaired_is_accepted(sandbox: Sandbox, target: str) -> None:
+def test_what_is_repaired_is_accepted(client: httpx.Client, sandbox: Sandbox, target: str) -> None:
     refused = 0
     for seed in range(examples(25, 400)):
         body = {"messages": broken(seed, "bedrock_converse"), "toolConfig": TOOLS}
         if "claude-sonnet-4-5" in target:  # without it, thinking in the last turn is refused
             body["additionalModelRequestFields"] = THINKING
         done = chatmend.repair_request(body, target, dialect="bedrock_converse").body
-        assert not send(sandbox, target, done), seed
+        assert not send(client, sandbox, target, done), seed
         try:
-            refused += bool(send(sandbox, target, body))
+            refused += bool(send(client, sandbox, target, body))
         except (TypeError, ValueError, RecursionError):  # no JSON text can hold it
             refused += 1
     assert refused > 15

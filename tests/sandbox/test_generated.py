@@ -6,7 +6,6 @@ Each transcript has one defect or none. The tables of both are independent of ea
 from __future__ import annotations
 
 import json
-import os
 import tomllib
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +19,7 @@ from chatmend.targets.image_limits import ImageLimits
 from chatmend.targets.limits import Limits
 from tests.broken import broken
 from tests.broken.generate import all_mutations
+from tests.scale import IS_NIGHTLY, examples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from chatmend.sandbox import Sandbox
     from chatmend.targets import Target
 
-NIGHTLY = "CHATMEND_NIGHTLY" in os.environ
-COUNT = 2_000 if NIGHTLY else 60
+COUNT = examples(25, 2_000)
 FOLDER = Path(__file__).parent
 UNCERTAIN = tomllib.loads((FOLDER / "uncertain.toml").read_text("utf-8"))
 UNCONFIRMED = tomllib.loads((FOLDER / "unconfirmed.toml").read_text("utf-8"))
@@ -73,7 +72,7 @@ def bodies(target: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Request bodies, each with the seed and the defect of its transcript."""
     dialect, _ = PLACES[target]
     defects = ["", *all_mutations(dialect)]
-    first = 0 if NIGHTLY else COUNT * list(PLACES).index(target)
+    first = 0 if IS_NIGHTLY else COUNT * list(PLACES).index(target)
     for seed in range(first, first + COUNT):
         defect = defects[seed % len(defects)]
         messages = broken(seed, dialect, [defect] if defect else [])
@@ -137,7 +136,7 @@ def test_findings_and_refusals_go_together(sandbox: Sandbox, target: str) -> Non
                 accepted.append(f"{name}: {sorted(found - allowed)}")
     assert "\n".join(silent) == "", "refused, and nothing is found"
     assert "\n".join(accepted) == "", "accepted, and yet something is found"
-    if NIGHTLY:
+    if IS_NIGHTLY:
         assert allowed == unconfirmed, "listed as unconfirmed, and nothing of it was accepted"
 
 
