@@ -6,16 +6,14 @@ are stored twice, at another place or not at all.
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 import chatmend
 from tests.broken.agent_loops import damaged, loop
 from tests.promises import broken_promises
+from tests.scale import examples
 
-NIGHTLY = "CHATMEND_NIGHTLY" in os.environ
-SEEDS = range(2_000 if NIGHTLY else 60)
+SEEDS = range(examples(20, 2_000))
 BLOCKS, ITEMS = "anthropic_messages", "openai_responses"
 TARGETS = [
     (BLOCKS, "anthropic/claude-sonnet-4-5"),

@@ -16,6 +16,7 @@ import chatmend
 from chatmend.placeholders import CONTINUED, NO_RESULT, NOTE, RAW_ARGUMENTS, SYSTEM_NOTE
 from tests import corpus
 from tests.judges import judge
+from tests.scale import examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -705,7 +706,7 @@ def test_two_processes_with_other_hash_seeds_write_the_same_bytes(row: Row, targ
 
 @case("META-06")
 def test_one_id_for_ever_costs_no_recursion_and_mixes_no_results(row: Row, target: str) -> None:
-    turns = 5_000
+    turns = examples(1_500, 5_000)
     messages: list[Any] = []
     for turn in range(turns):
         asked, called, came = row["messages"][:3]

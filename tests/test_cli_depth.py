@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from typing import TYPE_CHECKING
 
 import pytest
@@ -52,9 +53,12 @@ def found(done: Result) -> list[str]:
     return [line.partition(";")[0] for line in done.stdout.splitlines() if line.startswith("  ")]
 
 
-@pytest.mark.parametrize("where", ["beside the messages", "in a message", "as content"])
-@pytest.mark.parametrize("kind", ["lists", "objects"])
-@pytest.mark.parametrize("depth", sampled(DEPTHS, DEPTHS[1::2]))
+NESTED = list(
+    product(DEPTHS, ["lists", "objects"], ["beside the messages", "in a message", "as content"])
+)
+
+
+@pytest.mark.parametrize(("depth", "kind", "where"), sampled(NESTED, NESTED[::5]))
 def test_what_check_reads_repair_mends(tmp_path: Path, depth: int, kind: str, where: str) -> None:
     file = tmp_path / "deep.json"
     inner = nested(depth + 1 - levels_around(where), kind)

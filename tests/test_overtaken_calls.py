@@ -5,7 +5,7 @@ This holds on every target. Only an assistant message without calls shows that t
 
 from __future__ import annotations
 
-from itertools import groupby
+from itertools import groupby, product
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -283,9 +283,15 @@ def expected_on(target: str, expected: list[str]) -> list[str]:
     return settled(expected)
 
 
-@pytest.mark.parametrize("ends_with", ["the model", "a user"])
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize(("dialect", "target"), sampled(TARGETS, TARGETS[::2]))
+ENDINGS = [
+    (*target, shape, ending)
+    for target, shape, ending in product(TARGETS, SHAPES, ["the model", "a user"])
+]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "target", "shape", "ends_with"), sampled(ENDINGS, ENDINGS[::5])
+)
 def test_the_result_stands_between_the_call_and_the_answer(
     dialect: str, target: str, shape: str, ends_with: str
 ) -> None:
@@ -296,22 +302,21 @@ def test_the_result_stands_between_the_call_and_the_answer(
     assert not list(broken_promises(messages, target, dialect))
 
 
-@pytest.mark.parametrize(
-    "policy",
-    [
-        Policy.strict_alternation(),
-        Policy.offline(),
-        Policy(turns="insert"),
-        Policy(turns="insert", alternation="always", allow=chatmend.Effect.RESHAPES),
-        Policy(allow=chatmend.Effect.RESHAPES),
-    ],
-    ids=["strict", "offline", "insert", "insert, mild", "mild"],
-)
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize(("dialect", "target"), sampled(TARGETS, TARGETS[::6]))
+POLICIES = {
+    "strict": Policy.strict_alternation(),
+    "offline": Policy.offline(),
+    "insert": Policy(turns="insert"),
+    "insert, mild": Policy(turns="insert", alternation="always", allow=chatmend.Effect.RESHAPES),
+    "mild": Policy(allow=chatmend.Effect.RESHAPES),
+}
+CHOICES = [(*target, shape, name) for target, shape, name in product(TARGETS, SHAPES, POLICIES)]
+
+
+@pytest.mark.parametrize(("dialect", "target", "shape", "name"), sampled(CHOICES, CHOICES[::23]))
 def test_the_promises_hold_for_every_policy(
-    dialect: str, target: str, shape: str, policy: Policy
+    dialect: str, target: str, shape: str, name: str
 ) -> None:
+    policy = POLICIES[name]
     say = SAYS[dialect]
     messages = [*say.user(GO), *SHAPES[shape][0](say), *say.user(MORE), *say.answer("Cold.")]
     assert not list(broken_promises(messages, target, dialect, policy=policy, judged=False))

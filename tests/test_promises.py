@@ -131,14 +131,19 @@ def test_the_promises_hold_on_drawn_transcripts(target: str, messages: list[obje
     assert not list(broken_promises(messages, target, "openai_chat", judged=False))
 
 
+CHAT_TARGETS = [
+    "openai/gpt-4o",
+    "anthropic/claude-sonnet-4-5",
+    "gemini/gemini-2.5-flash",
+    "mistral/open-mistral-7b",
+    "strict",
+]
+
+
 @pytest.mark.parametrize(
     ("dialect", "target"),
     [
-        ("openai_chat", "openai/gpt-4o"),
-        ("openai_chat", "anthropic/claude-sonnet-4-5"),
-        ("openai_chat", "gemini/gemini-2.5-flash"),
-        ("openai_chat", "mistral/open-mistral-7b"),
-        ("openai_chat", "strict"),
+        *(("openai_chat", target) for target in CHAT_TARGETS),
         ("anthropic_messages", "anthropic/claude-sonnet-4-5"),
         ("openai_responses", "openai/gpt-5"),
         ("gemini_contents", "gemini/gemini-3-pro-preview"),
@@ -147,8 +152,11 @@ def test_the_promises_hold_on_drawn_transcripts(target: str, messages: list[obje
 def test_code_that_is_not_ours_accepts_what_was_broken_in_one_way(
     dialect: str, target: str
 ) -> None:
-    refused = {}
-    for name in all_mutations(dialect):
+    refused, every = {}, all_mutations(dialect)
+    if dialect == "openai_chat":  # five targets: each mutation is tried on some
+        at = CHAT_TARGETS.index(target)
+        every = sampled(every, every[at % 3 :: 3])
+    for name in every:
         found = list(broken_promises(broken(1, dialect, [name]), target, dialect))
         refused |= {name: found} if found else {}
     assert not refused

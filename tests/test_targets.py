@@ -134,7 +134,7 @@ def test_every_name_that_litellm_lists_has_limits() -> None:
         target = chatmend.resolve(f"{name}/a-model")
         assert target.is_floor is (find_host(name.lower()) is None)
         assert target.limits.pairing or target.provider == "other", name
-    for name in priced[:: examples(5, 1)]:
+    for name in priced[:: examples(19, 1)]:
         target = chatmend.resolve(name)
         lenient = "claude-3-opus-20240229" in name  # recorded: accepts unpaired calls
         assert target.limits.pairing or not target.limits.tools_taken or lenient, name

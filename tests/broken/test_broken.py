@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -173,7 +174,7 @@ def test_three_hundred_seeds_apply_every_mutation(dialect: Dialect) -> None:
 
 @every
 def test_a_mutation_breaks_what_is_there(dialect: Dialect, name: str) -> None:
-    for seed in range(5):
+    for seed in range(examples(2, 5)):
         messages = valid(seed, dialect, extras=True)
         plant(messages, Random(seed), WIRES[dialect])
         before = copied(messages)
@@ -181,15 +182,21 @@ def test_a_mutation_breaks_what_is_there(dialect: Dialect, name: str) -> None:
         assert not same(messages, before)
 
 
+@cache
+def inputs_of_mutations(dialect: Dialect) -> list[list[Any]]:
+    """The transcripts that every mutation of a dialect gets; none may change them."""
+    return [
+        [],
+        copied(RUBBISH),
+        *(broken(seed, dialect) for seed in range(examples(2, 5))),
+    ]
+
+
 @every
 def test_a_mutation_changes_every_transcript_and_never_its_input(
     dialect: Dialect, name: str
 ) -> None:
-    for messages in (
-        [],
-        copied(RUBBISH),
-        *(broken(seed, dialect) for seed in range(examples(2, 5))),
-    ):
+    for messages in inputs_of_mutations(dialect):
         before = copied(messages)
         after = mutate(messages, name, 1, dialect)
         assert not same(after, before)
@@ -200,7 +207,7 @@ def test_a_mutation_changes_every_transcript_and_never_its_input(
 def test_what_a_mutation_returns_shares_nothing_with_its_input(dialect: Dialect, name: str) -> None:
     messages = valid(3, dialect)
     before = digest(messages)
-    for seed in range(examples(2, 4)):
+    for seed in range(examples(1, 4)):
         after = mutate(messages, name, seed, dialect)
         expected = digest(after)
         empty_everything(after)

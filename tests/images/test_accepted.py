@@ -39,7 +39,9 @@ def texts(messages: list[Any]) -> str:
 @pytest.mark.parametrize("target", sampled(TARGETS, distinct_in_kind()))
 def test_every_image_is_accepted_after_one_repair_and_untouched_by_the_next(target: str) -> None:
     refused = {}
-    for name, sample in samples().items():
+    at, every = TARGETS.index(target), list(samples())
+    for name in sampled(every, every[at % 3 :: 3]):
+        sample = samples()[name]
         messages = said(sample, words=f"What is {name}?")
         done = chatmend.repair(messages, target)
         if reasons := refusals(done.messages, FACTS[target]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from itertools import product
 from typing import Any
 
 import pytest
@@ -23,6 +24,7 @@ from tests.langchain.damage import DAMAGE, ONE, Q, assistant_calls, tool_result
 from tests.langchain.loop import run
 from tests.langchain.test_damage import look
 from tests.langchain.test_dialect import state
+from tests.scale import sampled
 
 ALL = pytest.mark.parametrize("name", CONFIGURATIONS)
 BROKEN = DAMAGE["one of two calls unanswered"]
@@ -34,10 +36,11 @@ LEGACY_ROWS = sorted(set(DAMAGE) - {"nothing but a system prompt"})
 The agent checks its state before it calls the model. A lone system prompt is excluded: the node
 adds a user message, which the agent then requires in its state.
 """
+HISTORIES = list(product(DAMAGE, CONFIGURATIONS))
+LEGACY_HISTORIES = list(product(LEGACY_ROWS, CONFIGURATIONS))
 
 
-@ALL
-@pytest.mark.parametrize("row", DAMAGE)
+@pytest.mark.parametrize(("row", "name"), sampled(HISTORIES, HISTORIES[::3]))
 def test_the_middleware_makes_every_broken_history_acceptable(
     sandbox: Any, name: str, row: str
 ) -> None:
@@ -52,8 +55,7 @@ def test_the_middleware_makes_every_broken_history_acceptable(
     assert not sandbox.refusals
 
 
-@ALL
-@pytest.mark.parametrize("row", LEGACY_ROWS)
+@pytest.mark.parametrize(("row", "name"), sampled(LEGACY_HISTORIES, LEGACY_HISTORIES[::3]))
 @pytest.mark.filterwarnings("ignore:create_react_agent")
 def test_the_node_makes_every_broken_history_acceptable_to_the_legacy_agent(
     sandbox: Any, name: str, row: str

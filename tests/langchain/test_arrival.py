@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from itertools import product
 from typing import Any
 
 import pytest
@@ -18,10 +19,10 @@ from tests.sandbox.test_langchain_clients import CLASSES, model_of
 from tests.scale import sampled
 
 SOME = ("mistral to deepseek", "openai to kimi", "litellm to kimi")
+SENT = list(product([*CLASSES, *SOME], DAMAGE))
 
 
-@pytest.mark.parametrize("name", [*CLASSES, *SOME])
-@pytest.mark.parametrize("row", sampled(list(DAMAGE), list(DAMAGE)[::4]))
+@pytest.mark.parametrize(("name", "row"), sampled(SENT, SENT[::9]))
 def test_additions_that_are_reported_as_applied_are_in_the_body(
     sandbox: Any, name: str, row: str
 ) -> None:

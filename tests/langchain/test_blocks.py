@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import pytest
@@ -17,11 +18,13 @@ from chatmend.langchain.partners import find_destination, find_destination_by_na
 from tests.langchain.configurations import CONFIGURATIONS
 from tests.langchain.fuzz import refusal, transcript
 from tests.langchain.shapes import SHAPES, call
+from tests.scale import sampled
 
 ALL = pytest.mark.parametrize("name", CONFIGURATIONS)
 NEXT = HumanMessage("go on")
 _LINKED = {"anthropic image by url", "v1 image by url", "v1 video"}
 """Shapes with a link; one partner package downloads them itself."""
+SENT = list(product(sorted(SHAPES.keys() - _LINKED), CONFIGURATIONS))
 
 
 def sent(messages: list[BaseMessage], target: str, **policy: Any) -> list[Any]:
@@ -29,8 +32,7 @@ def sent(messages: list[BaseMessage], target: str, **policy: Any) -> list[Any]:
     return repair_unless_disabled(messages, find_destination_by_name(target), settings).messages
 
 
-@ALL
-@pytest.mark.parametrize("shape", sorted(SHAPES.keys() - _LINKED))
+@pytest.mark.parametrize(("shape", "name"), sampled(SENT, SENT[::3]))
 def test_a_message_of_every_shape_is_accepted(sandbox: Any, name: str, shape: str) -> None:
     model = mend(CONFIGURATIONS[name].model(sandbox), on_error="raise")
     messages = [HumanMessage("q"), SHAPES[shape], AIMessage("a"), NEXT]

@@ -5,6 +5,7 @@ The history of the caller is unchanged.
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import pytest
@@ -14,6 +15,9 @@ from chatmend.langchain import mend, repair_messages
 from tests.langchain.configurations import CONFIGURATIONS
 from tests.langchain.damage import DAMAGE, VALID
 from tests.langchain.test_dialect import state
+from tests.scale import sampled
+
+HISTORIES = list(product(DAMAGE, CONFIGURATIONS))
 
 
 def look(at: str) -> str:
@@ -27,8 +31,7 @@ def test_the_request_of_the_bare_model_is_refused(sandbox: Any, name: str) -> No
         CONFIGURATIONS[name].model(sandbox).invoke(DAMAGE["one of two calls unanswered"])
 
 
-@pytest.mark.parametrize("name", CONFIGURATIONS)
-@pytest.mark.parametrize("row", DAMAGE)
+@pytest.mark.parametrize(("row", "name"), sampled(HISTORIES, HISTORIES[::3]))
 def test_the_request_of_the_wrapped_model_is_accepted(sandbox: Any, name: str, row: str) -> None:
     messages = DAMAGE[row]
     before = state(messages)
@@ -41,8 +44,7 @@ def test_the_request_of_the_wrapped_model_is_accepted(sandbox: Any, name: str, r
     assert state(messages) == before
 
 
-@pytest.mark.parametrize("name", CONFIGURATIONS)
-@pytest.mark.parametrize("row", DAMAGE)
+@pytest.mark.parametrize(("row", "name"), sampled(HISTORIES, HISTORIES[::3]))
 def test_the_request_of_the_transformer_with_a_bare_model_is_accepted(
     sandbox: Any, name: str, row: str
 ) -> None:

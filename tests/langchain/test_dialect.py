@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import pytest
@@ -28,6 +29,7 @@ from chatmend.langchain.partners import find_destination_by_name
 from chatmend.transcript import Message, ToolCall
 from tests.corpus import rows
 from tests.langchain.shapes import SHAPES, SIGNATURE, SIGNATURES, broken, call, raw
+from tests.scale import sampled
 
 TARGETS = [
     "openai/gpt-4o",
@@ -36,6 +38,7 @@ TARGETS = [
     "mistral/mistral-large-latest",
 ]
 TARGETS += ["gemini/gemini-2.5-flash", "bedrock/amazon.nova-pro-v1:0"]
+SENT = list(product(SHAPES, TARGETS))
 
 
 def state(messages: list[BaseMessage]) -> str:
@@ -82,8 +85,7 @@ class Suspicious(LangChainDialect):
         return scan
 
 
-@pytest.mark.parametrize("name", SHAPES)
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(("name", "target"), sampled(SENT, SENT[::5]))
 def test_no_rule_changes_what_the_scan_calls_clean(name: str, target: str) -> None:
     messages = [HumanMessage("hello"), SHAPES[name], HumanMessage("go on")]
     destination = find_destination_by_name(target)
@@ -98,8 +100,7 @@ def test_no_rule_changes_what_the_scan_calls_clean(name: str, target: str) -> No
     assert state(one.messages) == state(all_rules.messages)
 
 
-@pytest.mark.parametrize("name", SHAPES)
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(("name", "target"), sampled(SENT, SENT[::5]))
 def test_a_repaired_conversation_needs_no_repair_and_can_be_replayed(
     name: str, target: str
 ) -> None:

@@ -56,6 +56,8 @@ class LogWaiter(CustomLogger):
                 lambda: self.calls >= calls and self.failures >= failures, seconds
             )
 
-    async def wait_async(self, calls: int = 1, *, failures: int = 0) -> bool:
+    async def wait_async(
+        self, calls: int = 1, *, failures: int = 0, seconds: float = TIMEOUT
+    ) -> bool:
         """Do the same as `wait` without blocking the event loop."""
-        return await asyncio.to_thread(self.wait, calls, failures=failures)
+        return await asyncio.to_thread(self.wait, calls, failures=failures, seconds=seconds)

@@ -18,6 +18,7 @@ from chatmend.litellm import ChatMend, install
 from chatmend.rules import RULES
 from tests.litellm_adapter.log_waiter import LogWaiter
 from tests.litellm_adapter.transcripts import CHAT_TOOLS, chat, valid
+from tests.scale import examples
 
 OPENAI = "openai/gpt-4o"
 
@@ -177,8 +178,8 @@ class WaiterForUsers(LogWaiter):
             super().log_success_event(kwargs, response_obj, start_time, end_time)
 
 
-def test_500_concurrent_calls_do_not_mix(sandbox: Any, caplog: pytest.LogCaptureFixture) -> None:
-    callback, logger = ChatMend(), WaiterForUsers()
+def test_concurrent_calls_do_not_mix(sandbox: Any, caplog: pytest.LogCaptureFixture) -> None:
+    callback, logger, count = ChatMend(), WaiterForUsers(), examples(150, 500)
     litellm.callbacks = [callback, logger]
 
     async def one(number: int) -> tuple[Any, Any]:
@@ -194,8 +195,8 @@ def test_500_concurrent_calls_do_not_mix(sandbox: Any, caplog: pytest.LogCapture
         return answer, messages
 
     async def all_of_them() -> list[tuple[Any, Any]]:
-        found = await asyncio.gather(*(one(number) for number in range(500)))
-        assert await logger.wait_async(500)
+        found = await asyncio.gather(*(one(number) for number in range(count)))
+        assert await logger.wait_async(count)
         return list(found)
 
     answers = asyncio.run(all_of_them())
@@ -209,6 +210,6 @@ def test_500_concurrent_calls_do_not_mix(sandbox: Any, caplog: pytest.LogCapture
             assert summary["target"].startswith("anthropic/" if number % 3 == 0 else "openai/")
         assert summary["usage"]["total_tokens"] == answer.usage.total_tokens
     rows = [row for row in callback.usage.snapshot(["end_user"]) if row.keys]
-    assert {row.keys["end_user"] for row in rows} == {f"u{number}" for number in range(500)}
+    assert {row.keys["end_user"] for row in rows} == {f"u{number}" for number in range(count)}
     assert all(row.calls == 1 for row in rows)
     assert [message for message in caplog.messages if "failed" in message] == []

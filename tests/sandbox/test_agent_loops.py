@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -10,13 +9,14 @@ import pytest
 
 import chatmend
 from tests.broken.agent_loops import damaged, with_references
+from tests.scale import examples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chatmend.sandbox import Sandbox
 
-SEEDS = range(2_000 if "CHATMEND_NIGHTLY" in os.environ else 60)
+SEEDS = range(examples(25, 2_000))
 BLOCKS, ITEMS = "anthropic_messages", "openai_responses"
 
 

@@ -14,13 +14,14 @@ import pytest
 from PIL import Image
 
 from chatmend.sandbox import Failure, Reply
+from tests.sandbox import posting
 
 CHAT, MESSAGES = "openai/v1/chat/completions", "anthropic/v1/messages"
 HELLO = {"role": "user", "content": "hello there"}
 
 
 def post(sandbox: Any, path: str, body: Any, **headers: str) -> httpx.Response:
-    return httpx.post(sandbox.url(path), json=body, headers=headers, timeout=30)
+    return posting.post(sandbox.url(path), json=body, headers=headers, timeout=30)
 
 
 def chat(sandbox: Any, *messages: Any, key: str = "k", **more: Any) -> Any:

@@ -8,7 +8,6 @@ refuses a block if anything before it differs later.
 from __future__ import annotations
 
 import json
-import os
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +16,12 @@ import pytest
 
 import chatmend
 from chatmend.sandbox import Reply
+from tests.scale import examples
 
 if TYPE_CHECKING:
     from chatmend.sandbox import Sandbox
 
-SEEDS = range(2_000 if "CHATMEND_NIGHTLY" in os.environ else 40)
+SEEDS = range(examples(15, 2_000))
 TURNS = 8
 MODEL = "claude-fable-5-1"
 TARGET = f"anthropic/{MODEL}"

@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from tests import corpus
+from tests.sandbox.posting import post
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,5 +76,5 @@ def test_what_a_provider_refused_is_refused(
     if case["format"] == "anthropic_messages":
         body = {"max_tokens": 100, **body}
     headers = {"authorization": "Bearer any", "content-type": "application/json"}
-    answer = httpx.post(sandbox.url(path), content=json.dumps(body), headers=headers)
+    answer = post(sandbox.url(path), content=json.dumps(body), headers=headers)
     assert (answer.status_code == httpx.codes.OK) is (case["id"] in ACCEPTED), answer.text

@@ -9,6 +9,7 @@ import httpx
 
 import chatmend
 from tests.broken import broken
+from tests.sandbox.posting import post
 from tests.scale import examples
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ TARGET = "ollama/llama3.1"
 def send(sandbox: Sandbox, body: dict[str, Any]) -> str:
     """The error of the sandbox; empty if it accepts the body."""
     content = json.dumps({"model": "llama3.1", "stream": False, **body})
-    answer = httpx.post(sandbox.url("ollama/api/chat"), content=content)
+    answer = post(sandbox.url("ollama/api/chat"), content=content)
     return "" if answer.status_code == httpx.codes.OK else answer.text
 
 

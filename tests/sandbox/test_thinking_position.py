@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import httpx
 import pytest
 
 import chatmend
 from chatmend.sandbox import signed_thinking
+from tests.sandbox.posting import post
 
 if TYPE_CHECKING:
     from chatmend.sandbox import Sandbox
@@ -42,7 +42,7 @@ def loop(model: str, thinking: Body | None, *, has_thinking: bool = False) -> Bo
 
 def error(sandbox: Sandbox, body: Body) -> str:
     """The error text of the Messages API; empty if the request is accepted."""
-    answer = httpx.post(sandbox.url("anthropic/v1/messages"), json=body, timeout=30).json()
+    answer = post(sandbox.url("anthropic/v1/messages"), json=body, timeout=30).json()
     return str(answer.get("error", {}).get("message", ""))
 
 
@@ -139,7 +139,7 @@ def test_cloud_hosts_have_the_same_rules(sandbox: Sandbox, host: str) -> None:
         body = loop(model, thinking, has_thinking=has_thinking)
         del body["model"]
         body["anthropic_version"] = "any"
-        answer = httpx.post(sandbox.url(path), json=body, timeout=30)
+        answer = post(sandbox.url(path), json=body, timeout=30)
         assert (answer.status_code == 200) is (not text)
         assert text in answer.text
 
@@ -166,7 +166,7 @@ def test_converse_has_the_same_rules(sandbox: Sandbox) -> None:
             {"role": "user", "content": [result]},
         ]
         fields = {"additionalModelRequestFields": {"thinking": thinking}} if thinking else {}
-        answer = httpx.post(url, json={"messages": messages, "toolConfig": tools, **fields})
+        answer = post(url, json={"messages": messages, "toolConfig": tools, **fields})
         assert (answer.status_code == 200) is (not text)
         assert text in answer.json().get("message", "")
 
@@ -198,7 +198,7 @@ def test_openrouter_passes_the_error_on(
         {"role": "tool", "tool_call_id": "c1", "content": "Found."},
     ]
     body = {"model": model, "messages": messages, "reasoning": reasoning}
-    answer = httpx.post(sandbox.url("openrouter/api/v1/chat/completions"), json=body, timeout=30)
+    answer = post(sandbox.url("openrouter/api/v1/chat/completions"), json=body, timeout=30)
     assert answer.status_code == status
     if status != 200:
         raw = answer.json()["error"]["metadata"]["raw"]

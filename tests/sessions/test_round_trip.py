@@ -28,7 +28,7 @@ from tests.scale import examples
 from tests.sessions.hostile import PIECES, as_sent, hostile_everywhere, texts, transcripts, values
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
-SEEDS = int(os.environ.get("CHATMEND_SEEDS", examples(300, 10_000)))
+SEEDS = int(os.environ.get("CHATMEND_SEEDS", examples(100, 10_000)))
 
 
 def written(messages: list[Any], parameters: dict[str, Any] | None = None) -> bytes:
@@ -79,7 +79,7 @@ def test_what_looks_like_a_delimiter_comes_back_as_text(piece: str) -> None:
 @given(texts, texts)
 @example("<!--", "<!\\--")
 @example("\ud83d", "<!\\ud83d>")
-@settings(max_examples=examples(200, 5_000))
+@settings(max_examples=examples(70, 5_000))
 def test_each_text_has_one_escaped_form_and_each_escaped_form_one_text(
     one: str, other: str
 ) -> None:
@@ -92,7 +92,7 @@ def test_each_text_has_one_escaped_form_and_each_escaped_form_one_text(
 
 @given(transcripts)
 @settings(
-    max_examples=examples(100, 2_000),
+    max_examples=examples(35, 2_000),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 def test_any_json_comes_back_byte_for_byte(messages: list[Any]) -> None:
@@ -113,7 +113,7 @@ def test_a_role_of_an_enum_is_stored_as_what_it_says(content: Any) -> None:
 
 @given(transcripts)
 @settings(
-    max_examples=examples(80, 2_000),
+    max_examples=examples(30, 2_000),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 def test_many_blocks_at_once_are_the_same_as_one_by_one(messages: list[Any]) -> None:
@@ -147,7 +147,7 @@ def test_ordinary_messages_are_written_and_read_at_once() -> None:
 
 
 @given(values)
-@settings(max_examples=examples(80, 2_000), suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(30, 2_000), suppress_health_check=[HealthCheck.too_slow])
 def test_request_parameters_come_back_byte_for_byte(value: Any) -> None:
     parameters = {"system": value, "tools": [value], "other": "<!--/BESIDE-->"}
     messages, found = read(written([{"role": "user", "content": "x"}], parameters))
