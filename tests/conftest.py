@@ -14,7 +14,7 @@ except ImportError:  # the environment with the oldest LiteLLM runs no propertie
     pass
 else:
     # A quick run draws the same examples every time; a nightly run draws new ones.
-    settings.register_profile("quick", deadline=None, derandomize=True, max_examples=60)
+    settings.register_profile("quick", deadline=None, derandomize=True, max_examples=30)
     settings.register_profile("nightly", deadline=None, print_blob=True, max_examples=1_000)
     settings.load_profile("nightly" if IS_NIGHTLY else "quick")
 

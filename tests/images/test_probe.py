@@ -90,7 +90,7 @@ def test_an_animated_png_and_a_heif_are_known() -> None:
 
 
 @given(st.one_of(st.binary(max_size=400), st.text(max_size=400)))
-@settings(max_examples=examples(200, 4_000))
+@settings(max_examples=examples(70, 4_000))
 def test_nothing_makes_a_probe_raise(data: bytes | str) -> None:
     probe_image(data)
 
@@ -101,7 +101,7 @@ def test_nothing_makes_a_probe_raise(data: bytes | str) -> None:
     ),
     data=st.data(),
 )
-@settings(max_examples=examples(150, 3_000))
+@settings(max_examples=examples(50, 3_000))
 def test_neither_does_a_damaged_file_however_it_is_cut(name: str, data: st.DataObject) -> None:
     if name not in samples():
         return

@@ -87,7 +87,7 @@ def test_what_the_model_sees_is_seen_as_it_is(
     st.integers(1, 4000),
     st.integers(12_000, 10_000_000),
 )
-@settings(max_examples=examples(200, 3_000))
+@settings(max_examples=examples(70, 3_000))
 def test_a_size_that_fits_stays_and_one_that_was_made_to_fit_fits(
     w: int, h: int, side: int, pixels: int
 ) -> None:

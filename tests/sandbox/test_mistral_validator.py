@@ -65,7 +65,7 @@ def broken_rule(messages: list[Any]) -> str | None:
     return found[0].code if found else None
 
 
-@settings(max_examples=examples(200, 3_000))
+@settings(max_examples=examples(70, 3_000))
 @given(st.lists(MESSAGES, max_size=7))
 def test_the_sandbox_and_the_validator_agree(later: list[Any]) -> None:
     messages = [{"role": "user", "content": "q"}, *later]

@@ -55,7 +55,7 @@ def any_payload(draw: st.DrawFn, values: st.SearchStrategy[Any]) -> dict[str, An
     return draw(payloads(table.keys, values))
 
 
-@settings(max_examples=examples(100, 3_000))
+@settings(max_examples=examples(35, 3_000))
 @given(any_payload(ODD), st.sampled_from([None, "xai", "vercel", "google", "nobody"]))
 def test_no_payload_raises_and_every_account_can_be_told(
     payload: dict[str, Any], provider: str | None
@@ -69,7 +69,7 @@ def test_no_payload_raises_and_every_account_can_be_told(
     }
 
 
-@settings(max_examples=examples(100, 3_000))
+@settings(max_examples=examples(35, 3_000))
 @given(any_payload(COUNT))
 def test_every_count_says_where_it_was_read_and_the_total_is_the_sum(
     payload: dict[str, Any],
@@ -82,7 +82,7 @@ def test_every_count_says_where_it_was_read_and_the_total_is_the_sum(
         assert usage.total_tokens == usage.input_tokens + usage.output_tokens
 
 
-@settings(max_examples=examples(100, 3_000))
+@settings(max_examples=examples(35, 3_000))
 @given(any_payload(COUNT), any_payload(COUNT))
 def test_the_account_of_a_payload_does_not_depend_on_what_was_read_before(
     one: dict[str, Any], two: dict[str, Any]

@@ -337,7 +337,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=examples(150, 3_000))
+@settings(max_examples=examples(50, 3_000))
 @given(st.lists(JSON, max_size=4))
 def test_no_chunk_raises(chunks: list[Any]) -> None:
     stream = UsageStream()
@@ -403,7 +403,7 @@ LINES = [
 @given(
     st.lists(st.tuples(st.sampled_from(LINES), st.sampled_from(["\n", "\r\n", "\r"]))), st.data()
 )
-@settings(max_examples=examples(100, 2_000))
+@settings(max_examples=examples(35, 2_000))
 def test_events_are_the_same_wherever_the_stream_is_cut(
     lines: list[tuple[str, str]], data: st.DataObject
 ) -> None:
