@@ -59,6 +59,8 @@ class Continuation:
     """Whether the target refuses thinking if the prompt before it has changed."""
     digests: dict[int, tuple[object, str]] = field(default_factory=dict, init=False)
     """Cache: messages and their digests, by the identity of the messages."""
+    readings: dict[int, tuple[object, Message, list[str]]] = field(default_factory=dict, init=False)
+    """Cache: messages, as they were read, and the digests of their thinking."""
 
     def repair(
         self, request: Request, run: Repair
@@ -137,7 +139,7 @@ class Continuation:
         """
         if not 0 < count < len(messages):
             return False
-        before, answer = map(self.dialect.read, messages[count - 1 : count + 1])
+        (before, _), (answer, _) = map(self._read, messages[count - 1 : count + 1])
         return answer.is_assistant and not before.is_assistant
 
     def _known(self, outdated: frozenset[str]) -> str:
@@ -157,8 +159,9 @@ class Continuation:
         """
         if not self.memory.turns:
             return {}
-        messages = list(map(self.dialect.read, sent.messages))
-        thinking = [set(_thinking_in(message.parts)) for message in messages]
+        readings = list(map(self._read, sent.messages))
+        messages = [message for message, _ in readings]
+        thinking = [set(blocks) for _, blocks in readings]
         starts = _starts_of_answers(messages)
         new = {
             starts[at] for at, blocks in enumerate(thinking) if blocks - self.memory.prompts.keys()
@@ -210,8 +213,11 @@ class Continuation:
         self, request: Request, sent: Request, outdated: frozenset[str]
     ) -> SessionMemory:
         """Return the memory after a request: what the caller gave, and what was sent."""
-        came, prompts = self._cumulative_digests(request.messages), self._prompts(sent)
-        digests = self._cumulative_digests(sent.messages)
+        came = digests = self._cumulative_digests(request.messages)
+        if sent.messages is not request.messages:
+            digests = self._cumulative_digests(sent.messages)
+        head = _digest_of_head(sent)
+        prompts = [join_digests(head, digest) for digest in digests]
         turn = SentTurn(
             target=self.target,
             known=self._known(outdated),
@@ -234,8 +240,8 @@ class Continuation:
             if old is accepted or not _continues(came, old, self.target)
         ]
         blocks = dict(self.memory.prompts)
-        for prompt, message in zip(prompts, map(self.dialect.read, sent.messages), strict=False):
-            for block in _thinking_in(message.parts):
+        for prompt, (_, thinking) in zip(prompts, map(self._read, sent.messages), strict=False):
+            for block in thinking:
                 blocks.setdefault(block, prompt)
         for block in list(blocks)[: max(0, len(blocks) - _MOST_BLOCKS)]:
             del blocks[block]
@@ -246,14 +252,16 @@ class Continuation:
         head = messages[: turn.sent_count]
         return len(head) == turn.sent_count and self._cumulative_digests(head)[-1] == turn.sent
 
-    def _prompts(self, sent: Request) -> list[str]:
-        """Return a digest of the prompt before each message, and of the whole prompt."""
-        head = _digest_of_head(sent)
-        return [join_digests(head, digest) for digest in self._cumulative_digests(sent.messages)]
-
     def _cumulative_digests(self, messages: Sequence[Any]) -> list[str]:
         """Return a digest of the first 0, 1, 2, ... messages."""
         return list(accumulate(map(self._digest, messages), join_digests, initial=""))
+
+    def _read(self, native: object) -> tuple[Message, list[str]]:
+        """Return a message, and the digests of its thinking."""
+        if id(native) not in self.readings:
+            message = self.dialect.read(native)
+            self.readings[id(native)] = native, message, list(_thinking_in(message.parts))
+        return self.readings[id(native)][1:]
 
     def _digest(self, message: object) -> str:
         if id(message) not in self.digests:
