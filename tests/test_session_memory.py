@@ -9,9 +9,12 @@ import pytest
 
 import chatmend
 from chatmend import Effect, Policy, SessionMemory
+from chatmend.dialects import DIALECTS
 from chatmend.jsontext import equality_key, is_same
+from chatmend.lessons import digest_of
 from chatmend.rules.refused_block import WHY_OUTDATED
 from chatmend.session_memory import digest_of_message
+from chatmend.transcript import Thinking
 from tests.broken import broken, torn
 from tests.promises import boundaries
 from tests.scale import examples
@@ -70,24 +73,31 @@ def test_a_sound_conversation_stays_the_same_object() -> None:
     assert done.changes == ()
 
 
+def repeats_thinking(messages: list[Any]) -> bool:
+    """Whether a thinking block occurs twice; the provider refuses it behind the second prompt."""
+    read = DIALECTS["anthropic_messages"].read
+    parts = [part for message in messages for part in read(message).parts]
+    blocks = [digest_of(part.extra) for part in parts if isinstance(part, Thinking)]
+    return len(set(blocks)) < len(blocks)
+
+
 @pytest.mark.parametrize("target", [BOUND, FREE, MISTRAL, "openai/gpt-4o"])
 @pytest.mark.parametrize("make", [broken, torn])
 def test_a_memory_changes_nothing_while_nothing_else_changes(target: str, make: Any) -> None:
     dialect = "anthropic_messages" if target.startswith("anthropic") else "openai_chat"
     for seed in range(examples(10, 200)):
         messages = make(seed, dialect)
+        if target == BOUND and repeats_thinking(messages):
+            continue
         memory = SessionMemory()
         for end in [*boundaries(messages, dialect), len(messages)]:
             before = equality_key(messages[:end])
             plain = chatmend.repair(messages[:end], target, dialect=dialect)
             done = chatmend.repair(messages[:end], target, dialect=dialect, memory=memory)
-            if target == BOUND:  # forged thinking may be repeated behind another prompt
-                assert [c for c in done.changes if c.why != WHY_OUTDATED] or not done.changes
-            else:
-                assert is_same(done.messages, plain.messages), seed
-                assert [(c.code, c.why) for c in done.changes] == [
-                    (c.code, c.why) for c in plain.changes
-                ]
+            assert is_same(done.messages, plain.messages), seed
+            assert [(c.code, c.why) for c in done.changes] == [
+                (c.code, c.why) for c in plain.changes
+            ]
             assert is_same(chatmend.replay(messages[:end], done.changes), done.messages)
             assert equality_key(messages[:end]) == before, "the input is not modified"
             memory = SessionMemory.from_dict(done.memory.to_dict())
@@ -247,7 +257,13 @@ def test_an_invalid_stored_memory_is_an_error() -> None:
 
 @pytest.mark.parametrize(
     ("parameter", "left"),
-    [({"type": "adaptive"}, ["x"]), (None, []), ({"type": "disabled"}, []), ("low", [])],
+    [
+        ({"type": "adaptive"}, ["x"]),
+        ({"type": "enabled", "budget_tokens": 2000}, []),
+        ({"type": "disabled"}, []),
+        ("low", []),
+        (None, []),
+    ],
 )
 def test_the_provider_can_ignore_thinking_behind_a_changed_prompt(
     parameter: Any, left: list[str]

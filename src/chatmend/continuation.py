@@ -133,9 +133,9 @@ class Continuation:
         return max(matching, key=lambda turn: turn.count, default=None)
 
     def _is_answered(self, messages: Sequence[Any], count: int) -> bool:
-        """Return whether an answer follows the first ``count`` messages, and no assistant's text.
+        """Return whether the first ``count`` messages are a request that an answer follows.
 
-        A request that ends with a message of the assistant is continued by its answer.
+        If they end with a message of the assistant, the next one may belong to the same answer.
         """
         if not 0 < count < len(messages):
             return False

@@ -43,8 +43,9 @@ class MemoryStore:
         """Return the memory of a conversation; None if requests to the target need none."""
         if self.mode == "off" or (self.mode == "bound" and not target.limits.thinking_bound):
             return None
+        key = key_of_conversation(tenant, messages)
         with self._lock:
-            return self._memories.get(key_of_conversation(tenant, messages), SessionMemory())
+            return self._memories.get(key, SessionMemory())
 
     def keep(self, tenant: str, messages: Sequence[Any], memory: SessionMemory | None) -> None:
         """Replace the memory of a conversation by the one that a repair has returned."""

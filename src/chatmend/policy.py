@@ -81,7 +81,7 @@ class Policy:
     """What to do if the prompt before signed thinking has changed, and the provider refuses that.
 
     ``strip`` removes the thinking after the change; ``drop_block`` lets the provider ignore it, if
-    the request has a thinking parameter of the Messages API, and otherwise means ``strip``;
+    the request enables adaptive thinking, and otherwise means ``strip``;
     ``report`` changes nothing. The change is known from a ``SessionMemory``; without one, only a
     refusal shows it (see ``react``).
     """

@@ -24,9 +24,9 @@ Source: platform.claude.com/docs/en/build-with-claude/preserved-thinking.
 def with_dropped_blocks(thinking: object) -> dict[str, Any] | None:
     """Return Anthropic's parameter such that the provider ignores thinking behind a changed prompt.
 
-    None if the parameter does not enable thinking in the form of the Messages API.
+    None if the parameter is not that of adaptive thinking: Anthropic refuses it in all others.
     """
-    if not (isinstance(thinking, dict) and "type" in thinking and is_thinking_on(thinking)):
+    if not isinstance(thinking, dict) or thinking.get("type") != "adaptive":
         return None
     return {**thinking, "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
 

@@ -13,6 +13,7 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 import chatmend
 from chatmend.langchain import RepairMiddleware, mend
 from chatmend.sandbox import Reply
+from tests.sandbox.test_bound_thinking import thinking_of
 
 if TYPE_CHECKING:
     from chatmend.sandbox import Sandbox
@@ -40,12 +41,8 @@ def ask(sandbox: Sandbox, model: Any, history: list[Any], *, stream: bool = Fals
 
 def thinking(sandbox: Sandbox) -> list[str]:
     """The thinking in the last request."""
-    return [
-        block["thinking"]
-        for message in sandbox.requests[-1].body["messages"]
-        for block in message["content"]
-        if isinstance(block, dict) and block["type"] == "thinking"
-    ]
+    blocks = thinking_of(sandbox.requests[-1].body["messages"])
+    return [block["thinking"] for block in blocks]
 
 
 @pytest.mark.parametrize("stream", [False, True])

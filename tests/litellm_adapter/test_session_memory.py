@@ -13,6 +13,7 @@ import chatmend
 from chatmend import Effect, Policy
 from chatmend.litellm import ChatMend, install, uninstall
 from chatmend.sandbox import Reply
+from tests.sandbox.test_bound_thinking import thinking_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,12 +54,8 @@ def ask(sandbox: Sandbox, history: list[Any], model: str = BOUND, **more: Any) -
 
 def thinking(sandbox: Sandbox) -> list[str]:
     """The thinking in the last request."""
-    return [
-        block["thinking"]
-        for message in sandbox.requests[-1].body["messages"]
-        for block in message["content"]
-        if isinstance(block, dict) and block["type"] == "thinking"
-    ]
+    blocks = thinking_of(sandbox.requests[-1].body["messages"])
+    return [block["thinking"] for block in blocks]
 
 
 def test_thinking_behind_a_changed_system_prompt_is_removed(sandbox: Sandbox) -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from chatmend.dialects import DIALECTS
 from chatmend.litellm import injection_points
 from chatmend.litellm.conversion import target_through_litellm
-from chatmend.litellm.shapes import CHAT, RESPONSES
+from chatmend.litellm.shapes import RESPONSES
 from chatmend.reaction import react
 from chatmend.repair import repair_request
 from chatmend.thinking_parameter import BINDING_BETA, drops_blocks
@@ -29,8 +28,6 @@ _KEY_SIZE = 16
 """Characters that each key of a dict counts for, in addition to the text in its value."""
 _BETA_HEADER = "anthropic-beta"
 _SMALL = frozenset({int, float, bool, type(None)})
-
-_TRAITS = DIALECTS[CHAT.dialect].TRAITS
 _MEDIA = frozenset(
     {"image", "input_image", "image_url", "inlineData", "inline_data", "file", "document"}
 )

@@ -41,7 +41,7 @@ _REASONING_ITEMS = ("reasoning", _COMPACTION)
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """Yield fixes that remove the blocks which lessons name."""
+    """Yield fixes that remove the blocks which lessons or a session memory name."""
     limits = context.limits
     removed = limits.refused_blocks | limits.outdated_blocks
     if not removed:
