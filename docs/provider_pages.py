@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from chatmend import sandbox
+from chatmend.rules import RULES
 from chatmend.targets import image_limits, limits
 from chatmend.targets.explain import how_known
 
@@ -22,6 +23,7 @@ _SECTIONS = {
     "structure": "Messages, behind every host",
     "api": "Messages, at the maker's own API",
     "limits": "Messages",
+    "rules": "Limits of single rules",
     "images": "Images",
     "hygiene": "Conventions of agent gateways, applied by `Policy.provider_hygiene()`",
 }
@@ -132,10 +134,21 @@ def _facts(table: dict[str, Any], level: str) -> Iterator[str]:
     for section, title in _SECTIONS.items():
         facts = table.get(section)
         if facts:
-            meanings = _meanings(image_limits if section == "images" else limits)
+            meanings = _meanings_in(section)
             rows = [_row(name, meanings[name], fact) for name, fact in facts.items()]
             head = "| limit | value | how known | source | checked |\n|---|---|---|---|---|\n"
             yield f"{level} {title}\n\n{head}" + "\n".join(rows) + "\n"
+
+
+def _meanings_in(section: str) -> dict[str, str]:
+    """Return what each limit of a section means."""
+    if section == "rules":
+        return {
+            name: f"read by the rule [{rule.name}](../../rules/{rule.name}.md)"
+            for rule in RULES
+            for name in rule.own_limits
+        }
+    return _meanings(image_limits if section == "images" else limits)
 
 
 def _row(name: str, meaning: str, fact: Any) -> str:  # noqa: ANN401 - a value of TOML
