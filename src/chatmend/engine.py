@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Change
 from chatmend.exchanges import cut_positions
+from chatmend.jsontext import is_identical
 from chatmend.request_rules import run_first_rules, run_last_rules
 from chatmend.rules import Request, rules_for, turn_rules_start
 from chatmend.scan import Scan
-from chatmend.transcript import Role, ToolCall, is_unchanged
+from chatmend.transcript import Role, ToolCall
 from chatmend.windows import Edit, Memory, Window
 
 if TYPE_CHECKING:
@@ -233,7 +234,7 @@ class Run:
             allowed = fix.effect <= self.context.policy.allow and not fix.finding
             becomes = self._write(fix.becomes, replaced) if allowed else replaced
             after = tuple([message.list_item for message in becomes])
-            if allowed and is_unchanged(after, before):
+            if allowed and is_identical(after, before):
                 continue
             at += window.offset
             self.changes.append(

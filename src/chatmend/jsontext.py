@@ -221,6 +221,11 @@ def is_same(one: object, other: object) -> bool:
         return False
 
 
+def is_identical(one: object, other: object) -> bool:
+    """Whether two values are equal and have the same types: 1 is not True."""
+    return is_same(one, other) and equality_key(one) == equality_key(other)
+
+
 def is_base64(text: object) -> bool:
     """Whether a value is a non-empty base64 text in the standard or the URL-safe alphabet."""
     if not isinstance(text, str) or not text:
