@@ -13,7 +13,8 @@ import httpx
 import pytest
 
 from chatmend.errors import PolicyError, TargetError
-from chatmend.transport import EXTENSION, Transport, async_client, client, repair_client
+from chatmend.transport import Transport, async_client, client, repair_client
+from chatmend.transport.request_repair import EXTENSION
 from tests.corpus import DIALECTS, spoken, target_of, there
 from tests.scale import examples
 from tests.transport.recording import recording

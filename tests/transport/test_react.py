@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from chatmend.transport import EXTENSION, async_client, client, repair_boto3
+from chatmend.transport import async_client, client, repair_boto3
+from chatmend.transport.request_repair import EXTENSION
 from tests.transport.recording import recording
 from tests.transport.sdks import CHAT, CLAUDE, CONVERSE, CONVERSE_TOOLS
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from chatmend.transport.request_repair import EXTENSION, RequestRepair, RequestReport
+from chatmend.transport.request_repair import RequestRepair, RequestReport
 
 if TYPE_CHECKING:
     from chatmend.transport.boto import repair_boto3
@@ -32,7 +32,6 @@ _MODULES = {
 """The modules of names that need a library which may be absent."""
 
 __all__ = [
-    "EXTENSION",
     "AsyncTransport",
     "AsyncTransport2",
     "RequestRepair",

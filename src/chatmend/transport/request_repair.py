@@ -101,7 +101,7 @@ class RepairedCall:
             return json.dumps(self.body, separators=(",", ":")).encode()
 
     def betas(self, header: str | None) -> str | None:
-        """Return a new value of the header ``anthropic-beta``; None if it stays as it is."""
+        """Return a new value of the header ``anthropic-beta``; None if it needs no change."""
         thinking = self.body.get("thinking")
         if thinking is self.original.get("thinking") or not drops_blocks(thinking):
             return None
@@ -240,7 +240,7 @@ class RequestRepair:
     def _read(
         self, url: str, path: str, headers: Mapping[str, str], content: bytes
     ) -> RepairedCall | None:
-        """Read a request; None if its body is not one with a list of messages."""
+        """Read a request; None if its body has no list of messages."""
         endpoint = endpoints.find_endpoint(path)
         if endpoint is None:
             return None
@@ -287,7 +287,7 @@ class RequestRepair:
         return self._memories.of(call.tenant, call.messages, call.target)
 
     def _warn(self, why: str) -> None:
-        """Log once why requests of a kind are not repaired."""
+        """Log the first request that is not repaired for this reason."""
         if why not in self._warned:
             self._warned.add(why)
             _log.warning("chatmend does not repair a request: %s", why)
