@@ -91,6 +91,7 @@ bench: $(VENV)/.dev
 	$(PY) benchmarks/bench_repair.py
 	$(PY) -m benchmarks.bench_shapes
 	$(PY) benchmarks/bench_litellm.py
+	$(PY) benchmarks/bench_transport.py
 	$(PY) benchmarks/bench_usage.py
 	$(PY) -m benchmarks.bench_images
 	$(PY) benchmarks/bench_sessions.py

@@ -24,6 +24,7 @@ MODULES = (
     "chatmend.litellm",
     "chatmend.sandbox",
     "chatmend.sessions",
+    "chatmend.transport",
     "chatmend.usage",
 )
 GROWING = {chatmend.Limits}

@@ -14,6 +14,7 @@ from chatmend.cli import (
     image,
     lessons,
     probe,
+    proxy,
     repair,
     rules,
     sandbox,
@@ -74,6 +75,7 @@ app.command(epilog="Example: chatmend lessons lessons.jsonl")(lessons.lessons)
 app.command(epilog="Example: chatmend probe mistral")(probe.probe)
 app.command(epilog="Example: chatmend image shot.png --target anthropic --out small/")(image.image)
 app.command(epilog="Example: chatmend usage responses.jsonl --by provider,model")(usage.usage)
+app.command(epilog="Example: chatmend proxy --port 4000")(proxy.proxy)
 app.command(epilog="Example: chatmend sandbox --port 8090")(sandbox.sandbox)
 app.add_typer(
     sessions.app,

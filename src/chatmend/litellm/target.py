@@ -88,9 +88,11 @@ def _look_up(model: object, provider: object, base: str | None) -> str:
 def target_of_route(path: str, model: object, shape: Shape) -> str:
     """Return the target of a pass-through request.
 
-    ``/anthropic/v1/messages`` names the provider, the body the model.
+    ``/anthropic/v1/messages`` names the provider, the body the model. The provider is the first
+    part of the path that is the name of one.
     """
-    provider = path.strip("/").partition("/")[0].removesuffix("_passthrough")
+    parts = [part.removesuffix("_passthrough") for part in path.strip("/").split("/")]
+    provider = next((part for part in parts if part in known_providers()), parts[0])
     if shape is CONTENTS:
         model = path.rpartition("/")[2].partition(":")[0]
     if provider in known_providers():

@@ -41,7 +41,7 @@ def target_at_address(name: str, address: str | None, known: Mapping[str, str]) 
     provider, _, model = name.partition("/")
     if not address or provider not in _CLIENTS:
         return name
-    host = _operator_provider(address, known) or provider_at(address)
+    host = provider_behind(address, known)
     if host is None:
         return (
             name
@@ -49,6 +49,11 @@ def target_at_address(name: str, address: str | None, known: Mapping[str, str]) 
             else f"{UNKNOWN}/{model}"
         )
     return name if host == provider else f"{host}/{model}"
+
+
+def provider_behind(address: str, known: Mapping[str, str]) -> str | None:
+    """Return the provider whose limits apply at an address; None if the server is unknown."""
+    return _operator_provider(address, known) or provider_at(address)
 
 
 def _operator_provider(address: str, known: Mapping[str, str]) -> str | None:

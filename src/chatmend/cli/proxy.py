@@ -1,0 +1,108 @@
+"""``chatmend proxy``: a LiteLLM proxy that repairs the requests of agents in any language."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import tempfile
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from chatmend.cli.terminal import error_exit
+from chatmend.errors import ChatmendError
+from chatmend.options import mode_of, policy_of
+
+_INSTALL = "pip install 'chatmend[cli,litellm,proxy]'"
+_EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - compared, not bound
+
+
+def proxy(  # noqa: PLR0913 - the options of a command
+    *,
+    host: Annotated[
+        str, typer.Option(help="The address to listen on; the default is this machine only.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="0 selects a free port.", min=0, max=65535)] = 4000,
+    mode: Annotated[
+        str, typer.Option(help="'repair' requests, or 'report' what would change.")
+    ] = "repair",
+    policy: Annotated[str | None, typer.Option(help="The name of a policy.")] = None,
+    upstream: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PROVIDER=URL",
+            help="Send the requests to a provider elsewhere, such as the gateway of your company. "
+            "Can be repeated.",
+        ),
+    ] = None,
+    print_config: Annotated[
+        bool, typer.Option("--print-config", help="Print LiteLLM's configuration and exit.")
+    ] = False,
+) -> None:
+    """Run a proxy that repairs the requests of agents in any language.
+
+    Prints the environment variables for agents and SDKs, such as ANTHROPIC_BASE_URL. Agents send
+    their own API keys, which are passed through and not logged. Ctrl-C ends it.
+
+    Exit status: 2 an option is wrong, the port is in use, or LiteLLM is not installed.
+    """
+    try:
+        options = {"mode": mode_of(mode)} | ({"policy": policy} if policy_of(policy) else {})
+    except ChatmendError as error:
+        raise error_exit(str(error)) from error
+    try:
+        # Only this command needs LiteLLM.
+        from litellm.proxy.proxy_cli import run_server  # noqa: PLC0415
+
+        from chatmend.litellm import agent_proxy  # noqa: PLC0415
+    except ImportError as error:
+        raise error_exit(f"the proxy requires LiteLLM ({error}): {_INSTALL}") from error
+    urls = {name: known.url for name, known in agent_proxy.UPSTREAMS.items()}
+    urls |= dict(_parse_upstream(text, urls) for text in upstream or ())
+    config = agent_proxy.make_config(urls, options)
+    if print_config:
+        typer.echo(_as_yaml(config), nl=False)
+        return
+    port = _free_port(host, port)
+    shown = "127.0.0.1" if host in _EVERYWHERE else host
+    for line in agent_proxy.environment_lines(f"http://{shown}:{port}", urls):
+        typer.echo(line)
+    typer.echo("LiteLLM starts; this takes about 20 seconds. Ctrl-C ends it.")
+    sys.stdout.flush()
+    os.environ.setdefault("LITELLM_MODE", "PRODUCTION")  # otherwise LiteLLM reads files named .env
+    with tempfile.TemporaryDirectory(prefix="chatmend-proxy-") as folder:
+        path = Path(folder, "config.yaml")
+        path.write_text(_as_yaml(config), "utf-8")
+        run_server.main(
+            ["--config", str(path), "--host", host, "--port", str(port), "--telemetry", "False"],
+            standalone_mode=False,
+        )
+
+
+def _parse_upstream(text: str, known: dict[str, str]) -> tuple[str, str]:
+    """Return the provider and the URL of ``PROVIDER=URL``."""
+    provider, _, url = text.partition("=")
+    if provider not in known or not url.startswith(("http://", "https://")):
+        raise error_exit(
+            f"--upstream {text!r} is not PROVIDER=URL; the providers are {', '.join(known)}"
+        )
+    return provider, url.rstrip("/")
+
+
+def _free_port(host: str, port: int) -> int:
+    """Return the port, or a free one for 0; LiteLLM would take another one if it is in use."""
+    try:
+        with socket.create_server((host, port)) as listener:
+            return int(listener.getsockname()[1])
+    except OSError as error:
+        raise error_exit(
+            f"cannot listen on {host}:{port}: {error.strerror or error}; try --port 0"
+        ) from error
+
+
+def _as_yaml(config: dict[str, Any]) -> str:
+    import yaml  # noqa: PLC0415 - a dependency of LiteLLM
+
+    return str(yaml.safe_dump(config, sort_keys=False))
