@@ -134,10 +134,10 @@ class Continuation:
             compared = replace(rest, prompts={**compared.prompts, **rest.prompts}, is_bound=True)
         return done, changes, self._memory_after(request, done, compared, removed)
 
-    def record(self, request: Request) -> SessionMemory:
+    def record(self, request: Request, sent: Request) -> SessionMemory:
         """Return the memory after a request that is sent without a repair."""
-        compared = self._compare(request, is_bound=False)
-        return self._memory_after(request, request, compared, frozenset())
+        compared = self._compare(sent, is_bound=False)
+        return self._memory_after(request, sent, compared, frozenset())
 
     def _ignoring(self, request: Request) -> dict[str, Any] | None:
         """Return the parameter with which the provider ignores outdated thinking, if wanted."""
@@ -211,8 +211,11 @@ class Continuation:
         first = self._compared_count(sent.messages, head, is_bound=is_bound)
         readings = list(map(self._read, sent.messages[first:]))
         starts = _starts_of_answers([message for message, _ in readings])
-        new = {start for start, (_, blocks) in zip(starts, readings, strict=True)
-               if not self.memory.prompts.keys() >= set(blocks)}
+        new = {
+            start
+            for start, (_, blocks) in zip(starts, readings, strict=True)
+            if not self.memory.prompts.keys() >= set(blocks)
+        }
         answered = {
             start: self._answered_prompts(sent.messages, first + start, is_only=len(new) == 1)
             for start in (new if is_bound else ())
@@ -250,9 +253,7 @@ class Continuation:
 
     def _without(self, message: Message, removed: AbstractSet[str]) -> object:
         """Return the message to send without some thinking; None if nothing is left of it."""
-        parts = tuple(
-            part for part in message.parts if not removed & set(_thinking_in([part]))
-        )
+        parts = tuple(part for part in message.parts if not removed & set(_thinking_in([part])))
         return self.dialect.write(message.with_parts(parts)) if parts else None
 
     def _answered_prompts(self, sent: Sequence[Any], start: int, *, is_only: bool) -> set[str]:
