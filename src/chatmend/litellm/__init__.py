@@ -28,6 +28,7 @@ from chatmend.litellm.hooks import ChatMend
 from chatmend.litellm.install import acompletion, completion, install, uninstall
 from chatmend.litellm.settings import from_environment
 from chatmend.litellm.shared_images import SharedImages
+from chatmend.litellm.shared_memories import SharedMemories
 
 if TYPE_CHECKING:
     callback: ChatMend
@@ -36,6 +37,7 @@ __all__ = [
     "ChatMend",
     "Exchange",
     "SharedImages",
+    "SharedMemories",
     "acompletion",
     "callback",
     "completion",
