@@ -108,7 +108,7 @@ class Continuation:
     totals: dict[int, tuple[object, list[str]]] = field(default_factory=dict, init=False)
     """Cache: lists of messages and their cumulative digests."""
     readings: dict[int, tuple[object, Message, list[str]]] = field(default_factory=dict, init=False)
-    """Cache: messages, as they were read, and the digests of their thinking."""
+    """Cache: messages, their typed form, and the digests of their thinking."""
 
     def repair(
         self, request: Request, run: Repair

@@ -10,7 +10,7 @@ In the proxy's configuration: ``litellm_settings: {callbacks: chatmend.litellm.c
 LiteLLM has no hook that can change a request of the synchronous ``litellm.completion``. For
 synchronous calls use ``chatmend.litellm.completion``, or call ``chatmend.litellm.install()`` once;
 it registers a callback and wraps ``litellm.completion``. ``CHATMEND_DISABLED=1`` in the
-environment disables everything.
+environment disables all repairs.
 """
 
 from __future__ import annotations

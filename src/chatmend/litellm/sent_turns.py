@@ -1,4 +1,4 @@
-"""Which requests an attempt has added to session memories, until LiteLLM says how it ended."""
+"""The requests that attempts have added to session memories, until their result is known."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class StoredState:
         raise SessionConflictError(f"{path}: other writers change it all the time")
 
     def _read(self, path: str) -> tuple[bytes | None, str | None]:
-        """Return the value in a file and the version of the file; None if there is no file."""
+        """Return the value in a file and the version of the file; both None if it is missing."""
         try:
             data, version = self._storage.read(path)
         except FileNotFoundError:
