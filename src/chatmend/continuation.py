@@ -195,7 +195,9 @@ class Continuation:
         return answer.is_assistant and not before.is_assistant
 
     def _known(self, outdated: frozenset[str]) -> str:
-        """Return a digest of what is known of the target in addition to its tables."""
+        """Return a digest of what is known of the target in addition to its tables, if anything."""
+        if not self.lessons and not outdated:
+            return ""
         lessons = sorted(f"{one.target} {one.limit} {one.value}" for one in self.lessons)
         return digest_of_json([lessons, sorted(outdated)])
 
