@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from chatmend.changes import Change
     from chatmend.lessons import Lesson
-    from chatmend.litellm.sent_turns import AddedTurn
+    from chatmend.litellm.call_memories import AddedTurn
     from chatmend.litellm.shapes import Shape
     from chatmend.session_memory import SessionMemory
 

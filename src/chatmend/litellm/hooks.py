@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -28,10 +27,9 @@ from chatmend.litellm.attempt import (
     positional_arguments,
     repair_attempt,
 )
-from chatmend.litellm.conversion import target_through_litellm
+from chatmend.litellm.call_memories import CallMemories, note_attempt
 from chatmend.litellm.exchange import SentRequest, build_exchange, keep_sent
 from chatmend.litellm.recording import as_record_function, state_of
-from chatmend.litellm.sent_turns import AddedTurn, add_turn, has_turns, refuse_turns
 from chatmend.litellm.shapes import (
     SHAPES,
     name_of,
@@ -48,7 +46,6 @@ from chatmend.litellm.usage_records import (
     usage_record_of,
     write_usage_record,
 )
-from chatmend.memory_store import MemoryStore
 from chatmend.options import (
     Mode,
     OnError,
@@ -63,7 +60,6 @@ from chatmend.options import (
     session_memory_of,
     usage_of,
 )
-from chatmend.remembering import remember_request
 from chatmend.telemetry import record_repair
 from chatmend.usage import UsageLedger
 
@@ -72,6 +68,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from chatmend.lessons import Lesson
+    from chatmend.litellm.call_memories import AddedTurn
     from chatmend.litellm.exchange import Exchange
     from chatmend.litellm.shapes import Shape
     from chatmend.policy import Policy
@@ -166,7 +163,7 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
         self.usage_mode = usage_of(usage)
         self.usage = ledger if ledger is not None else UsageLedger()
         self.react = react_of(react)
-        self.memories = MemoryStore(session_memory_of(session_memory), state=state_of(self.record))
+        self.memories = CallMemories(session_memory_of(session_memory), state=state_of(self.record))
         self.lessons = LessonStore(lessons_file, state=self.memories.state)
         self.failures = summaries.Failures(self.on_error)
         self._call_counter = CallCounter(self.usage, on_failure=self._handle_uncounted)
@@ -235,9 +232,9 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
             made = self._repair_attempt(kwargs, shape, target, tenant, None)
             added = self.remember(kwargs, shape, target, key)
             return Attempt(made.target, made.changes, added=added)
-        memory = self.memories.of(tenant, messages, target_through_litellm(target))
+        memory = self.memories.of_call(tenant, messages, target)
         made = self._repair_attempt(kwargs, shape, target, tenant, memory)
-        return replace(made, added=self._keep(tenant, messages, made.memory, memory))
+        return replace(made, added=self.memories.add(tenant, messages, made.memory, memory))
 
     def _repair_attempt(
         self,
@@ -262,35 +259,16 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
     def _lessons(self, tenant: str, messages: Any) -> tuple[Lesson, ...]:
         return self.lessons.of(tenant, messages) if self.react else ()
 
-    def _keep(
-        self, tenant: str, messages: Any, memory: SessionMemory | None, base: SessionMemory | None
-    ) -> AddedTurn | None:
-        """Keep the memory of a conversation, and return the request that it has more than before.
-
-        A repair of an unknown wire format adds none.
-        """
-        if memory is None or memory is base:
-            return None
-        self.memories.keep(tenant, messages, memory, base)
-        return AddedTurn(tenant, messages, memory.turns[-1])
-
     def remember(
         self, kwargs: dict[str, Any], shape: Shape, target: str, key: Any = None
     ) -> AddedTurn | None:
         """Add a request that is sent without a repair to the memory of its conversation.
 
-        Later repairs then keep what the provider has accepted. The arguments are those of
-        ``repair_call``.
+        The arguments are those of ``repair_call``.
         """
         tenant, messages = owner_of(kwargs, key), kwargs[shape.field]
-        resolved = target_through_litellm(target)
-        if (memory := self.memories.of(tenant, messages, resolved)) is None:
-            return None
-        after = remember_request(
-            {**kwargs, shape.field: list(messages)}, resolved, memory=memory,
-            lessons=self._lessons(tenant, messages), dialect=shape.dialect,
-        )  # fmt: skip
-        return self._keep(tenant, messages, after, memory)
+        lessons = self._lessons(tenant, messages) if self.memories.concern(target) else ()
+        return self.memories.add_unrepaired(tenant, kwargs, shape, target, lessons)
 
     def learn(
         self, kwargs: dict[str, Any], shape: Shape, target: str, error: Exception
@@ -301,7 +279,7 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
         """
         tenant, messages = owner_of(kwargs), kwargs[shape.field]
         known = self.lessons.of(tenant, messages)
-        memory = self.memories.of(tenant, messages, target_through_litellm(target))
+        memory = self.memories.of_call(tenant, messages, target)
         sent = self._repair_attempt(kwargs, shape, target, tenant, memory).request or kwargs
         lesson = lesson_of(sent, shape, target, error, policy=self.policy, lessons=known)
         if lesson is not None:
@@ -323,33 +301,18 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
         """
         if not has_transcript(kwargs, shape):
             return Attempt(target)
+        is_remembered = self.memories.concern(target)
+        if not is_in_scope and not is_remembered:
+            return Attempt(target)
+        uses_store = self.memories.state is not None and (is_remembered or self.react > 0)
         work = self.repair_call if is_in_scope else self._pass
-        if is_heavy(kwargs[shape.field]) or self._uses_store(target):
+        if uses_store or is_heavy(kwargs[shape.field]):
             return await asyncio.to_thread(work, kwargs, shape, target, key)
         return work(kwargs, shape, target, key)
 
     def _pass(self, kwargs: dict[str, Any], shape: Shape, target: str, key: Any = None) -> Attempt:
-        """Return the attempt of a request that is not processed, only remembered.
-
-        Nothing that fails here may affect it.
-        """
-        added: AddedTurn | None = None
-        with suppress(Exception):
-            added = self.remember(kwargs, shape, target, key)
-        return Attempt(target, added=added)
-
-    def _uses_store(self, target: str) -> bool:
-        """Whether the request needs what is kept outside of this process."""
-        if self.memories.state is None:
-            return False
-        return self.react > 0 or self.memories.is_needed(target_through_litellm(target))
-
-    async def _refuse(self, record: Any, name: str | None = None) -> None:
-        """Note the failed attempts of a call, in a thread if a store outside is changed."""
-        if self.memories.state is None:
-            refuse_turns(record, self.memories, name)
-        elif has_turns(record):
-            await asyncio.to_thread(refuse_turns, record, self.memories, name)
+        """Return the attempt of a request that is not processed, only remembered."""
+        return Attempt(target, added=self.remember(kwargs, shape, target, key))
 
     async def async_pre_call_deployment_hook(
         self, kwargs: dict[str, Any], call_type: Any
@@ -369,11 +332,12 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
                 self._warn_of_position(hidden)
                 return None
             target, logging_obj = target_of(kwargs), kwargs.get("litellm_logging_obj")
-            await self._refuse(getattr(logging_obj, "model_call_details", None), name)
+            record = getattr(logging_obj, "model_call_details", None)
+            await self.memories.refuse_attempts_async(record, name)
             is_in_scope = self.is_in_scope(kwargs, target)
             body = kwargs if name in SHAPES else kwargs["data"]
             made = await self._process(body, shape, target, is_in_scope=is_in_scope)
-            add_turn(logging_obj, name, made.added)
+            note_attempt(logging_obj, name, made.added)
             if not is_in_scope:
                 return None
             if name not in SHAPES:
@@ -603,7 +567,7 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
         LiteLLM calls this after a call has failed.
         """
         with self.failures.guard():
-            refuse_turns(kwargs, self.memories)
+            self.memories.refuse_attempts(kwargs)
         if self.react and not self._warned_of_react and not is_disabled():
             is_wrapped = getattr(litellm.acompletion, CALLBACK_ATTRIBUTE, None) is self
             self._warned_of_react = not is_wrapped
@@ -615,7 +579,7 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
     ) -> None:
         """Do the same as `log_failure_event`, for asynchronous calls."""
         with self.failures.guard():
-            await self._refuse(kwargs)
+            await self.memories.refuse_attempts_async(kwargs)
         self.log_failure_event(kwargs, response_obj, start_time, end_time)
 
     def _count(self, kwargs: Any, response: Any) -> None:

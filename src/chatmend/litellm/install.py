@@ -34,7 +34,7 @@ from chatmend.litellm.target import target_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from chatmend.litellm.sent_turns import AddedTurn
+    from chatmend.litellm.call_memories import AddedTurn
     from chatmend.litellm.shapes import Shape
 
 _log = logging.getLogger("chatmend.litellm")
@@ -278,8 +278,7 @@ def _call_repaired(
                 if callback.record is not None:
                     outgoing = {**outgoing, shape.field: list(outgoing[shape.field])}
             else:
-                with suppress(Exception):
-                    added = callback.remember(kwargs, shape, target)
+                added = callback.remember(kwargs, shape, target)
     response = _call_and_note(
         callback,
         lambda: wrapped(
@@ -309,9 +308,8 @@ def _call_and_note(callback: ChatMend, send: Callable[[], Any], added: AddedTurn
     try:
         return send()
     except Exception:
-        if added is not None:
-            with callback.failures.guard():
-                added.refuse(callback.memories)
+        with callback.failures.guard():
+            callback.memories.refuse_call(added)
         raise
 
 
