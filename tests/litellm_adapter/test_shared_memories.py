@@ -131,6 +131,7 @@ def test_two_replicas_at_the_same_time(cache: RedisCache) -> None:
 
 
 def test_without_redis_the_memory_in_the_process_is_used(sandbox: Sandbox) -> None:
+    pytest.importorskip("redis", reason="LiteLLM needs it to connect")
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         port = closed.getsockname()[1]
