@@ -245,7 +245,7 @@ def test_an_unknown_conversation_keeps_its_thinking() -> None:
 
 def test_a_memory_as_json_is_the_same_memory() -> None:
     memory = turns(LATE)
-    assert memory.turns[-1].messages is not None
+    assert memory.turns[-1].edits
     assert SessionMemory.from_dict(json.loads(json.dumps(memory.to_dict()))) == memory
 
 
@@ -281,3 +281,108 @@ def test_the_provider_can_ignore_thinking_behind_a_changed_prompt(
 
 
 IGNORE = {"block_binding": {"prefix_mismatch_behavior": "drop_block"}}
+
+
+def test_new_thinking_behind_ignored_thinking_stays_with_another_policy() -> None:
+    """The provider leaves ignored blocks out of the prompt to which it binds new thinking."""
+    messages = [USER, answer("x"), NEXT]
+    adaptive = {"type": "adaptive"}
+    ignoring = Policy(bound_thinking="drop_block")
+    given: Any = {"system": "another", "thinking": adaptive}
+    done = repaired(messages, turns(messages), **given, policy=ignoring)
+    assert (thoughts(done.messages), done.thinking) == (["x"], {**adaptive, **IGNORE})
+    messages = [*messages, answer("y"), LAST]
+    again = repaired(messages, done.memory, **given, policy=ignoring)
+    assert thoughts(again.messages) == ["x", "y"]
+    stripped = repaired(messages, again.memory, **given)
+    assert thoughts(stripped.messages) == ["y"]
+
+
+def test_only_the_second_of_two_equal_blocks_is_behind_another_prompt() -> None:
+    messages = [USER, answer("x"), NEXT]
+    memory = turns([*messages, answer("y")])
+    messages = [*messages, answer("x"), NEXT, answer("y"), LAST]
+    done = repaired(messages, memory)
+    assert done.messages[:3] == messages[:3]
+    assert done.messages[3]["content"] == [TEXT]
+    assert chatmend.replay(messages, done.changes) == done.messages
+    again = repaired([*messages, answer("z"), NEXT], done.memory)
+    assert again.messages[: len(done.messages)] == done.messages
+    assert thoughts(again.messages)[-1] == "z"
+
+
+def test_equal_blocks_that_were_sent_together_stay() -> None:
+    messages = [USER, answer("x"), NEXT, answer("x"), LAST]
+    memory = repaired(messages, SessionMemory()).memory
+    longer = [*messages, answer("y"), NEXT]
+    assert thoughts(repaired(longer, memory).messages) == ["x", "x", "y"]
+
+
+def test_thinking_of_a_turn_that_the_memory_has_not_seen_stays() -> None:
+    """Another process has sent that request, or another provider has answered it."""
+    messages = [USER, answer("x"), NEXT, answer("y"), NEXT, answer("z"), LAST]
+    memory = repaired(messages[:1], SessionMemory()).memory
+    for end in (5, 7):
+        assert thoughts(repaired(messages[:end], memory).messages) == ["x", "y", "z"][: end // 2]
+    edited = [USER, answer("x"), {**NEXT, "content": "edited"}, answer("y"), LAST]
+    known = repaired(messages[:3], memory).memory
+    assert thoughts(repaired(edited, known).messages) == ["x"], "y answers another request"
+
+
+@pytest.mark.parametrize("policy", [Policy(late_results="move", duplicates="messages"), "offline"])
+def test_a_policy_for_stored_transcripts_changes_nothing_that_was_accepted(policy: Any) -> None:
+    memory = turns([USER, USER, answer("x")])
+    messages = [USER, USER, answer("x"), NEXT, NEXT]
+    done = repaired(messages, memory, policy=policy)
+    assert done.messages == messages[:4]
+    assert [(change.code, change.index) for change in done.changes] == [("OFF001", 4)]
+    assert chatmend.replay(messages, done.changes) == done.messages
+
+
+def test_a_request_that_failed_was_not_accepted() -> None:
+    """The answer in the conversation comes from another provider."""
+    raw = Policy(allow=Effect.RESHAPES)
+    memory = repaired(LATE[:3], SessionMemory(), policy=raw).memory
+    assert repaired(LATE, memory).messages is LATE
+    refused = memory.refused()
+    assert repaired(LATE, refused).messages == chatmend.repair(LATE, BOUND).messages
+    accepted = repaired(LATE[:3], refused, policy=raw).memory
+    assert repaired(LATE, accepted).messages is LATE, "it was sent again"
+    assert SessionMemory().refused() == SessionMemory()
+    assert memory.refused(refused.turns[0]) == memory
+
+
+def test_a_request_that_is_sent_without_a_repair_is_remembered() -> None:
+    body = {"messages": LATE[:3], "system": "s", "tools": [], "max_tokens": 9}
+    memory = chatmend.remember_request(
+        body, BOUND, memory=SessionMemory(), dialect="anthropic_messages"
+    )
+    done = chatmend.repair_request(
+        {**body, "messages": LATE}, BOUND, dialect="anthropic_messages", memory=memory
+    )
+    assert done.body["messages"] is LATE
+    unknown = chatmend.remember_request({"prompt": "q"}, BOUND, memory=memory)
+    assert unknown is memory
+
+
+def test_two_requests_at_the_same_time_are_both_remembered() -> None:
+    first = repaired([USER], SessionMemory()).memory
+    both = [repaired([USER, answer("x"), {**NEXT, "content": text}], first) for text in "ab"]
+    merged = both[0].memory.merged(both[1].memory)
+    for text in "ab":
+        longer = [USER, answer("x"), {**NEXT, "content": text}, answer(text), LAST]
+        assert thoughts(repaired(longer, merged, system="another").messages) == []
+    failed = both[0].memory.refused()
+    assert failed.merged(both[1].memory).turns[0].has_failed
+    assert not failed.merged(both[0].memory).turns[-1].has_failed, "it was sent again"
+
+
+def test_only_what_was_changed_is_stored() -> None:
+    memory = repaired(LATE[:3], SessionMemory()).memory
+    (turn,) = memory.turns
+    ((start, stop, becomes),) = turn.edits
+    assert (start, stop) == (2, 2)
+    assert [part["type"] for message in becomes for part in message["content"]] == ["tool_result"]
+    marked = [MOVED, *LATE[1:]]
+    done = repaired(marked, memory, policy=Policy(allow=Effect.RESHAPES))
+    assert done.messages[0] is MOVED, "its cache marker stays"

@@ -36,6 +36,7 @@ from chatmend.targets import Limits, Target, resolve
 if TYPE_CHECKING:
     from chatmend.images.single import recompress
     from chatmend.reaction import Reaction, react
+    from chatmend.remembering import remember_request
     from chatmend.session_memory import SessionMemory
     from chatmend.sessions import Session, SessionStore
     from chatmend.usage import Usage, UsageLedger, UsageStream, normalize_usage
@@ -72,6 +73,7 @@ __all__ = [
     "normalize_usage",
     "react",
     "recompress",
+    "remember_request",
     "repair",
     "repair_request",
     "replay",
@@ -83,6 +85,7 @@ _LATER = {
     **dict.fromkeys(("Reaction", "react"), "chatmend.reaction"),
     "SessionMemory": "chatmend.session_memory",
     "recompress": "chatmend.images.single",
+    "remember_request": "chatmend.remembering",
     **dict.fromkeys(("Session", "SessionStore"), "chatmend.sessions"),
     **dict.fromkeys(("Usage", "UsageLedger", "UsageStream", "normalize_usage"), "chatmend.usage"),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Protocol
@@ -10,28 +11,26 @@ from chatmend.changes import Change, Effect
 from chatmend.lessons import Lesson, digest_of
 from chatmend.rules import accepted_prefix, refused_block
 from chatmend.session_memory import (
+    MOST_TURNS,
     SentTurn,
     SessionMemory,
     digest_of_json,
     digest_of_message,
+    edits_between,
     join_digests,
-    without_markers,
+    with_most_blocks,
 )
 from chatmend.thinking_parameter import with_dropped_blocks
 from chatmend.transcript import Thinking
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from chatmend.dialects import Dialect
     from chatmend.policy import Policy
     from chatmend.rules import Request
     from chatmend.transcript import Message, Part
-
-_MOST_TURNS = 16
-"""Requests that are kept; a conversation may be continued in several ways."""
-_MOST_BLOCKS = 20_000
-"""Thinking blocks whose prompt is kept."""
 
 
 class Repair(Protocol):
@@ -44,6 +43,53 @@ class Repair(Protocol):
 
         ``accepted`` is the number of messages at the beginning that no rule changes.
         """
+
+
+@dataclass(slots=True)
+class Comparison:
+    """Compares the thinking of a request with the prompts for which it was made."""
+
+    known: Mapping[str, str]
+    """The prompts of blocks in earlier requests."""
+    is_bound: bool
+    """Whether thinking is outdated if the prompt before it has changed."""
+    head: str
+    """A digest of what comes before the messages."""
+    before: str
+    """A digest of the messages so far, without their outdated thinking."""
+    prompts: dict[str, str] = field(default_factory=dict)
+    """The prompt for which each block was made."""
+    outdated: set[str] = field(default_factory=set)
+    """The names of the blocks before which the prompt has changed.
+
+    ``DIGEST`` means all occurrences of a block, ``DIGEST#2`` the second and later ones.
+    """
+    counts: Counter[str] = field(default_factory=Counter)
+    """How many messages so far have each block."""
+
+    @property
+    def prompt(self) -> str:
+        """A digest of the whole prompt so far."""
+        return self.head + self.before
+
+    def add(self, block: str, other: str | None) -> bool:
+        """Add a block of the next message; return whether it is outdated.
+
+        ``other`` is another prompt for which it was made, if it is new and that is known.
+        """
+        self.counts[block] += 1
+        count = self.counts[block]
+        name = block if count == 1 else f"{block}#{count}"
+        made_for = known = self.known.get(name)
+        if made_for is None and self.is_bound:
+            first = self.known.get(block) or self.prompts.get(block)
+            made_for = other if count == 1 else first
+        if self.is_bound and made_for not in (None, self.prompt):
+            self.outdated.add(name)
+            self.prompts[name] = made_for or ""
+            return True
+        self.prompts[name] = known or self.prompt
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +105,10 @@ class Continuation:
     """Whether the target refuses thinking if the prompt before it has changed."""
     digests: dict[int, tuple[object, str]] = field(default_factory=dict, init=False)
     """Cache: messages and their digests, by the identity of the messages."""
+    totals: dict[int, tuple[object, list[str]]] = field(default_factory=dict, init=False)
+    """Cache: lists of messages and their cumulative digests."""
     readings: dict[int, tuple[object, Message, list[str]]] = field(default_factory=dict, init=False)
-    """Cache: messages, as they were read, and the digests of their thinking."""
+    """Cache: messages, their typed form, and the digests of their thinking."""
 
     def repair(
         self, request: Request, run: Repair
@@ -71,8 +119,8 @@ class Continuation:
         changed the prompt is removed.
         """
         done, changes = self._with_accepted_messages(request, run, frozenset())
-        outdated = self._outdated_thinking(done) if self.is_bound else {}
-        removed = frozenset[str]()
+        compared = self._compare(done, is_bound=self.is_bound)
+        outdated, removed = frozenset(compared.outdated), frozenset[str]()
         is_allowed = self.policy.allow >= Effect.DROPS and self.policy.bound_thinking != "report"
         if outdated and not is_allowed:
             changes = (*changes, _finding())
@@ -80,10 +128,16 @@ class Continuation:
             done = replace(done, thinking=ignoring)
             changes = (*changes, _ignored(request, ignoring))
         elif outdated:
-            removed = frozenset(outdated)
+            removed = outdated
             done, changes = self._with_accepted_messages(request, run, removed)
-        memory = self._memory_after(request, done, removed)
-        return done, changes, replace(memory, prompts={**memory.prompts, **outdated})
+            rest = self._compare(done, is_bound=False)
+            compared = replace(rest, prompts={**compared.prompts, **rest.prompts}, is_bound=True)
+        return done, changes, self._memory_after(request, done, compared, removed)
+
+    def record(self, request: Request, sent: Request) -> SessionMemory:
+        """Return the memory after a request that is sent without a repair."""
+        compared = self._compare(sent, is_bound=False)
+        return self._memory_after(request, sent, compared, frozenset())
 
     def _ignoring(self, request: Request) -> dict[str, Any] | None:
         """Return the parameter with which the provider ignores outdated thinking, if wanted."""
@@ -100,12 +154,12 @@ class Continuation:
         if turn is None or self._begins(done.messages, turn):
             return done, changes
         given = request.messages
-        if turn.messages is None:
+        if not turn.edits:
             return run(request, *more, accepted=turn.count)
-        messages = [*turn.messages, *given[turn.count :]]
-        accepted = len(turn.messages)
-        done, changes = run(replace(request, messages=messages), *more, accepted=accepted)
-        shift = turn.count - accepted
+        accepted = turn.apply(given)
+        messages = [*accepted, *given[turn.count :]]
+        done, changes = run(replace(request, messages=messages), *more, accepted=len(accepted))
+        shift = turn.count - len(accepted)
         moved = [
             change if change.index is None else replace(change, index=max(0, change.index + shift))
             for change in changes
@@ -115,21 +169,19 @@ class Continuation:
     def _accepted_turn(self, messages: Sequence[Any], outdated: frozenset[str]) -> SentTurn | None:
         """Return the longest earlier request that these messages continue with its answer.
 
-        The answer shows that the provider has accepted the request. A request that was repaired
-        with other lessons is left out: the provider has refused something since.
+        The answer shows that the provider has accepted the request, unless it came from another
+        provider. A request that was repaired with other lessons is left out: the provider has
+        refused something since.
         """
-        known = self._known(outdated)
-        candidates = [
+        known, totals = self._known(outdated), self._totals(messages)
+        matching = [
             turn
             for turn in self.memory.turns
-            if turn.target == self.target
+            if _continues(totals, turn, self.target)
             and turn.known == known
+            and not turn.has_failed
             and self._is_answered(messages, turn.count)
         ]
-        if not candidates:
-            return None
-        digests = self._cumulative_digests(messages[: max(turn.count for turn in candidates)])
-        matching = [turn for turn in candidates if digests[turn.count] == turn.came]
         return max(matching, key=lambda turn: turn.count, default=None)
 
     def _is_answered(self, messages: Sequence[Any], count: int) -> bool:
@@ -143,118 +195,135 @@ class Continuation:
         return answer.is_assistant and not before.is_assistant
 
     def _known(self, outdated: frozenset[str]) -> str:
-        """Return a digest of what is known of the target in addition to its tables."""
+        """Return a digest of what is known of the target in addition to its tables, if anything."""
+        if not self.lessons and not outdated:
+            return ""
         lessons = sorted(f"{one.target} {one.limit} {one.value}" for one in self.lessons)
         return digest_of_json([lessons, sorted(outdated)])
 
-    def _outdated_thinking(self, sent: Request) -> dict[str, str]:
-        """Return the thinking blocks before which the prompt has changed, and their prompts.
+    def _compare(self, sent: Request, *, is_bound: bool) -> Comparison:
+        """Compare the prompt before each thinking block with the one for which it was made.
 
-        A block is compared with the prompt before which it was sent earlier. A new block is
-        compared with the requests to which it can be the answer: those with the same last message,
-        or with the same messages before it. If there is none, and all other thinking is known, it
-        answers the last request, of which the caller has changed more.
-
-        A prompt does not contain the thinking that is removed from it.
+        A block is compared with the prompt before which it was sent earlier, a new block with the
+        requests to which it can be the answer. A prompt does not contain outdated thinking. If the
+        target does not compare (``is_bound``), or nothing was sent before, none is outdated.
         """
-        if not self.memory.turns:
-            return {}
-        readings = list(map(self._read, sent.messages))
-        messages = [message for message, _ in readings]
-        thinking = [set(blocks) for _, blocks in readings]
-        starts = _starts_of_answers(messages)
+        head, totals = _digest_of_head(sent), self._totals(sent.messages)
+        is_bound = is_bound and bool(self.memory.turns)
+        first = self._compared_count(sent.messages, head, is_bound=is_bound)
+        readings = list(map(self._read, sent.messages[first:]))
+        starts = _starts_of_answers([message for message, _ in readings])
         new = {
-            starts[at] for at, blocks in enumerate(thinking) if blocks - self.memory.prompts.keys()
+            start
+            for start, (_, blocks) in zip(starts, readings, strict=True)
+            if not self.memory.prompts.keys() >= set(blocks)
         }
-        prompts = {
-            start: self._answered_prompts(sent.messages, start, is_only=len(new) == 1)
-            for start in new
+        answered = {
+            start: self._answered_prompts(sent.messages, first + start, is_only=len(new) == 1)
+            for start in (new if is_bound else ())
         }
-        outdated, before, head = dict[str, str](), "", _digest_of_head(sent)
-        for at, blocks in enumerate(thinking):
-            prompt = join_digests(head, before)
+        found = Comparison(self.memory.prompts, is_bound, head, totals[first])
+        for at, (message, blocks) in enumerate(readings):
             if starts[at] == at:
-                start_prompt = prompt
-            removed = dict[str, str]()
-            for block in blocks:
-                answers = prompts.get(starts[at], set())
-                if known := self.memory.prompts.get(block):
-                    if known != prompt:
-                        removed[block] = known
-                elif answers and start_prompt not in answers:
-                    removed[block] = min(answers)
-            outdated |= removed
-            kept = self._without(messages[at], removed) if removed else sent.messages[at]
-            before = before if kept is None else join_digests(before, self._digest(kept))
-        return outdated
+                prompts = answered.get(at, set())
+                other = None if not prompts or found.prompt in prompts else min(prompts)
+            removed = {block for block in dict.fromkeys(blocks) if found.add(block, other)}
+            native = sent.messages[first + at]
+            kept = self._without(message, removed) if removed else native
+            if not found.outdated:
+                found.before = totals[first + at + 1]
+            elif kept is not None:
+                found.before = join_digests(found.before, self._digest(kept))
+        return found
 
-    def _without(self, message: Message, removed: Mapping[str, str]) -> object:
+    def _compared_count(self, messages: Sequence[Any], head: str, *, is_bound: bool) -> int:
+        """Return how many messages at the beginning were compared when they were sent before."""
+        totals = self._totals(messages)
+        counts = [
+            turn.sent_count
+            for turn in self.memory.turns
+            if turn.target == self.target
+            and (turn.is_compared or not is_bound)
+            and 0 < turn.sent_count <= len(messages)
+            and turn.prompt == head + totals[turn.sent_count]
+        ]
+        count = max(counts, default=0)
+        if not count or self._read(messages[count - 1])[0].is_assistant:
+            return 0
+        later = {block for message in messages[count:] for block in self._read(message)[1]}
+        return 0 if later & self.memory.prompts.keys() else count
+
+    def _without(self, message: Message, removed: AbstractSet[str]) -> object:
         """Return the message to send without some thinking; None if nothing is left of it."""
-        parts = tuple(
-            part for part in message.parts if not removed.keys() & set(_thinking_in([part]))
-        )
+        parts = tuple(part for part in message.parts if not removed & set(_thinking_in([part])))
         return self.dialect.write(message.with_parts(parts)) if parts else None
 
-    def _answered_prompts(self, messages: Sequence[Any], start: int, *, is_only: bool) -> set[str]:
-        """Return the prompts of earlier requests to which the message at ``start`` may answer."""
+    def _answered_prompts(self, sent: Sequence[Any], start: int, *, is_only: bool) -> set[str]:
+        """Return the prompts of earlier requests to which the message at ``start`` may answer.
+
+        These are the requests with the same last message, or with the same messages before it. If
+        there is none, and all other thinking is known, the message answers the last request, of
+        which the caller has changed more. A request that is sent again has its answer directly
+        after it.
+        """
         if not start:
             return set()
-        last = self._digest(messages[start - 1])
-        before = self._cumulative_digests(messages[: start - 1])[-1]
-        turns = self.memory.turns
+        last, before = self._digest(sent[start - 1]), self._totals(sent)[start - 1]
+        turns = [
+            turn
+            for turn in self.memory.turns
+            if turn.sent_count == start or not self._begins(sent, turn)
+        ]
         found = {
             turn.prompt
             for turn in turns
             if turn.last == last or (turn.sent_count == start and turn.before == before)
         }
-        return found or ({turns[-1].prompt} if is_only and turns else set())
+        answered = [turn for turn in self.memory.turns if not turn.has_failed]
+        is_changed = bool(answered) and answered[-1] in turns
+        return found or ({answered[-1].prompt} if is_only and is_changed else set())
 
     def _memory_after(
-        self, request: Request, sent: Request, outdated: frozenset[str]
+        self, request: Request, sent: Request, compared: Comparison, removed: frozenset[str]
     ) -> SessionMemory:
         """Return the memory after a request: what the caller gave, and what was sent."""
-        came = digests = self._cumulative_digests(request.messages)
-        if sent.messages is not request.messages:
-            digests = self._cumulative_digests(sent.messages)
-        head = _digest_of_head(sent)
-        prompts = [join_digests(head, digest) for digest in digests]
+        came, totals = self._totals(request.messages), self._totals(sent.messages)
+        is_same = totals[-1] == came[-1]
         turn = SentTurn(
             target=self.target,
-            known=self._known(outdated),
+            known=self._known(removed),
             count=len(request.messages),
             came=came[-1],
             sent_count=len(sent.messages),
-            sent=digests[-1],
-            prompt=prompts[-1],
-            before=digests[-2] if sent.messages else "",
+            sent=totals[-1],
+            prompt=compared.prompt,
+            before=totals[-2] if sent.messages else "",
             last=self._digest(sent.messages[-1]) if sent.messages else "",
-            messages=(
-                None if digests[-1] == came[-1] else tuple(map(without_markers, sent.messages))
-            ),
+            edits=() if is_same else edits_between(request.messages, sent.messages, self._digest),
+            is_compared=compared.is_bound or not self.memory.turns,
         )
         # Nothing shows yet that this request is accepted, so the last accepted one is kept, too.
-        accepted = self._accepted_turn(request.messages, outdated)
+        accepted = self._accepted_turn(request.messages, removed)
         others = [
             old
             for old in self.memory.turns
             if old is accepted or not _continues(came, old, self.target)
         ]
-        blocks = dict(self.memory.prompts)
-        for prompt, (_, thinking) in zip(prompts, map(self._read, sent.messages), strict=False):
-            for block in thinking:
-                blocks.setdefault(block, prompt)
-        for block in list(blocks)[: max(0, len(blocks) - _MOST_BLOCKS)]:
-            del blocks[block]
-        return SessionMemory((*others, turn)[-_MOST_TURNS:], blocks)
+        known = self.memory.prompts
+        prompts = with_most_blocks({**known, **compared.prompts, **known})
+        return SessionMemory((*others, turn)[-MOST_TURNS:], prompts)
 
     def _begins(self, messages: Sequence[Any], turn: SentTurn) -> bool:
         """Return whether messages begin with those that were sent in a turn."""
-        head = messages[: turn.sent_count]
-        return len(head) == turn.sent_count and self._cumulative_digests(head)[-1] == turn.sent
+        count = turn.sent_count
+        return count <= len(messages) and self._totals(messages)[count] == turn.sent
 
-    def _cumulative_digests(self, messages: Sequence[Any]) -> list[str]:
+    def _totals(self, messages: Sequence[Any]) -> list[str]:
         """Return a digest of the first 0, 1, 2, ... messages."""
-        return list(accumulate(map(self._digest, messages), join_digests, initial=""))
+        if id(messages) not in self.totals:
+            totals = list(accumulate(map(self._digest, messages), join_digests, initial=""))
+            self.totals[id(messages)] = messages, totals
+        return self.totals[id(messages)][1]
 
     def _read(self, native: object) -> tuple[Message, list[str]]:
         """Return a message, and the digests of its thinking."""

@@ -56,7 +56,8 @@ class Run:
         if not self.rules:
             return
         self.cut = turn_rules_start(self.rules)
-        request, self.changes = run_first_rules(Request(self.native), self.context)
+        given = Request(self.native)
+        request, self.changes = run_first_rules(given, self.context, self.accepted)
         messages = request.messages
         scan = self.scan = Scan(self.context, self.rules, self.memory)
         start = 0

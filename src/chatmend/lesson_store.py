@@ -8,12 +8,15 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from chatmend.errors import PolicyError
+from chatmend.lessons import Lesson
 from chatmend.session_memory import digest_of_json, digest_of_message
+from chatmend.shared_entries import SharedEntries
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from chatmend.lessons import Lesson
+    from chatmend.shared_state import SharedState
 
 MOST_CONVERSATIONS = 10_000
 """Conversations with lessons that are kept; the one that was not used for the longest goes."""
@@ -32,13 +35,21 @@ class LessonStore:
     lessons, within a tenant.
     """
 
-    def __init__(self, file: str | Path | None = None, *, most: int = MOST_CONVERSATIONS) -> None:
+    def __init__(
+        self,
+        file: str | Path | None = None,
+        *,
+        most: int = MOST_CONVERSATIONS,
+        state: SharedState | None = None,
+    ) -> None:
         """Create an empty store for at most ``most`` conversations.
 
+        With ``state``, other processes and later ones get what this one learns.
         Each new lesson is appended to ``file`` as a line of JSON; ``chatmend lessons`` prints such
         a file. Its error messages may quote the transcript. The store does not read the file.
         """
         self.file = None if file is None else Path(file).expanduser()
+        self._shared = None if state is None else SharedEntries(state, "lessons")
         self._most = most
         self._lessons: OrderedDict[str, tuple[Lesson, ...]] = OrderedDict()
         self._lock = Lock()
@@ -49,14 +60,15 @@ class LessonStore:
 
     def of(self, tenant: str, messages: Sequence[Any]) -> tuple[Lesson, ...]:
         """Return the lessons of a conversation in the order in which they were learnt."""
-        if not self._lessons:
+        if not self._lessons and self._shared is None:
             return ()
         key = key_of_conversation(tenant, messages)
+        stored = () if self._shared is None else _load(self._shared.get(key))
         with self._lock:
             found = self._lessons.get(key, ())
             if found:
                 self._lessons.move_to_end(key)
-        return found
+        return (*stored, *(lesson for lesson in found if lesson not in stored))
 
     def add(self, tenant: str, messages: Sequence[Any], lesson: Lesson) -> None:
         """Add a lesson to a conversation."""
@@ -64,17 +76,35 @@ class LessonStore:
         with self._lock:
             known = self._lessons.get(key, ())
             if lesson not in known:
-                self._lessons[key] = (*known, lesson)[-_MOST_LESSONS:]
+                self._lessons[key] = _with(known, lesson)
                 self._append(lesson)
             self._lessons.move_to_end(key)
             while len(self._lessons) > self._most:
                 self._lessons.popitem(last=False)
+        if self._shared is not None:
+            self._shared.update(key, lambda data: _dump(_with(_load(data), lesson)))
 
     def _append(self, lesson: Lesson) -> None:
         if self.file is not None:
             self.file.parent.mkdir(parents=True, exist_ok=True)
             with self.file.open("a", encoding="utf-8") as lines:
                 lines.write(json.dumps(lesson.to_dict()) + "\n")
+
+
+def _with(lessons: tuple[Lesson, ...], lesson: Lesson) -> tuple[Lesson, ...]:
+    return lessons if lesson in lessons else (*lessons, lesson)[-_MOST_LESSONS:]
+
+
+def _dump(lessons: tuple[Lesson, ...]) -> bytes:
+    return json.dumps([lesson.to_dict() for lesson in lessons]).encode()
+
+
+def _load(data: bytes | None) -> tuple[Lesson, ...]:
+    """Return stored lessons; none if another version has written them."""
+    try:
+        return tuple(map(Lesson.from_dict, json.loads(data))) if data else ()
+    except (ValueError, TypeError, PolicyError):
+        return ()
 
 
 def key_of_conversation(tenant: str, messages: Sequence[Any]) -> str:

@@ -15,6 +15,7 @@ from typing import Literal
 from chatmend.changes import Effect
 from chatmend.errors import PolicyError, TargetError
 from chatmend.policy import CHOICES, Policy, resolve_policy
+from chatmend.shared_state import SessionMemories, SharedState
 from chatmend.targets import known_providers, resolve
 from chatmend.targets.addresses import without_scheme
 from chatmend.targets.resolve import shorten, suggest_provider
@@ -138,13 +139,16 @@ def react_of(value: object) -> int:
     return known
 
 
-def session_memory_of(value: object) -> SessionMemoryMode:
-    """Return the value of ``session_memory``.
+def session_memory_of(value: object) -> SessionMemoryMode | SessionMemories:
+    """Return the value of ``session_memory``: a mode, or a store with its mode.
 
     Raises:
         PolicyError: the value is invalid.
     """
     choices = ("bound", "all", "off")
+    if isinstance(value, SessionMemories) and isinstance(value.state, SharedState):
+        _checked_choice("session_memory mode", value.mode, ("bound", "all"))
+        return value
     return _checked_choice("session_memory", value, choices)  # type: ignore[return-value]
 
 

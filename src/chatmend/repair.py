@@ -251,35 +251,44 @@ def repair_request(  # noqa: PLR0913 - as in repair
             "pass a list of messages to repair"
         )
         raise TranscriptError(text)
-    system_key = next(
-        (name for name in traits.system_keys if body.get(name) is not None), traits.system_keys[0]
-    )
-    system = body.get(system_key)
-    tools, thinking = read_tools_and_thinking(body, traits)
+    given = read_body(body, traits)
     done = repair(
-        body[key], resolved, system=system, tools=tools, thinking=thinking,
-        cache_control=body.get("cache_control"), policy=policy, dialect=found,
+        given.messages, resolved, system=given.system, tools=given.tools, thinking=given.thinking,
+        cache_control=given.cache_control, policy=policy, dialect=found,
         recompressor=recompressor, continues=any(map(body.get, traits.stored_keys)),
         store=body.get("store"), lessons=lessons, memory=memory,
     )  # fmt: skip
     results = (
         (key, body[key], done.messages),
-        (system_key, system, done.system),
-        (traits.tools_keys[0], tools, done.tools),
-        ("cache_control", body.get("cache_control"), done.cache_control),
+        (_system_key(body, traits), given.system, done.system),
+        (traits.tools_keys[0], given.tools, done.tools),
+        ("cache_control", given.cache_control, done.cache_control),
     )
     request = body
     for name, old, value in results:
         if value is not old:
             request = _with_value(request, name, value)
     changes = done.changes
-    if drops_blocks(done.thinking) and done.thinking is not thinking:
-        key = next(key for key in traits.thinking_keys if _value(body, key) is thinking)
+    if drops_blocks(done.thinking) and done.thinking is not given.thinking:
+        key = next(key for key in traits.thinking_keys if _value(body, key) is given.thinking)
         request = _with_value(request, key, done.thinking)
-    elif done.thinking is not thinking:
+    elif done.thinking is not given.thinking:
         request, more = _without_clearing_edit(_without_thinking(request, traits))
         changes += more
     return RepairedRequest(request, changes, done.memory)
+
+
+def read_body(body: dict[str, Any], traits: Traits) -> Request:
+    """Return the messages of a body and the parameters that affect their repair."""
+    tools, thinking = read_tools_and_thinking(body, traits)
+    messages, system = body[traits.messages_key], body.get(_system_key(body, traits))
+    return Request(messages, system, tools, body.get("cache_control"), thinking)
+
+
+def _system_key(body: dict[str, Any], traits: Traits) -> str:
+    """Return the key of the system prompt: the first one that is set."""
+    keys = traits.system_keys
+    return next((name for name in keys if body.get(name) is not None), keys[0])
 
 
 def _value(body: dict[str, Any], path: str) -> object:

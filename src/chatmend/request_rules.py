@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Change, Effect
 from chatmend.rules import FIRST, LAST
@@ -14,13 +14,28 @@ if TYPE_CHECKING:
     from chatmend.rules import Request
 
 
-def run_first_rules(request: Request, context: Context) -> tuple[Request, list[Change]]:
-    """Run the rules that come before the first window; they may rewrite messages already sent."""
-    changes: list[Change] = []
+def run_first_rules(
+    request: Request, context: Context, accepted: int = 0
+) -> tuple[Request, list[Change]]:
+    """Run the rules that come before the first window; they may rewrite messages already sent.
+
+    ``accepted`` is the number of messages at the beginning that they do not see.
+    """
+    head, changes = request.messages[:accepted], list[Change]()
+    rest = replace(request, messages=request.messages[accepted:]) if accepted else request
     for rule in FIRST:
-        request, more = rule.apply(request, context)
-        changes += more
-    return request, changes
+        rest, more = rule.apply(rest, context)
+        changes += (_behind(head, change) for change in more) if head else more
+    if not changes:
+        return request, changes
+    return replace(rest, messages=[*head, *rest.messages]) if head else rest, changes
+
+
+def _behind(head: list[Any], change: Change) -> Change:
+    """Return a change of all messages with further messages at the beginning."""
+    index = None if change.index is None else change.index + len(head)
+    before, after = (*head, *change.before), (*head, *change.after)
+    return replace(change, index=index, before=before, after=after)
 
 
 def run_last_rules(

@@ -185,7 +185,7 @@ class Memory:
     call_ids: set[str] = field(default_factory=set)
     """Every call id so far, both as received and as sent."""
     id_counts: MutableMapping[str, int] = field(default_factory=dict)
-    """How often a call id was received, or a name was derived from a stem."""
+    """How often a call id or a thinking block was received, or a name was derived from a stem."""
     has_user: bool = False
     has_turns: bool = False
     """Whether a message other than system messages occurred."""

@@ -9,13 +9,19 @@ import pytest
 from langchain.agents import create_agent
 from langchain_anthropic import ChatAnthropic
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_mistralai import ChatMistralAI
 
 import chatmend
 from chatmend.langchain import RepairMiddleware, mend
 from chatmend.sandbox import Reply
+from chatmend.sessions import SessionStore
+from chatmend.shared_state import SessionMemories
+from chatmend.targets import resolve
 from tests.sandbox.test_bound_thinking import thinking_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from chatmend.sandbox import Sandbox
 
 
@@ -85,6 +91,67 @@ def test_the_middleware_keeps_it_too(sandbox: Sandbox) -> None:
     assert isinstance(done[-1], AIMessage)
     assert [request.status for request in sandbox.requests] == [200, 200, 200]
     assert thinking(sandbox) == ["One."]
+
+
+def test_what_was_sent_in_report_mode_is_known_when_the_model_repairs(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
+    store = SessionMemories(SessionStore(tmp_path).state)
+    history: list[Any] = [SystemMessage("Be brief."), HumanMessage("q")]
+    model = mend(claude(sandbox), on_error="raise", session_memory=store, mode="report")
+    for text in ("n", "m"):
+        ask(sandbox, model, history)
+        history.append(HumanMessage(text))
+    model = mend(claude(sandbox), on_error="raise", session_memory=store)
+    ask(sandbox, model, history)
+    assert thinking(sandbox) == ["Plan 2.", "Plan 4."]
+    history[3] = HumanMessage("edited")
+    history.append(HumanMessage("l"))
+    ask(sandbox, model, history)
+    assert [request.status for request in sandbox.requests] == [200] * 4
+    assert thinking(sandbox) == ["Plan 2."]
+
+
+def test_a_request_that_a_fallback_answers_is_not_accepted(sandbox: Sandbox) -> None:
+    model = mend(claude(sandbox), on_error="raise")
+    other = mend(ChatMistralAI(api_key="any", base_url=sandbox.url("mistral/v1"), max_retries=0))
+    history: list[Any] = [HumanMessage("q")]
+    sandbox.script([Reply(text="a")])
+    with sandbox.refuse(lambda _: True, "a defect that no table lists", provider="anthropic"):
+        history.append(model.with_fallbacks([other]).invoke(history))
+    assert [request.status for request in sandbox.requests] == [400, 200]
+    assert [turn.has_failed for turn in turns(model, history)] == [True]
+    history.append(HumanMessage("n"))
+    ask(sandbox, model, history)
+    assert [turn.has_failed for turn in turns(model, history)] == [False]
+
+
+def turns(model: Any, history: list[Any]) -> Any:
+    """The requests in the memory of a conversation."""
+    return model.mending.memories.of("", history, resolve("anthropic/claude-opus-5-5")).turns
+
+
+def test_a_new_process_has_the_memory_of_the_old_one(sandbox: Sandbox, tmp_path: Path) -> None:
+    history: list[Any] = [
+        HumanMessage("q"),
+        AIMessage("", tool_calls=[{"name": "f", "args": {}, "id": "call_1"}]),
+        HumanMessage("n"),
+    ]
+    for system in ("Be brief.", "Be verbose."):
+        store = SessionMemories(SessionStore(tmp_path).state)
+        model = mend(claude(sandbox), on_error="raise", session_memory=store)
+        again = pickle.loads(pickle.dumps(model))  # noqa: S301 - made here
+        messages = [SystemMessage(system), *history]
+        ask(
+            sandbox, again.bind_tools([{"name": "f", "input_schema": {"type": "object"}}]), messages
+        )
+        history = [*messages[1:], HumanMessage("l")]
+    assert [request.status for request in sandbox.requests] == [200, 200]
+    assert thinking(sandbox) == []
+    memory = again.mending.memories.of("", history, resolve("anthropic/claude-opus-5-5"))
+    assert memory is not None
+    ((_, _, (placeholder,)),) = memory.turns[-1].edits[:1]
+    assert placeholder.tool_call_id == "call_1"
 
 
 def test_a_pickled_model_keeps_the_option(sandbox: Sandbox) -> None:

@@ -109,6 +109,65 @@ def test_all_thinking_arrives_and_none_is_refused(
     assert repaired > len(SEEDS), "the loops are damaged"
 
 
+GAPS = ("", "", "replica", "fallback", "report")
+POLICIES = [
+    None,
+    chatmend.Policy(duplicates="messages"),
+    chatmend.Policy(late_results="move"),
+    chatmend.Policy.offline(),
+]
+
+
+@pytest.mark.parametrize("kind", ["gaps", "policies"])
+def test_all_thinking_arrives_in_a_conversation_that_goes_elsewhere_and_comes_back(
+    sandbox: Sandbox, kind: str
+) -> None:
+    """``gaps``: another replica or provider makes some turns, or chatmend only reports.
+
+    ``policies``: each turn is repaired with another policy.
+    """
+    elsewhere = 0
+    with httpx.Client(headers=HEADERS, timeout=30) as client:
+        for seed in SEEDS:
+            random = Random(seed)
+            history: list[Any] = [{"role": "user", "content": f"Begin {seed}."}]
+            late: list[Any] = []
+            memory = chatmend.SessionMemory()
+            for turn in range(TURNS):
+                body = {"model": MODEL, "max_tokens": 4_096, "system": SYSTEM, "tools": TOOLS}
+                body |= {"messages": history, "thinking": {"type": "adaptive"}}
+                body = json.loads(json.dumps(body))
+                gap = random.choice(GAPS) if kind == "gaps" else ""
+                policy = random.choice(POLICIES) if kind == "policies" else None
+                done = chatmend.repair_request(
+                    body, TARGET, dialect="anthropic_messages", memory=memory, policy=policy
+                )
+                sent = done.body
+                if not gap:
+                    memory = done.memory or memory
+                elif gap == "report" and not done.changes:
+                    memory = chatmend.remember_request(
+                        body, TARGET, memory=memory, dialect="anthropic_messages"
+                    )
+                elif gap == "replica":
+                    sent = chatmend.repair_request(body, TARGET, dialect="anthropic_messages").body
+                else:
+                    memory = (done.memory or memory).refused()
+                elsewhere += bool(gap or policy)
+                assert thinking_of(sent["messages"]) == thinking_of(history), (seed, turn, gap)
+                if gap == "fallback":
+                    history.append({"role": "assistant", "content": [TEXT]})
+                    history.append({"role": "user", "content": f"Go on {random.random()}."})
+                    continue
+                sandbox.script([reply(random)])
+                answer = client.post(sandbox.url("anthropic/v1/messages"), json=sent)
+                assert answer.status_code == 200, (seed, turn, gap, answer.text)
+                history.append({"role": "assistant", "content": json.loads(answer.text)["content"]})
+                happens(random, history, late)
+    assert elsewhere > len(SEEDS)
+
+
+TEXT = {"type": "text", "text": "Another provider says."}
 DROP = {"thinking-binding-controls-2026-08-01"}
 
 

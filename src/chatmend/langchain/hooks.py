@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
     from chatmend.changes import Change
     from chatmend.langchain.partners import Destination
+    from chatmend.session_memory import SentTurn
     from chatmend.usage import UsageStream
 
 _T = TypeVar("_T")
@@ -62,6 +63,8 @@ class ModelCall(NamedTuple):
     """The model that makes the call; None for the model that was called."""
     reacted: int = 0
     """How often the call was made again after a refusal."""
+    turn: SentTurn | None = None
+    """The request in the memory of its conversation, if it is kept."""
 
     def sender(self, model: BaseChatModel) -> BaseChatModel:
         """Return the model that makes the call, in place of the model that was called."""
@@ -107,7 +110,9 @@ def prepare(model: BaseChatModel, messages: Any, options: dict[str, Any]) -> Mod
         sender, options = with_thinking(model, options, result.thinking)
     sent = RepairedMessages(result.messages)
     sent.needs_reasoning = destination.needs_reasoning and settings.mode == "repair"
-    return ModelCall(sent, options, destination, result.changes, settings.usage, sender)
+    return ModelCall(
+        sent, options, destination, result.changes, settings.usage, sender, turn=result.turn
+    )
 
 
 def settings_of(model: BaseChatModel) -> RepairSettings:
@@ -196,6 +201,8 @@ def _wrap_generate(method: Callable[..., Any]) -> Callable[..., Any]:
 def _learn(model: BaseChatModel, messages: Any, call: ModelCall, error: Exception) -> bool:
     """Return whether a refusal shows something with which the call can be made again."""
     settings = settings_of(model)
+    if call.turn is not None:
+        settings.memories.refuse("", list(messages), call.turn)
     if call.reacted >= settings.react or call.destination is None:
         return False
     # A hook inside another one gets repaired messages; the outer one makes the call again.

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from langchain_core.messages import messages_from_dict, messages_to_dict
+
 from chatmend.changes import Effect
 from chatmend.failures import reason_of
 from chatmend.langchain.destination_cache import DestinationCache
@@ -29,7 +31,9 @@ from chatmend.options import (
     target_of,
 )
 from chatmend.reaction import react
+from chatmend.remembering import remember
 from chatmend.repair import repair
+from chatmend.rules import Request
 from chatmend.telemetry import record_repair
 
 if TYPE_CHECKING:
@@ -41,11 +45,15 @@ if TYPE_CHECKING:
     from chatmend.langchain.partners import Destination
     from chatmend.options import Mode, OnError, SessionMemoryMode
     from chatmend.policy import Policy
+    from chatmend.session_memory import SentTurn
+    from chatmend.shared_state import SessionMemories
 
 _log = logging.getLogger("chatmend.langchain")
 
 REPORT = "chatmend"
 """The key of the report in the ``response_metadata`` of an answer."""
+_STORED = "langchain_message"
+"""The key of a message in a stored memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +75,9 @@ class RepairSettings:
     """Whether to correct the usage in answers."""
     react: int = 0
     """How many more attempts follow a refusal of the messages: 0, 1 or 2."""
-    session_memory: SessionMemoryMode = "bound"
-    """For which requests to keep what was sent in a conversation."""
-    lessons: LessonStore = field(default_factory=LessonStore, init=False, repr=False, compare=False)
+    session_memory: SessionMemoryMode | SessionMemories = "bound"
+    """For which requests to keep what was sent in a conversation, and in which store."""
+    lessons: LessonStore = field(init=False, repr=False, compare=False)
     """What the refusals of each conversation have shown."""
     memories: MemoryStore = field(init=False, repr=False, compare=False)
     """What was sent in each conversation."""
@@ -92,7 +100,9 @@ class RepairSettings:
         mode_of(self.mode)
         react_of(self.react)
         mode = session_memory_of(self.session_memory)
-        object.__setattr__(self, "memories", MemoryStore(mode))
+        memories = MemoryStore(mode, default=_dump_message, object_hook=_load_message)
+        object.__setattr__(self, "memories", memories)
+        object.__setattr__(self, "lessons", LessonStore(state=memories.state))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle and copy the settings without the cache, which may hold clients, and stores."""
@@ -107,6 +117,17 @@ class RepairResult(NamedTuple):
     changes: tuple[Change, ...] = ()
     tools: object = None
     thinking: object = None
+    turn: SentTurn | None = None
+    """This request in the memory of its conversation, if it is kept."""
+
+
+def _dump_message(message: Any) -> dict[str, Any]:
+    """Return a message of LangChain as a dict for JSON, with which a memory is stored."""
+    return {_STORED: messages_to_dict([message])[0]}
+
+
+def _load_message(value: dict[str, Any]) -> Any:
+    return messages_from_dict([value[_STORED]])[0] if value.keys() == {_STORED} else value
 
 
 def report(changes: Sequence[Change]) -> dict[str, Any]:
@@ -160,7 +181,7 @@ def repair_for_destination(
         )
         dialect = LangChainDialect(chat_messages=destination.chat_messages)
         is_sent = settings.mode == "repair"
-        memory = settings.memories.of("", messages, destination.target) if is_sent else None
+        memory = settings.memories.of("", messages, destination.target)
         repaired = repair(
             sendable,
             destination.target,
@@ -169,16 +190,23 @@ def repair_for_destination(
             policy=settings.policy,
             dialect=dialect,
             lessons=settings.lessons.of("", messages) if settings.react else (),
-            memory=memory,
+            memory=memory if is_sent else None,
         )
-        settings.memories.keep("", messages, repaired.memory)
+        after = repaired.memory
+        if memory is not None and not is_sent:
+            request = Request(sendable, tools=tools)
+            after = remember(
+                request, destination.target, memory=memory, dialect=dialect, sent=messages
+            )
+        settings.memories.keep("", messages, after, memory)
+        turn = None if after is None or after is memory else after.turns[-1]
         changes = (
             repaired.changes
             if destination.converter.reasoning
             else mark_reasoning_unsent(repaired.changes)
         )
         result = RepairResult(
-            repaired.messages, (*reshaped, *changes), repaired.tools, repaired.thinking
+            repaired.messages, (*reshaped, *changes), repaired.tools, repaired.thinking, turn
         )
     except Exception as error:
         if settings.on_error == "raise":
@@ -190,7 +218,9 @@ def repair_for_destination(
     )
     if result.changes:
         _log_repairs(result.changes)
-    return unchanged._replace(changes=result.changes) if settings.mode == "report" else result
+    if settings.mode == "report":
+        return unchanged._replace(changes=result.changes, turn=result.turn)
+    return result
 
 
 def learn(

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from chatmend.langchain.partners import Destination
     from chatmend.options import Mode, OnError, SessionMemoryMode
     from chatmend.policy import Policy
+    from chatmend.shared_state import SessionMemories
 
 
 class RepairMiddleware(AgentMiddleware):
@@ -51,7 +52,7 @@ class RepairMiddleware(AgentMiddleware):
         on_error: OnError = "pass",
         mode: Mode = "repair",
         react: int = 0,
-        session_memory: SessionMemoryMode = "bound",
+        session_memory: SessionMemoryMode | SessionMemories = "bound",
     ) -> None:
         """Create the middleware; ``mend`` describes the options.
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from chatmend.options import Mode, OnError, SessionMemoryMode
     from chatmend.policy import Policy
+    from chatmend.shared_state import SessionMemories
 
 M = TypeVar("M")
 _CLASS = "__chatmend_class__"
@@ -76,7 +77,7 @@ def mend(  # noqa: PLR0913 - the options of a model
     mode: Mode = "repair",
     usage: bool = True,
     react: int = 0,
-    session_memory: SessionMemoryMode = "bound",
+    session_memory: SessionMemoryMode | SessionMemories = "bound",
 ) -> M:
     """Wrap a chat model so that it repairs each transcript for the provider that it calls.
 
@@ -98,7 +99,8 @@ def mend(  # noqa: PLR0913 - the options of a model
             (0 to 2; see ``chatmend.react``).
         session_memory: for which requests the model keeps what was sent in a conversation (see
             ``chatmend.SessionMemory``): ``"bound"`` for targets that refuse thinking behind a
-            changed prompt, ``"all"`` or ``"off"``.
+            changed prompt, ``"all"`` or ``"off"``. It is kept in this model, or in the store of a
+            ``chatmend.shared_state.SessionMemories``.
 
     Returns:
         A copy of the model, which is also an instance of the model's class.

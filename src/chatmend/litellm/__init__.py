@@ -10,7 +10,7 @@ In the proxy's configuration: ``litellm_settings: {callbacks: chatmend.litellm.c
 LiteLLM has no hook that can change a request of the synchronous ``litellm.completion``. For
 synchronous calls use ``chatmend.litellm.completion``, or call ``chatmend.litellm.install()`` once;
 it registers a callback and wraps ``litellm.completion``. ``CHATMEND_DISABLED=1`` in the
-environment disables everything.
+environment disables all repairs.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from chatmend.litellm.hooks import ChatMend
 from chatmend.litellm.install import acompletion, completion, install, uninstall
 from chatmend.litellm.settings import from_environment
 from chatmend.litellm.shared_images import SharedImages
+from chatmend.litellm.shared_memories import SharedMemories
 
 if TYPE_CHECKING:
     callback: ChatMend
@@ -36,6 +37,7 @@ __all__ = [
     "ChatMend",
     "Exchange",
     "SharedImages",
+    "SharedMemories",
     "acompletion",
     "callback",
     "completion",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from chatmend.changes import Change
     from chatmend.lessons import Lesson
+    from chatmend.litellm.call_memories import AddedTurn
     from chatmend.litellm.shapes import Shape
     from chatmend.session_memory import SessionMemory
 
@@ -43,6 +44,8 @@ class Attempt:
     """A repaired copy of the request; ``None`` if the original is sent."""
     memory: SessionMemory | None = None
     """What was sent in this conversation, if it is kept."""
+    added: AddedTurn | None = None
+    """This request in the memory of its conversation."""
 
 
 def has_transcript(kwargs: Mapping[str, Any], shape: Shape) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 from contextvars import ContextVar
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from itertools import count
 from time import perf_counter
@@ -26,9 +27,9 @@ from chatmend.litellm.attempt import (
     positional_arguments,
     repair_attempt,
 )
-from chatmend.litellm.conversion import target_through_litellm
+from chatmend.litellm.call_memories import CallMemories, note_attempt
 from chatmend.litellm.exchange import SentRequest, build_exchange, keep_sent
-from chatmend.litellm.recording import as_record_function
+from chatmend.litellm.recording import as_record_function, state_of
 from chatmend.litellm.shapes import (
     SHAPES,
     name_of,
@@ -45,7 +46,6 @@ from chatmend.litellm.usage_records import (
     usage_record_of,
     write_usage_record,
 )
-from chatmend.memory_store import MemoryStore
 from chatmend.options import (
     Mode,
     OnError,
@@ -68,11 +68,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from chatmend.lessons import Lesson
+    from chatmend.litellm.call_memories import AddedTurn
     from chatmend.litellm.exchange import Exchange
     from chatmend.litellm.shapes import Shape
     from chatmend.policy import Policy
+    from chatmend.session_memory import SessionMemory
     from chatmend.sessions import SessionStore
     from chatmend.sessions.recorder import Recorder
+    from chatmend.shared_state import SessionMemories
 
 _pass_through_summary: ContextVar[summaries.ChangeSummary | None] = ContextVar(
     "chatmend_pass_through_summary", default=None
@@ -120,7 +123,9 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
         session_memory: for which requests the callback keeps what was sent in a conversation (see
             ``chatmend.SessionMemory``): ``"bound"`` for targets that refuse thinking behind a
             changed prompt, ``"all"`` or ``"off"``. It is kept in this process, for 1,000
-            conversations.
+            conversations; with ``record=SessionStore(...)`` in its directory, with
+            ``SharedMemories(...)`` in a cache of LiteLLM that replicas share, and with
+            ``chatmend.shared_state.SessionMemories(...)`` in any store.
 
     Raises:
         PolicyError: an option has an invalid value.
@@ -143,7 +148,7 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
         ledger: UsageLedger | None = None,
         react: int | str = 0,
         lessons_file: str | Path | None = None,
-        session_memory: SessionMemoryMode = "bound",
+        session_memory: SessionMemoryMode | SessionMemories = "bound",
     ) -> None:
         """Check the options. No other work is done before the first request."""
         super().__init__()
@@ -158,8 +163,8 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
         self.usage_mode = usage_of(usage)
         self.usage = ledger if ledger is not None else UsageLedger()
         self.react = react_of(react)
-        self.lessons = LessonStore(lessons_file)
-        self.memories = MemoryStore(session_memory_of(session_memory))
+        self.memories = CallMemories(session_memory_of(session_memory), state=state_of(self.record))
+        self.lessons = LessonStore(lessons_file, state=self.memories.state)
         self.failures = summaries.Failures(self.on_error)
         self._call_counter = CallCounter(self.usage, on_failure=self._handle_uncounted)
         self._warned = self._warned_of_position = self._warned_of_react = False
@@ -222,25 +227,48 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
             key: the proxy's ``user_api_key_dict`` of a pass-through request. Its owner selects the
                 image cache.
         """
-        images = (
-            self.images.for_owner(owner_of(kwargs, key))
-            if isinstance(self.images, SharedImages)
-            else self.images
-        )
         tenant, messages = owner_of(kwargs, key), kwargs[shape.field]
-        lessons = self.lessons.of(tenant, messages) if self.react else ()
-        is_sent = self.mode == "repair"
-        memory = (
-            self.memories.of(tenant, messages, target_through_litellm(target)) if is_sent else None
-        )
+        if self.mode == "report":
+            made = self._repair_attempt(kwargs, shape, target, tenant, None)
+            added = self.remember(kwargs, shape, target, key)
+            return Attempt(made.target, made.changes, added=added)
+        memory = self.memories.of_call(tenant, messages, target)
+        made = self._repair_attempt(kwargs, shape, target, tenant, memory)
+        return replace(made, added=self.memories.add(tenant, messages, made.memory, memory))
+
+    def _repair_attempt(
+        self,
+        kwargs: dict[str, Any],
+        shape: Shape,
+        target: str,
+        tenant: str,
+        memory: SessionMemory | None,
+    ) -> Attempt:
+        images = self.images
+        if isinstance(images, SharedImages):
+            images = images.for_owner(tenant)
+        lessons = self._lessons(tenant, kwargs[shape.field])
         started = perf_counter()
         made = repair_attempt(
             kwargs, shape, target, policy=self.policy, recompressor=images, lessons=lessons,
             memory=memory,
         )  # fmt: skip
-        self.memories.keep(tenant, messages, made.memory)
         record_repair(target, made.changes, perf_counter() - started, mode=self.mode)
-        return made if is_sent else Attempt(made.target, made.changes)
+        return made
+
+    def _lessons(self, tenant: str, messages: Any) -> tuple[Lesson, ...]:
+        return self.lessons.of(tenant, messages) if self.react else ()
+
+    def remember(
+        self, kwargs: dict[str, Any], shape: Shape, target: str, key: Any = None
+    ) -> AddedTurn | None:
+        """Add a request that is sent without a repair to the memory of its conversation.
+
+        The arguments are those of ``repair_call``.
+        """
+        tenant, messages = owner_of(kwargs, key), kwargs[shape.field]
+        lessons = self._lessons(tenant, messages) if self.memories.concern(target) else ()
+        return self.memories.add_unrepaired(tenant, kwargs, shape, target, lessons)
 
     def learn(
         self, kwargs: dict[str, Any], shape: Shape, target: str, error: Exception
@@ -251,21 +279,40 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
         """
         tenant, messages = owner_of(kwargs), kwargs[shape.field]
         known = self.lessons.of(tenant, messages)
-        sent = self.repair_call(kwargs, shape, target).request or kwargs
+        memory = self.memories.of_call(tenant, messages, target)
+        sent = self._repair_attempt(kwargs, shape, target, tenant, memory).request or kwargs
         lesson = lesson_of(sent, shape, target, error, policy=self.policy, lessons=known)
         if lesson is not None:
             self.lessons.add(tenant, messages, lesson)
         return lesson
 
-    async def _repair_call_async(
-        self, kwargs: dict[str, Any], shape: Shape, target: str, key: Any = None
+    async def _process(
+        self,
+        kwargs: dict[str, Any],
+        shape: Shape,
+        target: str,
+        key: Any = None,
+        *,
+        is_in_scope: bool,
     ) -> Attempt:
-        """Repair one request like `repair_call`; large requests are repaired in a thread."""
+        """Repair one request like `repair_call`, or only remember it if it is not in scope.
+
+        Large requests, and those for which a store is read, are processed in a thread.
+        """
         if not has_transcript(kwargs, shape):
             return Attempt(target)
-        if is_heavy(kwargs[shape.field]):
-            return await asyncio.to_thread(self.repair_call, kwargs, shape, target, key)
-        return self.repair_call(kwargs, shape, target, key)
+        is_remembered = self.memories.concern(target)
+        if not is_in_scope and not is_remembered:
+            return Attempt(target)
+        uses_store = self.memories.state is not None and (is_remembered or self.react > 0)
+        work = self.repair_call if is_in_scope else self._pass
+        if uses_store or is_heavy(kwargs[shape.field]):
+            return await asyncio.to_thread(work, kwargs, shape, target, key)
+        return work(kwargs, shape, target, key)
+
+    def _pass(self, kwargs: dict[str, Any], shape: Shape, target: str, key: Any = None) -> Attempt:
+        """Return the attempt of a request that is not processed, only remembered."""
+        return Attempt(target, added=self.remember(kwargs, shape, target, key))
 
     async def async_pre_call_deployment_hook(
         self, kwargs: dict[str, Any], call_type: Any
@@ -284,14 +331,18 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
             if name in SHAPES and (hidden := positional_arguments(kwargs, shape)):
                 self._warn_of_position(hidden)
                 return None
-            target = target_of(kwargs)
-            if not self.is_in_scope(kwargs, target):
+            target, logging_obj = target_of(kwargs), kwargs.get("litellm_logging_obj")
+            record = getattr(logging_obj, "model_call_details", None)
+            await self.memories.refuse_attempts_async(record, name)
+            is_in_scope = self.is_in_scope(kwargs, target)
+            body = kwargs if name in SHAPES else kwargs["data"]
+            made = await self._process(body, shape, target, is_in_scope=is_in_scope)
+            note_attempt(logging_obj, name, made.added)
+            if not is_in_scope:
                 return None
             if name not in SHAPES:
-                return await self._repair_nested_body(kwargs, name, shape, target)
-            return self._outgoing_request(
-                kwargs, name, shape, await self._repair_call_async(kwargs, shape, target)
-            )
+                return self._outgoing_nested_body(kwargs, name, made)
+            return self._outgoing_request(kwargs, name, shape, made)
         except Exception as error:
             if not self.failures.swallow(error):
                 raise
@@ -302,11 +353,10 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
             self._warned_of_position = True
             summaries.warn_about_positional_arguments(names)
 
-    async def _repair_nested_body(
-        self, kwargs: dict[str, Any], name: str, shape: Shape, target: str
+    def _outgoing_nested_body(
+        self, kwargs: dict[str, Any], name: str, made: Attempt
     ) -> dict[str, Any] | None:
-        """Repair the body of a pass-through request to Bedrock, which is under ``data``."""
-        made = await self._repair_call_async(kwargs["data"], shape, target)
+        """Return a pass-through request to Bedrock, whose body is under ``data``; None if same."""
         summary = summaries.summarize(made.target, self.mode, made.changes)
         summaries.store(kwargs.get("litellm_logging_obj"), name, summary.to_dict())
         return None if made.request is None else {**kwargs, "data": made.request}
@@ -353,9 +403,12 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
             if shape is None or not has_transcript(data, shape):
                 return None
             target = target_of_route(path, data.get("model"), shape)
-            if not self.is_in_scope(data, target):
+            is_in_scope = self.is_in_scope(data, target)
+            made = await self._process(
+                data, shape, target, user_api_key_dict, is_in_scope=is_in_scope
+            )
+            if not is_in_scope:
                 return None
-            made = await self._repair_call_async(data, shape, target, user_api_key_dict)
             _pass_through_summary.set(summaries.summarize(target, self.mode, made.changes))
             return made.request
         return None
@@ -508,10 +561,13 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
     def log_failure_event(
         self, kwargs: Any, response_obj: Any, start_time: Any, end_time: Any
     ) -> None:
-        """Warn once if no call is made again after a refusal, although ``react`` asks for it.
+        """Note in the session memory that a call has failed.
 
+        It also warns once if no call is made again after a refusal, although ``react`` asks for it.
         LiteLLM calls this after a call has failed.
         """
+        with self.failures.guard():
+            self.memories.refuse_attempts(kwargs)
         if self.react and not self._warned_of_react and not is_disabled():
             is_wrapped = getattr(litellm.acompletion, CALLBACK_ATTRIBUTE, None) is self
             self._warned_of_react = not is_wrapped
@@ -522,6 +578,8 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
         self, kwargs: Any, response_obj: Any, start_time: Any, end_time: Any
     ) -> None:
         """Do the same as `log_failure_event`, for asynchronous calls."""
+        with self.failures.guard():
+            await self.memories.refuse_attempts_async(kwargs)
         self.log_failure_event(kwargs, response_obj, start_time, end_time)
 
     def _count(self, kwargs: Any, response: Any) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from contextlib import suppress
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,7 @@ from chatmend.litellm.target import target_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from chatmend.litellm.call_memories import AddedTurn
     from chatmend.litellm.shapes import Shape
 
 _log = logging.getLogger("chatmend.litellm")
@@ -195,8 +197,10 @@ def _completion(
     callback: ChatMend, wrapped: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     # With either argument LiteLLM runs `acompletion`, whose hook repairs each attempt.
-    if kwargs.get("acompletion") or kwargs.get("fallbacks") or is_disabled():
+    if kwargs.get("acompletion") or kwargs.get("fallbacks"):
         return wrapped(*args, **kwargs)
+    if is_disabled():
+        return _call_unrepaired(callback, wrapped, (args, kwargs), CHAT)
     token = is_wrapped_call.set(True)
     call = _bind(args, kwargs, _CHAT_FIRST)
     try:
@@ -228,8 +232,10 @@ async def _acompletion(
 def _responses(
     callback: ChatMend, wrapped: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    if kwargs.get("aresponses") or is_disabled():
+    if kwargs.get("aresponses"):
         return wrapped(*args, **kwargs)
+    if is_disabled():
+        return _call_unrepaired(callback, wrapped, (args, kwargs), RESPONSES)
     call = _bind(args, kwargs, _RESPONSES_FIRST)
 
     def send() -> Any:
@@ -259,20 +265,52 @@ def _call_repaired(
     rest, kwargs = call
     summary: summaries.ChangeSummary | None = None
     outgoing: Mapping[str, Any] = kwargs
+    added: AddedTurn | None = None
     with callback.failures.guard():
-        if has_transcript(kwargs, shape) and callback.is_in_scope(
-            kwargs, target := target_of(kwargs)
-        ):
-            made = callback.repair_call(kwargs, shape, target)
-            summary = summaries.summarize(target, callback.mode, made.changes)
-            outgoing = summaries.with_summary(made.request or kwargs, summary, shape)
-            # Callers append the reply to their list while LiteLLM is still logging.
-            if callback.record is not None:
-                outgoing = {**outgoing, shape.field: list(outgoing[shape.field])}
-    response = wrapped(
-        *_positional_arguments(outgoing, shape, rest), **_keyword_arguments(outgoing, shape, rest)
+        if has_transcript(kwargs, shape):
+            target = target_of(kwargs)
+            if callback.is_in_scope(kwargs, target):
+                made = callback.repair_call(kwargs, shape, target)
+                added = made.added
+                summary = summaries.summarize(target, callback.mode, made.changes)
+                outgoing = summaries.with_summary(made.request or kwargs, summary, shape)
+                # Callers append the reply to their list while LiteLLM is still logging.
+                if callback.record is not None:
+                    outgoing = {**outgoing, shape.field: list(outgoing[shape.field])}
+            else:
+                added = callback.remember(kwargs, shape, target)
+    response = _call_and_note(
+        callback,
+        lambda: wrapped(
+            *_positional_arguments(outgoing, shape, rest),
+            **_keyword_arguments(outgoing, shape, rest),
+        ),
+        added,
     )
     return _add_usage(callback, response, summary, kwargs)
+
+
+def _call_unrepaired(
+    callback: ChatMend, wrapped: Any, call: tuple[tuple[Any, ...], dict[str, Any]], shape: Shape
+) -> Any:
+    """Call ``wrapped`` with the caller's arguments, and only remember what is sent."""
+    args, kwargs = call
+    named = _bind(args, kwargs, _CHAT_FIRST if shape is CHAT else _RESPONSES_FIRST)[1]
+    added: AddedTurn | None = None
+    with suppress(Exception):  # nothing that fails here may affect the call
+        if has_transcript(named, shape):
+            added = callback.remember(named, shape, target_of(named))
+    return _call_and_note(callback, lambda: wrapped(*args, **kwargs), added)
+
+
+def _call_and_note(callback: ChatMend, send: Callable[[], Any], added: AddedTurn | None) -> Any:
+    """Make a call; if it fails, note that in the session memory."""
+    try:
+        return send()
+    except Exception:
+        with callback.failures.guard():
+            callback.memories.refuse_call(added)
+        raise
 
 
 def _positional_arguments(

@@ -44,7 +44,10 @@ def call(
 async def call_async(
     callback: ChatMend, send: Callable[[], Awaitable[Any]], kwargs: Mapping[str, Any], shape: Shape
 ) -> Any:
-    """Do the same as `call` for an asynchronous call; large requests are repaired in a thread."""
+    """Do the same as `call` for an asynchronous call.
+
+    Large requests are repaired in a thread, and also if a store outside of the process is read.
+    """
     token = reactions.set(0)
     try:
         while True:
@@ -53,7 +56,7 @@ async def call_async(
             except Exception as error:
                 if not _may_react(callback, kwargs, shape):
                     raise
-                if is_heavy(kwargs[shape.field]):
+                if callback.memories.state is not None or is_heavy(kwargs[shape.field]):
                     learnt = await asyncio.to_thread(learn, callback, kwargs, shape, error)
                 else:
                     learnt = learn(callback, kwargs, shape, error)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from chatmend.litellm.exchange import Exchange
+    from chatmend.shared_state import SharedState
 
 _LONGEST = 200
 """Maximum length of a session name; clients choose it, and longer names are cut."""
@@ -62,3 +63,8 @@ def as_record_function(record: Any) -> Callable[[Exchange], object] | None:
     if isinstance(record, SessionStore):
         return Recording(Recorder(record))
     return Recording(record) if isinstance(record, Recorder) else record
+
+
+def state_of(record: Any) -> SharedState | None:
+    """Return the store next to the sessions that are recorded; None if none are stored."""
+    return record.recorder.store.state if isinstance(record, Recording) else None

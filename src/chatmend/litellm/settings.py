@@ -16,8 +16,12 @@ from chatmend.images import Recompressor
 from chatmend.images.budget import MEMORY, memory_of
 from chatmend.litellm.hooks import ChatMend
 from chatmend.litellm.shared_images import LIFETIME, SharedImages
+from chatmend.litellm.shared_memories import LIFETIME as MEMORY_LIFETIME
+from chatmend.litellm.shared_memories import SharedMemories
 from chatmend.litellm.starting import proxy_config
+from chatmend.options import session_memory_of
 from chatmend.sessions import SessionStore
+from chatmend.shared_state import SessionMemories
 
 OPTIONS = (
     "mode",
@@ -30,17 +34,21 @@ OPTIONS = (
     "react",
     "lessons_file",
     "session_memory",
+    "shared_memory",
     "shared_images",
     "image_memory",
 )
 """The arguments of `ChatMend`, with these differences:
 
 - ``record`` is the directory of a session store.
-- ``shared_images`` is true, or the lifetime of an entry in seconds.
+- ``shared_memory`` and ``shared_images`` are true, or the lifetime of an entry in seconds. The
+  first one shares session memories and lessons.
 - ``image_memory`` limits the memory for decoding, in bytes or as a size such as ``"1 GB"``.
 """
 _LIFETIMES: dict[str, float] = {"true": LIFETIME, "false": 0, "1": LIFETIME, "0": 0}
 """The values of ``shared_images`` that enable or disable it; 0 disables it."""
+_MEMORY_LIFETIMES = {text: value and MEMORY_LIFETIME for text, value in _LIFETIMES.items()}
+"""The same for ``shared_memory``."""
 
 
 def from_environment() -> ChatMend:
@@ -67,6 +75,8 @@ def from_section(section: dict[str, Any], kind: type[ChatMend] = ChatMend) -> Ch
         options["record"] = SessionStore(Path(str(options["record"])).expanduser())
     memory = memory_of(options.pop("image_memory", MEMORY))
     shared = _shared_images(options.pop("shared_images", False), memory)
+    if memories := _shared_memories(options.pop("shared_memory", False), options):
+        options["session_memory"] = memories
     return kind(
         images=shared or (None if memory == MEMORY else Recompressor(memory=memory)), **options
     )
@@ -93,27 +103,45 @@ def _variables() -> dict[str, Any]:
 
 
 def _shared_images(value: Any, memory: int) -> SharedImages | None:
-    """Return shared images for ``true`` or a lifetime in seconds; None if disabled.
+    """Return shared images for ``true`` or a lifetime in seconds; None if disabled."""
+    lifetime = _lifetime("shared_images", value, _LIFETIMES)
+    try:
+        return SharedImages(_secret(), lifetime=lifetime, memory=memory) if lifetime else None
+    except ValueError as error:
+        raise _without_secret("shared_images", error) from error
 
-    The secret is read from the environment only, so that it is never in a file.
-    """
-    lifetime = _LIFETIMES.get(str(value).lower())
+
+def _shared_memories(value: Any, options: dict[str, Any]) -> SessionMemories | None:
+    """Return shared memories for ``true`` or a lifetime in seconds; None if disabled."""
+    lifetime = _lifetime("shared_memory", value, _MEMORY_LIFETIMES)
+    if not lifetime:
+        return None
+    mode = session_memory_of(options.get("session_memory", "bound"))
+    if mode == "off" or isinstance(mode, SessionMemories):
+        raise PolicyError("shared_memory needs session_memory=bound or all, not off")
+    try:
+        return SharedMemories(_secret(), lifetime=lifetime, mode=mode)
+    except ValueError as error:
+        raise _without_secret("shared_memory", error) from error
+
+
+def _lifetime(option: str, value: Any, known: dict[str, float]) -> float:
+    """Return the lifetime of shared entries in seconds; 0 if they are disabled."""
+    lifetime = known.get(str(value).lower())
     if lifetime is None:
         try:
             lifetime = float(value)
         except (TypeError, ValueError):
             lifetime = -1
         if lifetime <= 0:
-            raise PolicyError(
-                f"shared_images={value!r}: expected true, false, or a lifetime in seconds"
-            )
-    if not lifetime:
-        return None
-    try:
-        return SharedImages(
-            os.environ.get("CHATMEND_SECRET", "").encode(), lifetime=lifetime, memory=memory
-        )
-    except ValueError as error:
-        raise PolicyError(
-            f"shared_images: set the environment variable CHATMEND_SECRET; {error}"
-        ) from error
+            raise PolicyError(f"{option}={value!r}: expected true, false, or a lifetime in seconds")
+    return lifetime
+
+
+def _secret() -> bytes:
+    """Return the secret, which is read from the environment only, so it is never in a file."""
+    return os.environ.get("CHATMEND_SECRET", "").encode()
+
+
+def _without_secret(option: str, error: ValueError) -> PolicyError:
+    return PolicyError(f"{option}: set the environment variable CHATMEND_SECRET; {error}")

@@ -16,6 +16,7 @@ a ``SessionMemory`` that shows that the prompt before bound thinking has changed
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
@@ -43,10 +44,10 @@ _REASONING_ITEMS = ("reasoning", _COMPACTION)
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Yield fixes that remove the blocks which lessons or a session memory name."""
     limits = context.limits
-    removed = limits.refused_blocks | limits.outdated_blocks
-    if not removed:
+    if not limits.refused_blocks | limits.outdated_blocks:
         return
     for at, message in enumerate(window.messages):
+        removed = limits.refused_blocks | _outdated(message, memory, limits)
         if message.is_object and message.kind in _REASONING_ITEMS:
             if digest_of(message.list_item) in removed:
                 note = Message(Role.USER, (Text(REMOVED),))
@@ -60,6 +61,33 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             refused = _without(message.parts, limits.refused_blocks)
             why = WHY_OUTDATED if is_unchanged(message.parts, refused) else WHY
             yield Fix(at, at + 1, (message.with_parts(parts),), why, effect)
+
+
+def _outdated(message: Message, memory: Memory, limits: Limits) -> frozenset[str]:
+    """Return the digests of the outdated thinking in a message."""
+    if not limits.outdated_blocks:
+        return frozenset()
+    first = _first_outdated(limits.outdated_blocks)
+    found = {digest_of(part.extra) for part in message.parts if isinstance(part, Thinking)}
+    for block in found & first.keys():
+        key = f"thinking {block}"
+        memory.id_counts[key] = memory.id_counts.get(key, 0) + 1
+    return frozenset(
+        block
+        for block in found & first.keys()
+        if memory.id_counts[f"thinking {block}"] >= first[block]
+    )
+
+
+@lru_cache(maxsize=64)
+def _first_outdated(names: frozenset[str]) -> dict[str, int]:
+    """Return for each block from which message on that has it the block is outdated."""
+    first = dict[str, int]()
+    for name in names:
+        block, _, count = name.partition("#")
+        number = int(count or 1)
+        first[block] = min(number, first.get(block, number))
+    return first
 
 
 def _without(parts: tuple[Part, ...], refused: frozenset[str]) -> tuple[Part, ...]:

@@ -13,6 +13,8 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
+from chatmend.errors import PolicyError
+from chatmend.session_memory import SessionMemory
 from chatmend.usage import Cost, Row, Usage
 from chatmend.usage.prices import SOURCE as ESTIMATED
 
@@ -55,6 +57,8 @@ class Header:
     """The cache markers of the last request, with their positions; see ``markers.py``."""
     used: Row = NO_USAGE
     """The usage of all calls of the session."""
+    memory: SessionMemory | None = None
+    """What was sent, for models that refuse thinking behind a changed prompt."""
 
     def lines(self) -> list[str]:
         """Return the lines of the header."""
@@ -81,6 +85,7 @@ class Header:
             ("estimated", _money(self.used.costs, estimated=True)),
             ("markers", _json(self.markers) if self.markers else None),
             ("usage", _json(self.used.to_dict()) if self.used.calls else None),
+            ("memory", _json(self.memory.to_dict()) if self.memory else None),
         ]
         return [f"{name}: {value}" for name, value in entries if value is not None]
 
@@ -176,6 +181,14 @@ def _read_markers(text: str) -> tuple[Any, ...]:
     return tuple(json.loads(text))
 
 
+def _read_memory(text: str) -> SessionMemory | None:
+    """Return a session memory; None if another version has written it in another form."""
+    try:
+        return SessionMemory.from_dict(json.loads(text))
+    except PolicyError:
+        return None
+
+
 def _ignored(text: str) -> str:
     """Accept a line without reading it.
 
@@ -192,4 +205,5 @@ _READERS: dict[str, Any] = {
     **dict.fromkeys(("created", "updated"), _read_time),
     "markers": _read_markers,
     "usage": _read_row,
+    "memory": _read_memory,
 }

@@ -6,11 +6,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from chatmend.policy import Policy
+from chatmend.remembering import remember
 from chatmend.repair import check, repair
+from chatmend.rules import Request
+from chatmend.session_memory import SessionMemory
 from chatmend.sessions.document import OPENING, Document, parameters_block, parse
 from chatmend.sessions.langchain_dumps import from_native, is_dump, to_native
 from chatmend.sessions.markers import with_markers
 from chatmend.sessions.rendering import render_messages, shared_prefix_length
+from chatmend.targets import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,8 +38,27 @@ def repair_stored(
     if not is_dump(messages):
         return repair(messages, target, **options)
     native = to_native(messages)
-    done = repair(native, target, **options)
+    done = repair(native, target, **{**options, "memory": None})
     return replace(done, messages=from_native(done.messages, native, messages))
+
+
+def remember_stored(
+    messages: list[Any],
+    target: str,
+    memory: SessionMemory | None,
+    *,
+    dialect: str | None,
+    **parameters: Any,  # noqa: ANN401 - request parameters
+) -> SessionMemory | None:
+    """Return the memory of a session after a request; None if its target does not need one.
+
+    LangChain messages need none: a wrapped model keeps it.
+    """
+    resolved = resolve(target)
+    if not resolved.limits.thinking_bound or is_dump(messages):
+        return memory
+    request = Request(messages, **parameters)
+    return remember(request, resolved, memory=memory or SessionMemory(), dialect=dialect)
 
 
 def check_stored(

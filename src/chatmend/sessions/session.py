@@ -11,7 +11,7 @@ from chatmend.sessions.document import Document, parameters_block
 from chatmend.sessions.header import Header
 from chatmend.sessions.markers import with_markers
 from chatmend.sessions.rendering import render_messages, shared_prefix_length
-from chatmend.sessions.repairs import check_stored, repair_stored
+from chatmend.sessions.repairs import check_stored, remember_stored, repair_stored
 from chatmend.usage import Usage, UsageLedger, normalize_usage
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from chatmend.changes import Change
     from chatmend.policy import Policy
     from chatmend.repair import Repaired
+    from chatmend.session_memory import SessionMemory
     from chatmend.sessions.store import SessionStore
     from chatmend.usage import Row
 
@@ -90,23 +91,37 @@ class Session:
         """
         return check_stored(self.messages, self.target, **self._repair_options())
 
-    def _repair_options(self) -> dict[str, Any]:
+    def _repair_options(
+        self, request_parameters: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
         """Return the dialect and the request parameters that a repair needs."""
-        parameters = self.request_parameters
+        given = request_parameters
+        parameters = self.request_parameters if given is None else given
         known: dict[str, Any] = {
             key: parameters[key] for key in ("system", "tools", "thinking") if key in parameters
         }
         return {"dialect": self.header.dialect or None, **known}
 
-    def extend(self, messages: Sequence[Any], *, policy: Policy | None = None) -> Repaired:
+    def extend(
+        self,
+        messages: Sequence[Any],
+        *,
+        policy: Policy | None = None,
+        request_parameters: Mapping[str, Any] | None = None,
+    ) -> Repaired:
         """Return the messages to send next: the stored and the new ones, repaired for the target.
 
         Nothing is written. If the repair changes ``system`` or ``tools`` of the result, send them
         too, and pass them to ``record`` as ``request_parameters``.
+
+        Stored messages stay as they were sent. If ``request_parameters`` has another system prompt
+        or other tools than before, thinking that is bound to the former ones is removed; then call
+        ``rewrite`` with the messages of the result before ``record``.
         """
-        return repair_stored(
-            [*self.messages, *messages], self.target, policy=policy, **self._repair_options()
-        )
+        with self._lock:
+            sendable, memory = [*self.messages, *messages], self.header.memory
+        options = self._repair_options(request_parameters)
+        return repair_stored(sendable, self.target, policy=policy, memory=memory, **options)
 
     def record(
         self,
@@ -142,6 +157,7 @@ class Session:
             usage_record = self._normalize(usage)
             header = replace(
                 self.header,
+                memory=self._memory_with(list(messages), request_parameters),
                 cache_boundary=len(blocks),
                 turns=self.header.turns + 1,
                 markers=tuple(markers),
@@ -156,6 +172,13 @@ class Session:
             )
             if usage_record is not None:
                 self._store.ledger.add(usage_record, agent=self.agent, session=self.path)
+
+    def _memory_with(
+        self, messages: list[Any], request_parameters: Mapping[str, Any] | None
+    ) -> SessionMemory | None:
+        """Return the memory after a request; None if the target does not need one."""
+        options = self._repair_options(request_parameters)
+        return remember_stored(messages, self.target, self.header.memory, **options)
 
     def append(self, *messages: object) -> None:
         """Write messages after the stored ones. They count as unsent until the next ``record``.
@@ -195,6 +218,7 @@ class Session:
             "messages": old.messages,
             "cache_boundary": old.cache_boundary,
             "markers": old.markers,
+            "memory": old.memory,
         }
         return self._store.create(
             replace(self._document, header=self._new_header(agent, parent=self.path, **kept))
@@ -206,7 +230,14 @@ class Session:
         Use it if the history was truncated or rewritten, so that this session cannot be continued.
         """
         return self._store.create(
-            Document(self._new_header(None, parent=self.header.parent, continues=self.path))
+            Document(
+                self._new_header(
+                    None,
+                    parent=self.header.parent,
+                    continues=self.path,
+                    memory=self.header.memory,
+                )
+            )
         )
 
     def _new_header(self, agent: str | None, **more: Any) -> Header:  # noqa: ANN401

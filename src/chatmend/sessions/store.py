@@ -12,6 +12,7 @@ from chatmend.sessions.header import Header
 from chatmend.sessions.local import LocalStorage
 from chatmend.sessions.names import file_name, index_of
 from chatmend.sessions.session import Session
+from chatmend.sessions.state import StoredState
 from chatmend.usage import UsageLedger
 
 if TYPE_CHECKING:
@@ -51,6 +52,15 @@ class SessionStore:
         self.storage: Storage = (
             LocalStorage(root, durable=durable) if isinstance(root, str | os.PathLike) else root
         )
+        self.state = StoredState(
+            LocalStorage(root, durable=False)
+            if isinstance(root, str | os.PathLike)
+            else self.storage
+        )
+        """What adapters know of conversations: session memories and lessons.
+
+        A killed process loses nothing; a power failure can lose the last request.
+        """
         self.ledger = ledger if ledger is not None else UsageLedger()
         self.now = clock
         self._next: dict[tuple[str, str], int] = {}

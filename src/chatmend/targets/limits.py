@@ -243,6 +243,7 @@ class Limits:
     outdated_blocks: frozenset[str] = frozenset()
     """Digests of the thinking blocks before which the prompt of this conversation has changed.
 
+    ``DIGEST#2`` names a block from the second message on that has it.
     Only a session memory sets it.
     """
     block_keys: bool = False
