@@ -28,7 +28,9 @@ THOUGHT = {"type": "thinking", "thinking": "a", "signature": "b"}
     ],
     ids=str,
 )
-def test_a_message_that_reads_the_same_in_both_formats_is_unchanged(message: dict[str, Any]) -> None:
+def test_a_message_that_reads_the_same_in_both_formats_is_unchanged(
+    message: dict[str, Any],
+) -> None:
     messages = [*ITEMS, message, {"role": "user", "content": "z"}]
     done = chatmend.repair(messages, UNKNOWN_SERVER, dialect="openai_responses")
     assert done.messages is messages

@@ -134,3 +134,33 @@ def boto_client(sandbox: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
         "bedrock-runtime", region_name="us-east-1", endpoint_url=url,
         aws_access_key_id="a", aws_secret_access_key="b",
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", ["repair", "report"])
+def test_thinking_behind_a_changed_prompt_is_removed(
+    mode: Any, sandbox: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    anthropic = pytest.importorskip("anthropic")
+    url = sandbox.url("anthropic")
+    monkeypatch.setenv("CHATMEND_HOSTS", f"{url}=anthropic")
+    http = client("httpx2", mode=mode)
+    sdk = anthropic.Anthropic(base_url=url, api_key="k", max_retries=0, http_client=http)
+    adaptive = {"type": "adaptive"}
+    call: dict[str, Any] = {"model": "claude-opus-5-5", "max_tokens": 900, "thinking": adaptive}
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "hi"}]
+    first = sdk.messages.create(**call, system="It is 9:00.", messages=messages)
+    messages += [
+        {
+            "role": "assistant",
+            "content": [block.model_dump(exclude_none=True) for block in first.content],
+        },
+        {"role": "user", "content": "go on"},
+    ]
+    assert first.content[0].type == "thinking"
+    changed = {**call, "system": "It is 9:05.", "messages": messages}
+    if mode == "report":
+        with pytest.raises(anthropic.BadRequestError, match="bound to a different conversation"):
+            sdk.messages.create(**changed)
+        return
+    assert sdk.messages.create(**changed)
+    assert not sandbox.refusals

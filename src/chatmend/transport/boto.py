@@ -77,6 +77,7 @@ class _Hook:
         if call is None or response is None:
             return None
         status = response[0].status_code
+        self._repair.note_status(call, status)
         # Only refusals are read: the answer can be a stream.
         if not self._repair.may_react(call, status):
             return None

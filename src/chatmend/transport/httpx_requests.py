@@ -32,6 +32,7 @@ class RepairingSender:
         call = self._repair.repair(*_parts_of(request), content)
         while True:
             response = send(self._with_body(request, call))
+            self._repair.note_status(call, response.status_code)
             if call is None or not self._repair.may_react(call, response.status_code):
                 break
             raw = b"".join(response.stream)
@@ -50,6 +51,7 @@ class RepairingSender:
         call = await _run(repair, is_heavy=len(content) > HEAVY)
         while True:
             response = await send(self._with_body(request, call))
+            self._repair.note_status(call, response.status_code)
             if call is None or not self._repair.may_react(call, response.status_code):
                 break
             raw = b"".join([chunk async for chunk in response.stream])

@@ -24,6 +24,7 @@ from chatmend.options import (
     target_of,
 )
 from chatmend.reaction import react
+from chatmend.remembering import remember_request
 from chatmend.repair import repair_request
 from chatmend.report import Reportable
 from chatmend.session_memory import digest_of_json
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from chatmend.changes import Change
     from chatmend.options import Mode, OnError, SessionMemoryMode
     from chatmend.policy import Policy
+    from chatmend.session_memory import SentTurn, SessionMemory
+    from chatmend.shared_state import SessionMemories
     from chatmend.transport.endpoints import Endpoint
 
 _log = logging.getLogger("chatmend.transport")
@@ -49,6 +52,7 @@ HEAVY = 64_000
 """Asynchronous clients repair longer bodies, in bytes, in a thread and not on the event loop."""
 REFUSALS = frozenset({400, 404, 413, 422})
 """The statuses of answers that are read to find out whether a repair helps."""
+_FAILED = 400
 _SIGNED = "AWS4-HMAC-SHA256"
 """The beginning of ``authorization`` if the body is signed, so that it cannot be changed."""
 _TENANT_HEADERS = ("authorization", "x-api-key", "api-key", "x-goog-api-key")
@@ -78,6 +82,8 @@ class RepairedCall:
     """The body to send; the same object as ``original`` if it is unchanged."""
     changes: tuple[Change, ...] = ()
     reacted: int = 0
+    turn: SentTurn | None = None
+    """The request in the memory of its conversation, if it is kept."""
 
     @property
     def messages(self) -> list[Any]:
@@ -117,7 +123,7 @@ class RepairOptions(TypedDict, total=False):
     mode: Mode
     on_error: OnError
     react: int
-    session_memory: SessionMemoryMode
+    session_memory: SessionMemoryMode | SessionMemories
 
 
 class RequestRepair:
@@ -134,7 +140,7 @@ class RequestRepair:
         mode: Mode = "repair",
         on_error: OnError = "pass",
         react: int = 0,
-        session_memory: SessionMemoryMode = "bound",
+        session_memory: SessionMemoryMode | SessionMemories = "bound",
     ) -> None:
         """Check the options.
 
@@ -147,7 +153,8 @@ class RequestRepair:
                 ``"raise"`` raises the exception (for tests).
             react: how many more attempts follow a refusal of the transcript: 0, 1 or 2.
             session_memory: for which requests to keep what was sent in a conversation:
-                ``"bound"`` (targets with bound thinking), ``"all"`` or ``"off"``.
+                ``"bound"`` (targets with bound thinking), ``"all"`` or ``"off"``;
+                ``SessionMemories`` keeps it in a store that replicas share.
 
         Raises:
             PolicyError: an option has no such value.
@@ -159,7 +166,7 @@ class RequestRepair:
         self._on_error = on_error_of(on_error)
         self._react = react_of(react)
         self._memories = MemoryStore(session_memory_of(session_memory))
-        self._lessons = LessonStore()
+        self._lessons = LessonStore(state=self._memories.state)
         self._warned: set[str] = set()
         known_hosts()  # raises now if an entry of CHATMEND_HOSTS is invalid
 
@@ -195,6 +202,11 @@ class RequestRepair:
             _log.warning("chatmend failed with %s; a request is sent unchanged", reason_of(error))
             return None
         return call
+
+    def note_status(self, call: RepairedCall | None, status: int) -> None:
+        """Note the status of an answer: the provider has not accepted a request that failed."""
+        if call is not None and call.turn is not None and status >= _FAILED:
+            self._memories.refuse(call.tenant, call.messages, call.turn)
 
     def may_react(self, call: RepairedCall | None, status: int) -> bool:
         """Return whether the answer must be read to decide if the request is sent again."""
@@ -262,29 +274,38 @@ class RequestRepair:
     def _repair(self, call: RepairedCall) -> None:
         """Replace the body and the changes of a call by those of a repair of its original."""
         started = perf_counter()
+        is_sent = self._mode == "repair"
+        memory = self._memories.of(call.tenant, call.messages, call.target)
         done = repair_request(
             call.original,
             call.target,
             policy=self._policy,
             dialect=call.dialect,
             lessons=self._lessons.of(call.tenant, call.messages) if self._react else (),
-            memory=self._memory_of(call),
+            memory=memory if is_sent else None,
         )
         call.changes = done.changes
         record_repair(call.target.name, done.changes, perf_counter() - started, mode=self._mode)
-        if self._mode == "report":
+        if memory is not None:
+            self._remember(call, memory, done.memory)
+        if not is_sent:
             return
-        self._memories.keep(call.tenant, call.messages, done.memory)
         call.body = done.body
         counts = Counter(change.code for change in done.changes if change.applied)
         if counts:
             codes = ", ".join(f"{code} x{number}" for code, number in sorted(counts.items()))
             _log.info("chatmend repaired a request to %s: %s", call.target.name, codes)
 
-    def _memory_of(self, call: RepairedCall) -> Any:  # noqa: ANN401 - SessionMemory or None
-        if self._mode == "report":
-            return None
-        return self._memories.of(call.tenant, call.messages, call.target)
+    def _remember(
+        self, call: RepairedCall, before: SessionMemory, after: SessionMemory | None
+    ) -> None:
+        """Keep what is sent; in report mode this is the original."""
+        if after is None:
+            after = remember_request(
+                call.original, call.target, memory=before, dialect=call.dialect
+            )
+        self._memories.keep(call.tenant, call.messages, after, before)
+        call.turn = None if after is before else after.turns[-1]
 
     def _warn(self, why: str) -> None:
         """Log the first request that is not repaired for this reason."""
