@@ -1,0 +1,155 @@
+"""Repairs training data and stored conversations: Arrow tables and lists of rows, at any size.
+
+    from chatmend.data import repair_table
+
+    table = repair_table(table, target="hosted_vllm/Qwen/Qwen3-8B")
+
+Tables need pyarrow: ``pip install 'chatmend[data]'``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from chatmend.data import arrow
+from chatmend.data.formats import FORMATS, Format, format_named, recognise
+from chatmend.data.renamed import Renamed
+from chatmend.data.rows import (
+    Conversations,
+    QuarantineError,
+    RowResult,
+    make_settings,
+    repair_row,
+)
+from chatmend.errors import LayoutError, TranscriptError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    import pyarrow as pa
+
+    from chatmend.data.rows import Row, RowSettings
+    from chatmend.policy import Policy
+    from chatmend.targets import Target
+
+    TableOrBatch = TypeVar("TableOrBatch", pa.Table, pa.RecordBatch)
+
+    PolicyChoice = Policy | str | Mapping[str, Any] | None
+
+
+def repair_table(  # noqa: PLR0913 - options are keywords
+    table: TableOrBatch,
+    *,
+    target: str | Target,
+    column: str | None = None,
+    purpose: str = "train",
+    policy: PolicyChoice = None,
+    incomplete: str = "repair",
+    layout: str | None = None,
+    report: str = arrow.REPORT,
+) -> TableOrBatch:
+    """Repair the conversations in an Arrow table or record batch; rows and schema stay the same.
+
+    A report column is added: a struct of ``status`` (``valid``, ``repaired`` or ``quarantined``),
+    the number of ``changes``, the strongest ``effect``, ``rules`` with their counts, and the
+    ``error`` of a quarantined row. Valid and quarantined rows keep their values.
+
+    Args:
+        table: the rows. Keys of messages that are null are treated as absent.
+        target: the model that the rows are for, as in ``chatmend.repair``.
+        column: the column with the messages; recognised from the names and values if not given.
+        purpose: ``train``: the last answer stays the end, and thinking is kept; ``serve``: the
+            conversations are sent to the target.
+        policy: other choices between repairs: a policy, its name, or a dict of fields that differ
+            from the policy of the purpose, such as ``{"images": "fit"}``.
+        incomplete: what becomes of a row with a call without a result, or a result without a call:
+            ``repair`` adds a placeholder or converts the result to text; ``quarantine`` keeps the
+            original.
+        layout: the name of the layout, one of ``chatmend.data.FORMATS``; recognised if not given.
+        report: the name of the report column. An earlier report of the same name is replaced.
+
+    Raises:
+        LayoutError: no known layout matches; the text lists them.
+        TargetError: the target is unknown.
+        PolicyError: an option has an invalid value.
+        TranscriptError: ``table`` is not an Arrow table or record batch.
+    """
+    settings = make_settings(target, purpose=purpose, policy=policy, incomplete=incomplete)
+    pa = arrow.import_pyarrow()
+    if not isinstance(table, pa.Table | pa.RecordBatch):
+        text = (
+            f"expected a pyarrow Table or RecordBatch, not {type(table).__name__}; "
+            "pass a list of dicts to repair_rows"
+        )
+        raise TranscriptError(text)
+    if report in table.schema.names:
+        table = table.drop_columns([report])
+    found = arrow.format_of_table(table, column=column, layout=layout)
+    if found is None:
+        return table.append_column(report, pa.array([], arrow.report_type()))
+    done = [
+        arrow.with_report(*arrow.repair_batch(batch, found, settings), report)
+        for batch in arrow.batches(table)
+    ]
+    repaired = pa.Table.from_batches(done)
+    return repaired if isinstance(table, pa.Table) else _as_batch(repaired)
+
+
+def check_table(table: TableOrBatch, *, report: str = arrow.REPORT, **options: Any) -> TableOrBatch:  # noqa: ANN401 - the options of repair_table
+    """Return only the report column of ``repair_table``, which takes the same arguments."""
+    return repair_table(table, report=report, **options).select([report])
+
+
+def repair_rows(  # noqa: PLR0913 - options are keywords
+    rows: Iterable[Row],
+    *,
+    target: str | Target,
+    column: str | None = None,
+    purpose: str = "train",
+    policy: PolicyChoice = None,
+    incomplete: str = "repair",
+    layout: str | None = None,
+) -> Iterator[RowResult]:
+    """Repair rows that are dicts, one after the other; yields a ``RowResult`` for each.
+
+    A valid row is yielded as the same object. All rows have the layout of the first; one without
+    its keys is quarantined. The arguments are those of ``repair_table``.
+
+    Raises:
+        LayoutError: the first row has no known layout; the text lists them.
+        TargetError: the target is unknown.
+        PolicyError: an option has an invalid value.
+    """
+    settings = make_settings(target, purpose=purpose, policy=policy, incomplete=incomplete)
+    known = None if layout is None else _named(layout, column)
+    return _repair_rows(rows, known, column, settings)
+
+
+def _named(layout: str, column: str | None) -> Format:
+    known = format_named(layout)
+    return known if column is None else Renamed(known, column)
+
+
+def _repair_rows(
+    rows: Iterable[Row], known: Format | None, column: str | None, settings: RowSettings
+) -> Iterator[RowResult]:
+    for row in rows:
+        if known is None:
+            known = recognise(row) if column is None else Renamed.recognise(row, column)
+        yield repair_row(row, known, settings)
+
+
+def _as_batch(table: pa.Table) -> pa.RecordBatch:
+    return table.combine_chunks().to_batches()[0]
+
+
+__all__ = [
+    "FORMATS",
+    "Conversations",
+    "LayoutError",
+    "QuarantineError",
+    "RowResult",
+    "check_table",
+    "repair_rows",
+    "repair_table",
+]

@@ -1,0 +1,204 @@
+"""Repairs Arrow tables: the same rows, columns and types come out, and one report column is added.
+
+A batch of rows is converted at a time, so memory does not grow with the table. Only changed rows
+are rebuilt; all other values keep their bytes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from chatmend.data.arrow_values import values_of
+from chatmend.data.formats import format_named, recognise
+from chatmend.data.renamed import Renamed
+from chatmend.data.rows import QUARANTINED, REPAIRED, RowResult, repair_row
+from chatmend.errors import LayoutError
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable, Sequence
+
+    import pyarrow as pa
+
+    from chatmend.data.formats import Format
+    from chatmend.data.rows import Row, RowSettings
+
+BATCH_ROWS = 1_000
+"""Rows that are converted to Python objects at a time."""
+REPORT = "chatmend"
+"""The name of the report column."""
+
+
+def import_pyarrow() -> Any:  # noqa: ANN401 - a module
+    """Import pyarrow, or raise an error that names the extra."""
+    try:
+        import pyarrow as pa  # noqa: PLC0415 - `import chatmend.data` stays fast
+    except ImportError as error:
+        text = f"tables need pyarrow ({error}); install it: pip install 'chatmend[data]'"
+        raise ModuleNotFoundError(text, name=error.name) from error
+    return pa
+
+
+def report_type() -> pa.DataType:
+    """Return the type of the report column; ``datasets`` refuses maps, so rules are a list."""
+    pa = import_pyarrow()
+    rule = pa.struct([("code", pa.string()), ("count", pa.int32())])
+    return pa.struct(
+        [
+            ("status", pa.string()),
+            ("changes", pa.int32()),
+            ("effect", pa.string()),
+            ("rules", pa.list_(rule)),
+            ("error", pa.string()),
+        ]
+    )
+
+
+def report_value(result: RowResult) -> dict[str, Any]:
+    """Return the value of the report column for a row."""
+    return {
+        "status": result.status,
+        "changes": len(result.changes),
+        "effect": result.effect,
+        "rules": [{"code": code, "count": number} for code, number in result.rules.items()],
+        "error": result.error,
+    }
+
+
+def format_of_table(
+    table: pa.Table | pa.RecordBatch, *, column: str | None = None, layout: str | None = None
+) -> Format | None:
+    """Return the layout of a table; None if it has no row to recognise it from.
+
+    Args:
+        table: the rows; the first whose cells are not null decides.
+        column: the column with the messages, if its name is not that of a known layout.
+        layout: the name of the layout, if it is known.
+
+    Raises:
+        LayoutError: the layout is unknown, or there is no such column.
+    """
+    if column is not None and column not in table.schema.names:
+        raise LayoutError(
+            f"no column {column!r}; the columns are {', '.join(table.schema.names)}"
+        )
+    if layout is not None:
+        known = format_named(layout)
+        return known if column is None else Renamed(known, column)
+    failure: LayoutError | None = None
+    for row in table.slice(0, BATCH_ROWS).to_pylist():
+        try:
+            return recognise(row) if column is None else Renamed.recognise(row, column)
+        except LayoutError as error:
+            failure = failure or error
+    if failure is not None:
+        raise failure
+    return None
+
+
+def repair_batch(
+    batch: pa.RecordBatch, format_: Format, settings: RowSettings
+) -> tuple[pa.RecordBatch, list[RowResult]]:
+    """Return a batch with repaired values in the same schema, and the outcome for each row."""
+    keys = [key for key in format_.KEYS if key in batch.schema.names]
+    columns = [values_of(batch.column(key)) for key in keys]
+    rows: list[Row] = [dict(zip(keys, row, strict=True)) for row in zip(*columns, strict=True)]
+    results = [repair_row(row, format_, settings, has_nulls=False) for row in rows]
+    results = [
+        _checked(row, result, batch.schema) if result.status == REPAIRED else result
+        for row, result in zip(rows, results, strict=True)
+    ]
+    for key in keys:
+        at = batch.schema.get_field_index(key)
+        changed = {
+            number: result.row[key]
+            for number, (row, result) in enumerate(zip(rows, results, strict=True))
+            if result.status == REPAIRED and result.row[key] is not row[key]
+        }
+        if changed:
+            column = _with_values(batch.column(at), changed)
+            batch = batch.set_column(at, batch.schema.field(at), column)
+    return batch, results
+
+
+def with_report(
+    batch: pa.RecordBatch, results: Sequence[RowResult], name: str = REPORT
+) -> pa.RecordBatch:
+    """Return a batch with the report column added."""
+    pa = import_pyarrow()
+    values = pa.array(map(report_value, results), report_type(), size=len(results))
+    return batch.append_column(name, values)
+
+
+def batches(table: pa.Table | pa.RecordBatch, rows: int = BATCH_ROWS) -> Iterable[pa.RecordBatch]:
+    """Yield the rows in batches of a limited size, without copying them."""
+    found = table.to_batches(max_chunksize=rows) if hasattr(table, "to_batches") else [table]
+    for batch in found:
+        for start in range(0, batch.num_rows, rows):
+            yield batch.slice(start, rows)
+
+
+def _with_values(column: pa.Array, changed: dict[int, Any]) -> pa.Array:
+    """Return a column in which some rows have other values."""
+    pa = import_pyarrow()
+    added = pa.array(list(changed.values()), column.type)
+    indexes = list(range(len(column)))
+    for position, number in enumerate(changed):
+        indexes[number] = len(column) + position
+    return pa.concat_arrays([column, added]).take(pa.array(indexes, pa.int64()))
+
+
+def _checked(row: Row, result: RowResult, schema: pa.Schema) -> RowResult:
+    """Return the outcome, quarantined if a repaired value does not fit the schema.
+
+    Arrow silently drops keys that a struct lacks.
+    """
+    known = {id(item) for value in row.values() if isinstance(value, list) for item in value}
+    for key, value in result.row.items():
+        if value is row.get(key):
+            continue
+        if key not in schema.names:
+            misfit: str | None = f"there is no column {key!r}"
+        else:
+            misfit = _misfit(value, schema.field(key).type, key, known)
+        if misfit is not None:
+            error = f"the repair does not fit the schema: {misfit}"
+            return RowResult(row, QUARANTINED, result.changes, error)
+    return result
+
+
+def _misfit(
+    value: Any,  # noqa: ANN401 - any JSON value
+    kind: pa.DataType,
+    path: str,
+    known: Container[int] = (),
+) -> str | None:
+    """Return where and why a value does not fit a type; None if it does.
+
+    ``known`` holds the identities of items that were read from the column.
+    """
+    types = import_pyarrow().types
+    if value is None or id(value) in known:
+        return None
+    if types.is_struct(kind):
+        if not isinstance(value, dict):
+            return f"{path} is not an object"
+        names = {kind.field(at).name: kind.field(at).type for at in range(kind.num_fields)}
+        for key, held in value.items():
+            if held is None:
+                continue
+            if key not in names:
+                return f"{path} has no key {key!r}"
+            if (found := _misfit(held, names[key], f"{path}.{key}")) is not None:
+                return found
+        return None
+    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+        if not isinstance(value, list):
+            return f"{path} is not a list"
+        found_misfits = (
+            _misfit(item, kind.value_type, f"{path}[{at}]", known) for at, item in enumerate(value)
+        )
+        return next((found for found in found_misfits if found is not None), None)
+    is_text = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+    if is_text != isinstance(value, str):
+        return f"{path} is not of type {kind}"
+    return None
