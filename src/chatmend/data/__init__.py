@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from chatmend.data import arrow
-from chatmend.data.formats import FORMATS, Format, format_named, recognise
-from chatmend.data.renamed import Renamed
+from chatmend.data.formats import FORMATS, Format, recognise
+from chatmend.data.renamed import Renamed, named
 from chatmend.data.rows import (
     Conversations,
     QuarantineError,
@@ -121,13 +121,8 @@ def repair_rows(  # noqa: PLR0913 - options are keywords
         PolicyError: an option has an invalid value.
     """
     settings = make_settings(target, purpose=purpose, policy=policy, incomplete=incomplete)
-    known = None if layout is None else _named(layout, column)
+    known = None if layout is None else named(layout, column)
     return _repair_rows(rows, known, column, settings)
-
-
-def _named(layout: str, column: str | None) -> Format:
-    known = format_named(layout)
-    return known if column is None else Renamed(known, column)
 
 
 def _repair_rows(

@@ -9,18 +9,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from chatmend.data.arrow_values import values_of
-from chatmend.data.formats import format_named, recognise
-from chatmend.data.renamed import Renamed
+from chatmend.data.formats import recognise
+from chatmend.data.renamed import Renamed, named
 from chatmend.data.rows import QUARANTINED, REPAIRED, RowResult, repair_row
 from chatmend.errors import LayoutError
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
+    from typing import TypeVar
 
     import pyarrow as pa
 
     from chatmend.data.formats import Format
     from chatmend.data.rows import Row, RowSettings
+
+    _Rows = TypeVar("_Rows", pa.Array, pa.RecordBatch)
 
 BATCH_ROWS = 1_000
 """Rows that are converted to Python objects at a time."""
@@ -78,12 +81,9 @@ def format_of_table(
         LayoutError: the layout is unknown, or there is no such column.
     """
     if column is not None and column not in table.schema.names:
-        raise LayoutError(
-            f"no column {column!r}; the columns are {', '.join(table.schema.names)}"
-        )
+        raise LayoutError(f"no column {column!r}; the columns are {', '.join(table.schema.names)}")
     if layout is not None:
-        known = format_named(layout)
-        return known if column is None else Renamed(known, column)
+        return named(layout, column)
     failure: LayoutError | None = None
     for row in table.slice(0, BATCH_ROWS).to_pylist():
         try:
@@ -137,6 +137,12 @@ def batches(table: pa.Table | pa.RecordBatch, rows: int = BATCH_ROWS) -> Iterabl
             yield batch.slice(start, rows)
 
 
+def take(rows: _Rows, numbers: list[int]) -> _Rows:
+    """Return the rows with these numbers, of an array or a batch."""
+    pa = import_pyarrow()
+    return rows.take(pa.array(numbers, pa.int64()))
+
+
 def _with_values(column: pa.Array, changed: dict[int, Any]) -> pa.Array:
     """Return a column in which some rows have other values."""
     pa = import_pyarrow()
@@ -144,7 +150,7 @@ def _with_values(column: pa.Array, changed: dict[int, Any]) -> pa.Array:
     indexes = list(range(len(column)))
     for position, number in enumerate(changed):
         indexes[number] = len(column) + position
-    return pa.concat_arrays([column, added]).take(pa.array(indexes, pa.int64()))
+    return take(pa.concat_arrays([column, added]), indexes)
 
 
 def _checked(row: Row, result: RowResult, schema: pa.Schema) -> RowResult:
@@ -180,25 +186,29 @@ def _misfit(
     if value is None or id(value) in known:
         return None
     if types.is_struct(kind):
-        if not isinstance(value, dict):
-            return f"{path} is not an object"
-        names = {kind.field(at).name: kind.field(at).type for at in range(kind.num_fields)}
-        for key, held in value.items():
-            if held is None:
-                continue
-            if key not in names:
-                return f"{path} has no key {key!r}"
-            if (found := _misfit(held, names[key], f"{path}.{key}")) is not None:
-                return found
-        return None
+        return _misfit_of_object(value, kind, path)
     if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
-        if not isinstance(value, list):
-            return f"{path} is not a list"
-        found_misfits = (
-            _misfit(item, kind.value_type, f"{path}[{at}]", known) for at, item in enumerate(value)
-        )
-        return next((found for found in found_misfits if found is not None), None)
+        return _misfit_of_list(value, kind, path, known)
     is_text = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
-    if is_text != isinstance(value, str):
-        return f"{path} is not of type {kind}"
-    return None
+    return None if is_text == isinstance(value, str) else f"{path} is not of type {kind}"
+
+
+def _misfit_of_object(value: object, kind: pa.DataType, path: str) -> str | None:
+    if not isinstance(value, dict):
+        return f"{path} is not an object"
+    fields = {kind.field(at).name: kind.field(at).type for at in range(kind.num_fields)}
+    held = {key: inner for key, inner in value.items() if inner is not None}
+    if (unknown := next((key for key in held if key not in fields), None)) is not None:
+        return f"{path} has no key {unknown!r}"
+    found = (_misfit(inner, fields[key], f"{path}.{key}") for key, inner in held.items())
+    return next(filter(None, found), None)
+
+
+def _misfit_of_list(
+    value: object, kind: pa.DataType, path: str, known: Container[int]
+) -> str | None:
+    if not isinstance(value, list):
+        return f"{path} is not a list"
+    items = enumerate(value)
+    found = (_misfit(item, kind.value_type, f"{path}[{at}]", known) for at, item in items)
+    return next(filter(None, found), None)

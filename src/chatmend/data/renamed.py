@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from chatmend.data.formats import FORMATS, describe_layouts
+from chatmend.data.formats import FORMATS, describe_layouts, format_named
 from chatmend.data.rows import QuarantineError
 from chatmend.errors import LayoutError
 
@@ -23,8 +23,9 @@ class Renamed:
 
     def __init__(self, inner: Format, column: str, name: str = "") -> None:
         """Read the column as the layout reads ``name``, by default its first key."""
-        self.NAME, self.LAYOUT, self.KEYS = inner.NAME, inner.LAYOUT, (column,)
-        self._inner, self._column, self._name = inner, column, name or inner.KEYS[0]
+        self.NAME, self.LAYOUT = inner.NAME, inner.LAYOUT
+        self.KEYS: tuple[str, ...] = (column,)
+        self._inner, self.column, self.usual_name = inner, column, name or inner.KEYS[0]
 
     @classmethod
     def recognise(cls, row: Mapping[str, Any], column: str) -> Renamed:
@@ -41,14 +42,24 @@ class Renamed:
 
     def matches(self, row: Mapping[str, Any]) -> bool:
         """Return whether the value in the column has the layout."""
-        return self._inner.matches({self._name: row.get(self._column)})
+        return self._inner.matches({self.usual_name: row.get(self.column)})
 
     def repair(self, row: dict[str, Any], conversations: Conversations) -> dict[str, Any]:
         """Repair the value in the column."""
-        given = {self._name: row[self._column]}
+        given = {self.usual_name: row[self.column]}
         done = self._inner.repair(given, conversations)
         if done is given:
             return row
         if len(done) > 1:
             raise QuarantineError("the repair needs another column, for the system prompt")
-        return {**row, self._column: done[self._name]}
+        return {**row, self.column: done[self.usual_name]}
+
+
+def named(layout: str, column: str | None) -> Format:
+    """Return the layout with a name, whose messages may be in another column.
+
+    Raises:
+        LayoutError: there is no such layout.
+    """
+    known = format_named(layout)
+    return known if column is None else Renamed(known, column)

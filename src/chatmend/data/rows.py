@@ -67,7 +67,7 @@ def make_settings(
         resolve_policy(policy)  # raises an error that lists the fields
         chosen = replace(named, **policy)
     else:
-        chosen = resolve_policy(policy) or named  # type: ignore[arg-type]
+        chosen = resolve_policy(policy) or named
     if chosen.purpose != purpose:
         chosen = replace(chosen, purpose=purpose)
     resolved = target if isinstance(target, Target) else resolve(target)

@@ -35,8 +35,9 @@ def matches(row: Mapping[str, Any]) -> bool:
 
 def repair(row: dict[str, Any], conversations: Conversations) -> dict[str, Any]:
     """Repair the messages and the logged request, of which a row may have either."""
-    has_messages, has_request = is_chat(load(row.get(_MESSAGES))), is_request(
-        load(row.get(_REQUEST))
+    has_messages, has_request = (
+        is_chat(load(row.get(_MESSAGES))),
+        is_request(load(row.get(_REQUEST))),
     )
     if not (has_messages or has_request):
         raise QuarantineError(

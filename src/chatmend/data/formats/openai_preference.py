@@ -32,7 +32,7 @@ def repair(row: dict[str, Any], conversations: Conversations) -> dict[str, Any]:
     """Repair the input with each output."""
     given, outputs = row["input"], [row[key] for key in _OUTPUTS]
     prompt, ends = repair_answers(given["messages"], outputs, conversations)
-    changed = {
+    changed: dict[str, Any] = {
         key: end for key, end, old in zip(_OUTPUTS, ends, outputs, strict=True) if end is not old
     }
     if prompt is not given["messages"]:

@@ -38,7 +38,7 @@ _DEFAULTS = {"system": "system", "user": "human", "assistant": "gpt", "tool": "o
 def _key(row: Mapping[str, Any]) -> str | None:
     for key in _LISTS:
         turns = row.get(key)
-        if is_list_of_objects(turns) and any("from" in turn for turn in turns if turn):
+        if is_list_of_objects(turns) and any("from" in turn for turn in turns or () if turn):
             return key
     return None
 
@@ -92,7 +92,9 @@ def _read_calls(value: object, at: int) -> list[dict[str, Any]]:
     except (ValueError, RecursionError):
         parsed = None
     listed = parsed if isinstance(parsed, list) else [parsed]
-    if not listed or not all(isinstance(c, dict) and isinstance(c.get("name"), str) for c in listed):
+    if not listed or not all(
+        isinstance(c, dict) and isinstance(c.get("name"), str) for c in listed
+    ):
         raise QuarantineError(f"turn {at} is not the JSON text of a call with a name")
     return [
         {
