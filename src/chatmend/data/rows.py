@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Effect
-from chatmend.data.wire import StoredMessages, without_nulls
+from chatmend.data.wire import StoredMessages
 from chatmend.errors import ChatmendError, PolicyError, TranscriptError
 from chatmend.policy import CHOICES, Policy, resolve_policy
 from chatmend.repair import is_synthetic, repair, repair_request
@@ -25,6 +25,8 @@ Row = dict[str, Any]
 VALID, REPAIRED, QUARANTINED = STATUSES = ("valid", "repaired", "quarantined")
 INCOMPLETE = ("repair", "quarantine")
 """The values of ``incomplete``; the first is the default."""
+_MESSAGE_KEYS = ("messages", "input", "contents")
+"""The keys of request bodies that hold messages."""
 _MISSING = frozenset({missing_tool_result.RULE.name, orphan_tool_result.RULE.name})
 """The rules that find a call without a result, or a result without a call."""
 
@@ -147,16 +149,22 @@ class Conversations:
         )
 
     def repair_request(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Repair a request body; returns the same dict if nothing changed."""
-        sent = without_nulls(body) if self._has_nulls else body
+        """Repair a request body; returns the same dict if nothing changed.
+
+        Raises:
+            QuarantineError: it has no list of messages.
+        """
+        key = next((key for key in _MESSAGE_KEYS if isinstance(body.get(key), list)), None)
+        if key is None:
+            raise QuarantineError(f"no list of messages under {', '.join(_MESSAGE_KEYS)}")
+        stored = StoredMessages(body[key], has_nulls=self._has_nulls)
+        sent = body if stored.messages is body[key] else {**body, key: stored.messages}
         done = repair_request(sent, self._settings.target, policy=self._settings.policy)
         self.changes += done.changes
         if done.body is sent:
             return body
-        for key in ("messages", "input", "contents"):
-            if isinstance(done.body.get(key), list) and done.body[key] is not sent.get(key):
-                self._check_learnt(sent[key], done.body[key])
-        return {**body, **done.body}
+        self._check_learnt(stored.messages, done.body[key])
+        return {**done.body, key: stored.restore(done.body[key])}
 
     def _check_learnt(self, before: list[Any], after: list[Any]) -> None:
         """Check that a model would learn no message that the repair has written."""
