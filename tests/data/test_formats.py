@@ -270,7 +270,7 @@ def test_a_row_that_cannot_be_repaired_is_quarantined_unchanged(
 def test_a_row_of_another_layout_than_the_first_is_quarantined() -> None:
     results = list(repair_rows([VALID["messages"], VALID["sharegpt"]], target=QWEN))
     assert [result.status for result in results] == ["valid", "quarantined"]
-    assert results[1].error == "not in the layout messages (messages: [{role, content}])"
+    assert results[1].error == "empty or not in the layout messages (messages: [{role, content}])"
 
 
 def test_a_repair_across_the_end_of_the_prompt_is_quarantined() -> None:

@@ -194,7 +194,7 @@ def repair_row(
     conversations = Conversations(settings, has_nulls=has_nulls)
     try:
         if not format_.matches(row):
-            raise QuarantineError(f"not in the layout {format_.NAME} ({format_.LAYOUT})")  # noqa: TRY301 - one place turns reasons into results
+            raise QuarantineError(f"empty or not in the layout {format_.NAME} ({format_.LAYOUT})")  # noqa: TRY301 - one place turns reasons into results
         repaired = format_.repair(row, conversations)
         error = _reason(conversations.changes, settings)
     except (QuarantineError, TranscriptError) as failure:

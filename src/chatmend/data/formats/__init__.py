@@ -5,19 +5,9 @@ A new layout is one file with the names of ``Format``, and one line in ``FORMATS
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from chatmend.data.formats import (
-    batch,
-    langfuse,
-    langsmith,
-    litellm_spend_logs,
-    messages,
-    openai_preference,
-    sharegpt,
-    trl_preference,
-    trl_prompt_completion,
-)
 from chatmend.errors import LayoutError
 
 if TYPE_CHECKING:
@@ -46,20 +36,23 @@ class Format(Protocol):
         """
 
 
-FORMATS: dict[str, Format] = {
-    module.NAME: cast("Format", module)
-    for module in (
-        litellm_spend_logs,  # before messages: its rows have messages too
-        langsmith,
-        langfuse,
-        batch,
-        openai_preference,
-        trl_preference,
-        trl_prompt_completion,
-        sharegpt,  # before messages, which reads conversations with roles
-        messages,
-    )
-}
+def _load(*names: str) -> dict[str, Format]:
+    """Import layouts from the files with these names."""
+    modules = [cast("Format", import_module(f"{__name__}.{name}")) for name in names]
+    return {module.NAME: module for module in modules}
+
+
+FORMATS = _load(
+    "litellm_spend_logs",  # before messages: its rows have messages too
+    "langsmith",
+    "langfuse",
+    "batch",
+    "openai_preference",
+    "trl_preference",
+    "trl_prompt_completion",
+    "sharegpt",  # before messages, which reads conversations with roles
+    "messages",
+)
 """The layouts in the order in which they are tried."""
 
 
