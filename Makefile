@@ -6,6 +6,7 @@ VENV := .venv
 LANGCHAIN := .venv-langchain
 LOWER := .venv-lower
 DOCS := .venv-docs
+ENGINES := .venv-engines
 INSTALLED := build/venv
 COUNT ?= 20000
 DAYS ?= 120
@@ -17,6 +18,7 @@ PROCESSES ?= 64
 TRANSCRIPTS ?= 2000
 MEGABYTES ?= 100
 SHARE ?= 0.2
+ROWS ?= 100000
 NEWEST_OPENAI := 3.54.0
 PY := $(VENV)/bin/python
 # Hundreds of tests start a Python process; bytecode files keep each from compiling chatmend again.
@@ -26,7 +28,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder --allow-hosts=127.0.0.1,::1 --allow-unix-socket
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check nightly twins mutants docs links docs-rules facts-age bench compare golden formats package harm field fuzz kill usage-report fidelity cassettes judge litellm-matrix litellm-identical litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain
+.PHONY: demo test check nightly twins mutants docs links docs-rules facts-age bench compare golden formats package harm field fuzz kill scale usage-report fidelity cassettes judge litellm-matrix litellm-identical litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py
@@ -149,6 +151,17 @@ sessions: $(VENV)/.dev
 bench-jobs: $(VENV)/.dev
 	$(PY) benchmarks/bench_jobs.py $(MEGABYTES)
 
+# Repair ROWS rows of training data with each engine, on one worker and on two, next to the identity
+# map. Spark needs a Java runtime. ROWS=10000 is a quick run.
+scale: $(ENGINES)/.ready
+	rm -rf build/scale
+	$(ENGINES)/bin/python -m benchmarks.scale.corpus $$((2 * $(ROWS))) build/scale/corpus
+	for engine in bare datasets ray spark polars duckdb; do \
+		for workers in 1 2; do \
+			$(ENGINES)/bin/python -m benchmarks.scale.engines $$engine build/scale/corpus/trl build/scale/repaired $$workers || exit 1; \
+		done; \
+	done
+
 fidelity: $(VENV)/.dev
 	$(PY) -m tests.sandbox.fidelity
 
@@ -204,7 +217,7 @@ bench-langchain: $(LANGCHAIN)/.ready
 	$(LANGCHAIN)/bin/python benchmarks/bench_langchain.py
 
 clean:
-	rm -rf $(VENV) $(LANGCHAIN) $(LOWER) $(DOCS) docs/_build docs/notebooks dist build
+	rm -rf $(VENV) $(LANGCHAIN) $(LOWER) $(DOCS) $(ENGINES) docs/_build docs/notebooks dist build
 
 $(LANGCHAIN)/.ready: pyproject.toml constraints-langchain.txt
 	$(PYTHON) -m venv $(LANGCHAIN)
@@ -219,6 +232,11 @@ $(LOWER)/.ready: pyproject.toml
 $(DOCS)/.ready: pyproject.toml constraints-docs.txt
 	$(PYTHON) -m venv $(DOCS)
 	$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-docs.txt -e ".[docs]"
+	touch $@
+
+$(ENGINES)/.ready: pyproject.toml
+	$(PYTHON) -m venv $(ENGINES)
+	$(ENGINES)/bin/python -m pip install --quiet --disable-pip-version-check -e ".[engines]"
 	touch $@
 
 $(PY):

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from chatmend.targets import Limits
 
 CHOICES: dict[str, tuple[object, ...]] = {
-    "purpose": ("serve", "train"),
     "turns": ("merge", "insert"),
     "alternation": ("needed", "always"),
     "system": ("inline", "hoist"),
@@ -26,6 +25,7 @@ CHOICES: dict[str, tuple[object, ...]] = {
     "bound_thinking": ("strip", "drop_block", "report"),
     "images": ("fit", "native", "off"),
     "image_notes": (False, True),
+    "purpose": ("serve", "train"),
 }
 """The valid values of each field except ``allow``, whose values are effects."""
 _TRAINING_LIMITS: dict[str, Any] = {
@@ -66,12 +66,6 @@ class Policy:
         PolicyError: a field has an invalid value.
     """
 
-    purpose: str = "serve"
-    """What the transcripts are for.
-
-    ``serve``: to be sent to the target. ``train``: to teach a model. The last message stays what
-    the model learns, so nothing synthetic follows it, and thinking is kept.
-    """
     turns: str = "merge"
     """How to separate consecutive messages of one role.
 
@@ -129,6 +123,12 @@ class Policy:
     """Add a text after each scaled image that states the factor, for work with coordinates."""
     allow: Effect = Effect.DROPS
     """The strongest effect allowed. Other changes are only reported."""
+    purpose: str = "serve"
+    """What the transcripts are for.
+
+    ``serve``: to be sent to the target. ``train``: to teach a model. The last message stays what
+    the model learns, so nothing synthetic follows it, and thinking is kept.
+    """
 
     def __post_init__(self) -> None:
         """Raise ``PolicyError`` if a field has an invalid value."""

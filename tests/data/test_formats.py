@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from chatmend.data import FORMATS, LayoutError, RowResult, repair_rows
-from chatmend.data.formats import recognise
+from chatmend.data import LayoutError, RowResult, repair_rows
+from chatmend.data.formats import FORMATS, recognise
 from chatmend.placeholders import NO_RESULT
 from tests.broken.strategies import transcripts
 from tests.scale import examples

@@ -254,3 +254,19 @@ def test_tables_and_rows_are_repaired_alike(messages: list[Any]) -> None:
             continue
         assert result.status == report["status"], (result.error, report)
         assert without_nulls(value) == without_nulls(result.row["messages"])
+
+
+def test_a_reader_is_repaired_while_it_is_read() -> None:
+    taken = []
+
+    def source() -> Any:
+        for batch in table(VALID, OPEN, VALID).to_batches(max_chunksize=1):
+            taken.append(batch.num_rows)
+            yield batch
+
+    reader = pa.RecordBatchReader.from_batches(table(VALID).schema, source())
+    done = repair_table(reader, target=QWEN)
+    assert taken == []
+    assert done.read_next_batch()["chatmend"][0].as_py()["status"] == "valid"
+    assert taken == [1]
+    assert statuses(done.read_all()) == ["repaired", "valid"]

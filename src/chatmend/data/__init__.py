@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from chatmend.data import arrow
-from chatmend.data.formats import FORMATS, Format, recognise
+from chatmend.data.formats import recognise
 from chatmend.data.renamed import Renamed, named
 from chatmend.data.rows import (
     Conversations,
@@ -28,17 +28,18 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from chatmend.data.formats import Format
     from chatmend.data.rows import Row, RowSettings
     from chatmend.policy import Policy
     from chatmend.targets import Target
 
-    TableOrBatch = TypeVar("TableOrBatch", pa.Table, pa.RecordBatch)
+    Rows = TypeVar("Rows", pa.Table, pa.RecordBatch, pa.RecordBatchReader)
 
     PolicyChoice = Policy | str | Mapping[str, Any] | None
 
 
 def repair_table(  # noqa: PLR0913 - options are keywords
-    table: TableOrBatch,
+    table: Rows,
     *,
     target: str | Target,
     column: str | None = None,
@@ -47,8 +48,10 @@ def repair_table(  # noqa: PLR0913 - options are keywords
     incomplete: str = "repair",
     layout: str | None = None,
     report: str = arrow.REPORT,
-) -> TableOrBatch:
-    """Repair the conversations in an Arrow table or record batch; rows and schema stay the same.
+) -> Rows:
+    """Repair the conversations in an Arrow table, batch or reader; rows and schema stay the same.
+
+    The result has the type of the argument. A reader is repaired while it is read.
 
     A report column is added: a struct of ``status`` (``valid``, ``repaired`` or ``quarantined``),
     the number of ``changes``, the strongest ``effect``, ``rules`` with their counts, and the
@@ -65,38 +68,33 @@ def repair_table(  # noqa: PLR0913 - options are keywords
         incomplete: what becomes of a row with a call without a result, or a result without a call:
             ``repair`` adds a placeholder or converts the result to text; ``quarantine`` keeps the
             original.
-        layout: the name of the layout, one of ``chatmend.data.FORMATS``; recognised if not given.
+        layout: the name of the layout; recognised from the first row if not given.
         report: the name of the report column. An earlier report of the same name is replaced.
 
     Raises:
         LayoutError: no known layout matches; the text lists them.
         TargetError: the target is unknown.
         PolicyError: an option has an invalid value.
-        TranscriptError: ``table`` is not an Arrow table or record batch.
+        TranscriptError: ``table`` is not an Arrow table, record batch or record batch reader.
     """
     settings = make_settings(target, purpose=purpose, policy=policy, incomplete=incomplete)
     pa = arrow.import_pyarrow()
-    if not isinstance(table, pa.Table | pa.RecordBatch):
+    if not isinstance(table, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
         text = (
-            f"expected a pyarrow Table or RecordBatch, not {type(table).__name__}; "
-            "pass a list of dicts to repair_rows"
+            f"expected a pyarrow Table, RecordBatch or RecordBatchReader, not "
+            f"{type(table).__name__}; pass a list of dicts to repair_rows"
         )
         raise TranscriptError(text)
-    if report in table.schema.names:
-        table = table.drop_columns([report])
-    found = arrow.format_of_table(table, column=column, layout=layout)
-    if found is None:
-        return table.append_column(report, pa.array([], arrow.report_type()))
-    done = [
-        arrow.with_report(*arrow.repair_batch(batch, found, settings), report)
-        for batch in arrow.batches(table)
-    ]
-    repaired = pa.Table.from_batches(done)
-    return repaired if isinstance(table, pa.Table) else _as_batch(repaired)
+    repair = arrow.TableRepair(settings, column, layout, report)
+    if isinstance(table, pa.RecordBatchReader):
+        return repair.reader(table)
+    if isinstance(table, pa.RecordBatch):
+        return repair.table(pa.Table.from_batches([table])).combine_chunks().to_batches()[0]
+    return repair.table(table)
 
 
-def check_table(table: TableOrBatch, *, report: str = arrow.REPORT, **options: Any) -> TableOrBatch:  # noqa: ANN401 - the options of repair_table
-    """Return only the report column of ``repair_table``, which takes the same arguments."""
+def check_table(table: Rows, *, report: str = arrow.REPORT, **options: Any) -> Rows:  # noqa: ANN401 - the options of repair_table
+    """Return only the report column of ``repair_table``; takes its arguments, but no reader."""
     return repair_table(table, report=report, **options).select([report])
 
 
@@ -134,12 +132,7 @@ def _repair_rows(
         yield repair_row(row, known, settings)
 
 
-def _as_batch(table: pa.Table) -> pa.RecordBatch:
-    return table.combine_chunks().to_batches()[0]
-
-
 __all__ = [
-    "FORMATS",
     "Conversations",
     "LayoutError",
     "QuarantineError",

@@ -6,6 +6,7 @@ are rebuilt; all other values keep their bytes.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from chatmend.data.arrow_values import values_of
@@ -15,7 +16,7 @@ from chatmend.data.rows import QUARANTINED, REPAIRED, RowResult, repair_row
 from chatmend.errors import LayoutError
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Sequence
+    from collections.abc import Container, Iterable, Iterator, Sequence
     from typing import TypeVar
 
     import pyarrow as pa
@@ -85,7 +86,8 @@ def format_of_table(
     if layout is not None:
         return named(layout, column)
     failure: LayoutError | None = None
-    for row in table.slice(0, BATCH_ROWS).to_pylist():
+    for at in range(min(table.num_rows, BATCH_ROWS)):
+        (row,) = table.slice(at, 1).to_pylist()
         try:
             return recognise(row) if column is None else Renamed.recognise(row, column)
         except LayoutError as error:
@@ -129,12 +131,41 @@ def with_report(
     return batch.append_column(name, values)
 
 
-def batches(table: pa.Table | pa.RecordBatch, rows: int = BATCH_ROWS) -> Iterable[pa.RecordBatch]:
-    """Yield the rows in batches of a limited size, without copying them."""
-    found = table.to_batches(max_chunksize=rows) if hasattr(table, "to_batches") else [table]
-    for batch in found:
-        for start in range(0, batch.num_rows, rows):
-            yield batch.slice(start, rows)
+@dataclass(frozen=True, slots=True)
+class TableRepair:
+    """Repairs tables and streams of record batches with the same options."""
+
+    settings: RowSettings
+    column: str | None = None
+    layout: str | None = None
+    report: str = REPORT
+
+    def table(self, table: pa.Table) -> pa.Table:
+        """Return a table with repaired rows and the report column."""
+        done = list(self._repaired(table.to_batches()))
+        schema = self._schema(table.schema)
+        return import_pyarrow().Table.from_batches(done, schema)
+
+    def reader(self, reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
+        """Return a reader that repairs each batch when it is read."""
+        schema = self._schema(reader.schema)
+        return import_pyarrow().RecordBatchReader.from_batches(schema, self._repaired(reader))
+
+    def _schema(self, schema: pa.Schema) -> pa.Schema:
+        """Return the schema with the report column, which replaces an earlier one."""
+        if self.report in schema.names:
+            schema = schema.remove(schema.get_field_index(self.report))
+        return schema.append(import_pyarrow().field(self.report, report_type()))
+
+    def _repaired(self, found: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        format_: Format | None = None
+        for whole in found:
+            rest = whole.drop_columns([self.report]) if self.report in whole.schema.names else whole
+            for start in range(0, rest.num_rows, BATCH_ROWS):
+                batch = rest.slice(start, BATCH_ROWS)
+                format_ = format_ or format_of_table(batch, column=self.column, layout=self.layout)
+                if format_ is not None:
+                    yield with_report(*repair_batch(batch, format_, self.settings), self.report)
 
 
 def take(rows: _Rows, numbers: list[int]) -> _Rows:
