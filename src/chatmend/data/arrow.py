@@ -194,7 +194,7 @@ def _checked(row: Row, result: RowResult, schema: pa.Schema) -> RowResult:
         if value is row.get(key):
             continue
         if key not in schema.names:
-            misfit: str | None = f"there is no column {key!r}"
+            misfit: str | None = f"the table lacks the column {key!r}"
         else:
             misfit = _misfit(value, schema.field(key).type, key, known)
         if misfit is not None:

@@ -189,7 +189,7 @@ def repair_row(
         row: the values by column; never modified.
         format_: the format of the row.
         settings: the target and the options.
-        has_nulls: whether null may stand for an absent key.
+        has_nulls: whether absent keys may be null.
     """
     conversations = Conversations(settings, has_nulls=has_nulls)
     try:

@@ -33,7 +33,7 @@ def repair_parts(
 def repair_answers(
     prompt: list[Any], answers: Iterable[list[Any]], conversations: Conversations
 ) -> tuple[list[Any], list[list[Any]]]:
-    """Return the repaired prompt and answers; the same lists where nothing changed.
+    """Return the repaired prompt and answers; unchanged lists are the same objects.
 
     Raises:
         QuarantineError: a repair moves content across the end of the prompt.
