@@ -19,6 +19,7 @@ TRANSCRIPTS ?= 2000
 MEGABYTES ?= 100
 SHARE ?= 0.2
 ROWS ?= 100000
+TRL := 1.16.0
 NEWEST_OPENAI := 3.54.0
 PY := $(VENV)/bin/python
 # Hundreds of tests start a Python process; bytecode files keep each from compiling chatmend again.
@@ -255,8 +256,10 @@ $(VENV)/.mutants: $(VENV)/.dev
 	$(INSTALL) -e ".[mutants]"
 	touch $@
 
-# LiteLLM needs openai<3; the types of the Responses API are read from the newest version.
+# LiteLLM needs openai<3; the types of the Responses API are read from the newest version. Of TRL only
+# the chat templates are used, without the packages that it depends on.
 $(VENV)/.dev: pyproject.toml constraints.txt | $(PY)
 	$(INSTALL) -e ".[dev]"
 	$(PY) -m pip install --quiet --disable-pip-version-check --upgrade --no-deps --target $(VENV)/openai-newest openai==$(NEWEST_OPENAI)
+	$(PY) -m pip install --quiet --disable-pip-version-check --upgrade --no-deps --target $(VENV)/trl trl==$(TRL)
 	touch $@
