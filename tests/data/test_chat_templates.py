@@ -90,7 +90,7 @@ def mistral_refuses(messages: list[dict[str, Any]], version: str) -> bool:
     validator = get_validator(TokenizerVersion(version), ValidationMode.finetuning)
     # Its door for messages of OpenAI takes no empty text next to calls.
     given = [
-        {key: value for key, value in message.items() if value != "" or key != "content"}
+        {**message, "content": None} if message.get("tool_calls") else message
         for message in messages
     ]
     try:

@@ -267,6 +267,11 @@ def test_a_row_that_cannot_be_repaired_is_quarantined_unchanged(
     assert result.row is row
 
 
+def test_a_change_of_a_shared_prompt_is_counted_once() -> None:
+    row = {"prompt": [ASK, CALLING, ASK], "chosen": [ANSWER], "rejected": [OTHER]}
+    assert repaired(row).rules == {"TOOL007": 1}
+
+
 def test_a_row_of_another_layout_than_the_first_is_quarantined() -> None:
     results = list(repair_rows([VALID["messages"], VALID["sharegpt"]], target=QWEN))
     assert [result.status for result in results] == ["valid", "quarantined"]

@@ -148,6 +148,15 @@ class Conversations:
             repair(stored.messages, settings.target, policy=settings.policy).messages
         )
 
+    def count_once(self) -> None:
+        """Drop changes that are equal to an earlier one, of conversations that share messages."""
+        unique: dict[tuple[object, ...], list[Change]] = {}
+        for change in self.changes:
+            alike = unique.setdefault((change.code, change.window, change.at, change.index), [])
+            if change not in alike:
+                alike.append(change)
+        self.changes = [change for alike in unique.values() for change in alike]
+
     def repair_request(self, body: dict[str, Any]) -> dict[str, Any]:
         """Repair a request body; returns the same dict if nothing changed.
 

@@ -40,6 +40,7 @@ def repair_answers(
     """
     answers = list(answers)
     wholes = [conversations.repair([*prompt, *answer]) for answer in answers]
+    conversations.count_once()  # the changes of the prompt, which every repair has made
     if all(
         is_unchanged(whole, [*prompt, *answer])
         for whole, answer in zip(wholes, answers, strict=True)
