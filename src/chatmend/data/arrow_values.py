@@ -33,15 +33,16 @@ def _lists(array: pa.Array) -> list[Any]:
 
 
 def _objects(array: pa.Array) -> list[Any]:
-    names = [array.type.field(at).name for at in range(array.type.num_fields)]
-    if not names:
-        return array.to_pylist()  # type: ignore[no-any-return]
-    rows = zip(*map(values_of, array.flatten()), strict=True)
-    objects: list[Any] = [
-        {name: value for name, value in zip(names, row, strict=True) if value is not None}
-        for row in rows
-    ]
+    objects: list[Any] = [{} for _ in range(len(array))]
+    for at, column in enumerate(array.flatten()):
+        if column.null_count == len(column):
+            continue
+        name = array.type.field(at).name
+        # Setting only the values that are not null is three times as fast as filtering them.
+        for held, value in zip(objects, values_of(column), strict=True):
+            if value is not None:
+                held[name] = value
     if array.null_count:
         valid = array.is_valid().to_pylist()
-        return [value if is_value else None for value, is_value in zip(objects, valid, strict=True)]
+        return [held if is_value else None for held, is_value in zip(objects, valid, strict=True)]
     return objects

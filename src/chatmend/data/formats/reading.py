@@ -36,13 +36,15 @@ def change(row: dict[str, Any], key: str, edit: Callable[[Any], Any]) -> dict[st
 
 
 def is_chat(value: object) -> bool:
-    """Return whether a value is a non-empty list of objects with a role."""
-    return (
-        isinstance(value, list)
-        and bool(value)
-        and all(isinstance(item, dict) for item in value)
-        and any(item.get("role") is not None for item in value)
-    )
+    """Return whether a value is a list of objects of which one of the first has a role."""
+    if not isinstance(value, list):
+        return False
+    for item in value:
+        if not isinstance(item, dict):
+            return False
+        if item.get("role") is not None:
+            return True
+    return False
 
 
 def is_list_of_objects(value: object) -> bool:
