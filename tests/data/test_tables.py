@@ -135,7 +135,7 @@ def test_serving_ends_with_a_message_to_answer() -> None:
 
 def test_the_policy_may_be_changed_by_field() -> None:
     rows = [{"messages": [*VALID[:2], VALID[0], VALID[3]]}]
-    (kept,) = repair_rows(rows, target=QWEN, policy={"allow": chatmend.Effect.RESHAPES})
+    (kept,) = repair_rows(rows, target=QWEN, policy={"allow": "reshapes"})
     assert kept.status == "quarantined"
     assert (kept.error or "").startswith("left unchanged: messages[1]: TOOL007")
 
@@ -176,6 +176,8 @@ def test_an_empty_table_gets_an_empty_report() -> None:
     done = repair_table(table(VALID).slice(0, 0), target=QWEN)
     assert done.column_names == ["messages", "id", "chatmend"]
     assert done.num_rows == 0
+    batch = repair_table(table(VALID).to_batches()[0].slice(0, 0), target=QWEN)
+    assert (batch.schema, batch.num_rows) == (done.schema, 0)
 
 
 def test_null_and_empty_cells_are_quarantined() -> None:
@@ -270,3 +272,15 @@ def test_a_reader_is_repaired_while_it_is_read() -> None:
     assert done.read_next_batch()["chatmend"][0].as_py()["status"] == "valid"
     assert taken == [1]
     assert statuses(done.read_all()) == ["repaired", "valid"]
+
+
+def test_an_unexpected_exception_quarantines_one_row_without_its_content(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("Secret 123")
+
+    monkeypatch.setattr("chatmend.data.rows.repair", fail)
+    (result,) = repair_rows([{"messages": VALID}], target=QWEN)
+    assert result.error == "internal error of chatmend (ZeroDivisionError); please report it"
+    assert result.row["messages"] is VALID

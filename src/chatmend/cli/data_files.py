@@ -24,7 +24,7 @@ from chatmend.cli.json_text import splice
 from chatmend.data import arrow
 from chatmend.data.formats import Format, recognise
 from chatmend.data.renamed import Renamed, named
-from chatmend.data.rows import QUARANTINED, REPAIRED, RowResult, RowSettings, repair_row
+from chatmend.data.rows import QUARANTINED, REPAIRED, RowSettings, repair_row
 from chatmend.errors import LayoutError
 from chatmend.jsontext import parse
 
@@ -141,7 +141,7 @@ class Lines:
                 outcome.counts.add_unreadable(_UNREADABLE)
                 bad.append(_quarantined_line(raw, row, _UNREADABLE))
                 continue
-            result = safely_repair(row, layout, task.settings)
+            result = repair_row(row, layout, task.settings)
             outcome.counts.add(result)
             if result.status == QUARANTINED:
                 bad.append(_quarantined_line(raw, row, result.error))
@@ -172,16 +172,6 @@ def _parse(raw: bytes) -> object:
         return parse(raw.decode("utf-8-sig"))
     except ValueError:
         return None
-
-
-def safely_repair(row: Row, layout: Format, settings: RowSettings) -> RowResult:
-    """Repair a row; an unexpected exception quarantines it instead of ending the run."""
-    try:
-        return repair_row(row, layout, settings)
-    except Exception as error:  # noqa: BLE001 - the other rows go on
-        # The text of the error may quote the row, so only its type is printed.
-        reason = f"internal error of chatmend ({type(error).__name__}); please report it"
-        return RowResult(row, QUARANTINED, (), reason)
 
 
 def _quarantined_line(raw: bytes, row: object, reason: str | None) -> bytes:
@@ -217,7 +207,7 @@ class _Rows:
         """Repair each row."""
         outcome = Outcome([], b"")
         for row in chunk:
-            result = safely_repair(row, layout, task.settings)
+            result = repair_row(row, layout, task.settings)
             outcome.counts.add(result)
             if result.status == QUARANTINED:
                 raw = json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass")

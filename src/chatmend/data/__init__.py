@@ -89,7 +89,7 @@ def repair_table(  # noqa: PLR0913 - options are keywords
     if isinstance(table, pa.RecordBatchReader):
         return repair.reader(table)
     if isinstance(table, pa.RecordBatch):
-        return repair.table(pa.Table.from_batches([table])).combine_chunks().to_batches()[0]
+        return repair.batch(table)
     return repair.table(table)
 
 

@@ -146,6 +146,16 @@ class TableRepair:
         schema = self._schema(table.schema)
         return import_pyarrow().Table.from_batches(done, schema)
 
+    def batch(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return a record batch with repaired rows and the report column."""
+        pa = import_pyarrow()
+        table = self.table(pa.Table.from_batches([batch])).combine_chunks()
+        columns = [
+            column.chunk(0) if column.num_chunks else pa.array([], column.type)
+            for column in table.columns
+        ]
+        return pa.RecordBatch.from_arrays(columns, schema=table.schema)
+
     def reader(self, reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
         """Return a reader that repairs each batch when it is read."""
         schema = self._schema(reader.schema)

@@ -32,7 +32,7 @@ _MISSING = frozenset({missing_tool_result.RULE.name, orphan_tool_result.RULE.nam
 
 
 class QuarantineError(ChatmendError):
-    """A row cannot be repaired; the text is the reason. Formats raise it."""
+    """A row cannot be repaired; the text is the reason. Layouts raise it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +65,9 @@ def make_settings(
         choices = ", ".join(map(repr, INCOMPLETE))
         raise PolicyError(f"incomplete={incomplete!r}: choose one of {choices}")
     named = Policy.train() if purpose == "train" else Policy()
+    chosen = resolve_policy(policy) or named
     if isinstance(policy, dict):
-        resolve_policy(policy)  # raises an error that lists the fields
-        chosen = replace(named, **policy)
-    else:
-        chosen = resolve_policy(policy) or named
+        chosen = replace(named, **{field: getattr(chosen, field) for field in policy})
     if chosen.purpose != purpose:
         chosen = replace(chosen, purpose=purpose)
     resolved = target if isinstance(target, Target) else resolve(target)
@@ -103,7 +101,7 @@ class RowResult:
 
 
 class Conversations:
-    """Repairs the conversations of one row and collects the changes; formats call it."""
+    """Repairs the conversations of one row and collects the changes; layouts call it."""
 
     def __init__(self, settings: RowSettings, *, has_nulls: bool = True) -> None:
         """Start without changes; ``has_nulls``: whether keys that are absent may be null."""
@@ -194,9 +192,11 @@ def repair_row(
 ) -> RowResult:
     """Repair the conversations of a row; never raises because of its content.
 
+    A row that causes an unexpected exception is quarantined, so that the other rows go on.
+
     Args:
         row: the values by column; never modified.
-        format_: the format of the row.
+        format_: the layout of the row.
         settings: the target and the options.
         has_nulls: whether absent keys may be null.
     """
@@ -210,6 +210,9 @@ def repair_row(
         repaired, error = row, str(failure)
     except RecursionError:
         repaired, error = row, "nested too deeply"
+    except Exception as failure:  # noqa: BLE001 - its text may quote the row
+        name = type(failure).__name__
+        repaired, error = row, f"internal error of chatmend ({name}); please report it"
     changes = tuple(conversations.changes)
     if error is not None:
         return RowResult(row, QUARANTINED, changes, error)
