@@ -211,6 +211,7 @@ notebooks: $(LANGCHAIN)/.ready $(VENV)/.dev
 	$(PY) notebooks/build_litellm.py
 	$(PY) notebooks/build_images.py
 	$(PY) notebooks/build_usage.py
+	$(PY) notebooks/build_training_data.py
 	$(PY) notebooks/build_thinking.py
 	$(LANGCHAIN)/bin/python -m jupyter execute --inplace notebooks/langchain.ipynb
 

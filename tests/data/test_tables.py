@@ -122,6 +122,12 @@ def test_a_row_without_an_answer_to_learn_is_quarantined(end: dict[str, Any]) ->
     assert result.row["messages"][-1] is end
 
 
+def test_an_answer_that_is_null_is_nothing_to_learn() -> None:
+    rows = [{"messages": [*VALID[:3], {"role": "assistant", "content": None}]}]
+    (result,) = repair_rows(rows, target=QWEN)
+    assert result.error == "nothing to learn: the last answer is empty"
+
+
 def test_thinking_is_kept() -> None:
     messages = [*VALID[:3], {**VALID[3], "reasoning_content": "Six times seven."}]
     (result,) = repair_rows([{"messages": messages}], target="openai/gpt-4o")

@@ -179,8 +179,11 @@ class Conversations:
             return
         given = set(map(id, before))
         added = [message for message in after if id(message) not in given]
-        if id(after[-1]) not in given and is_synthetic(after[-1]):
-            raise QuarantineError("nothing to learn: the repair would end with a placeholder")
+        if id(after[-1]) not in given:
+            if is_synthetic(after[-1]):
+                raise QuarantineError("nothing to learn: the repair would end with a placeholder")
+            if _is_empty_answer(after[-1]):
+                raise QuarantineError("nothing to learn: the last answer is empty")
         if any(_is_assistant(message) and is_synthetic(message) for message in added):
             raise QuarantineError(
                 "the model would learn a placeholder: the repair needs a synthetic answer"
@@ -236,6 +239,15 @@ def _is_incomplete(change: Change) -> bool:
     if change.rule in _MISSING:
         return True
     return change.rule == late_tool_result.RULE.name and change.effect > Effect.RESHAPES
+
+
+def _is_empty_answer(message: object) -> bool:
+    """Return whether an assistant message has neither content nor anything else to learn."""
+    return (
+        isinstance(message, dict)
+        and message.get("role") == "assistant"
+        and not any(value for key, value in message.items() if key not in ("role", "name", "id"))
+    )
 
 
 def _is_assistant(message: object) -> bool:
