@@ -153,7 +153,7 @@ bench-jobs: $(VENV)/.dev
 	$(PY) benchmarks/bench_jobs.py $(MEGABYTES)
 
 # Repair ROWS rows of training data with each engine, on one worker and on two, next to the identity
-# map. Spark needs a Java runtime. ROWS=10000 is a quick run.
+# map; then kill a worker of Ray and of Spark. Spark needs a Java runtime. ROWS=10000 is a quick run.
 scale: $(ENGINES)/.ready
 	rm -rf build/scale
 	$(ENGINES)/bin/python -m benchmarks.scale.corpus $$((2 * $(ROWS))) build/scale/corpus
@@ -162,6 +162,8 @@ scale: $(ENGINES)/.ready
 			$(ENGINES)/bin/python -m benchmarks.scale.engines $$engine build/scale/corpus/trl build/scale/repaired $$workers || exit 1; \
 		done; \
 	done
+	$(ENGINES)/bin/python -m benchmarks.scale.lost_worker ray build/scale/corpus/trl build/scale/lost/ray
+	$(ENGINES)/bin/python -m benchmarks.scale.lost_worker spark build/scale/corpus/trl build/scale/lost/spark
 
 fidelity: $(VENV)/.dev
 	$(PY) -m tests.sandbox.fidelity
@@ -236,9 +238,9 @@ $(DOCS)/.ready: pyproject.toml constraints-docs.txt
 	$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-docs.txt -e ".[docs]"
 	touch $@
 
-$(ENGINES)/.ready: pyproject.toml
+$(ENGINES)/.ready: pyproject.toml constraints-engines.txt
 	$(PYTHON) -m venv $(ENGINES)
-	$(ENGINES)/bin/python -m pip install --quiet --disable-pip-version-check -e ".[engines]"
+	$(ENGINES)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-engines.txt -e ".[engines]"
 	touch $@
 
 $(PY):

@@ -74,7 +74,7 @@ def spark(folder: Path, out: Path, workers: int, repair: Repair) -> None:
     from pyspark.sql import SparkSession
     from pyspark.sql.types import DataType, StructField, StructType
 
-    session = SparkSession.builder.master(f"local[{workers}]").getOrCreate()
+    session = SparkSession.builder.master(f"local[{workers},4]").getOrCreate()
     rows = session.read.parquet(str(folder)).repartition(workers * 4)
     report = StructField("chatmend", DataType.fromDDL(REPORT))
     schema = StructType([*rows.schema, *([] if repair is identity else [report])])
