@@ -226,3 +226,24 @@ def test_serving_and_policies_are_options(tmp_path: Path) -> None:
     assert json.loads((out / "a.jsonl").read_text())["messages"][-1]["role"] == "user"
     done = run(file, "--out", out, "--set", "allow=reshapes", target="strict")
     assert "1 row: 1 valid" in done.stdout
+
+
+def test_parquet_without_pyarrow_names_the_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parquet(tmp_path / "a.parquet", VALID)
+    (tmp_path / "b.jsonl").write_bytes(lines(VALID))
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    done = run(tmp_path, "--out", tmp_path / "out")
+    assert done.exit_code == 2
+    assert "a.parquet: tables need pyarrow" in done.stderr
+    assert "pip install 'chatmend[data]'" in done.stderr
+    assert (tmp_path / "out" / "b.jsonl").read_bytes() == lines(VALID)
+
+
+def test_a_folder_with_the_name_of_the_quarantine_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "in" / "quarantine").mkdir(parents=True)
+    (tmp_path / "in" / "quarantine" / "a.jsonl").write_bytes(lines(VALID))
+    done = run(tmp_path / "in", "--out", tmp_path / "out")
+    assert done.exit_code == 2
+    assert "the folder 'quarantine' is for output; rename it" in done.stderr

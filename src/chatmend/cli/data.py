@@ -195,6 +195,8 @@ def _discover(names: list[str], out: Path, table: str) -> list[DataFile]:
             f"two files are named {str(twice[0])!r} and would overwrite each other in {out}; "
             "repair them separately"
         )
+    if inner := [path for path in paths if path.parts[0] == QUARANTINE]:
+        raise error_exit(f"{inner[0]}: the folder {QUARANTINE!r} is for output; rename it")
     if same := [
         file.path for file in found if (out / file.relative_path).resolve() == file.path.resolve()
     ]:
@@ -256,7 +258,7 @@ def _repair(
             counts = repair_file(source, outputs, task, pool, report.advance)
             report.written += 1
         report.counts.merge(counts)
-    except LayoutError as error:
+    except (LayoutError, ModuleNotFoundError) as error:
         report.print_error(f"{source.path}: {error}")
     except OSError as error:
         report.print_error(

@@ -336,6 +336,7 @@ class Parquet:
 
     def writers(self, path: Path, good: IO[bytes], bad: IO[bytes]) -> tuple[Writer, Writer]:
         """Return writers of Parquet with the schema of the file ``path``."""
+        arrow.import_pyarrow()  # or an error that names the extra
         from pyarrow import parquet  # noqa: PLC0415
 
         with parquet.ParquetFile(path) as file:
