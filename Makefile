@@ -6,6 +6,7 @@ VENV := .venv
 LANGCHAIN := .venv-langchain
 LOWER := .venv-lower
 DOCS := .venv-docs
+ENGINES := .venv-engines
 INSTALLED := build/venv
 COUNT ?= 20000
 DAYS ?= 120
@@ -17,6 +18,8 @@ PROCESSES ?= 64
 TRANSCRIPTS ?= 2000
 MEGABYTES ?= 100
 SHARE ?= 0.2
+ROWS ?= 100000
+TRL := 1.16.0
 NEWEST_OPENAI := 3.54.0
 PY := $(VENV)/bin/python
 # Hundreds of tests start a Python process; bytecode files keep each from compiling chatmend again.
@@ -26,7 +29,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder --allow-hosts=127.0.0.1,::1 --allow-unix-socket
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check nightly twins mutants docs links docs-rules facts-age bench compare golden formats package harm field fuzz kill usage-report fidelity cassettes judge litellm-matrix litellm-identical litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain
+.PHONY: demo test check nightly twins mutants docs links docs-rules facts-age bench compare golden formats package harm field fuzz kill scale usage-report fidelity cassettes judge litellm-matrix litellm-identical litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py
@@ -150,6 +153,19 @@ sessions: $(VENV)/.dev
 bench-jobs: $(VENV)/.dev
 	$(PY) benchmarks/bench_jobs.py $(MEGABYTES)
 
+# Repair ROWS rows of training data with each engine, on one worker and on two, next to the identity
+# map; then kill a worker of Ray and of Spark. Spark needs a Java runtime. ROWS=10000 is a quick run.
+scale: $(ENGINES)/.ready
+	rm -rf build/scale
+	$(ENGINES)/bin/python -m benchmarks.scale.corpus $$((2 * $(ROWS))) build/scale/corpus
+	for engine in bare datasets ray spark polars duckdb; do \
+		for workers in 1 2; do \
+			$(ENGINES)/bin/python -m benchmarks.scale.engines $$engine build/scale/corpus/trl build/scale/repaired $$workers || exit 1; \
+		done; \
+	done
+	$(ENGINES)/bin/python -m benchmarks.scale.lost_worker ray build/scale/corpus/trl build/scale/lost/ray
+	$(ENGINES)/bin/python -m benchmarks.scale.lost_worker spark build/scale/corpus/trl build/scale/lost/spark
+
 fidelity: $(VENV)/.dev
 	$(PY) -m tests.sandbox.fidelity
 
@@ -198,6 +214,7 @@ notebooks: $(LANGCHAIN)/.ready $(VENV)/.dev
 	$(PY) notebooks/build_litellm.py
 	$(PY) notebooks/build_images.py
 	$(PY) notebooks/build_usage.py
+	$(PY) notebooks/build_training_data.py
 	$(PY) notebooks/build_thinking.py
 	$(LANGCHAIN)/bin/python -m jupyter execute --inplace notebooks/langchain.ipynb
 
@@ -205,7 +222,7 @@ bench-langchain: $(LANGCHAIN)/.ready
 	$(LANGCHAIN)/bin/python benchmarks/bench_langchain.py
 
 clean:
-	rm -rf $(VENV) $(LANGCHAIN) $(LOWER) $(DOCS) docs/_build docs/notebooks dist build
+	rm -rf $(VENV) $(LANGCHAIN) $(LOWER) $(DOCS) $(ENGINES) docs/_build docs/notebooks dist build
 
 $(LANGCHAIN)/.ready: pyproject.toml constraints-langchain.txt
 	$(PYTHON) -m venv $(LANGCHAIN)
@@ -220,6 +237,11 @@ $(LOWER)/.ready: pyproject.toml
 $(DOCS)/.ready: pyproject.toml constraints-docs.txt
 	$(PYTHON) -m venv $(DOCS)
 	$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-docs.txt -e ".[docs]"
+	touch $@
+
+$(ENGINES)/.ready: pyproject.toml constraints-engines.txt
+	$(PYTHON) -m venv $(ENGINES)
+	$(ENGINES)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-engines.txt -e ".[engines]"
 	touch $@
 
 $(PY):
@@ -238,8 +260,10 @@ $(VENV)/.mutants: $(VENV)/.dev
 	$(INSTALL) -e ".[mutants]"
 	touch $@
 
-# LiteLLM needs openai<3; the types of the Responses API are read from the newest version.
+# LiteLLM needs openai<3; the types of the Responses API are read from the newest version. Of TRL only
+# the chat templates are used, without the packages that it depends on.
 $(VENV)/.dev: pyproject.toml constraints.txt | $(PY)
 	$(INSTALL) -e ".[dev]"
 	$(PY) -m pip install --quiet --disable-pip-version-check --upgrade --no-deps --target $(VENV)/openai-newest openai==$(NEWEST_OPENAI)
+	$(PY) -m pip install --quiet --disable-pip-version-check --upgrade --no-deps --target $(VENV)/trl trl==$(TRL)
 	touch $@

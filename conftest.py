@@ -78,7 +78,7 @@ def _tear_down(names: dict[str, Any]) -> None:
 
 
 def _write_files(folder: Path) -> None:
-    """Create the files that the pages use: conversations, a screenshot, recorded responses."""
+    """Create the files that the pages use: conversations, rows, a screenshot, responses."""
     from PIL import Image  # noqa: PLC0415 - only examples need it
 
     conversation = json.loads((ROOT / "examples/transcripts/anthropic.json").read_text("utf-8"))[
@@ -90,6 +90,10 @@ def _write_files(folder: Path) -> None:
     Image.new("RGB", (900, 9000), "white").save(folder / "shot.png")
     usage = {"input_tokens": 10, "output_tokens": 5, "cache_read_input_tokens": 90}
     answer = {"type": "message", "model": "claude-sonnet-4-5", "content": [], "usage": usage}
+    row = {
+        "messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
+    }
+    (folder / "train.jsonl").write_text(json.dumps(row) + "\n", "utf-8")
     (folder / "responses.jsonl").write_text(json.dumps(answer) + "\n", "utf-8")
 
 

@@ -19,6 +19,7 @@ import chatmend
 FROZEN = Path(__file__).with_name("public_names.json")
 MODULES = (
     "chatmend",
+    "chatmend.data",
     "chatmend.images",
     "chatmend.langchain",
     "chatmend.litellm",

@@ -110,6 +110,8 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "from chatmend.dialects import pairs\n",
     )
     put(package / "dialects" / "__init__.py", "    for module in (\n", "        pairs,\n")
+    shutil.copy(SEAMS / "dialogue.py", package / "data" / "formats")
+    put(package / "data" / "formats" / "__init__.py", "FORMATS = _load(\n", '    "dialogue",\n')
     return root
 
 
@@ -189,6 +191,30 @@ def test_the_command_line_finds_them(house: Path, tmp_path: Path) -> None:
     told = run(house, "-m", "chatmend", "check", str(file), "--target", "acme/acme-large")
     assert [code for code in ADDED.values() if code not in told] == []
     assert "longer than the target takes" in run(house, "-m", "chatmend", "explain", "TEXT900")
+
+
+def test_the_layout_of_training_data_is_read_and_written_everywhere(
+    house: Path, tmp_path: Path
+) -> None:
+    """One file and one line in the list of layouts: for rows in Python and for files."""
+    turns = ["Hi", "Hello!", "Bye", ""]
+    file, out = tmp_path / "turns.jsonl", tmp_path / "out"
+    file.write_text(json.dumps({"dialogue": turns[:2]}) + "\n" + json.dumps({"dialogue": turns}))
+    words = ["-m", "chatmend", "data", str(file), "--target", "strict", "--out", str(out)]
+    assert "1 valid" in run(house, *words)
+    quarantined = json.loads((out / "quarantine" / "turns.jsonl").read_text())
+    assert quarantined["row"] == {"dialogue": turns}
+    assert quarantined["error"].startswith("nothing to learn")
+    assert json.loads((out / "turns.jsonl").read_text()) == {"dialogue": turns[:2]}
+    code = """
+import json, sys
+from chatmend.data import repair_rows
+print(json.dumps([r.row for r in repair_rows(json.load(sys.stdin), target="openai/gpt-4o")]))
+"""
+    broken = [{"dialogue": ["Hi \ud800", "Hello!"], "id": 1}]
+    assert json.loads(run(house, "-c", code, given=broken)) == [
+        {"dialogue": ["Hi \ufffd", "Hello!"], "id": 1}
+    ]
 
 
 LITELLM = """

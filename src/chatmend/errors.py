@@ -6,6 +6,7 @@ ChatmendError
 ├── ImageError         an image cannot be read or made acceptable for the target
 ├── PolicyError        an option or a policy field has an invalid value
 ├── ReplayError        the changes were recorded for another transcript
+├── LayoutError        the rows of a data set have no known layout
 ├── ProbeError         a provider cannot be asked about its limits
 └── SessionError       a stored session
     ├── SessionFormatError      the file is malformed, truncated or edited
@@ -39,6 +40,10 @@ class PolicyError(ChatmendError, ValueError):
 
 class ReplayError(ChatmendError, ValueError):
     """The changes do not fit the transcript, because they were recorded for another one."""
+
+
+class LayoutError(ChatmendError, ValueError):
+    """The rows of a data set have no known layout; the text lists the known ones."""
 
 
 class ProbeError(ChatmendError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Effect
@@ -24,8 +25,35 @@ CHOICES: dict[str, tuple[object, ...]] = {
     "bound_thinking": ("strip", "drop_block", "report"),
     "images": ("fit", "native", "off"),
     "image_notes": (False, True),
+    "purpose": ("serve", "train"),
 }
 """The valid values of each field except ``allow``, whose values are effects."""
+_TRAINING_LIMITS: dict[str, Any] = {
+    # The last answer is what the model learns, so nothing may follow it.
+    "trailing_assistant": "accepted",
+    "trailing_assistant_with_thinking": "accepted",
+    "trailing_assistant_with_tools": "accepted",
+    # Thinking is learnt as text: no server checks its signatures, its key or its position.
+    "thinking": "any",
+    "thinking_bound": False,
+    "thinking_first": "no",
+    "trailing_thinking": True,
+    "adjacent_thinking": True,
+    "signature_owners": frozenset(),
+    "thought_signatures": "any",
+    "reasoning_content": "any",
+    "reasoning_key": "any",
+    "reasoning_items": "any",
+    "empty_reasoning": True,
+    "refused_beside_content": frozenset(),
+}
+"""The limits of requests that a training set does not have."""
+_TRAINING_KEYS = frozenset(
+    {"reasoning", "reasoning_content", "thinking", "thinking_blocks", "weight"}
+)
+"""Keys of chat messages that trainers read: thinking, and the weight of a message in the loss."""
+_TRAINING_PARTS = frozenset({"thinking", "redacted_thinking", "reasoning"})
+"""Types of content parts that hold thinking."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +123,12 @@ class Policy:
     """Add a text after each scaled image that states the factor, for work with coordinates."""
     allow: Effect = Effect.DROPS
     """The strongest effect allowed. Other changes are only reported."""
+    purpose: str = "serve"
+    """What the transcripts are for.
+
+    ``serve``: to be sent to the target. ``train``: to teach a model. The last message stays what
+    the model learns, so nothing synthetic follows it, and thinking is kept.
+    """
 
     def __post_init__(self) -> None:
         """Raise ``PolicyError`` if a field has an invalid value."""
@@ -142,8 +176,20 @@ class Policy:
         """
         return cls(late_results="move", duplicates="messages")
 
+    @classmethod
+    def train(cls) -> Policy:
+        """Return a policy for transcripts that teach a model.
+
+        The last answer stays the end, thinking is kept, late results move to their calls, and
+        images stay unchanged. A transcript that ends in an incomplete exchange or an empty message
+        still gets a placeholder; ``chatmend.data`` quarantines such rows.
+        """
+        return cls(purpose="train", late_results="move", images="off")
+
     def apply(self, limits: Limits) -> Limits:
-        """Return the limits with the additional restrictions of this policy."""
+        """Return the limits with the restrictions and exceptions of this policy."""
+        if self.purpose == "train":
+            return _apply_for_training(self, limits)
         changes: dict[str, Any] = {}
         if self.alternation == "always":
             changes |= {
@@ -175,7 +221,28 @@ class Policy:
         return replace(limits, **changes) if changes else limits
 
 
-NAMES = ("strict_alternation", "provider_hygiene", "drop_instead_of_note", "offline")
+@lru_cache(maxsize=64)
+def _apply_for_training(policy: Policy, limits: Limits) -> Limits:
+    return replace(policy, purpose="serve").apply(_for_training(limits))
+
+
+def _for_training(limits: Limits) -> Limits:
+    """Return the limits without those that only a server has."""
+    changes = dict(_TRAINING_LIMITS)
+    # A call at the end is complete; where calls need no results, nothing changes.
+    changes["trailing_calls"] = limits.trailing_calls or limits.pairing
+    # Elsewhere than in Chat Completions, these keys show that a message is of another format.
+    if "tool_calls" not in limits.refused_keys:
+        changes["refused_keys"] = limits.refused_keys - _TRAINING_KEYS
+    if limits.known_keys is not None and "tool_calls" in limits.known_keys:
+        changes["known_keys"] = limits.known_keys | _TRAINING_KEYS
+    for name in ("part_types", "said_types"):
+        if (types := getattr(limits, name)) is not None:
+            changes[name] = types | _TRAINING_PARTS
+    return replace(limits, **changes)
+
+
+NAMES = ("strict_alternation", "provider_hygiene", "drop_instead_of_note", "offline", "train")
 """The names of the predefined policies."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from chatmend import passes
@@ -17,7 +18,7 @@ from chatmend.objects import PlainMessages
 from chatmend.placeholders import CONTINUED, is_placeholder
 from chatmend.policy import Policy, resolve_policy
 from chatmend.report import Reportable
-from chatmend.rules import Request, lost_thinking, unknown_format
+from chatmend.rules import Request, lost_thinking, offline_order, unknown_format
 from chatmend.targets import Target, resolve
 from chatmend.thinking_parameter import disable, drops_blocks, is_thinking_on, without_clearing
 from chatmend.transcript import Text, ToolResult
@@ -185,16 +186,34 @@ def _passes(
     request: Request, context: Context, *, continues: bool, accepted: int
 ) -> tuple[Request, tuple[Change, ...]]:
     """Run the rules; with policies other than the default, until nothing changes."""
-    done, changes = _one_pass(request, context, continues=continues, accepted=accepted)
+    done, changes = _ordered_pass(request, context, continues=continues, accepted=accepted)
     if context.policy == _DEFAULT or done.messages is request.messages:
         return done, changes
     for _ in range(passes.MAX_PASSES - 1):
-        becomes, more = _one_pass(done, context, continues=continues, accepted=accepted)
+        becomes, more = _ordered_pass(done, context, continues=continues, accepted=accepted)
         if becomes.messages is done.messages:
             break
         changes = passes.join_changes(request.messages, changes, done.messages, more)
         done = becomes
     return done, changes
+
+
+def _ordered_pass(
+    request: Request, context: Context, *, continues: bool, accepted: int
+) -> tuple[Request, tuple[Change, ...]]:
+    """Run the rules once; look for late results that could move only if a window is not clean."""
+    if offline_order.moves_only_results(request.messages, context):
+        policy = _without_moves(context.policy)
+        in_place = Context(context.limits, context.dialect, policy, context.recompressor)
+        done, changes = _one_pass(request, in_place, continues=continues, accepted=accepted)
+        if not changes or not offline_order.RULE.apply(request, context)[1]:
+            return done, changes
+    return _one_pass(request, context, continues=continues, accepted=accepted)
+
+
+@lru_cache(maxsize=16)
+def _without_moves(policy: Policy) -> Policy:
+    return replace(policy, late_results="note")
 
 
 def _one_pass(

@@ -10,6 +10,7 @@ import typer
 
 from chatmend.cli import (
     check,
+    data,
     explain,
     image,
     lessons,
@@ -63,6 +64,9 @@ app.command(
 app.command(
     epilog="Example: chatmend repair sessions/ --target anthropic/claude-sonnet-4-5 --write"
 )(repair.repair)
+app.command(
+    epilog="Example: chatmend data train.parquet --target hosted_vllm/Qwen/Qwen3-8B --out repaired/"
+)(data.data)
 app.command(
     epilog="Example: chatmend explain 'messages: text content blocks must be non-empty' "
     "--file chat.json"

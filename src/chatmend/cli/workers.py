@@ -51,6 +51,9 @@ def _start_method() -> str:
 
 def worker_count(settings: RunSettings) -> int:
     """Return the number of processes to use."""
-    if settings.jobs:
-        return settings.jobs
+    return settings.jobs or available_processors()
+
+
+def available_processors() -> int:
+    """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

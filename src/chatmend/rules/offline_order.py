@@ -43,11 +43,34 @@ CODE, NAME = "OFF001", "offline-order"
 _Messages = list[Any]
 
 
+def moves_only_results(messages: _Messages, context: Context) -> bool:
+    """Return whether no message repeats and none is hoisted, so that only late results can move.
+
+    The call of a late result has no result in its window, which is then not clean.
+    """
+    policy = context.policy
+    return (
+        policy.late_results == "move"
+        and context.limits.pairing
+        and not _hoists(context)
+        and not (policy.duplicates == "messages" and _has_equal_neighbours(messages))
+    )
+
+
+def _hoists(context: Context) -> bool:
+    limits = context.limits
+    is_wanted = context.policy.system == "hoist" and not limits.thinking_bound
+    return is_wanted and limits.system != "anywhere"
+
+
+def _has_equal_neighbours(messages: _Messages) -> bool:
+    return any(map(is_same, messages[1:], messages))
+
+
 def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
     """Apply the options of the policy that are for stored transcripts, one change for each."""
     policy, changes, messages = context.policy, list[Change](), request.messages
-    limits = context.limits
-    hoists = policy.system == "hoist" and limits.system != "anywhere" and not limits.thinking_bound
+    hoists = _hoists(context)
     if not (hoists or policy.duplicates == "messages" or policy.late_results == "move"):
         return request, changes
     for wanted, step, why in (

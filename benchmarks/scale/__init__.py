@@ -1,0 +1,1 @@
+"""Repairs a synthetic corpus with each engine, next to the identity map: ``make scale``."""

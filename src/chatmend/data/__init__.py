@@ -1,0 +1,143 @@
+"""Repairs training data and stored conversations: Arrow tables and lists of rows, at any size.
+
+    from chatmend.data import repair_table
+
+    table = repair_table(table, target="hosted_vllm/Qwen/Qwen3-8B")
+
+Tables need pyarrow: ``pip install 'chatmend[data]'``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from chatmend.data import arrow
+from chatmend.data.formats import recognise
+from chatmend.data.renamed import Renamed, named
+from chatmend.data.rows import (
+    Conversations,
+    QuarantineError,
+    RowResult,
+    make_settings,
+    repair_row,
+)
+from chatmend.errors import LayoutError, TranscriptError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    import pyarrow as pa
+
+    from chatmend.data.formats import Format
+    from chatmend.data.rows import Row, RowSettings
+    from chatmend.policy import Policy
+    from chatmend.targets import Target
+
+    Rows = TypeVar("Rows", pa.Table, pa.RecordBatch, pa.RecordBatchReader)
+
+    PolicyChoice = Policy | str | Mapping[str, Any] | None
+
+
+def repair_table(  # noqa: PLR0913 - options are keywords
+    table: Rows,
+    *,
+    target: str | Target,
+    column: str | None = None,
+    purpose: str = "train",
+    policy: PolicyChoice = None,
+    incomplete: str = "repair",
+    layout: str | None = None,
+    report: str = arrow.REPORT,
+) -> Rows:
+    """Repair the conversations in an Arrow table, batch or reader; rows and schema stay the same.
+
+    The result has the type of the argument. A reader is repaired while it is read.
+
+    A report column is added: a struct of ``status`` (``valid``, ``repaired`` or ``quarantined``),
+    the number of ``changes``, the strongest ``effect``, ``rules`` with their counts, and the
+    ``error`` of a quarantined row. Valid and quarantined rows keep their values.
+
+    Args:
+        table: the rows. Keys of messages that are null are treated as absent.
+        target: the model that the rows are for, as in ``chatmend.repair``.
+        column: the column with the messages; recognised from the names and values if not given.
+        purpose: ``train``: the last answer stays the end, and thinking is kept; ``serve``: the
+            conversations are sent to the target.
+        policy: other choices between repairs: a policy, its name, or a dict of fields that differ
+            from the policy of the purpose, such as ``{"images": "fit"}``.
+        incomplete: what becomes of a row with a call without a result, or a result without a call:
+            ``repair`` adds a placeholder or converts the result to text; ``quarantine`` keeps the
+            original.
+        layout: the name of the layout; recognised from the first row if not given.
+        report: the name of the report column. An earlier report of the same name is replaced.
+
+    Raises:
+        LayoutError: no known layout matches; the text lists them.
+        TargetError: the target is unknown.
+        PolicyError: an option has an invalid value.
+        TranscriptError: ``table`` is not an Arrow table, record batch or record batch reader.
+    """
+    settings = make_settings(target, purpose=purpose, policy=policy, incomplete=incomplete)
+    pa = arrow.import_pyarrow()
+    if not isinstance(table, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
+        text = (
+            f"expected a pyarrow Table, RecordBatch or RecordBatchReader, not "
+            f"{type(table).__name__}; pass a list of dicts to repair_rows"
+        )
+        raise TranscriptError(text)
+    repair = arrow.TableRepair(settings, column, layout, report)
+    if isinstance(table, pa.RecordBatchReader):
+        return repair.reader(table)
+    if isinstance(table, pa.RecordBatch):
+        return repair.batch(table)
+    return repair.table(table)
+
+
+def check_table(table: Rows, *, report: str = arrow.REPORT, **options: Any) -> Rows:  # noqa: ANN401 - the options of repair_table
+    """Return only the report column of ``repair_table``; takes its arguments, but no reader."""
+    return repair_table(table, report=report, **options).select([report])
+
+
+def repair_rows(  # noqa: PLR0913 - options are keywords
+    rows: Iterable[Row],
+    *,
+    target: str | Target,
+    column: str | None = None,
+    purpose: str = "train",
+    policy: PolicyChoice = None,
+    incomplete: str = "repair",
+    layout: str | None = None,
+) -> Iterator[RowResult]:
+    """Repair rows that are dicts, one after the other; yields a ``RowResult`` for each.
+
+    A valid row is yielded as the same object. All rows have the layout of the first; one without
+    its keys is quarantined. The arguments are those of ``repair_table``.
+
+    Raises:
+        LayoutError: the first row has no known layout; the text lists them.
+        TargetError: the target is unknown.
+        PolicyError: an option has an invalid value.
+    """
+    settings = make_settings(target, purpose=purpose, policy=policy, incomplete=incomplete)
+    known = None if layout is None else named(layout, column)
+    return _repair_rows(rows, known, column, settings)
+
+
+def _repair_rows(
+    rows: Iterable[Row], known: Format | None, column: str | None, settings: RowSettings
+) -> Iterator[RowResult]:
+    for row in rows:
+        if known is None:
+            known = recognise(row) if column is None else Renamed.recognise(row, column)
+        yield repair_row(row, known, settings)
+
+
+__all__ = [
+    "Conversations",
+    "LayoutError",
+    "QuarantineError",
+    "RowResult",
+    "check_table",
+    "repair_rows",
+    "repair_table",
+]

@@ -1,0 +1,255 @@
+"""Repairs Arrow tables: the same rows, columns and types come out, and one report column is added.
+
+A batch of rows is converted at a time, so memory does not grow with the table. Only changed rows
+are rebuilt; all other values keep their bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from chatmend.data.arrow_values import values_of
+from chatmend.data.formats import recognise
+from chatmend.data.renamed import Renamed, named
+from chatmend.data.rows import QUARANTINED, REPAIRED, RowResult, repair_row
+from chatmend.errors import LayoutError
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable, Iterator, Sequence
+    from typing import TypeVar
+
+    import pyarrow as pa
+
+    from chatmend.data.formats import Format
+    from chatmend.data.rows import Row, RowSettings
+
+    _Rows = TypeVar("_Rows", pa.Array, pa.RecordBatch)
+
+BATCH_ROWS = 1_000
+"""Rows that are converted to Python objects at a time."""
+REPORT = "chatmend"
+"""The name of the report column."""
+
+
+def import_pyarrow() -> Any:  # noqa: ANN401 - a module
+    """Import pyarrow, or raise an error that names the extra."""
+    try:
+        import pyarrow as pa  # noqa: PLC0415 - `import chatmend.data` stays fast
+    except ImportError as error:
+        text = f"tables need pyarrow ({error}); install it: pip install 'chatmend[data]'"
+        raise ModuleNotFoundError(text, name=error.name) from error
+    return pa
+
+
+def report_type() -> pa.DataType:
+    """Return the type of the report column; ``datasets`` refuses maps, so rules are a list."""
+    pa = import_pyarrow()
+    rule = pa.struct([("code", pa.string()), ("count", pa.int32())])
+    return pa.struct(
+        [
+            ("status", pa.string()),
+            ("changes", pa.int32()),
+            ("effect", pa.string()),
+            ("rules", pa.list_(rule)),
+            ("error", pa.string()),
+        ]
+    )
+
+
+def report_value(result: RowResult) -> dict[str, Any]:
+    """Return the value of the report column for a row."""
+    return {
+        "status": result.status,
+        "changes": len(result.changes),
+        "effect": result.effect,
+        "rules": [{"code": code, "count": number} for code, number in result.rules.items()],
+        "error": result.error,
+    }
+
+
+def format_of_table(
+    table: pa.Table | pa.RecordBatch, *, column: str | None = None, layout: str | None = None
+) -> Format | None:
+    """Return the layout of a table; None if it has no row to recognise it from.
+
+    Args:
+        table: the rows; the first whose cells are not null decides.
+        column: the column with the messages, if its name is not that of a known layout.
+        layout: the name of the layout, if it is known.
+
+    Raises:
+        LayoutError: the layout is unknown, or there is no such column.
+    """
+    if column is not None and column not in table.schema.names:
+        raise LayoutError(f"no column {column!r}; the columns are {', '.join(table.schema.names)}")
+    if layout is not None:
+        return named(layout, column)
+    failure: LayoutError | None = None
+    for at in range(min(table.num_rows, BATCH_ROWS)):
+        (row,) = table.slice(at, 1).to_pylist()
+        try:
+            return recognise(row) if column is None else Renamed.recognise(row, column)
+        except LayoutError as error:
+            failure = failure or error
+    if failure is not None:
+        raise failure
+    return None
+
+
+def repair_batch(
+    batch: pa.RecordBatch, format_: Format, settings: RowSettings
+) -> tuple[pa.RecordBatch, list[RowResult]]:
+    """Return a batch with repaired values in the same schema, and the outcome for each row."""
+    keys = [key for key in format_.KEYS if key in batch.schema.names]
+    columns = [values_of(batch.column(key)) for key in keys]
+    rows: list[Row] = [dict(zip(keys, row, strict=True)) for row in zip(*columns, strict=True)]
+    results = [repair_row(row, format_, settings, has_nulls=False) for row in rows]
+    results = [
+        _checked(row, result, batch.schema) if result.status == REPAIRED else result
+        for row, result in zip(rows, results, strict=True)
+    ]
+    for key in keys:
+        at = batch.schema.get_field_index(key)
+        changed = {
+            number: result.row[key]
+            for number, (row, result) in enumerate(zip(rows, results, strict=True))
+            if result.status == REPAIRED and result.row[key] is not row[key]
+        }
+        if changed:
+            column = _with_values(batch.column(at), changed)
+            batch = batch.set_column(at, batch.schema.field(at), column)
+    return batch, results
+
+
+def with_report(
+    batch: pa.RecordBatch, results: Sequence[RowResult], name: str = REPORT
+) -> pa.RecordBatch:
+    """Return a batch with the report column added."""
+    pa = import_pyarrow()
+    values = pa.array(map(report_value, results), report_type(), size=len(results))
+    return batch.append_column(name, values)
+
+
+@dataclass(frozen=True, slots=True)
+class TableRepair:
+    """Repairs tables and streams of record batches with the same options."""
+
+    settings: RowSettings
+    column: str | None = None
+    layout: str | None = None
+    report: str = REPORT
+
+    def table(self, table: pa.Table) -> pa.Table:
+        """Return a table with repaired rows and the report column."""
+        done = list(self._repaired(table.to_batches()))
+        schema = self._schema(table.schema)
+        return import_pyarrow().Table.from_batches(done, schema)
+
+    def batch(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return a record batch with repaired rows and the report column."""
+        pa = import_pyarrow()
+        table = self.table(pa.Table.from_batches([batch])).combine_chunks()
+        columns = [
+            column.chunk(0) if column.num_chunks else pa.array([], column.type)
+            for column in table.columns
+        ]
+        return pa.RecordBatch.from_arrays(columns, schema=table.schema)
+
+    def reader(self, reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
+        """Return a reader that repairs each batch when it is read."""
+        schema = self._schema(reader.schema)
+        return import_pyarrow().RecordBatchReader.from_batches(schema, self._repaired(reader))
+
+    def _schema(self, schema: pa.Schema) -> pa.Schema:
+        """Return the schema with the report column, which replaces an earlier one."""
+        if self.report in schema.names:
+            schema = schema.remove(schema.get_field_index(self.report))
+        return schema.append(import_pyarrow().field(self.report, report_type()))
+
+    def _repaired(self, found: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        format_: Format | None = None
+        for whole in found:
+            rest = whole.drop_columns([self.report]) if self.report in whole.schema.names else whole
+            for start in range(0, rest.num_rows, BATCH_ROWS):
+                batch = rest.slice(start, BATCH_ROWS)
+                format_ = format_ or format_of_table(batch, column=self.column, layout=self.layout)
+                if format_ is not None:
+                    yield with_report(*repair_batch(batch, format_, self.settings), self.report)
+
+
+def take(rows: _Rows, numbers: list[int]) -> _Rows:
+    """Return the rows with these numbers, of an array or a batch."""
+    pa = import_pyarrow()
+    return rows.take(pa.array(numbers, pa.int64()))
+
+
+def _with_values(column: pa.Array, changed: dict[int, Any]) -> pa.Array:
+    """Return a column in which some rows have other values."""
+    pa = import_pyarrow()
+    added = pa.array(list(changed.values()), column.type)
+    indexes = list(range(len(column)))
+    for position, number in enumerate(changed):
+        indexes[number] = len(column) + position
+    return take(pa.concat_arrays([column, added]), indexes)
+
+
+def _checked(row: Row, result: RowResult, schema: pa.Schema) -> RowResult:
+    """Return the outcome, quarantined if a repaired value does not fit the schema.
+
+    Arrow silently drops keys that a struct lacks.
+    """
+    known = {id(item) for value in row.values() if isinstance(value, list) for item in value}
+    for key, value in result.row.items():
+        if value is row.get(key):
+            continue
+        if key not in schema.names:
+            misfit: str | None = f"the table lacks the column {key!r}"
+        else:
+            misfit = _misfit(value, schema.field(key).type, key, known)
+        if misfit is not None:
+            error = f"the repair does not fit the schema: {misfit}"
+            return RowResult(row, QUARANTINED, result.changes, error)
+    return result
+
+
+def _misfit(
+    value: Any,  # noqa: ANN401 - any JSON value
+    kind: pa.DataType,
+    path: str,
+    known: Container[int] = (),
+) -> str | None:
+    """Return where and why a value does not fit a type; None if it does.
+
+    ``known`` holds the identities of items that were read from the column.
+    """
+    types = import_pyarrow().types
+    if value is None or id(value) in known:
+        return None
+    if types.is_struct(kind):
+        return _misfit_of_object(value, kind, path)
+    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+        return _misfit_of_list(value, kind, path, known)
+    is_text = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+    return None if is_text == isinstance(value, str) else f"{path} is not of type {kind}"
+
+
+def _misfit_of_object(value: object, kind: pa.DataType, path: str) -> str | None:
+    if not isinstance(value, dict):
+        return f"{path} is not an object"
+    fields = {kind.field(at).name: kind.field(at).type for at in range(kind.num_fields)}
+    held = {key: inner for key, inner in value.items() if inner is not None}
+    if (unknown := next((key for key in held if key not in fields), None)) is not None:
+        return f"{path} has no key {unknown!r}"
+    found = (_misfit(inner, fields[key], f"{path}.{key}") for key, inner in held.items())
+    return next(filter(None, found), None)
+
+
+def _misfit_of_list(
+    value: object, kind: pa.DataType, path: str, known: Container[int]
+) -> str | None:
+    if not isinstance(value, list):
+        return f"{path} is not a list"
+    items = enumerate(value)
+    found = (_misfit(item, kind.value_type, f"{path}[{at}]", known) for at, item in items)
+    return next(filter(None, found), None)

@@ -1,0 +1,329 @@
+"""Layouts of training data and logs are read and written back in kind."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from chatmend.data import LayoutError, RowResult, repair_rows
+from chatmend.data.formats import FORMATS, recognise
+from chatmend.placeholders import NO_RESULT
+from tests.broken.strategies import transcripts
+from tests.scale import examples
+
+QWEN = "hosted_vllm/Qwen/Qwen3-8B"
+STRICT = "strict"
+CALL = {"id": "call_0001", "type": "function", "function": {"name": "f", "arguments": '{"x": 1}'}}
+ASK = {"role": "user", "content": "What is it?"}
+CALLING = {"role": "assistant", "content": None, "tool_calls": [CALL]}
+RESULT = {"role": "tool", "tool_call_id": "call_0001", "content": "42"}
+ANSWER = {"role": "assistant", "content": "It is 42."}
+OTHER = {"role": "assistant", "content": "I do not know."}
+PLACEHOLDER = {"role": "tool", "tool_call_id": "call_0001", "content": NO_RESULT}
+LOGGED_CALL = {"name": "f", "args": {"x": 1}, "id": "call_0001", "type": "tool_call"}
+
+
+def turn(name: str, value: str) -> dict[str, str]:
+    return {"from": name, "value": value}
+
+
+def constructor(name: str, **kwargs: Any) -> dict[str, Any]:
+    return {
+        "lc": 1,
+        "type": "constructor",
+        "id": ["langchain", "schema", "messages", name],
+        "kwargs": kwargs,
+    }
+
+
+SHAREGPT_CALL = turn("function_call", '{"name": "f", "arguments": {"x": 1}}')
+VALID: dict[str, dict[str, Any]] = {
+    "messages": {"messages": [ASK, CALLING, RESULT, ANSWER], "source": "a"},
+    "trl-prompt-completion": {"prompt": [ASK], "completion": [CALLING, RESULT, ANSWER]},
+    "trl-preference": {"prompt": [ASK], "chosen": [ANSWER], "rejected": [OTHER], "score": 1},
+    "sharegpt": {
+        "conversations": [
+            turn("system", "Be brief."),
+            turn("human", "What is it?"),
+            SHAREGPT_CALL,
+            turn("observation", "42"),
+            turn("gpt", "It is 42."),
+        ]
+    },
+    "openai-preference": {
+        "input": {"messages": [ASK], "tools": []},
+        "preferred_output": [ANSWER],
+        "non_preferred_output": [OTHER],
+    },
+    "batch": {
+        "custom_id": "1",
+        "method": "POST",
+        "url": "/v1/chat/completions",
+        "body": {"model": "gpt-4o", "messages": [ASK]},
+    },
+    "langsmith": {"run_type": "llm", "inputs": {"messages": [ASK, CALLING, RESULT]}, "outputs": {}},
+    "langfuse": {
+        "id": "o1",
+        "traceId": "t1",
+        "type": "GENERATION",
+        "input": [ASK],
+        "output": ANSWER,
+    },
+    "litellm-spend-logs": {
+        "request_id": "r1",
+        "call_type": "acompletion",
+        "messages": {},
+        "proxy_server_request": {"model": "gpt-4o", "messages": [ASK]},
+        "response": {},
+    },
+}
+
+
+def repaired(row: dict[str, Any], target: str = QWEN, **options: Any) -> RowResult:
+    (result,) = repair_rows([row], target=target, **options)
+    return result
+
+
+def test_each_layout_has_an_example() -> None:
+    assert set(VALID) == set(FORMATS)
+
+
+@pytest.mark.parametrize("name", VALID)
+def test_a_valid_row_is_recognised_and_stays_the_same_object(name: str) -> None:
+    row = VALID[name]
+    found = recognise(row)
+    assert name == found.NAME
+    assert repaired(row) == RowResult(row, "valid")
+    assert repaired(row).row is row
+
+
+BROKEN: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    (
+        "trl-prompt-completion",
+        {"prompt": [ASK], "completion": [CALLING, ANSWER]},
+        {"prompt": [ASK], "completion": [CALLING, PLACEHOLDER, ANSWER]},
+    ),
+    (
+        "trl-prompt-completion",
+        {"prompt": [ASK, CALLING, ASK], "completion": [ANSWER]},
+        {"prompt": [ASK, CALLING, PLACEHOLDER, ASK], "completion": [ANSWER]},
+    ),
+    (
+        "trl-preference",
+        {"prompt": [ASK, CALLING, ASK], "chosen": [ANSWER], "rejected": [OTHER]},
+        {"prompt": [ASK, CALLING, PLACEHOLDER, ASK], "chosen": [ANSWER], "rejected": [OTHER]},
+    ),
+    (
+        "trl-preference",
+        {"chosen": [ASK, CALLING, ASK, ANSWER], "rejected": [ASK, CALLING, ASK, OTHER]},
+        {
+            "chosen": [ASK, CALLING, PLACEHOLDER, ASK, ANSWER],
+            "rejected": [ASK, CALLING, PLACEHOLDER, ASK, OTHER],
+        },
+    ),
+    (
+        "openai-preference",
+        {"input": {"messages": [ASK, CALLING, ASK]}, "preferred_output": [ANSWER], "non_preferred_output": [OTHER]},
+        {
+            "input": {"messages": [ASK, CALLING, PLACEHOLDER, ASK]},
+            "preferred_output": [ANSWER],
+            "non_preferred_output": [OTHER],
+        },
+    ),
+    (
+        "sharegpt",
+        {"conversations": [turn("user", "Go"), SHAREGPT_CALL, turn("assistant", "Done")]},
+        {
+            "conversations": [
+                turn("user", "Go"),
+                SHAREGPT_CALL,
+                turn("observation", NO_RESULT),
+                turn("assistant", "Done"),
+            ]
+        },
+    ),
+    (
+        "batch",
+        {"custom_id": "1", "params": {"model": "claude", "max_tokens": 9, "messages": [ASK, CALLING, ASK]}},
+        {
+            "custom_id": "1",
+            "params": {"model": "claude", "max_tokens": 9, "messages": [ASK, CALLING, PLACEHOLDER, ASK]},
+        },
+    ),
+    (
+        "langfuse",
+        {"traceId": "t", "input": json.dumps({"messages": [ASK, CALLING, ASK]}), "output": "x"},
+        {"traceId": "t", "input": json.dumps({"messages": [ASK, CALLING, PLACEHOLDER, ASK]}), "output": "x"},
+    ),
+    (
+        "litellm-spend-logs",
+        {"request_id": "r", "messages": json.dumps([ASK, CALLING, ASK])},
+        {"request_id": "r", "messages": json.dumps([ASK, CALLING, PLACEHOLDER, ASK])},
+    ),
+    (
+        "langsmith",
+        {
+            "inputs": {
+                "messages": [
+                    [
+                        constructor("HumanMessage", content="Go"),
+                        constructor("AIMessage", content="", tool_calls=[LOGGED_CALL]),
+                        constructor("HumanMessage", content="Well?"),
+                    ]
+                ]
+            }
+        },
+        {
+            "inputs": {
+                "messages": [
+                    [
+                        constructor("HumanMessage", content="Go"),
+                        constructor("AIMessage", content="", tool_calls=[LOGGED_CALL]),
+                        constructor(
+                            "ToolMessage",
+                            additional_kwargs={},
+                            response_metadata={},
+                            content=NO_RESULT,
+                            tool_call_id="call_0001",
+                            type="tool",
+                        ),
+                        constructor("HumanMessage", content="Well?"),
+                    ]
+                ]
+            }
+        },
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "row", "expected"), BROKEN)
+def test_a_broken_row_is_repaired_in_its_own_layout(
+    name: str, row: dict[str, Any], expected: dict[str, Any]
+) -> None:
+    before = json.dumps(row)
+    found = recognise(row)
+    assert name == found.NAME
+    result = repaired(row)
+    assert (result.error, result.row) == (None, expected)
+    assert json.dumps(row) == before
+    assert repaired(result.row).status == "valid"
+
+
+@pytest.mark.parametrize(
+    ("name", "role"),
+    [
+        ("human", "user"),
+        ("user", "user"),
+        ("gpt", "assistant"),
+        ("assistant", "assistant"),
+        ("chatgpt", "assistant"),
+    ],
+)
+def test_turns_keep_the_names_that_the_data_set_uses(name: str, role: str) -> None:
+    turns = [turn(name, "a"), turn(name, "b"), turn("gpt" if role == "user" else "human", "c")]
+    given_turns = turns if role == "user" else [turns[2], *turns[:2]]
+    result = repaired({"conversations": given_turns}, STRICT)
+    assert turn(name, "a\n\nb") in result.row["conversations"]
+
+
+@pytest.mark.parametrize("name", ["tool", "observation", "function_response"])
+def test_results_of_all_names_belong_to_the_call_before_them(name: str) -> None:
+    row = {
+        "conversations": [turn("human", "Go"), SHAREGPT_CALL, turn(name, "42"), turn("gpt", "42.")]
+    }
+    assert repaired(row, "mistral/open-mistral-7b").row is row
+
+
+def test_extra_keys_of_a_changed_turn_are_kept() -> None:
+    row = {"conversations": [{**turn("human", "\ud800 Go"), "weight": 0}, turn("gpt", "Done")]}
+    (first, _) = repaired(row, "openai/gpt-4o").row["conversations"]
+    assert first == {**turn("human", "\ufffd Go"), "weight": 0}
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ({"conversations": [turn("narrator", "Once")]}, "turn 0 has an unknown role under 'from'"),
+        ({"conversations": [turn("human", "Go"), turn("function_call", "f(1)")]}, "turn 1 is not the JSON text of a call"),
+        ({"prompt": [ASK], "completion": []}, "'completion' is empty"),
+        ({"chosen": [ASK, ANSWER], "rejected": [ASK, ANSWER]}, "one of the answers is the beginning of the other"),
+        ({"request_id": "r", "call_type": "completion", "messages": "{}"}, "store_prompts_in_spend_logs"),
+        (
+            {"request_id": "r", "messages": [{"role": "user", "content": "a... (litellm_truncated skipped 9 chars. Note) ...b"}]},
+            "LiteLLM truncated a text; raise MAX_STRING_LENGTH_PROMPT_IN_DB",
+        ),
+    ],
+)  # fmt: skip
+def test_a_row_that_cannot_be_repaired_is_quarantined_unchanged(
+    row: dict[str, Any], reason: str
+) -> None:
+    result = repaired(row)
+    assert result.status == "quarantined"
+    assert reason in (result.error or "")
+    assert result.row is row
+
+
+def test_a_change_of_a_shared_prompt_is_counted_once() -> None:
+    row = {"prompt": [ASK, CALLING, ASK], "chosen": [ANSWER], "rejected": [OTHER]}
+    assert repaired(row).rules == {"TOOL007": 1}
+
+
+def test_a_row_of_another_layout_than_the_first_is_quarantined() -> None:
+    results = list(repair_rows([VALID["messages"], VALID["sharegpt"]], target=QWEN))
+    assert [result.status for result in results] == ["valid", "quarantined"]
+    assert results[1].error == "empty or not in the layout messages (messages: [{role, content}])"
+
+
+def test_a_repair_across_the_end_of_the_prompt_is_quarantined() -> None:
+    row = {"prompt": [ASK], "completion": [{"role": "user", "content": "Quick!"}, ANSWER]}
+    result = repaired(row, STRICT)
+    assert result.error == "the repair moves content across the end of the prompt"
+
+
+@pytest.mark.parametrize(
+    "row", [{"text": "Once"}, {"prompt": "Once", "completion": "upon"}, {"input": [ASK]}, {}]
+)
+def test_unknown_layouts_are_errors_that_list_the_known_ones(row: dict[str, Any]) -> None:
+    with pytest.raises(LayoutError, match=r"known layouts: litellm-spend-logs .* messages "):
+        list(repair_rows([row], target=QWEN))
+
+
+@given(
+    prompt=transcripts("openai_chat"), answers=st.tuples(st.text(min_size=1), st.text(min_size=1))
+)
+@settings(max_examples=examples(40, 1000), suppress_health_check=list(HealthCheck))
+def test_pairs_of_answers_share_their_prompt_after_the_repair(
+    prompt: list[Any], answers: tuple[str, str]
+) -> None:
+    ends = [[{"role": "assistant", "content": text}] for text in answers]
+    row = {"chosen": [*prompt, *ends[0]], "rejected": [*prompt, *ends[1]]}
+    try:
+        result = repaired(row)
+    except LayoutError:
+        return
+    if result.status != "repaired":
+        assert result.row is row
+        return
+    chosen, rejected = result.row["chosen"], result.row["rejected"]
+    assert chosen[:-1] == rejected[:-1]
+    assert (chosen[-1], rejected[-1]) == (ends[0][0], ends[1][0])
+    assert repaired(result.row).status == "valid"
+
+
+@given(messages=transcripts("openai_chat"))
+@settings(max_examples=examples(40, 1000), suppress_health_check=list(HealthCheck))
+def test_a_repaired_row_is_valid_and_a_quarantined_one_is_unchanged(messages: list[Any]) -> None:
+    row = {"messages": messages}
+    try:
+        result = repaired(row, STRICT)
+    except LayoutError:
+        return
+    if result.status == "quarantined":
+        assert result.row is row
+        assert result.error
+    else:
+        assert repaired(result.row, STRICT).status == "valid"
