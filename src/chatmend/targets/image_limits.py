@@ -18,6 +18,11 @@ class ImageLimits:
 
     The caller sets this; it is not a limit of a provider.
     """
+    tall: Literal["tile", "scale"] = "tile"
+    """Whether an illegible tall or wide image is cut into tiles or only scaled (``Policy.tall``).
+
+    The caller sets this; it is not a limit of a provider.
+    """
 
     # Where
     vision: bool = True
