@@ -43,6 +43,7 @@ RULES: tuple[Rule, ...] = _load(
     "heavy_image",
     "unknown_part",  # before the rules that move parts
     "invalid_document",  # after unknown_part: the remaining documents are sent
+    "unreadable_document",  # before the rules that move parts: it leaves texts
     "unstored_item",  # before pairing and before orphan_reasoning: what is removed pairs nothing
     "incomplete_item",  # before pairing: the text that an item becomes pairs nothing
     "orphan_reasoning.AFTER_CALL",  # before pairing, which moves texts behind results
@@ -97,6 +98,7 @@ LAST: tuple[RequestRule, ...] = _load(
     "lost_thinking",  # before undeclared_tools: calls that it converts to text need no declaration
     "undeclared_tools",
     "undeclared_reference",
+    "too_many_pages",  # a total; the texts that it leaves are no images
     "too_many_images",  # a total; it removes the oldest images with their cache markers
     "too_many_cache_markers",  # a total of the markers that all other rules have left
 )

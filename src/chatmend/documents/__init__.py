@@ -1,0 +1,1 @@
+"""Inspects documents without a library for their formats."""
