@@ -18,8 +18,8 @@ Box: TypeAlias = tuple[int, int, int, int]
 LEGIBLE = 0.75
 """The least scale at which text of `SMALL_TEXT` pixels stays legible.
 
-Measured: at this scale tesseract finds at least 97.9 % of the words, at 0.65 only 93.3 %; see
-docs/images.md for fonts, encoders and method.
+Measured with tesseract on pages in four fonts: it finds 95 % of the words or more at this scale,
+and 80 % at 0.55 in the least legible font. ``benchmarks/legibility.py`` measures it again.
 """
 SMALL_TEXT = 12
 """The size in pixels of small text on a page, for which `LEGIBLE` was measured."""
