@@ -84,6 +84,7 @@ TOLD_ELSEWHERE = {
     "emptied-window",
     "unstored-item",
     "incomplete-item",
+    "unreadable-document",
 }
 """Rules for defects that no independent judge knows: stories and cases check their output."""
 

@@ -92,6 +92,11 @@ def file(name: str) -> list[Any]:
     ]
 
 
+def pdf(data: str) -> list[Any]:
+    source = {"type": "base64", "media_type": "application/pdf", "data": data}
+    return [{"role": "user", "content": [{"type": "document", "source": source}]}]
+
+
 def named(name: str) -> list[Any]:
     return [{"role": "user", "name": name, "content": "go"}]
 
@@ -113,6 +118,7 @@ DISTINCT = distinct_calls()
 TWINS: dict[str, tuple[str, str | Target, list[Any], list[Any]]] = {
     "foreign-thinking": ("anthropic_messages", CLAUDE, thought(PROOF), thought("rs_1")),
     "unknown-part": ("openai_chat", "gemini/gemini-2.5-flash", file("https://g.example/files/a"), file("file-a")),
+    "unreadable-document": ("anthropic_messages", CLAUDE, pdf("JVBERi0xLjQK"), pdf("iVBORw0KGgo=")),
     "late-tool-result": ("openai_chat", GPT, said("[continued]"), said("It is 18.")),
     "invalid-call-id": ("openai_chat", GPT, exchange(call()), exchange(call(call_id="c" * 80))),
     "invalid-item-id": ("openai_responses", GPT, item("fc_1"), item("msg_1")),
