@@ -85,6 +85,7 @@ TOLD_ELSEWHERE = {
     "unstored-item",
     "incomplete-item",
     "unreadable-document",
+    "foreign-document-part",
 }
 """Rules for defects that no independent judge knows: stories and cases check their output."""
 

@@ -143,13 +143,14 @@ TWINS: dict[str, tuple[str, str | Target, list[Any], list[Any]]] = {
 def test_each_rule_that_judges_values_has_its_twin() -> None:
     """The rules about images share one judge and are tested separately.
 
-    The rules about documents and about refused blocks run on every window where they are needed.
+    The rules about names of documents and about refused blocks run on every window where they are
+    needed. A document in a foreign format is never valid.
     """
     images = next(rule.judges for rule in RULES if rule.name == "heavy-image")
     judging = {
         rule.name for rule in RULES if (rule.judges or rule.watches) and rule.judges is not images
     }
-    assert set(TWINS) == judging - {"invalid-document", "refused-block"}
+    assert set(TWINS) == judging - {"invalid-document", "refused-block", "foreign-document-part"}
 
 
 def without(name: str) -> tuple[Rule, ...]:

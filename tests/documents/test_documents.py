@@ -78,6 +78,40 @@ def test_an_encrypted_pdf_is_reported_and_sent() -> None:
     assert [(change.code, change.finding) for change in done.changes] == [("DOC002", True)]
 
 
+@pytest.mark.parametrize("shape", ["file", "input_file", "langchain"])
+def test_a_document_in_another_format_is_written_in_that_of_the_messages(shape: str) -> None:
+    data = by_pillow(2)
+    foreign = part(data, "a.pdf", shape) | {"cache_control": {"type": "ephemeral"}}
+    done = repaired(said(foreign))
+    expected = part(data, "a.pdf") | {"cache_control": {"type": "ephemeral"}}
+    assert second(done.messages) == expected
+    assert [(change.code, change.effect.name) for change in done.changes] == [
+        ("DOC004", "RESHAPES")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("target", "dialect", "shape"),
+    [
+        ("openai/gpt-4.1", "openai_chat", "file"),
+        ("openai/gpt-4.1", "openai_responses", "input_file"),
+        ("bedrock/us.amazon.nova-pro-v1:0", "bedrock_converse", "bedrock"),
+        ("gemini/gemini-2.5-flash", "gemini_contents", "gemini"),
+    ],
+)
+def test_a_document_of_anthropic_is_written_in_other_formats(
+    target: str, dialect: str, shape: str
+) -> None:
+    parts = "parts" if dialect == "gemini_contents" else "content"
+    messages = [{"role": "user", parts: [part(by_pillow(1), "a")]}]
+    done = chatmend.repair(messages, target, dialect=dialect)
+    found = done.messages[0][parts][0]
+    expected = part(by_pillow(1), "a", shape)
+    expected.get("inlineData", {}).pop("displayName", None)
+    assert found == expected, done.report()
+    assert chatmend.repair(done.messages, target, dialect=dialect).messages is done.messages
+
+
 def test_the_oldest_documents_go_when_there_are_too_many_pages() -> None:
     messages = said(part(by_pillow(90), "old.pdf"), part(by_pillow(30), "new.pdf"))
     done = repaired(messages)

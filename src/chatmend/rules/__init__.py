@@ -33,6 +33,7 @@ RULES: tuple[Rule, ...] = _load(
     "legacy_function",  # before pairing, because its calls and results are paired too
     "unseen_image",  # images before unknown_part, which would convert foreign ones to text
     "foreign_image_part",
+    "foreign_document_part",  # before unknown_part, which would convert it to JSON
     "mislabelled_image",  # first the lossless repair; each rule after it repairs another defect
     "unreadable_image",
     "refused_image_type",
