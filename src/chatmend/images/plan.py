@@ -6,16 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from chatmend.images.sizes import Size, scale_to_fit, seen_size
+from chatmend.targets.image_limits import KEPT_SHARE
 
 if TYPE_CHECKING:
     from chatmend.images.facts import Probe
     from chatmend.targets.image_limits import ImageLimits
 
-KEPT_SHARE = 0.75
-"""The share of a request's limit that is used after images were removed because it was exceeded.
-
-The tiles of one image use at most this share of the number of images and of the bytes.
-"""
 _MOST_BYTES_PER_PIXEL = 0.8
 """An upper bound for JPEG at quality 85 with 4:2:0 subsampling; white noise needs 0.76."""
 _NOT_RASTER = frozenset({"svg", "pdf"})

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
-from chatmend.images.plan import KEPT_SHARE, Plan, fitted_size, max_tile_bytes
+from chatmend.images.plan import Plan, fitted_size, max_tile_bytes
 from chatmend.images.sizes import Size, seen_size
+from chatmend.targets.image_limits import KEPT_SHARE
 
 if TYPE_CHECKING:
     from chatmend.images.facts import Probe

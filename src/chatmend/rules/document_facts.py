@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chatmend.documents.pdf import PdfFacts, probe_pdf
-from chatmend.images import base64_reader
+from chatmend import documents, images
 from chatmend.images.reader import Base64Error
 
 if TYPE_CHECKING:
     from chatmend.dialects.documents import Document
+    from chatmend.documents import PdfFacts
 
 _HEAD = 1024
 _MOST_KNOWN = 512
@@ -23,7 +23,7 @@ def head_of(document: Document) -> bytes:
     if not isinstance(data, str):
         return data[:_HEAD]
     try:
-        return base64_reader(data, start).read_at(0, _HEAD)
+        return images.base64_reader(data, start).read_at(0, _HEAD)
     except Base64Error:
         return b""
 
@@ -34,9 +34,9 @@ def facts_of(document: Document) -> PdfFacts:
     if (known := _known.get(key)) is not None:
         return known
     try:
-        facts = probe_pdf(document.payload.decode())
+        facts = documents.probe_pdf(document.payload.decode())
     except ValueError:
-        facts = PdfFacts(document.payload.text_size // 4 * 3, is_pdf=False)
+        facts = documents.PdfFacts(document.payload.text_size // 4 * 3, is_pdf=False)
     if len(_known) >= _MOST_KNOWN:
         _known.clear()
     _known[key] = facts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chatmend.images import format_size
+from chatmend import images
 
 if TYPE_CHECKING:
     from chatmend.dialects.documents import Document
@@ -16,7 +16,7 @@ _LONGEST_TEXT = 400_000
 def describe(document: Document, pages: int | None = None) -> str:
     """Return name, size and number of pages of a document."""
     size = document.payload.text_size // 4 * 3
-    parts = [document.name or "unnamed", format_size(size)]
+    parts = [document.name or "unnamed", images.format_size(size)]
     return ", ".join([*parts, f"{pages} pages"] if pages is not None else parts)
 
 

@@ -51,10 +51,10 @@ from chatmend.dialects.pictures import (
     listed_part,
     replacement_text_part,
 )
-from chatmend.images.plan import KEPT_SHARE
 from chatmend.rules.image_repair import ImageRepair, ImageRewriter
 from chatmend.rules.image_words import TOO_LARGE, TOO_MANY
 from chatmend.rules.rule import Request, RequestRule
+from chatmend.targets.image_limits import KEPT_SHARE
 from chatmend.transcript import Text, is_signed
 
 if TYPE_CHECKING:

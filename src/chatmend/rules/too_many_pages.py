@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Change, Effect
 from chatmend.dialects.documents import DOCUMENT_KEYS, find_document, text_in_place_of
-from chatmend.images.plan import KEPT_SHARE
 from chatmend.rules import document_words
 from chatmend.rules.document_facts import facts_of
 from chatmend.rules.image_repair import ImageRepair, ImageRewriter
 from chatmend.rules.rule import Request, RequestRule
 from chatmend.rules.too_many_images import last_signed
+from chatmend.targets.image_limits import KEPT_SHARE
 from chatmend.transcript import Media, Text, ToolResult
 
 if TYPE_CHECKING:

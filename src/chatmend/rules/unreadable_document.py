@@ -22,9 +22,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from chatmend import documents
 from chatmend.changes import Effect
 from chatmend.dialects.documents import DOCUMENT_KEYS, find_document, text_in_place_of
-from chatmend.documents.pdf import is_pdf
 from chatmend.rules import document_words
 from chatmend.rules.document_facts import facts_of, head_of
 from chatmend.rules.image_repair import ImageRepair, repair_images
@@ -55,7 +55,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         document = find_document(part.extra)
         if document is None:
             return None
-        if is_pdf(head_of(document)):
+        if documents.is_pdf(head_of(document)):
             return _find_encryption(part, document)
         text, effect = _replacement(document)
         why = f"{document_words.describe(document)} is not a PDF"
@@ -87,7 +87,7 @@ def _make_judge(limits: Limits, traits: Traits) -> Judge | None:
         document = find_document(part)
         if document is None:
             return None
-        if not is_pdf(head_of(document)):
+        if not documents.is_pdf(head_of(document)):
             return "not a PDF"
         return "encrypted" if facts_of(document).is_encrypted else None
 
