@@ -79,7 +79,7 @@ def main() -> int:
     if TESSERACT is None:
         print("tesseract is not installed (apt-get install tesseract-ocr)", file=sys.stderr)
         return 2
-    print("words of 12 px found at a scale of", *SCALES)
+    print("share of 12 px words found at a scale of", *SCALES)
     for name, face in fonts().items():
         made = page(660, 900, face=face)
         print(f"{name:26}", *(f"{recall_at(made, scale):.3f}" for scale in SCALES), flush=True)

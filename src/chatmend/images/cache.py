@@ -33,7 +33,7 @@ class Outcome:
     undecoded: bool = False
     """Whether the image was not decoded. It may be intact; a target that accepts it gets it."""
     tiles: tuple[Outcome, ...] = ()
-    """The tiles of an image that was cut, each with a text; there is no other text then."""
+    """The tiles of an image that was cut, each with a text. ``text`` is None then."""
 
 
 @dataclass(slots=True)

@@ -99,7 +99,7 @@ LAST: tuple[RequestRule, ...] = _load(
     "lost_thinking",  # before undeclared_tools: calls that it converts to text need no declaration
     "undeclared_tools",
     "undeclared_reference",
-    "too_many_pages",  # a total; the texts that it leaves are no images
+    "too_many_pages",  # a total, like the number of images
     "too_many_images",  # a total; it removes the oldest images with their cache markers
     "too_many_cache_markers",  # a total of the markers that all other rules have left
 )

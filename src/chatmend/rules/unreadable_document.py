@@ -47,7 +47,7 @@ _LIMIT = "pdf_checked"
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """Yield fixes that replace files which are no PDFs, and findings for encrypted ones."""
+    """Yield fixes that replace malformed PDFs, and findings for encrypted ones."""
     if not context.limits.of(_LIMIT):
         return
 
@@ -65,7 +65,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
 
 
 def _replacement(document: Document) -> tuple[str, Effect]:
-    """Return the text that replaces a file which is no PDF."""
+    """Return the text that replaces a malformed PDF, and the effect."""
     content = document_words.decode_text(document)
     if content is not None and content.strip():
         return document_words.content_text(document, content), Effect.RESHAPES
@@ -81,7 +81,7 @@ def _find_encryption(part: Media, document: Document) -> ImageRepair | None:
 
 
 def _make_judge(limits: Limits, traits: Traits) -> Judge | None:
-    """Make the judge of documents: its class is whether one is no PDF, or encrypted."""
+    """Make the judge of documents: its class is ``not a PDF`` or ``encrypted``."""
 
     def judge(part: dict[str, Any]) -> object:
         document = find_document(part)
