@@ -7,6 +7,8 @@ from typing import Any
 
 import httpx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import chatmend
 from chatmend.sandbox import Sandbox
@@ -193,3 +195,29 @@ def test_the_sandbox_refuses_before_the_repair_and_accepts_after_it() -> None:
         ):
             assert post(messages) == 400
             assert post(repaired(messages).messages) == 200
+
+
+_VALUES = st.one_of(
+    st.none(), st.integers(), st.text(max_size=40), st.binary(max_size=40), st.lists(st.none(), max_size=1),
+    st.sampled_from(["application/pdf", "data:application/pdf;base64,JVBERi0x", "JVBERi0xLjQK", "pdf"]),
+)  # fmt: skip
+
+
+@given(st.data())
+def test_no_value_in_a_document_raises(data: st.DataObject) -> None:
+    def draw(*keys: str) -> dict[str, object]:
+        return {key: data.draw(_VALUES) for key in keys}
+
+    forms: list[dict[str, object]] = [
+        {
+            "type": "document",
+            "source": {"type": "base64", **draw("media_type", "data")},
+            **draw("title"),
+        },
+        {"type": "file", "file": draw("filename", "file_data", "format")},
+        {"type": "file", **draw("base64", "mime_type", "filename")},
+        {"type": "document", **draw("source")},
+    ]
+    messages = said(data.draw(st.sampled_from(forms)))
+    done = chatmend.repair(messages, CLAUDE, dialect=BLOCKS)
+    assert chatmend.repair(done.messages, CLAUDE, dialect=BLOCKS).messages is done.messages

@@ -9,9 +9,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from chatmend.documents.pdf import PdfFacts, is_pdf, probe_pdf
+    from chatmend.documents.pdf import PdfFacts, is_pdf, names_encryption, probe_pdf
 
-__all__ = ["PdfFacts", "is_pdf", "probe_pdf"]
+__all__ = ["PdfFacts", "is_pdf", "names_encryption", "probe_pdf"]
 
 
 def __getattr__(name: str) -> object:

@@ -76,6 +76,11 @@ def is_pdf(head: bytes) -> bool:
     return b"%PDF-" in head[:_HEAD]
 
 
+def names_encryption(piece: bytes) -> bool:
+    """Return whether a piece of a file, such as its last bytes, names an encryption."""
+    return _ENCRYPT.search(piece) is not None
+
+
 def probe_pdf(data: bytes) -> PdfFacts:
     """Inspect a file that should be a PDF. Never raises."""
     if not is_pdf(data):

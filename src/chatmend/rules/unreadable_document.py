@@ -22,11 +22,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from chatmend import documents
 from chatmend.changes import Effect
 from chatmend.dialects.documents import DOCUMENT_KEYS, find_document, text_in_place_of
 from chatmend.rules import document_words
-from chatmend.rules.document_facts import facts_of, head_of
+from chatmend.rules.document_facts import is_encrypted, is_pdf
 from chatmend.rules.image_repair import ImageRepair, repair_images
 from chatmend.rules.rule import KeyedJudge, Rule
 from chatmend.transcript import Text
@@ -55,7 +54,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         document = find_document(part.extra)
         if document is None:
             return None
-        if documents.is_pdf(head_of(document)):
+        if is_pdf(document):
             return _find_encryption(part, document)
         text, effect = _replacement(document)
         why = f"{document_words.describe(document)} is not a PDF"
@@ -74,7 +73,7 @@ def _replacement(document: Document) -> tuple[str, Effect]:
 
 
 def _find_encryption(part: Media, document: Document) -> ImageRepair | None:
-    if not facts_of(document).is_encrypted:
+    if not is_encrypted(document):
         return None
     why = f"{document_words.describe(document)} is encrypted; the target may refuse it"
     return ImageRepair((part,), why, Effect.DEGRADES, finding=True)
@@ -87,9 +86,9 @@ def _make_judge(limits: Limits, traits: Traits) -> Judge | None:
         document = find_document(part)
         if document is None:
             return None
-        if not documents.is_pdf(head_of(document)):
+        if not is_pdf(document):
             return "not a PDF"
-        return "encrypted" if facts_of(document).is_encrypted else None
+        return "encrypted" if is_encrypted(document) else None
 
     return judge if limits.of(_LIMIT) else None
 
