@@ -65,7 +65,7 @@ def photo(width, height):
 
 exif = Image.Exif()
 exif[0x0112] = 6  # the camera was rotated by 90 degrees
-title = Image.new("RGBA", (2400, 700), (0, 0, 0, 0))
+title = Image.new("RGBA", (2400, 1000), (0, 0, 0, 0))
 ImageDraw.Draw(title).text(
     (120, 200), "white words on nothing", "white", ImageFont.load_default(180)
 )
