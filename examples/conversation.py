@@ -6,10 +6,12 @@ import base64
 import io
 from typing import Any
 
-from PIL import Image, ImageDraw
+from PIL import Image, ImageDraw, ImageFont
 
 PAGE = (1440, 11_000)
 """Size of a full-page screenshot in pixels; Anthropic accepts 8,000 px per side."""
+LINE_WIDTH = 420
+"""All text is in this many columns of the page."""
 TOOLS = [
     {
         "type": "function",
@@ -76,15 +78,17 @@ def with_small_screenshot() -> list[dict[str, Any]]:
 
 
 def screenshot(size: tuple[int, int] = PAGE) -> str:
-    """Return a PNG of a long page in base64."""
+    """Return a PNG of a long page in base64, with text of 12 px."""
     image = Image.new("RGB", size, "white")
-    draw = ImageDraw.Draw(image)
+    draw, font = ImageDraw.Draw(image), ImageFont.load_default(12)
+    left = (LINE_WIDTH + 20) * size[0] // PAGE[0]
     for row in range(0, size[1], 40):
         draw.rectangle(
-            (40, row, 40 + (row * 37) % (size[0] - 240), row + 22),
+            (left, row + 8, left + (row * 37) % (size[0] - left - 40), row + 30),
             fill=(60, (row // 40) % 255, 160),
         )
-        draw.text((50, row + 5), f"Order line {row // 40}: 1 x something, 9.99", fill="white")
+        text = f"Order line {row // 40 + 1} for something at 9.99"
+        draw.text((50, row + 12), text, fill="black", font=font)
     file = io.BytesIO()
     image.save(file, "PNG")
     return base64.b64encode(file.getvalue()).decode()

@@ -25,6 +25,7 @@ from langchain_core.messages import convert_to_messages
 from langchain_mistralai import ChatMistralAI
 
 import chatmend
+import legibility
 import resume
 from chatmend.langchain import mend
 from chatmend.sandbox import Failure, Sandbox
@@ -50,6 +51,7 @@ class Demo:
         self.report()
         self.refused()
         self.accepted()
+        self.legible()
         self.langchain()
         self.fallback()
         self.resumed()
@@ -83,6 +85,28 @@ class Demo:
         self.expect(status == OK, f"HTTP {status}  {text_of(body)}")
         self.expect(bool(changes), f"x-chatmend-changes: {changes}")
         self.count(body, "through the proxy", "claude-sonnet-4-5")
+
+    def legible(self) -> None:
+        """Read the screenshot as the model sees it, as a whole and as sent by chatmend."""
+        headline(
+            "Is the screenshot legible?",
+            "tesseract reads its 12 px text at the size at which the model sees it.",
+        )
+        lines = legibility.count_lines()
+        if not legibility.is_possible():
+            print(
+                "  tesseract is not installed (apt-get install tesseract-ocr). It would find none "
+                f"of the {lines} lines in the whole page, and all of them in the tiles."
+            )
+            return
+        whole, tiles = legibility.whole_page(CLAUDE), legibility.tiles_of_page(CLAUDE)
+        for images, name, held in (
+            (whole, "the whole page", lambda found: found < lines // 20),
+            (tiles, f"{len(tiles)} tiles", lambda found: found >= lines * 0.95),
+        ):
+            found = legibility.count_lines_read(images)
+            size = f"{images[0].width} x {images[0].height}"
+            self.expect(held(found), f"{name} at {size}: {found} of {lines} lines read")
 
     def langchain(self) -> None:
         """Send the conversation with LangChain to Mistral, which has other rules."""

@@ -65,7 +65,7 @@ def photo(width, height):
 
 exif = Image.Exif()
 exif[0x0112] = 6  # the camera was rotated by 90 degrees
-title = Image.new("RGBA", (2400, 700), (0, 0, 0, 0))
+title = Image.new("RGBA", (2400, 1000), (0, 0, 0, 0))
 ImageDraw.Draw(title).text(
     (120, 200), "white words on nothing", "white", ImageFont.load_default(180)
 )
@@ -259,8 +259,8 @@ import os, shutil, subprocess, tempfile
 from collections import Counter
 
 
-def read(image):
-    part = image.crop((0, 0, int(image.width * 0.32), int(image.height * 0.5))).convert("L")
+def read(image, right=0.32, bottom=0.5):
+    part = image.crop((0, 0, int(image.width * right), int(image.height * bottom))).convert("L")
     part = part.resize((part.width * 2, part.height * 2), Image.Resampling.BICUBIC)
     with tempfile.NamedTemporaryFile(suffix=".png") as file:
         part.save(file.name)
@@ -290,6 +290,57 @@ if shutil.which("tesseract"):
     )
 else:
     print("OCR: tesseract is not installed")""",
+    """md
+## Tall pages
+
+A screenshot of a whole page of 1000 x 7000 px with text of 12 px. Anthropic shows it to the model
+at 224 x 1568: accepted, and unreadable. `chatmend` cuts it into tiles with captions; the report
+lists the tokens before and after. `tall="scale"` scales it as a whole.""",
+    """
+page = screenshot(1000, 7000, size=12)
+limits = chatmend.resolve(TARGET).limits.images
+tall = messages_with(saved(page, "PNG"), "image/png")
+cut_up = chatmend.repair(tall, TARGET)
+print(cut_up.changes[0].why)
+tiles = [
+    opened(base64.b64decode(part["source"]["data"]))
+    for part in cut_up.messages[0]["content"]
+    if part["type"] == "image"
+]
+print(cut_up.messages[0]["content"][3]["text"])
+scaled = chatmend.repair(tall, TARGET, policy=chatmend.Policy(tall="scale"))
+print(scaled.changes[0].why)""",
+    """
+from chatmend.images import seen_size
+
+
+def as_seen(image):
+    return image.resize(seen_size(limits, image.size), Image.Resampling.BICUBIC)
+
+
+def left_top(image):  # the same words of the page, enlarged to the same size
+    factor = image.width / page.width
+    return image.crop((0, 0, int(300 * factor), int(150 * factor))).resize((300, 150))
+
+
+print("as the model sees it: the whole page", as_seen(page).size, "| a tile", as_seen(tiles[0]).size)
+display(side_by_side(left_top(as_seen(page)), left_top(as_seen(tiles[0]))))""",
+    """
+def read_all(images):
+    return sum((read(image, 1, 1) for image in images), Counter())
+
+
+if shutil.which("tesseract"):
+    whole, original = read_all([as_seen(page)]), read_all([page])
+    found = read_all(map(as_seen, tiles))
+    print(
+        "OCR of the page as the model sees it, of the words found in the original:",
+        f"whole {(whole & original).total() / original.total():.0%},",
+        f"tiles {(found & original).total() / original.total():.0%}",
+    )
+else:
+    print("OCR: tesseract is not installed; it would find nearly no word in the whole page,")
+    print("and nearly all words in the tiles")""",
     """md
 ## Coordinates
 

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = [(manual, example) for manual in manuals().values() for example in manual.examples]
 FOUND_BY_ANOTHER = {"TOOL008": "TOOL006"}
 """The rule that moves results runs first and also restores their order."""
-TOLD_IN_WORDS = {"IMG008", "BLOCK001", "PREFIX001"}
+TOLD_IN_WORDS = {"IMG008", "IMG013", "DOC003", "DOC004", "BLOCK001", "PREFIX001"}
 """Rules without an example: a heavy image has megabytes, and others need what was sent before."""
 BLOCK = re.compile(
     r"^(?:<!-- (file|line): (.+?) -->\n)?```(?:toml|python|diff)\n(.*?)^```$",

@@ -241,12 +241,22 @@ def test_the_text_of_an_error(name: str) -> None:
 
 
 def test_the_report_of_a_scaled_image() -> None:
-    report = chatmend.repair([picture(9000, 40)], CLAUDE).report()
+    policy = chatmend.Policy(tall="scale")
+    report = chatmend.repair([picture(9000, 40)], CLAUDE, policy=policy).report()
     assert report.startswith(
         "1 change (1 degraded)\nmessages[0]: IMG007 oversized-image (degrades): "
     )
     assert "PNG, 9000 x 40, " in report
     assert "became PNG, 2000 x 8, " in report
+
+
+def test_the_report_of_an_image_that_is_cut_into_tiles() -> None:
+    report = chatmend.repair([picture(9000, 40)], CLAUDE).report()
+    assert report.startswith(
+        "1 change (1 degraded)\nmessages[0]: IMG013 illegible-image (degrades): PNG, 9000 x 40, "
+    )
+    assert "became 5 tiles of 1568 x 33 (PNG, together " in report
+    assert "about 560 tokens instead of 56" in report
 
 
 def test_the_report_of_a_change_that_the_policy_does_not_allow() -> None:

@@ -84,6 +84,8 @@ TOLD_ELSEWHERE = {
     "emptied-window",
     "unstored-item",
     "incomplete-item",
+    "unreadable-document",
+    "foreign-document-part",
 }
 """Rules for defects that no independent judge knows: stories and cases check their output."""
 

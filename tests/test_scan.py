@@ -92,6 +92,11 @@ def file(name: str) -> list[Any]:
     ]
 
 
+def pdf(data: str) -> list[Any]:
+    source = {"type": "base64", "media_type": "application/pdf", "data": data}
+    return [{"role": "user", "content": [{"type": "document", "source": source}]}]
+
+
 def named(name: str) -> list[Any]:
     return [{"role": "user", "name": name, "content": "go"}]
 
@@ -113,6 +118,7 @@ DISTINCT = distinct_calls()
 TWINS: dict[str, tuple[str, str | Target, list[Any], list[Any]]] = {
     "foreign-thinking": ("anthropic_messages", CLAUDE, thought(PROOF), thought("rs_1")),
     "unknown-part": ("openai_chat", "gemini/gemini-2.5-flash", file("https://g.example/files/a"), file("file-a")),
+    "unreadable-document": ("anthropic_messages", CLAUDE, pdf("JVBERi0xLjQK"), pdf("iVBORw0KGgo=")),
     "late-tool-result": ("openai_chat", GPT, said("[continued]"), said("It is 18.")),
     "invalid-call-id": ("openai_chat", GPT, exchange(call()), exchange(call(call_id="c" * 80))),
     "invalid-item-id": ("openai_responses", GPT, item("fc_1"), item("msg_1")),
@@ -137,13 +143,14 @@ TWINS: dict[str, tuple[str, str | Target, list[Any], list[Any]]] = {
 def test_each_rule_that_judges_values_has_its_twin() -> None:
     """The rules about images share one judge and are tested separately.
 
-    The rules about documents and about refused blocks run on every window where they are needed.
+    The rules about names of documents and about refused blocks run on every window where they are
+    needed. A document in a foreign format is never valid.
     """
     images = next(rule.judges for rule in RULES if rule.name == "heavy-image")
     judging = {
         rule.name for rule in RULES if (rule.judges or rule.watches) and rule.judges is not images
     }
-    assert set(TWINS) == judging - {"invalid-document", "refused-block"}
+    assert set(TWINS) == judging - {"invalid-document", "refused-block", "foreign-document-part"}
 
 
 def without(name: str) -> tuple[Rule, ...]:

@@ -337,12 +337,13 @@ def test_what_explain_prints_is_what_holds(host: str, dialect: str) -> None:
         if host == "other" and dialect == "openai_responses":
             continue
         for origin in origins(target.name, dialect):
-            value = value_of({"value": origin.value})
-            if origin.section == "rules":
-                assert limits.of(origin.name) == value, (target.name, origin)
-                continue
-            held = {"limits": limits, "images": limits.images, "hygiene": hygiene}[origin.section]
-            assert getattr(held, origin.name) == value, (target.name, origin)
+            sections = {"limits": limits, "images": limits.images, "hygiene": hygiene}
+            held = (
+                limits.of(origin.name)
+                if origin.section == "rules"
+                else getattr(sections[origin.section], origin.name)
+            )
+            assert held == value_of({"value": origin.value}), (target.name, origin)
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ CHOICES: dict[str, tuple[object, ...]] = {
     "lost_thinking": ("disable", "text", "report"),
     "bound_thinking": ("strip", "drop_block", "report"),
     "images": ("fit", "native", "off"),
+    "tall": ("tile", "scale"),
     "image_notes": (False, True),
     "purpose": ("serve", "train"),
 }
@@ -118,6 +119,13 @@ class Policy:
 
     ``fit``: those that the target would refuse or misread; ``native``: all, to exactly the size
     that the model sees, for work with coordinates; ``off``: none.
+    """
+    tall: str = "tile"
+    """What becomes of a tall or wide image whose text the model could not read.
+
+    ``tile`` cuts it into overlapping tiles, each with a caption, because a page that nobody can
+    read is of no use; ``scale`` scales it, which costs fewer tokens. It does not apply to
+    ``images="native"``, where coordinates need one image.
     """
     image_notes: bool = False
     """Add a text after each scaled image that states the factor, for work with coordinates."""
@@ -215,9 +223,12 @@ class Policy:
                 if self.alternation == "always" or limits.system != "anywhere"
                 else limits.system
             )
-        if self.images != "fit":
-            images = ImageLimits() if self.images == "off" else replace(limits.images, native=True)
-            changes["images"] = images
+        if self.images == "off":
+            changes["images"] = ImageLimits()
+        elif self.images == "native":
+            changes["images"] = replace(limits.images, native=True)
+        elif self.tall == "scale" and limits.images != ImageLimits():
+            changes["images"] = replace(limits.images, tall="scale")
         return replace(limits, **changes) if changes else limits
 
 

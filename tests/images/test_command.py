@@ -41,6 +41,16 @@ def test_a_legal_image_is_written_byte_for_byte(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "a.png").read_bytes() == samples()["screenshot"].data
 
 
+def test_a_tall_page_is_scaled_with_a_hint_at_the_tiles_of_a_message(tmp_path: Path) -> None:
+    source = tmp_path / "page.png"
+    source.write_bytes(samples()["tall page"].data)
+    done = run(source, "-t", "anthropic/claude-sonnet-4-5")
+    assert "400 x 2000" in done.stdout
+    assert "; in a message, repair cuts it into tiles" in done.stdout
+    done = run(source, "-t", "anthropic/claude-sonnet-4-5", "--set", "tall=scale")
+    assert "tiles" not in done.stdout
+
+
 def test_a_contact_sheet_shows_each_before_and_after(tmp_path: Path) -> None:
     for name in ("large photo", "orientation 6"):
         (tmp_path / f"{name}.jpg").write_bytes(samples()[name].data)

@@ -1,45 +1,61 @@
-"""What a reader finds in a screenshot after recompression."""
+"""What a reader finds in a screenshot after recompression, at the size at which the model sees it."""
 
 from __future__ import annotations
 
+import base64
 import io
-import os
-import shutil
-import subprocess
+import re
 from collections import Counter
-from typing import TYPE_CHECKING
 
 import pytest
 from PIL import Image
 
 import chatmend
-from tests.images.pictures import desktop, saved
+from chatmend.images import seen_size
+from chatmend.targets import resolve
+from tests.images.ocr import needs_tesseract, page, read, recall
+from tests.images.pictures import Sample, desktop, said, saved
+from tests.scale import sampled
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-TESSERACT = shutil.which("tesseract")
-
-
-def read(image: Image.Image, folder: Path) -> Counter[str]:
-    """The words that tesseract finds, on the picture at twice its size, as it wants small text."""
-    path = folder / "page.png"
-    grey = image.convert("L")
-    grey.resize((grey.width * 2, grey.height * 2), Image.Resampling.BICUBIC).save(path)
-    run = subprocess.run(  # noqa: S603 - an installed program reads a file of this test
-        [str(TESSERACT), str(path), "-", "--psm", "11"], capture_output=True, text=True, check=True,
-        env={**os.environ, "OMP_THREAD_LIMIT": "1"},
-    )  # fmt: skip
-    return Counter(run.stdout.lower().split())
+CLAUDE = "anthropic/claude-sonnet-4-5"
+_ROWS = re.compile(r"rows (\d+) to (\d+)")
+_TARGETS = [CLAUDE, "anthropic/claude-opus-4-8", "openai/gpt-4o", "openai/gpt-5.4", "strict"]
 
 
-@pytest.mark.skipif(
-    TESSERACT is None, reason="tesseract is not installed (apt install tesseract-ocr)"
-)
-def test_95_of_100_words_of_a_4k_screenshot_are_still_read(tmp_path: Path) -> None:
-    target = "anthropic/claude-sonnet-4-5"
-    screen, words = desktop(3840, 2160, size=14)
-    done = Image.open(io.BytesIO(chatmend.recompress(saved(screen, "PNG"), target)))
+@needs_tesseract
+def test_95_of_100_words_of_a_4k_screenshot_are_still_read() -> None:
+    screen, _ = desktop(3840, 2160, size=14)
+    _, words = desktop(1240, 2160, size=14)  # the same first two columns
+    done = Image.open(io.BytesIO(chatmend.recompress(saved(screen, "PNG"), CLAUDE)))
     assert done.size == (2000, 1125)
-    found = read(done, tmp_path) & Counter(words)
+    found = read(done.crop((0, 0, 1220 * 2000 // 3840, 1125))) & Counter(words)
     assert found.total() >= 0.95 * len(words)
+
+
+@needs_tesseract
+@pytest.mark.parametrize("target", sampled(_TARGETS, [CLAUDE, "openai/gpt-4o"]))
+def test_95_of_100_words_of_12_px_on_a_tall_page_are_read_as_the_model_sees_it(target: str) -> None:
+    tall = page(600, 4600, size=12)
+    messages = said(Sample("page", saved(tall.image, "PNG")))
+    content = chatmend.repair(messages, target).messages[0]["content"][1:]
+    limits = resolve(target).limits.images
+    found, expected = Counter[str](), Counter[str]()
+    for caption, tile in zip(content[::2], content[1::2], strict=True):
+        rows = _ROWS.search(caption["text"])
+        assert rows is not None
+        data = base64.b64decode(tile["image_url"]["url"].partition(",")[2])
+        image = Image.open(io.BytesIO(data))
+        seen = image.resize(seen_size(limits, image.size), Image.Resampling.BICUBIC)
+        words = tall.words(int(rows[1]), int(rows[2]))
+        found += read(seen) & words
+        expected += words
+    assert expected.total() >= tall.words().total()
+    assert recall(found, expected) >= 0.95
+
+
+@needs_tesseract
+def test_the_whole_page_is_illegible_which_the_tiles_are_for() -> None:
+    tall = page(600, 4600, size=12)
+    seen = seen_size(resolve(CLAUDE).limits.images, tall.image.size)
+    whole = tall.image.resize(seen, Image.Resampling.BICUBIC)
+    assert recall(read(whole), tall.words()) < 0.1

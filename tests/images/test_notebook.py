@@ -24,7 +24,7 @@ def test_the_notebook_runs_and_says_what_it_said() -> None:
         notebook, timeout=300, startup_timeout=300, coalesce_streams=True
     ).execute()
     assert _texts(notebook) == before
-    assert _pictures(notebook) == pictures == 5
+    assert _pictures(notebook) == pictures == 6
     assert NOTEBOOK.stat().st_size < 200_000
 
 

@@ -340,6 +340,8 @@ def test_importing_chatmend_imports_nothing_that_only_images_need() -> None:
         "chatmend.images.plan",
         "chatmend.images.probe",
         "chatmend.images.recompressor",
+        "chatmend.images.tiles",
+        "chatmend.documents.pdf",
     ]
     code = f"import sys, chatmend; sys.exit(any(name in sys.modules for name in {late}))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0  # noqa: S603

@@ -12,7 +12,9 @@ from rich.console import Console
 from chatmend import Effect, ImageError, Policy, recompress
 from chatmend.cli.options import PolicyName, PolicySettings, TargetName, parse_policy, parse_target
 from chatmend.cli.terminal import EXIT_ERROR, EXIT_FINDINGS, print_line
-from chatmend.images import Probe, probe_image, tokens
+from chatmend.images import Probe, diagnose, probe_image, tokens
+from chatmend.images.defects import Defect
+from chatmend.images.payload import Payload
 
 if TYPE_CHECKING:
     from chatmend.targets import Target
@@ -63,7 +65,8 @@ def image(  # noqa: PLR0913 - a command's options
 ) -> None:
     """Recompress image files for a target; show their sizes, bytes and tokens before and after.
 
-    Only the policy fields images, rules and allow have an effect.
+    Only the policy fields images, rules and allow have an effect. A tall page is scaled; only in a
+    message it is cut into tiles.
 
     Exit status: 0 all images are acceptable, 1 the policy does not allow a necessary change, 2 a
     file could not be read or written or an argument is invalid.
@@ -111,8 +114,14 @@ def _recompress_file(path: Path, target: Target, policy: Policy) -> _Pair | None
     )
     if is_left := after is not before and policy.allow < Effect.DEGRADES:
         becomes = "left unchanged: the policy does not allow this change"
-    print_line(Console(), f"{was}; {becomes}")
+    print_line(Console(), f"{was}; {becomes}{_describe_tiles(before, old, adjusted)}")
     return _Pair(path.name, before, before if is_left else after, is_left)
+
+
+def _describe_tiles(data: bytes, probe: Probe, target: Target) -> str:
+    """Return a hint if ``repair`` would cut the image into tiles."""
+    defect = diagnose(probe, target.limits.images, Payload(data).text_size)
+    return "; in a message, repair cuts it into tiles" if defect is Defect.ILLEGIBLE else ""
 
 
 def _describe_tokens(probe: Probe, target: Target) -> str:

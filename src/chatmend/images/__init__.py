@@ -11,20 +11,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from chatmend.images.budget import Budget
     from chatmend.images.cache import Outcome, ResultCache
+    from chatmend.images.diagnosis import diagnose, is_accepted, is_correct_label, is_mislabelled
     from chatmend.images.facts import Probe, format_size, media_type, type_name
-    from chatmend.images.plan import (
-        diagnose,
-        is_accepted,
-        is_correct_label,
-        is_mislabelled,
-        plan_for,
-    )
+    from chatmend.images.plan import plan_for
     from chatmend.images.probe import probe_image
     from chatmend.images.reader import base64_reader
     from chatmend.images.recompressor import Recompressor, default_recompressor
     from chatmend.images.shared import Backend, SharedCache
     from chatmend.images.single import recompress
     from chatmend.images.sizes import seen_size, tokens
+    from chatmend.images.tiles import Tiling, tiling_for
 
 __all__ = [
     "Backend",
@@ -34,6 +30,7 @@ __all__ = [
     "Recompressor",
     "ResultCache",
     "SharedCache",
+    "Tiling",
     "base64_reader",
     "default_recompressor",
     "diagnose",
@@ -46,6 +43,7 @@ __all__ = [
     "probe_image",
     "recompress",
     "seen_size",
+    "tiling_for",
     "tokens",
     "type_name",
 ]
@@ -54,12 +52,14 @@ _NAMES_BY_MODULE = {
     "cache": ("Outcome", "ResultCache"),
     "facts": ("Probe", "format_size", "media_type", "type_name"),
     "single": ("recompress",),
-    "plan": ("diagnose", "is_accepted", "is_correct_label", "is_mislabelled", "plan_for"),
+    "diagnosis": ("diagnose", "is_accepted", "is_correct_label", "is_mislabelled"),
+    "plan": ("plan_for",),
     "probe": ("probe_image",),
     "reader": ("base64_reader",),
     "recompressor": ("Recompressor", "default_recompressor"),
     "shared": ("Backend", "SharedCache"),
     "sizes": ("seen_size", "tokens"),
+    "tiles": ("Tiling", "tiling_for"),
 }
 _MODULE_OF = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
 

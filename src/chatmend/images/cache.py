@@ -22,7 +22,7 @@ _OVERHEAD = 512
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of recompressing an image: another image, or the reason why there is none."""
+    """The result of recompressing an image: an image, tiles, or the reason why there is neither."""
 
     text: str | None = None
     """The new image as base64; None if there is a problem."""
@@ -32,6 +32,8 @@ class Outcome:
     """Why there is no new image. Becomes part of the text that replaces the image."""
     undecoded: bool = False
     """Whether the image was not decoded. It may be intact; a target that accepts it gets it."""
+    tiles: tuple[Outcome, ...] = ()
+    """The tiles of an image that was cut, each with a text. ``text`` is None then."""
 
 
 @dataclass(slots=True)
@@ -108,4 +110,4 @@ class ResultCache:
 
 
 def _size_of(outcome: Outcome) -> int:
-    return _OVERHEAD + len(outcome.text or "")
+    return _OVERHEAD + len(outcome.text or "") + sum(map(_size_of, outcome.tiles))

@@ -15,7 +15,7 @@ _NAMES = {
 }
 UNEXAMINED = "unexamined"
 """The fault of an image whose header takes too many steps to read for its size in bytes."""
-_LAST_UPRIGHT = 4
+LAST_UPRIGHT = 4
 """EXIF orientations above this one swap width and height."""
 
 
@@ -59,7 +59,7 @@ class Probe:
         """Width and height after the orientation is applied."""
         return (
             (self.height, self.width)
-            if self.orientation > _LAST_UPRIGHT
+            if self.orientation > LAST_UPRIGHT
             else (self.width, self.height)
         )
 

@@ -1,23 +1,19 @@
-"""Diagnoses an image for a target and plans its recompression."""
+"""Plans the recompression of an image for a target."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from chatmend.images.defects import Defect
-from chatmend.images.facts import UNEXAMINED
 from chatmend.images.sizes import Size, scale_to_fit, seen_size
+from chatmend.targets.image_limits import KEPT_SHARE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from chatmend.images.facts import Probe
     from chatmend.targets.image_limits import ImageLimits
 
 _MOST_BYTES_PER_PIXEL = 0.8
 """An upper bound for JPEG at quality 85 with 4:2:0 subsampling; white noise needs 0.76."""
-_ALIASES = {"image/heif": "image/heic"}
 _NOT_RASTER = frozenset({"svg", "pdf"})
 
 
@@ -31,109 +27,8 @@ class Plan:
     """The types that may be written."""
     max_bytes: int | None = None
     """The largest size of the result in bytes, before base64."""
-
-
-def diagnose(
-    probe: Probe, limits: ImageLimits, text_size: int, detail: object = None
-) -> Defect | None:
-    """Return the most serious defect of an image for a target; None if it has none.
-
-    The label is not checked here; see `is_mislabelled`.
-
-    Args:
-        probe: the facts about the image.
-        limits: what the target accepts.
-        text_size: the length of the image as base64.
-        detail: the ``detail`` parameter of the image.
-    """
-    return next(
-        (defect for defect, is_wrong in _CHECKS if is_wrong(probe, limits, text_size, detail)), None
-    )
-
-
-def _has_wrong_type(probe: Probe, limits: ImageLimits) -> bool:
-    return (
-        limits.types is not None
-        and probe.type not in limits.types
-        and (probe.type != "unknown" or limits.decoded)
-    )
-
-
-def _has_refused_animation(probe: Probe, limits: ImageLimits) -> bool:
-    return probe.frames > 1 and not limits.animation and probe.type in ("gif", "webp")
-
-
-def _has_unusual_pixels(probe: Probe, limits: ImageLimits) -> bool:
-    return limits.plain_only and (probe.cmyk or probe.depth > _DEPTH)
-
-
-_DEPTH = 8
-"""The number of bits per channel that every decoder reads."""
-_CHECKS: tuple[tuple[Defect, Callable[[Probe, ImageLimits, int, object], bool]], ...] = (
-    (Defect.UNEXAMINED, lambda probe, *_: probe.fault == UNEXAMINED),
-    (Defect.UNREADABLE, lambda probe, limits, *_: bool(probe.fault) and limits.decoded),
-    (Defect.TYPE, lambda probe, limits, *_: _has_wrong_type(probe, limits)),
-    (Defect.ANIMATED, lambda probe, limits, *_: _has_refused_animation(probe, limits)),
-    (Defect.ROTATED, lambda probe, limits, *_: probe.orientation != 1 and not limits.orientation),
-    (Defect.UNUSUAL, lambda probe, limits, *_: _has_unusual_pixels(probe, limits)),
-    (
-        Defect.PIXELS,
-        lambda probe, limits, _, detail: (
-            bool(probe.width) and not _is_good_size(probe, limits, detail)
-        ),
-    ),
-    (Defect.BYTES, lambda probe, limits, size, _: not _is_within_bytes(probe, limits, size)),
-)
-"""The check for each defect, the most serious first. The first one that applies is reported."""
-
-
-def _is_good_size(probe: Probe, limits: ImageLimits, detail: object) -> bool:
-    return _is_good_display_size(probe.display_size, limits, detail)
-
-
-def is_mislabelled(probe: Probe, limits: ImageLimits, label: str | None) -> bool:
-    """Whether the target would accept the data under another label or as canonical base64."""
-    if (
-        probe.fault
-        or probe.type == "unknown"
-        or (limits.types is not None and probe.type not in limits.types)
-    ):
-        return False
-    if limits.strict_base64 and not probe.canonical:
-        return True
-    return not is_correct_label(label, probe) and _is_wrong_label_refused(label, limits)
-
-
-def _is_wrong_label_refused(label: str | None, limits: ImageLimits) -> bool:
-    """Whether the target refuses a label that does not match the bytes."""
-    if limits.label_checked != "types" or limits.types is None:
-        return limits.label_checked != "no"
-    return label is None or _ALIASES.get(label, label) not in {
-        f"image/{name}" for name in limits.types
-    }
-
-
-def is_correct_label(label: str | None, probe: Probe) -> bool:
-    """Whether a media type matches the bytes; also true if the label or the type is unknown."""
-    if label is None or probe.type == "unknown":
-        return True
-    return _ALIASES.get(label, label) == probe.media_type
-
-
-def _is_good_display_size(size: Size, limits: ImageLimits, detail: object) -> bool:
-    if not _is_legal_size(size, limits):
-        return False
-    return not limits.native or seen_size(limits, size, detail) == size
-
-
-def _is_legal_size(size: Size, limits: ImageLimits) -> bool:
-    longer, shorter = max(size), max(min(size), 1)
-    return not (
-        (limits.max_side and longer > limits.max_side)
-        or (limits.max_pixels and size[0] * size[1] > limits.max_pixels)
-        or shorter < limits.min_side
-        or (limits.max_aspect and longer > limits.max_aspect * shorter)
-    )
+    qualities: tuple[int, ...] = (85,)
+    """The JPEG qualities to try if the result has more bytes, the best first."""
 
 
 def _useful_side(limits: ImageLimits, detail: object) -> int | None:
@@ -142,22 +37,26 @@ def _useful_side(limits: ImageLimits, detail: object) -> int | None:
     return limits.useful_side
 
 
-def _is_within_bytes(probe: Probe, limits: ImageLimits, text_size: int) -> bool:
-    weight = text_size if limits.bytes_of == "base64" else probe.size
-    own, whole = limits.max_bytes, limits.max_request_bytes
-    return not ((own and weight > own) or (whole and text_size > whole))
-
-
 def max_image_bytes(limits: ImageLimits) -> int | None:
     """Return the most bytes, before base64, that recompression may produce for one image.
 
     This is the limit for an image, and at most half of the limit for the whole request.
     """
+    return _min_bytes(limits, 0.5)
+
+
+def max_tile_bytes(limits: ImageLimits, tiles: int) -> int | None:
+    """Return the most bytes, before base64, that each of the tiles of an image may have."""
+    return _min_bytes(limits, KEPT_SHARE / tiles)
+
+
+def _min_bytes(limits: ImageLimits, share: float) -> int | None:
+    """Return the limit of bytes for an image, and at most a share of that for the request."""
     own = limits.max_bytes
     if own is not None and limits.bytes_of == "base64":
         own = own // 4 * 3
-    share = limits.max_request_bytes // 2 // 4 * 3 if limits.max_request_bytes else None
-    return min(own, share) if own and share else own or share
+    part = int(limits.max_request_bytes * share) // 4 * 3 if limits.max_request_bytes else None
+    return min(own, part) if own and part else own or part
 
 
 def plan_for(probe: Probe, limits: ImageLimits, detail: object = None) -> Plan | str:
@@ -167,35 +66,30 @@ def plan_for(probe: Probe, limits: ImageLimits, detail: object = None) -> Plan |
     """
     if probe.type in _NOT_RASTER or probe.fault in ("empty", "not base64"):
         return "it is no picture" if probe.type in _NOT_RASTER else str(probe.fault)
-    budget = max_image_bytes(limits)
     size = probe.display_size
     if probe.width:
         longer, shorter = max(size), max(min(size), 1)
         if limits.max_aspect and longer > limits.max_aspect * shorter:
             return "too narrow"
-        side = min((s for s in (limits.max_side, _useful_side(limits, detail)) if s), default=None)
-        most = (
-            limits.max_pixels,
-            limits.useful_pixels,
-            int(budget / _MOST_BYTES_PER_PIXEL) if budget else None,
-        )
-        if limits.native:
-            # The exact rule of the target comes first. If the result is still over a limit, it is
-            # scaled further.
-            size, side = seen_size(limits, size, detail), limits.max_side
-        size = scale_to_fit(size, side=side, pixels=min((p for p in most if p), default=None))
-        if min(size) < limits.min_side:
-            grown = limits.min_side / max(min(size), 1)
-            size = round(size[0] * grown), round(size[1] * grown)
-    return Plan(size, limits.written, budget)
+        size = fitted_size(size, limits, detail)
+    return Plan(size, limits.written, max_image_bytes(limits))
 
 
-def is_accepted(probe: Probe, limits: ImageLimits, text_size: int) -> bool:
-    """Whether a target accepts an image unchanged in a request with few images.
-
-    ``diagnose`` is stricter. It also finds images that the target accepts but that should be
-    recompressed: rotated ones, and ones too large for a request with many images.
-    """
-    side = limits.few_side or limits.max_side
-    refuses = replace(limits, native=False, orientation=True, plain_only=False, max_side=side)
-    return diagnose(probe, refuses, text_size) is None
+def fitted_size(size: Size, limits: ImageLimits, detail: object = None) -> Size:
+    """Return the size to which an image is scaled for a target; the same size if it fits."""
+    budget = max_image_bytes(limits)
+    side = min((s for s in (limits.max_side, _useful_side(limits, detail)) if s), default=None)
+    most = (
+        limits.max_pixels,
+        limits.useful_pixels,
+        int(budget / _MOST_BYTES_PER_PIXEL) if budget else None,
+    )
+    if limits.native:
+        # The exact rule of the target comes first. If the result is still over a limit, it is
+        # scaled further.
+        size, side = seen_size(limits, size, detail), limits.max_side
+    size = scale_to_fit(size, side=side, pixels=min((p for p in most if p), default=None))
+    if min(size) < limits.min_side:
+        grown = limits.min_side / max(min(size), 1)
+        size = round(size[0] * grown), round(size[1] * grown)
+    return size

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 from chatmend.errors import PolicyError
 from chatmend.images.budget import MEMORY, VARIABLE, Budget, memory_of
 from chatmend.images.cache import Outcome, ResultCache
+from chatmend.images.cutting import cut
 from chatmend.images.payload import encode_base64
+from chatmend.images.tiles import Tiling
 from chatmend.images.transcode import REVISION, TooLargeError, UnreadableError, transcode
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from chatmend.images.payload import Payload
     from chatmend.images.plan import Plan
     from chatmend.images.shared import SharedCache
+    from chatmend.images.transcode import Encoded
 
 
 class Recompressor:
@@ -57,8 +60,11 @@ class Recompressor:
         self._progress = progress
         self._count = 0
 
-    def __call__(self, payload: Payload, probe: Probe, plan: Plan) -> Outcome:
-        """Return the recompressed image or the reason why there is none. Never raises."""
+    def __call__(self, payload: Payload, probe: Probe, plan: Plan | Tiling) -> Outcome:
+        """Return the recompressed image or its tiles, or the reason why there are none.
+
+        Never raises.
+        """
         key = f"{payload.key().hex()}:{_fingerprint(plan, self._budget.max_per_image)}"
         try:
             outcome = self.cache.find(key, lambda: self._compute(key, payload, probe, plan))
@@ -69,7 +75,7 @@ class Recompressor:
             self._progress(self._count)
         return outcome
 
-    def _compute(self, key: str, payload: Payload, probe: Probe, plan: Plan) -> Outcome:
+    def _compute(self, key: str, payload: Payload, probe: Probe, plan: Plan | Tiling) -> Outcome:
         if self._shared is not None and (known := self._shared.get(key, plan)) is not None:
             return known
         outcome = self._recompress(payload, probe, plan)
@@ -77,8 +83,11 @@ class Recompressor:
             self._shared.put(key, outcome)
         return outcome
 
-    def _recompress(self, payload: Payload, probe: Probe, plan: Plan) -> Outcome:
+    def _recompress(self, payload: Payload, probe: Probe, plan: Plan | Tiling) -> Outcome:
         try:
+            if isinstance(plan, Tiling):
+                tiles = cut(payload.decode(), probe, plan, self._budget)
+                return Outcome(tiles=tuple(map(_outcome_of, tiles)))
             done = transcode(payload.decode(), probe, plan, self._budget)
         except TooLargeError as error:
             return Outcome(problem=str(error), undecoded=True)
@@ -86,19 +95,25 @@ class Recompressor:
             return Outcome(problem=str(error))
         except ValueError:
             return Outcome(problem="the data is no base64")
-        return Outcome(encode_base64(done.data), done.type, done.size)
+        return _outcome_of(done)
+
+
+def _outcome_of(done: Encoded) -> Outcome:
+    return Outcome(encode_base64(done.data), done.type, done.size)
 
 
 @lru_cache(maxsize=1024)
-def _fingerprint(plan: Plan, max_per_image: int) -> str:
+def _fingerprint(plan: Plan | Tiling, max_per_image: int) -> str:
     """Hash everything that a result depends on, except the image.
 
-    These are the plan, the memory limit for one image, the revision of chatmend's code, and the
-    version of Pillow.
+    These are the plan with the tiles, the memory limit for one image, the revision of chatmend's
+    code, and the version of Pillow.
     """
     from PIL import __version__
 
-    inputs = (plan.size, sorted(plan.types), plan.max_bytes, max_per_image, REVISION, __version__)
+    boxes, one = (plan.boxes, plan.plan) if isinstance(plan, Tiling) else ((), plan)
+    wanted = (one.size, sorted(one.types), one.max_bytes, one.qualities, boxes)
+    inputs = (wanted, max_per_image, REVISION, __version__)
     return hashlib.sha256(repr(inputs).encode()).hexdigest()[:16]
 
 

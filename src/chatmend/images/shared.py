@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from chatmend.images.cache import Outcome
 from chatmend.images.probe import probe_image
+from chatmend.images.tiles import Tiling
 
 if TYPE_CHECKING:
     from chatmend.images.plan import Plan
@@ -51,8 +52,18 @@ class SharedCache:
         self._prefix = hashlib.sha256(tenant.encode()).hexdigest()[:16]
         self._secret = secret
 
-    def get(self, key: str, plan: Plan) -> Outcome | None:
+    def get(self, key: str, plan: Plan | Tiling) -> Outcome | None:
         """Return a result that is authentic and fits the plan, or None."""
+        if not isinstance(plan, Tiling):
+            return self._get_image(key, plan)
+        tiles: list[Outcome] = []
+        for number in range(len(plan.boxes)):
+            if (tile := self._get_image(f"{key}:{number}", plan.plan)) is None:
+                return None
+            tiles.append(tile)
+        return Outcome(tiles=tuple(tiles))
+
+    def _get_image(self, key: str, plan: Plan) -> Outcome | None:
         try:
             value = self._backend.get(f"{self._prefix}:{key}")
         except Exception:  # noqa: BLE001 - a failing store must not make the request fail
@@ -76,6 +87,8 @@ class SharedCache:
 
     def put(self, key: str, outcome: Outcome) -> None:
         """Store a result; failures are not shared."""
+        for number, tile in enumerate(outcome.tiles):
+            self.put(f"{key}:{number}", tile)
         if outcome.text is None:
             return
         body = outcome.text.encode("ascii")

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from chatmend import images
 from chatmend.errors import ImageError
 from chatmend.images.defects import Defect
+from chatmend.images.diagnosis import diagnose
 from chatmend.images.payload import Payload
-from chatmend.images.plan import diagnose, plan_for
+from chatmend.images.plan import plan_for
 from chatmend.targets import Target, resolve
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def recompress(
         TargetError: no table describes ``target``.
     """
     limits = (target if isinstance(target, Target) else resolve(target)).limits.images
-    limits = replace(limits, native=True) if native else limits
+    limits = replace(limits, native=limits.native or native, tall="scale")
     payload = Payload(data)
     probe = payload.probe()
     if diagnose(probe, limits, payload.text_size, detail) in (None, Defect.UNEXAMINED):

@@ -10,6 +10,7 @@ The texts of the errors become part of the text that replaces the image in a mes
 from __future__ import annotations
 
 import io
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -22,6 +23,8 @@ from chatmend.images.pixels import apply_orientation, flatten, to_resizable_mode
 from chatmend.images.sizes import Size, scale_to_fit
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from PIL.Image import Image
 
     from chatmend.images.budget import Budget
@@ -88,26 +91,24 @@ def transcode(data: bytes, probe: Probe, plan: Plan, budget: Budget) -> Encoded:
         UnreadableError: the image cannot be decoded.
         MemoryError: the machine has less memory than the budget.
     """
-    pixels = probe.width * probe.height
-    if pixels > MOST_PIXELS:
-        text = (
-            f"it has {pixels // 10**6} megapixels, and at most {MOST_PIXELS // 10**6} are decoded"
-        )
-        raise TooLargeError(text)
-    if probe.type == "jpeg" and pixels > _MOST_PIXELS_PER_BYTE * len(data):
-        raise UnreadableError("it cannot be decoded")
-    _check_budget(bytes_to_open(probe), budget)
-    try:
-        opened = _open(data, probe)
+    with unreadable_on_error():
+        opened = open_image(data, probe, budget)
         size = _choose_size(opened, probe, plan)
         cost = bytes_to_decode(opened, probe, size[0])
         if cost > budget.max_per_image and probe.type == "jpeg" and min(plan.size) >= _LEAST_HALVED:
             # A result of half the size is better than none.
             wide, high = plan.size
             return transcode(data, probe, replace(plan, size=(wide // 2, high // 2)), budget)
-        _check_budget(cost, budget)
+        check_budget(cost, budget)
         with budget.reserve(cost):
-            return _encode(_render(opened, probe, *size), probe, plan)
+            return encode(_render(opened, probe, *size), probe, plan)
+
+
+@contextmanager
+def unreadable_on_error() -> Iterator[None]:
+    """Raise ``UnreadableError`` for any exception that a broken file makes Pillow raise."""
+    try:
+        yield
     except (UnreadableError, MemoryError):
         raise
     except Exception as error:  # a broken file can make Pillow raise any exception
@@ -118,7 +119,8 @@ def transcode(data: bytes, probe: Probe, plan: Plan, budget: Budget) -> Encoded:
         raise UnreadableError("it cannot be decoded") from error
 
 
-def _check_budget(needed: int, budget: Budget) -> None:
+def check_budget(needed: int, budget: Budget) -> None:
+    """Raise ``TooLargeError`` if one image may not use that many bytes."""
     if needed > budget.max_per_image:
         text = (
             f"decoding it takes {format_size(needed)} of memory, "
@@ -127,11 +129,24 @@ def _check_budget(needed: int, budget: Budget) -> None:
         raise TooLargeError(f"{text} (raise it with Recompressor(memory=...) or {VARIABLE})")
 
 
-def _open(data: bytes, probe: Probe) -> Image:
+def open_image(data: bytes, probe: Probe, budget: Budget) -> Image:
     """Return a Pillow image of which only the header is read.
 
     ``Image.open`` is not used, because it applies the application's own limit of pixels.
+
+    Raises:
+        TooLargeError: decoding would take too much time or memory.
+        UnreadableError: no decoder reads the type, or the header is not true.
     """
+    pixels = probe.width * probe.height
+    if pixels > MOST_PIXELS:
+        text = (
+            f"it has {pixels // 10**6} megapixels, and at most {MOST_PIXELS // 10**6} are decoded"
+        )
+        raise TooLargeError(text)
+    if probe.type == "jpeg" and pixels > _MOST_PIXELS_PER_BYTE * len(data):
+        raise UnreadableError("it cannot be decoded")
+    check_budget(bytes_to_open(probe), budget)
     if probe.type == "heic":
         return _open_heic(data)
     if probe.type not in _PLUGINS:
@@ -188,12 +203,19 @@ def _render(image: Image, probe: Probe, size: Size, box: Box | None) -> Image:
     return apply_orientation(flatten(drawn, profile), orientation)
 
 
-def _encode(image: Image, probe: Probe, plan: Plan) -> Encoded:
+def encode(image: Image, probe: Probe, plan: Plan) -> Encoded:
+    """Encode an image once, or again as a smaller JPEG if the result has too many bytes.
+
+    Raises:
+        UnreadableError: no result has few enough bytes.
+    """
     data, kind = _encode_first(image, probe, plan)
+    for quality in plan.qualities:
+        if not plan.max_bytes or len(data) <= plan.max_bytes:
+            break
+        data, kind = _save(image, "JPEG", quality=quality, subsampling=2), "jpeg"
     if plan.max_bytes and len(data) > plan.max_bytes:
-        data, kind = _save(image, "JPEG", quality=85, subsampling=2), "jpeg"
-        if len(data) > plan.max_bytes:
-            raise UnreadableError("no legible form of it is small enough")
+        raise UnreadableError("no legible form of it is small enough")
     return Encoded(data, kind, image.size)
 
 

@@ -33,6 +33,7 @@ RULES: tuple[Rule, ...] = _load(
     "legacy_function",  # before pairing, because its calls and results are paired too
     "unseen_image",  # images before unknown_part, which would convert foreign ones to text
     "foreign_image_part",
+    "foreign_document_part",  # before unknown_part, which would convert it to JSON
     "mislabelled_image",  # first the lossless repair; each rule after it repairs another defect
     "unreadable_image",
     "refused_image_type",
@@ -43,6 +44,7 @@ RULES: tuple[Rule, ...] = _load(
     "heavy_image",
     "unknown_part",  # before the rules that move parts
     "invalid_document",  # after unknown_part: the remaining documents are sent
+    "unreadable_document",  # before the rules that move parts: it leaves texts
     "unstored_item",  # before pairing and before orphan_reasoning: what is removed pairs nothing
     "incomplete_item",  # before pairing: the text that an item becomes pairs nothing
     "orphan_reasoning.AFTER_CALL",  # before pairing, which moves texts behind results
@@ -64,6 +66,7 @@ RULES: tuple[Rule, ...] = _load(
     "tool_result_order",  # the calls are in their final order
     "parallel_calls",  # every call has its result, so both can be moved together
     "misplaced_image",  # results are in their final positions
+    "illegible_image",  # after misplaced_image: tiles and their captions stay together
     "duplicate_call_id",  # only calls that remain get new ids
     "invalid_call_id",  # after duplicate_call_id, whose new ids are valid
     "invalid_item_id",
@@ -96,6 +99,7 @@ LAST: tuple[RequestRule, ...] = _load(
     "lost_thinking",  # before undeclared_tools: calls that it converts to text need no declaration
     "undeclared_tools",
     "undeclared_reference",
+    "too_many_pages",  # a total, like the number of images
     "too_many_images",  # a total; it removes the oldest images with their cache markers
     "too_many_cache_markers",  # a total of the markers that all other rules have left
 )

@@ -34,6 +34,13 @@ if TYPE_CHECKING:
     from chatmend.windows import Window
 
 
+HOSTED = "hosted"
+"""The role of an image in the result of a tool that the provider defines, such as a screenshot.
+
+Such a result holds exactly one image.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class ImageRepair:
     """The parts that replace one image, with the reason and the effect."""
@@ -59,7 +66,7 @@ class ImageRewriter:
         out: list[Part] = []
         for part in parts:
             if isinstance(part, ToolResult):
-                content = self.rewrite(part.content, "tool")
+                content = self.rewrite(part.content, HOSTED if part.is_hosted else "tool")
                 out.append(part if content is part.content else replace(part, content=content))
                 continue
             repair = self.repair_image(part, role) if isinstance(part, Media) else None
@@ -81,7 +88,7 @@ def repair_images(
 
     Repairs that the policy does not allow, and findings, get separate fixes, so that they are
     reported. ``repair_image`` gets the image and the role of its message, or ``tool`` for an image
-    inside a tool result.
+    inside a tool result, or `HOSTED`.
     """
     for at in _media_indexes(window):
         message = window.messages[at]
@@ -155,7 +162,7 @@ def recompress_images(window: Window, context: Context, defect: Defect) -> Itera
                 "for its size in bytes"
             )
             return ImageRepair((part,), why, Effect.RESHAPES, finding=True)
-        return _recompress(found, part, probe, context) if first is defect else None
+        return recompress(found, part, probe, context) if first is defect else None
 
     yield from repair_images(window, context, repair_image)
 
@@ -169,7 +176,8 @@ def probe_once(window: Window, payload: Payload) -> Probe:
     return probe
 
 
-def _recompress(found: Picture, part: Media, probe: Probe, context: Context) -> ImageRepair | None:
+def recompress(found: Picture, part: Media, probe: Probe, context: Context) -> ImageRepair:
+    """Recompress an image, or replace it by a text that gives the reason why that is impossible."""
     assert found.payload is not None  # noqa: S101 - checked by the caller
     limits = context.limits.images
     wanted = images.plan_for(probe, limits, found.detail)
@@ -208,22 +216,20 @@ def _with_new_image(
         )
     ]
     if probe.frames > 1:
-        becomes.append(_text_part(native, image_words.FIRST_FRAME))
+        becomes.append(text_part(native, image_words.FIRST_FRAME))
     if context.policy.image_notes and probe.width and outcome.size != probe.display_size:
-        becomes.append(
-            _text_part(native, image_words.scaled_text(probe.display_size, outcome.size))
-        )
+        becomes.append(text_part(native, image_words.scaled_text(probe.display_size, outcome.size)))
     return ImageRepair(tuple(becomes), _describe(found, probe, outcome, context), Effect.DEGRADES)
 
 
-def _text_part(native: dict[str, Any], text: str) -> Text:
+def text_part(native: dict[str, Any], text: str) -> Text:
     """Return a text part in the dialect of an image, without the image's cache marker."""
-    return Text(
-        text,
-        replacement_text_part(
-            {key: value for key, value in native.items() if "cache" not in key}, text
-        ),
-    )
+    return Text(text, replacement_text_part(without_cache_marker(native), text))
+
+
+def without_cache_marker(native: dict[str, Any]) -> dict[str, Any]:
+    """Return a part without its cache marker."""
+    return {key: value for key, value in native.items() if "cache" not in key}
 
 
 def _describe(found: Picture, probe: Probe, outcome: Outcome, context: Context) -> str:

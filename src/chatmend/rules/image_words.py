@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from chatmend.images import Probe
+    from chatmend.images import Probe, Tiling
 
 IN_RESULT = "The image of this tool result is in the next user message."
 IN_MESSAGE = "The image of this message is in the next user message."
@@ -30,3 +30,32 @@ def scaled_text(before: tuple[int, int], after: tuple[int, int]) -> str:
     return "This image is shown at {} x {} of {} x {} pixels; multiply coordinates by {}.".format(
         *after, *before, factor
     )
+
+
+def tile_text(number: int, tiling: Tiling, size: tuple[int, int]) -> str:
+    """Return the caption of a tile: its number, and its part of the image.
+
+    Args:
+        number: the index of the tile in the tiling.
+        tiling: the tiles.
+        size: the size of the image in pixels.
+    """
+    left, top, right, bottom = tiling.boxes[number]
+    spans = [
+        f"{name} {first} to {last}"
+        for name, first, last, side in (
+            ("rows", top, bottom, size[1]),
+            ("columns", left, right, size[0]),
+        )
+        if last - first < side
+    ]
+    return "Tile {} of {} of an image of {} x {} pixels: {}.".format(
+        number + 1, len(tiling.boxes), *size, ", ".join(spans)
+    )
+
+
+def tile_coordinates_text(number: int, tiling: Tiling) -> str:
+    """Return the text that tells how to convert coordinates in a tile to those in the image."""
+    left, top, right, _ = tiling.boxes[number]
+    factor = f"{(right - left) / tiling.plan.size[0]:.4g}"
+    return f"Multiply coordinates in this tile by {factor} and add {left} to x and {top} to y."

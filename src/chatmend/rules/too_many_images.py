@@ -54,6 +54,7 @@ from chatmend.dialects.pictures import (
 from chatmend.rules.image_repair import ImageRepair, ImageRewriter
 from chatmend.rules.image_words import TOO_LARGE, TOO_MANY
 from chatmend.rules.rule import Request, RequestRule
+from chatmend.targets.image_limits import KEPT_SHARE
 from chatmend.transcript import Text, is_signed
 
 if TYPE_CHECKING:
@@ -66,8 +67,6 @@ if TYPE_CHECKING:
     from chatmend.transcript import Media, Message
 
 CODE, NAME = "IMG012", "too-many-images"
-_KEPT_SHARE = 0.75
-"""The share of a limit that is used after images were removed because it was exceeded."""
 _MAX_DEPTH = 60
 """Values that are nested deeper are measured without recursion."""
 _WHY = {
@@ -122,11 +121,11 @@ class _Tally:
             for image in large:
                 self._drop(image, TOO_LARGE)
         if max_images is not None and len(self.images) > max_images:
-            kept = max(1, int(max_images * _KEPT_SHARE))
+            kept = max(1, int(max_images * KEPT_SHARE))
             while len(self.images) > kept:
                 self._drop(self.images.popleft(), TOO_MANY)
         if max_bytes is not None and self.size > max_bytes:
-            while self.size > max_bytes * _KEPT_SHARE and self.images:
+            while self.size > max_bytes * KEPT_SHARE and self.images:
                 self._drop(self.images.popleft(), TOO_MANY)
 
     def _drop(self, image: _SentImage, text: str) -> None:

@@ -7,6 +7,11 @@ from typing import Literal
 
 ImageType = Literal["jpeg", "png", "gif", "webp", "bmp", "tiff", "heic", "avif", "ico"]
 """Image types, named as in ``Probe.type``."""
+KEPT_SHARE = 0.75
+"""The share of a request's limit that is used after images were removed because it was exceeded.
+
+The tiles of one image use at most this share of the number of images and of the bytes.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +20,11 @@ class ImageLimits:
 
     native: bool = False
     """Images are scaled to exactly the size that the model sees (``Policy(images="native")``).
+
+    The caller sets this; it is not a limit of a provider.
+    """
+    tall: Literal["tile", "scale"] = "tile"
+    """Whether an illegible tall or wide image is cut into tiles or only scaled (``Policy.tall``).
 
     The caller sets this; it is not a limit of a provider.
     """
