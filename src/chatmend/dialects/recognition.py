@@ -299,6 +299,8 @@ def _format_under_messages(
 
 
 def _refuse_other_layouts(native: dict[str, Any]) -> None:
+    if _LAYOUT_KEYS.isdisjoint(native) and not _has_layout_part(native):
+        return
     whole = "role" in native and "content" in native
     for name, advice, has_layout in _LAYOUTS[-1:] if whole else _LAYOUTS:
         if has_layout(native):
@@ -306,11 +308,23 @@ def _refuse_other_layouts(native: dict[str, Any]) -> None:
             raise TranscriptError(text)
 
 
+def _has_layout_part(native: dict[str, Any]) -> bool:
+    for key in ("content", "parts"):
+        held = native.get(key)
+        for part in held if isinstance(held, list) else ():
+            if isinstance(part, dict) and not _LAYOUT_PART_KEYS.isdisjoint(part):
+                return True
+    return False
+
+
 def _has_text_under(native: dict[str, Any], key: str, names: tuple[str, ...]) -> bool:
     """Return whether a list under ``key`` holds a dict with text under one of the names."""
     return any(isinstance(part.get(name), str) for part in _parts(native, key) for name in names)
 
 
+_LAYOUT_KEYS = frozenset({"from", "instruction", "lc", "data", "blocks"})
+_LAYOUT_PART_KEYS = frozenset({"toolCallId", "kind", "part_kind"})
+"""Each of these layouts has at least one of these keys, in the message or in a part."""
 # Only messages of the last layout have both a role and a content.
 _LAYOUTS: tuple[tuple[str, str, Callable[[dict[str, Any]], bool]], ...] = (
     (
