@@ -184,12 +184,13 @@ class Scan:
         """Return the letters of messages, and collect their ids and names."""
         letters: list[str] = []
         cache, sketch, form_of = self._cache, self._sketch, self._context.dialect.sketch
-        push, letter_of_role, forms, ids, names = (
+        push, letter_of_role, forms, ids, names, unusual = (
             letters.append,
             cache.letter_of_role,
             cache.structures,
             sketch.ids,
             sketch.names,
+            sketch.unusual,
         )
         ignores_text_values, ignores_common_parts = (
             cache.sketches.ignores_text_values,
@@ -214,6 +215,9 @@ class Scan:
                     continue
             id_at, name_at = len(ids), len(names)
             form = form_of(native, sketch) if ignores_common_parts else None
+            if unusual:
+                form = None if form is None else (form, *unusual)
+                unusual.clear()
             known = None if form is None else forms.get(form)
             push(
                 self._info_for(native, form, id_at, name_at).letter

@@ -66,8 +66,9 @@ def has_parts(native: dict[str, object]) -> bool:
     return isinstance(native.get("parts"), list | dict) and "content" not in native
 
 
-_ROLE_AND_PARTS = _NAME_AND_OBJECT = 2
-_CALL_OR_RESPONSE = {"functionCall": "args", "functionResponse": "response"}
+_ROLE_AND_PARTS = _NAME_AND_OBJECT = _SIGNED = 2
+_OBJECT_KEYS = {"functionCall": "args", "functionResponse": "response"}
+"""For each part with an object, the key of the object."""
 
 
 def cache_key() -> str:
@@ -84,24 +85,30 @@ def sketch(native: Native, checker: Sketch) -> object:
         return None
     form: list[object] = [role]
     for part in parts:
-        if part.__class__ is not dict or len(part) != 1:
+        kind = _usual_kind(part, checker)
+        if kind is None:
             return None
-        ((kind, held),) = part.items()
-        if kind != "text":
-            value_key = _CALL_OR_RESPONSE.get(kind)
-            usual = (
-                value_key is not None and held.__class__ is dict and len(held) == _NAME_AND_OBJECT
-            )
-            if (
-                not usual
-                or not checker.is_name(held.get("name"))
-                or not checker.is_object(held.get(value_key))
-            ):
-                return None
-        elif not checker.is_text(held):
-            return None
-        form.append(kind)
+        form += (kind, len(part))
     return tuple(form)
+
+
+def _usual_kind(part: Native, checker: Sketch) -> str | None:
+    """Return the key of the content of a common part, which may be signed; None for any other."""
+    if not isinstance(part, dict) or not part:
+        return None
+    kind: str = next(iter(part))
+    if len(part) > 1 and not (
+        len(part) == _SIGNED and checker.is_signature(part.get("thoughtSignature"))
+    ):
+        return None
+    held = part[kind]
+    if kind == "text":
+        return kind if checker.is_text(held) else None
+    key = _OBJECT_KEYS.get(kind)
+    if key is None or held.__class__ is not dict or len(held) != _NAME_AND_OBJECT:
+        return None
+    is_usual = checker.is_name(held.get("name")) and checker.is_object(held.get(key))
+    return kind if is_usual else None
 
 
 def read(native: Native) -> Message:

@@ -74,11 +74,9 @@ _PART_KEYS = frozenset({"tool_calls", "function_call", "thinking_blocks", "reaso
 _CALL_KEYS = frozenset({"id", "type", "function", "name", "arguments"})
 """The keys of a call that are read into a ``ToolCall`` and written from it."""
 
-_RESULT_OR_CALLS = 3
-"""Number of keys of a message that has only its role, its content and a result or calls."""
-_ROLE_AND_CONTENT = _TYPE_AND_TEXT = _NAME_AND_ARGUMENTS = 2
-_ID_TYPE_FUNCTION = 3
-_TEXT_OR_NULL = (str, type(None))
+_ROLE_AND_CONTENT = _NAME_AND_ARGUMENTS = 2
+_RESULT_OR_CALLS = _ID_TYPE_FUNCTION = 3
+"""Numbers of keys of common messages, calls and functions."""
 
 
 def cache_key() -> str:
@@ -91,36 +89,21 @@ def sketch(native: Native, checker: Sketch) -> object:
 
     Common are a list of text parts, a tool result, and an assistant message with calls.
     """
-    if isinstance(native, dict) and len(native) == _ROLE_AND_CONTENT:
-        return _form_of_text_parts(native.get("role"), native.get("content"), checker)
-    if not isinstance(native, dict) or len(native) != _RESULT_OR_CALLS:
+    if not isinstance(native, dict) or not _ROLE_AND_CONTENT <= len(native) <= _RESULT_OR_CALLS:
         return None
-    content, calls = native.get("content", ()), native.get("tool_calls")
+    role, content = native.get("role"), checker.form_of_content(native.get("content", ()))
+    if content is False or role.__class__ is not str:
+        return None
+    if len(native) == _ROLE_AND_CONTENT:
+        return role, content
+    calls = native.get("tool_calls")
     if calls is None:
-        is_result = native.get("role") == "tool" and checker.is_id(native.get("tool_call_id"))
-        return "tool" if is_result and checker.is_text(content) else None
-    if (
-        calls.__class__ is not list
-        or native.get("role") != "assistant"
-        or content.__class__ not in _TEXT_OR_NULL
-    ):
+        is_result = role == "tool" and checker.is_id(native.get("tool_call_id"))
+        return (role, content, None) if is_result else None
+    if calls.__class__ is not list or role != "assistant":
         return None
-    if (content and not checker.is_text(content)) or not all(
-        _is_usual_call(call, checker) for call in calls
-    ):
-        return None
-    return content.__class__, not content, len(calls)
-
-
-def _form_of_text_parts(role: object, content: object, checker: Sketch) -> object:
-    if role.__class__ is not str or not isinstance(content, list):
-        return None
-    for part in content:
-        if part.__class__ is not dict or len(part) != _TYPE_AND_TEXT or part.get("type") != "text":
-            return None
-        if not checker.is_text(part.get("text")):
-            return None
-    return role, len(content)
+    usual = [call for call in calls if _is_usual_call(call, checker)]
+    return (role, content, len(calls)) if len(usual) == len(calls) else None
 
 
 def _is_usual_call(call: Native, checker: Sketch) -> bool:
