@@ -112,7 +112,7 @@ class Run:
         self.has_counted_content = self.has_counted_content or group.has_counted_content
         window, span = self._read_window(natives, start, flags), (start, start + len(natives))
         new_key, self.has_fixes = scan.new_key, False
-        scan.keep_messages(natives, sketch)
+        scan.start_window(natives, sketch)
         original_ids = (
             sketch.call_ids
             if group.is_known
@@ -216,9 +216,10 @@ class Run:
 
     def _remember(self, window: Window) -> None:
         memory = self.memory
-        for message in window.messages:
-            memory.has_user = memory.has_user or message.role is Role.USER
-            memory.has_turns = memory.has_turns or not message.is_system
+        if not (memory.has_user and memory.has_turns):
+            for message in window.messages:
+                memory.has_user = memory.has_user or message.role is Role.USER
+                memory.has_turns = memory.has_turns or not message.is_system
         memory.call_ids.update(_call_ids(window.messages))
 
     def _apply(self, rule: Rule, fixes: list[Fix], window: Window, span: tuple[int, int]) -> bool:

@@ -361,39 +361,45 @@ class Scan:
             group, self._ids[ids : self._id_at], self._names[names : self._name_at], last
         )
 
-    def keep_messages(self, natives: list[Any], window: WindowSketch) -> None:
-        """Keep the letter, ids and names of each message of a window that rules may change."""
-        id_at = name_at = 0
+    def start_window(self, natives: list[Any], window: WindowSketch) -> None:
+        """Forget the messages of the window before, and keep those of a window to be repaired."""
         self._kept = {}
-        for native, letter in (
-            zip(natives, window.group.word, strict=True) if window.group.is_known else ()
-        ):
-            known = self._cache.structure_of_letter[letter]
-            id_end, name_end = id_at + known.id_count, name_at + known.name_count
-            self._kept[id(native)] = (
-                native,
-                letter,
-                window.ids[id_at:id_end],
-                window.names[name_at:name_end],
+        self._keep_messages(natives, window.group.word, window.ids, window.names)
+
+    def _keep_messages(
+        self, natives: list[Any], letters: str, ids: list[str], names: list[str]
+    ) -> None:
+        """Keep the letter, ids and names of each message."""
+        id_at = name_at = 0
+        for native, letter in zip(natives, letters, strict=True):
+            known = self._cache.structure_of_letter.get(letter)
+            id_end, name_end = (
+                (id_at, name_at)
+                if known is None
+                else (id_at + known.id_count, name_at + known.name_count)
             )
+            self._kept[id(native)] = native, letter, ids[id_at:id_end], names[name_at:name_end]
             id_at, name_at = id_end, name_end
 
     def rescan(self, natives: list[Any], *, last: bool) -> WindowSketch:
         """Sketch a window that a rule has changed; unchanged messages are not walked again."""
-        word, ids, names = "", list[str](), list[str]()
+        word, kept = "", self._kept
+        ids: list[str] = []
+        names: list[str] = []
+        if new := [native for native in natives if id(native) not in kept]:
+            self._scan_new(new)
         for native in natives:
-            _, letter, own_ids, own_names = self._kept.get(id(native)) or self._scan_alone(native)
+            _, letter, own_ids, own_names = kept[id(native)]
             word += letter
             ids += own_ids
             names += own_names
         return WindowSketch(self.group(word, natives), ids, names, last)
 
-    def _scan_alone(self, native: Any) -> tuple[Any, str, list[str], list[str]]:  # noqa: ANN401
+    def _scan_new(self, natives: list[Any]) -> None:
         id_at, name_at = len(self._ids), len(self._names)
-        letter = self._letters_of([native])
-        found = self._kept[id(native)] = native, letter, self._ids[id_at:], self._names[name_at:]
+        letters = self._letters_of(natives)
+        self._keep_messages(natives, letters, self._ids[id_at:], self._names[name_at:])
         del self._ids[id_at:], self._names[name_at:]
-        return found
 
     def due(
         self, sketch: WindowSketch, flags: tuple[bool, ...], read_window: Callable[[], Window]

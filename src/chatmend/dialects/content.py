@@ -28,6 +28,7 @@ MEDIA = {
 }
 SIGNATURES = ("signature", "thinkingSignature", "thoughtSignature", "thought_signature")
 """Keys of a thinking block's signature: Anthropic's, then those of other hosts of its models."""
+_SIGNATURE_HOLDERS = frozenset({"extra_content", "provider_specific_fields"})
 _FOREIGN_PREFIXES = ("msg_", "rs_", "fc_", "resp_", "call_", "toolu_", "gen-", "chatcmpl", "gAAAA")
 """Prefixes of ids and signatures of other providers.
 
@@ -102,6 +103,8 @@ def is_thought_signature(value: object) -> bool:
 
 def signature_of(call: dict[str, object]) -> object:
     """Return the thought signature of a call, under LiteLLM's key or Google's."""
+    if _SIGNATURE_HOLDERS.isdisjoint(call):
+        return None
     extra = call.get("extra_content")
     google = extra.get("google") if isinstance(extra, dict) else None
     if isinstance(google, dict) and "thought_signature" in google:

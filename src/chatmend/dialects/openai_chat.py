@@ -35,7 +35,6 @@ from chatmend.transcript import (
     ToolCall,
     ToolResult,
     is_unchanged,
-    location_of,
 )
 
 if TYPE_CHECKING:
@@ -69,7 +68,8 @@ __all__ = [
 ]  # fmt: skip
 
 
-_PART_KEYS = frozenset({"tool_calls", "function_call", "thinking_blocks", "reasoning_content"})
+_THINKING_KEYS = frozenset({"thinking_blocks", "reasoning_content"})
+_PART_KEYS = _THINKING_KEYS | {"tool_calls", "function_call"}
 """The keys of a message that hold parts, in addition to ``content``."""
 _CALL_KEYS = frozenset({"id", "type", "function", "name", "arguments"})
 """The keys of a call that are read into a ``ToolCall`` and written from it."""
@@ -218,17 +218,19 @@ def _build_native(message: Message) -> dict[str, object]:
     if message.role is Role.TOOL:
         _write_result(out, message)
         return out
-    calls = message.calls
-    content = tuple(
-        [
-            part
-            for part in message.parts
-            if location_of(part) == "content" and not isinstance(part, ToolCall)
-        ]
-    )
-    out["content"] = write_content(content, out.get("content"))
+    calls: list[ToolCall] = []
+    thoughts: list[Thinking] = []
+    content: list[Part] = []
+    for part in message.parts:
+        if isinstance(part, ToolCall):
+            calls.append(part)
+        elif isinstance(part, Thinking) and part.location != "content":
+            thoughts.append(part)
+        else:
+            content.append(part)
+    out["content"] = write_content(tuple(content), out.get("content"))
     if message.is_assistant:
-        _write_thinking(out, message)
+        _write_thinking(out, thoughts)
     write_calls(out, calls, _write_call)
     if calls and not content and not isinstance(base.get("content"), str | list):
         out["content"] = None
@@ -248,8 +250,9 @@ def _write_result(out: dict[str, object], message: Message) -> None:
         out["content"] = ""
 
 
-def _write_thinking(out: dict[str, object], message: Message) -> None:
-    thoughts = [part for part in message.parts if isinstance(part, Thinking)]
+def _write_thinking(out: dict[str, object], thoughts: list[Thinking]) -> None:
+    if not thoughts and _THINKING_KEYS.isdisjoint(out):
+        return
     blocks = [part.native for part in thoughts if part.location == "thinking_blocks"]
     if blocks:
         out["thinking_blocks"] = (
