@@ -272,7 +272,8 @@ class Run:
         """
         messages = self.native if self.out is None else self.out
         changes = self.changes
-        request = replace(request, messages=messages)
+        if messages is not request.messages:
+            request = replace(request, messages=messages)
         if self.rules:
             request, more = run_last_rules(
                 request,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Effect
@@ -172,11 +173,17 @@ class Policy:
         if self.images != "fit":
             images = ImageLimits() if self.images == "off" else replace(limits.images, native=True)
             changes["images"] = images
-        return replace(limits, **changes) if changes else limits
+        return _restrict(limits, **changes) if changes else limits
 
 
 NAMES = ("strict_alternation", "provider_hygiene", "drop_instead_of_note", "offline")
 """The names of the predefined policies."""
+
+
+@lru_cache(maxsize=256)
+def _restrict(limits: Limits, **changes: object) -> Limits:
+    """Return the same object for every repair, because caches are keyed by limits."""
+    return replace(limits, **changes)  # type: ignore[arg-type]  # fields of ``Limits``
 
 
 def resolve_policy(policy: object) -> Policy | None:

@@ -186,7 +186,7 @@ def _passes(
 ) -> tuple[Request, tuple[Change, ...]]:
     """Run the rules; with policies other than the default, until nothing changes."""
     done, changes = _one_pass(request, context, continues=continues, accepted=accepted)
-    if context.policy == _DEFAULT or done.messages is request.messages:
+    if done.messages is request.messages or context.policy == _DEFAULT:
         return done, changes
     for _ in range(passes.MAX_PASSES - 1):
         becomes, more = _one_pass(done, context, continues=continues, accepted=accepted)

@@ -249,7 +249,11 @@ class Scan:
         try:
             if form is None:
                 del sketch.ids[id_at:], sketch.names[name_at:]
-                form = self._walk(native)
+                form = (
+                    sketch.message(native)
+                    if native.__class__ is dict
+                    else self._walk_object(native)
+                )
             known = structures.get(form)
             if known is None:
                 known = structures[form] = self._make_info(
@@ -264,9 +268,7 @@ class Scan:
             )
         return known
 
-    def _walk(self, native: Any) -> object:  # noqa: ANN401
-        if native.__class__ is dict:
-            return self._sketch.message(native)
+    def _walk_object(self, native: Any) -> object:  # noqa: ANN401
         as_dict = self._context.dialect.read(native).native
         if as_dict.__class__ is not dict:
             raise Unsketched

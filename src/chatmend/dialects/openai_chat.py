@@ -89,21 +89,35 @@ def sketch(native: Native, checker: Sketch) -> object:
 
     Common are a list of text parts, a tool result, and an assistant message with calls.
     """
-    if not isinstance(native, dict) or not _ROLE_AND_CONTENT <= len(native) <= _RESULT_OR_CALLS:
-        return None
-    role, content = native.get("role"), checker.form_of_content(native.get("content", ()))
-    if content is False or role.__class__ is not str:
+    if not isinstance(native, dict):
         return None
     if len(native) == _ROLE_AND_CONTENT:
-        return role, content
-    calls = native.get("tool_calls")
-    if calls is None:
-        is_result = role == "tool" and checker.is_id(native.get("tool_call_id"))
-        return (role, content, None) if is_result else None
-    if calls.__class__ is not list or role != "assistant":
+        return _form_of_role_and_content(native, checker)
+    if len(native) != _RESULT_OR_CALLS:
+        return None
+    if "tool_calls" in native:
+        return _form_of_calls(native, checker)
+    return _form_of_result(native, checker) if "tool_call_id" in native else None
+
+
+def _form_of_role_and_content(native: dict[str, object], checker: Sketch) -> object:
+    role, content = native.get("role"), checker.form_of_content(native.get("content", ()))
+    return None if content is False or role.__class__ is not str else (role, content)
+
+
+def _form_of_result(native: dict[str, object], checker: Sketch) -> object:
+    if native.get("role") != "tool" or not checker.is_id(native["tool_call_id"]):
+        return None
+    content = checker.form_of_content(native.get("content", ()))
+    return None if content is False else ("tool", content, None)
+
+
+def _form_of_calls(native: dict[str, object], checker: Sketch) -> object:
+    calls, content = native["tool_calls"], checker.form_of_content(native.get("content", ()))
+    if not isinstance(calls, list) or native.get("role") != "assistant" or content is False:
         return None
     usual = [call for call in calls if _is_usual_call(call, checker)]
-    return (role, content, len(calls)) if len(usual) == len(calls) else None
+    return ("assistant", content, len(calls)) if len(usual) == len(calls) else None
 
 
 def _is_usual_call(call: Native, checker: Sketch) -> bool:

@@ -98,10 +98,9 @@ def format_of(
     part_types: set[object] = set()
     if (found := _first_recognised(natives, among, part_types)) is not None:
         return found
-    messages = [native for native in natives if isinstance(native, dict) and native]
-    if provider == "bedrock" and is_converse(messages):
+    if provider == "bedrock" and is_converse([native for native in natives if native]):
         return CONVERSE
-    if messages and (unsure := _format_without_messages(messages)) is not None:
+    if (unsure := _format_without_messages(natives)) is not None:
         return unsure
     if ITEMS not in among or provider in _WITHOUT_RESPONSES:
         return CHAT
@@ -112,12 +111,16 @@ def format_of(
     )
 
 
-def _format_without_messages(natives: list[dict[str, Any]]) -> Unsure | None:
+def _format_without_messages(natives: Sequence[Native]) -> Unsure | None:
     """Return what a list is that holds no message of a known format; None if it may hold one."""
-    if all(_ANY_FORMAT_KEYS.isdisjoint(native) for native in natives):
+    if any(isinstance(native, dict) and "role" in native for native in natives):
+        return None
+    entries = [native for native in natives if isinstance(native, dict) and native]
+    if not entries:
+        return None
+    if all(map(_ANY_FORMAT_KEYS.isdisjoint, entries)):
         return NOTHING
-    has_bare_parts = all("role" not in native and _is_bare_part(native) for native in natives)
-    return INTERACTIONS if has_bare_parts else None
+    return INTERACTIONS if all(map(_is_bare_part, entries)) else None
 
 
 def _first_recognised(
@@ -240,15 +243,23 @@ def _is_bare_part(native: dict[str, Any]) -> bool:
 
 def is_converse(natives: Sequence[Native]) -> bool:
     """Return whether all content is parts without a type, as Converse has them."""
-    held = [native.get("content") for native in natives if isinstance(native, dict)]
-    parts = [
-        part for content in held for part in (content if isinstance(content, list) else (None,))
-    ]
-    return bool(parts) and all(
+    has_parts = False
+    for native in natives:
+        if not isinstance(native, dict):
+            continue
+        content = native.get("content")
+        if not isinstance(content, list) or not all(map(_is_typeless, content)):
+            return False
+        has_parts = has_parts or bool(content)
+    return has_parts
+
+
+def _is_typeless(part: object) -> bool:
+    """Return whether this is a part of Converse."""
+    return (
         isinstance(part, dict)
         and "type" not in part
         and not KEYS["bedrock_converse"].isdisjoint(part)
-        for part in parts
     )
 
 
