@@ -7,11 +7,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Change
-from chatmend.exchanges import cut_positions
 from chatmend.request_rules import run_first_rules, run_last_rules
 from chatmend.rules import Request, rules_for, turn_rules_start
 from chatmend.scan import Scan
 from chatmend.transcript import Role, ToolCall, is_unchanged
+from chatmend.turns import cut_positions
 from chatmend.windows import Edit, Memory, Window
 
 if TYPE_CHECKING:
