@@ -325,7 +325,8 @@ def _without_key(body: dict[str, Any], path: str) -> dict[str, Any]:
     """Return a body without a key, which may be nested."""
     outer, _, key = path.rpartition(".")
     held = _value(body, outer) if outer else body
-    kept = {name: value for name, value in held.items() if name != key}  # type: ignore[attr-defined]
+    assert isinstance(held, dict)  # noqa: S101 - it has the key
+    kept = {name: value for name, value in held.items() if name != key}
     return _with_value(body, outer, kept) if outer else kept
 
 

@@ -220,6 +220,13 @@ class Message(_FromNative):
         )
 
     @property
+    def kept_keys(self) -> dict[str, Any]:
+        """A copy of the native object without the omitted keys; empty if it is not a dict."""
+        if not self.omitted_keys:
+            return {**self.extra}
+        return {key: value for key, value in self.extra.items() if key not in self.omitted_keys}
+
+    @property
     def name(self) -> object:
         """The value of ``name``: of a participant or a tool."""
         return self.extra.get("name")

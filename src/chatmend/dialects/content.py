@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from chatmend.dialects.pictures import find_picture
 from chatmend.dialects.thinking import is_claude_signature
 from chatmend.jsontext import is_base64, is_same
-from chatmend.transcript import Media, Opaque, Text, Thinking, is_unchanged
+from chatmend.transcript import Media, Opaque, Role, Text, Thinking, is_unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -132,6 +132,15 @@ def original_if_same(
     if is_same(out, native) or (out.keys() != native.keys() and is_same(read(native), message)):
         return native
     return out
+
+
+def keys_with_role(message: Message) -> dict[str, object]:
+    """Return the kept keys of a message after its role; results are sent by the user."""
+    role: object = Role.USER if message.role is Role.TOOL else message.role
+    if message.native_role not in (None, message.role):
+        role = message.native_role
+    out = {"role": str(role) if isinstance(role, Role) else role}
+    return out | {key: value for key, value in message.kept_keys.items() if key != "role"}
 
 
 def read_parts_key(

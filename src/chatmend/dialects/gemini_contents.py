@@ -231,12 +231,7 @@ def write(message: Message) -> Native:
 
 
 def _build_native(message: Message) -> dict[str, object]:
-    native = message.native
-    base = (
-        {k: v for k, v in native.items() if k not in message.omitted_keys}
-        if isinstance(native, dict)
-        else {}
-    )
+    base = message.kept_keys
     word: object = message.native_role if message.native_role not in (None, message.role) else None
     if word is None:
         kept = base.get("role") == "function" and all(
@@ -274,25 +269,25 @@ def _write_part(part: Part) -> Native:
 
 
 def _write_call(call: ToolCall) -> Native:
-    native = (
-        call.native
-        if isinstance(call.native, dict) and kind_of(call.native) == "functionCall"
-        else {}
-    )
+    native = call.extra if kind_of(call.native) == "functionCall" else {}
     old = _read_part(native)
     if isinstance(old, ToolCall) and _call_identity(old) == _call_identity(call):
         return native
     key = data_key(native) or "functionCall"
-    held = native.get(key)
-    inner = (
-        {k: v for k, v in held.items() if k not in ("id", "partialArgs")}
-        if isinstance(held, dict)
-        else {}
-    )
+    inner = _kept_data(native.get(key), without=("id", "partialArgs"))
     inner |= {"name": call.name, "args": call.arguments}
     inner |= {"id": call.id} if call.id is not None else {}
     out = {k: v for k, v in native.items() if k not in _SIGNATURES} | {key: inner}
     return out if call.signature is None else {**out, "thoughtSignature": call.signature}
+
+
+def _kept_data(held: Native, *, without: tuple[str, ...]) -> dict[str, object]:
+    """Return the data of a call or a response without the keys that are written anew."""
+    return (
+        {key: value for key, value in held.items() if key not in without}
+        if isinstance(held, dict)
+        else {}
+    )
 
 
 def _call_identity(call: ToolCall) -> tuple[object, ...]:
@@ -300,21 +295,12 @@ def _call_identity(call: ToolCall) -> tuple[object, ...]:
 
 
 def _write_result(result: ToolResult) -> Native:
-    native = (
-        result.native
-        if isinstance(result.native, dict) and kind_of(result.native) == "functionResponse"
-        else {}
-    )
+    native = result.extra if kind_of(result.native) == "functionResponse" else {}
     old = _read_part(native)
     if isinstance(old, ToolResult) and _result_identity(old) == _result_identity(result):
         return native
     key = data_key(native) or "functionResponse"
-    held = native.get(key)
-    inner = (
-        {k: v for k, v in held.items() if k not in ("id", "parts")}
-        if isinstance(held, dict)
-        else {}
-    )
+    inner = _kept_data(native.get(key), without=("id", "parts"))
     inner |= {"name": result.name} | _response(result.content)
     inner |= {"id": result.call_id} if result.call_id is not None else {}
     return {**native, key: inner}

@@ -222,10 +222,7 @@ def write(message: Message) -> Native:
 
 
 def _build_native(message: Message) -> dict[str, object]:
-    native, spelling, omitted_keys = message.native, message.native_role, message.omitted_keys
-    base = native if isinstance(native, dict) else {}
-    if omitted_keys:
-        base = {key: value for key, value in base.items() if key not in omitted_keys}
+    spelling, base = message.native_role, message.kept_keys
     # A role that the message did not have becomes its first key.
     out: dict[str, object] = {"role": None, **base}
     out["role"] = str(message.role) if spelling is None or spelling == message.role else spelling

@@ -251,11 +251,7 @@ def write(message: Message) -> Native:
 
 def _build_native(message: Message) -> dict[str, object]:
     native = message.native
-    base = (
-        {k: v for k, v in native.items() if k not in message.omitted_keys}
-        if isinstance(native, dict)
-        else {}
-    )
+    base = message.kept_keys
     only = message.parts[0] if len(message.parts) == 1 else None
     if isinstance(only, ToolCall) and message.is_assistant:
         return _write_call(only, message.omitted_keys)
