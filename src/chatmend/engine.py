@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Change
 from chatmend.request_rules import run_first_rules, run_last_rules
-from chatmend.rules import Request, rules_for, turn_rules_start
+from chatmend.rules import Request, rules_for
 from chatmend.scan import Scan
 from chatmend.transcript import Role, ToolCall, is_unchanged
 from chatmend.turns import cut_positions
@@ -54,10 +54,10 @@ class Run:
         self.rules = rules_for(self.context.limits, self.native)
         if not self.rules:
             return
-        self.cut = turn_rules_start(self.rules)
         request, self.changes = run_first_rules(Request(self.native), self.context)
         messages = request.messages
         scan = self.scan = Scan(self.context, self.rules, self.memory)
+        self.cut = scan.turn_rules_start
         start = 0
         out: Messages | None = None
         scan.refresh()

@@ -114,6 +114,10 @@ class RuleCache:
             if rule.watches is not None and (watch := rule.watches(limits, traits)) is not None:
                 self.watches.append((1 << position, watch))
         self.all = (1 << len(rules)) - 1
+        self.turn_rules_start = next(
+            (position for position, rule in enumerate(rules, 1) if rule.splits_window), 0
+        )
+        """The position of the first rule that runs on each turn separately; 0 if none does."""
         self.sketches = SketchCache(
             {column: list(judges.values()) for column, judges in columns.items()}
         )
@@ -175,6 +179,7 @@ class Scan:
         """The key of the current window if its structure is new."""
         self.all = self._cache.all
         """The bit mask of all rules."""
+        self.turn_rules_start = self._cache.turn_rules_start
 
     def words(self, natives: Sequence[Any]) -> list[str]:
         """Cut the transcript into windows, each as a word of the letters of its messages."""
