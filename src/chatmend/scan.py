@@ -173,8 +173,13 @@ class Scan:
         self._id_at = self._name_at = 0
         """How many of the ids and names belong to windows that are already done."""
         self._clean: dict[object, CleanWindow] = {}
+        self._unchanged: tuple[list[Any], WindowSketch]
+        """The messages of the current window before any rule changed it, and their sketch."""
         self._kept: dict[int, tuple[Any, str, list[str], list[str]]] = {}
-        """By identity, the messages of the current window with their letter, ids and names."""
+        """By identity, the messages of the current window with their letter, ids and names.
+
+        Empty until a rule changes the window.
+        """
         self.new_key: tuple[object, ...] | None = None
         """The key of the current window if its structure is new."""
         self.all = self._cache.all
@@ -369,9 +374,9 @@ class Scan:
         )
 
     def start_window(self, natives: list[Any], window: WindowSketch) -> None:
-        """Forget the messages of the window before, and keep those of a window to be repaired."""
+        """Begin a window in which rules must run."""
         self._kept = {}
-        self._keep_messages(natives, window.group.word, window.ids, window.names)
+        self._unchanged = natives, window
 
     def _keep_messages(
         self, natives: list[Any], letters: str, ids: list[str], names: list[str]
@@ -391,6 +396,9 @@ class Scan:
     def rescan(self, natives: list[Any], *, last: bool) -> WindowSketch:
         """Sketch a window that a rule has changed; unchanged messages are not walked again."""
         word, kept = "", self._kept
+        if not kept:
+            unchanged, window = self._unchanged
+            self._keep_messages(unchanged, window.group.word, window.ids, window.names)
         ids: list[str] = []
         names: list[str] = []
         if new := [native for native in natives if id(native) not in kept]:
