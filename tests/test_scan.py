@@ -257,6 +257,21 @@ def test_messages_of_one_form_have_one_structure(dialect: str, target: str) -> N
             assert sorted(look.names) == sorted(walk.names)
 
 
+def test_messages_with_other_refused_ids_have_one_structure() -> None:
+    """The position of a message in the transcript is not part of its structure."""
+    forget()
+    messages = [
+        message
+        for number in range(40)
+        for message in exchange(call(name="f g", call_id=f"call.{number}"))
+    ]
+    chatmend.repair(messages, CLAUDE)
+    structures = len(learnt(CLAUDE).structures)
+    forget()
+    chatmend.repair(messages[:40], CLAUDE)
+    assert len(learnt(CLAUDE).structures) == structures
+
+
 def in_order(value: Any) -> Any:
     """Return a value with the keys of every dict sorted."""
     if isinstance(value, dict):

@@ -226,8 +226,8 @@ class Scan:
             id_at, name_at = len(ids), len(names)
             form = form_of(native, sketch) if ignores_common_parts else None
             if unusual:
-                form = None if form is None else (form, *unusual)
-                unusual.clear()
+                own = sketch.take_unusual(id_at, name_at)
+                form = None if form is None else (form, *own)
             known = None if form is None else forms.get(form)
             push(
                 self._info_for(native, form, id_at, name_at).letter

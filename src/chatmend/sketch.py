@@ -258,8 +258,11 @@ class Sketch:
         )
         self.ids: list[str] = []
         self.names: list[str] = []
-        self.unusual: list[object] = []
-        """The classes of the unusual ids and names of a message, each after its position."""
+        self.unusual: list[tuple[int, object]] = []
+        """The class of each unusual id and name of a message, after its number in ``ids``.
+
+        The number of a name is negative.
+        """
 
     def message(self, native: dict[Any, Any]) -> tuple[object, ...]:
         """Return the structure of a message.
@@ -287,7 +290,7 @@ class Sketch:
         if value.__class__ is not str:
             return False
         if value_class := self._class_of_id(value):
-            self.unusual += (len(self.ids), value_class)
+            self.unusual.append((len(self.ids), value_class))
         return True
 
     def _class_of_id(self, value: str) -> object:
@@ -300,12 +303,21 @@ class Sketch:
             else value_class
         )
 
+    def take_unusual(self, id_at: int, name_at: int) -> list[tuple[int, object]]:
+        """Return and forget the unusual ids and names, numbered from the start of the message."""
+        taken = [
+            (number - id_at if number > 0 else number + name_at, value_class)
+            for number, value_class in self.unusual
+        ]
+        self.unusual.clear()
+        return taken
+
     def is_name(self, value: Any) -> bool:  # noqa: ANN401
         """Whether a value is a name; adds it to ``names``, and its class to ``unusual``."""
         if value.__class__ is not str:
             return False
         if value_class := self._class_of_name(value):
-            self.unusual += (-len(self.names), value_class)
+            self.unusual.append((-len(self.names), value_class))
         return True
 
     def _class_of_name(self, value: str) -> object:
