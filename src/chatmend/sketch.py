@@ -344,23 +344,16 @@ class Sketch:
 
     def form_of_content(self, content: Any) -> object:  # noqa: ANN401
         """Return the form of null, a text or a list of texts; False for any other content."""
-        if content.__class__ is list:
-            count = self.count_texts(content)
-            return False if count is None else count
-        if content:
+        if content.__class__ is str and content:
             return "text" if self.is_text(content) else False
-        return content if content is None or content == "" else False
-
-    def count_texts(self, parts: list[Any]) -> int | None:
-        """Return the number of parts if all are ordinary texts, else None."""
-        for part in parts:
+        if content.__class__ is not list:
+            return content if content is None or content == "" else False
+        for part in content:
             if part.__class__ is not dict or len(part) != _TYPE_AND_TEXT:
-                return None
-            if part.get("type") != "text":
-                return None
-            if not self.is_text(part.get("text")):
-                return None
-        return len(parts)
+                return False
+            if part.get("type") != "text" or not self.is_text(part.get("text")):
+                return False
+        return len(content)
 
     def is_object(self, value: Any) -> bool:  # noqa: ANN401
         """Whether a value is an ordinary object of arguments, or result of a tool."""

@@ -116,8 +116,10 @@ def _form_of_calls(native: dict[str, object], checker: Sketch) -> object:
     calls, content = native["tool_calls"], checker.form_of_content(native.get("content", ()))
     if not isinstance(calls, list) or native.get("role") != "assistant" or content is False:
         return None
-    usual = [call for call in calls if _is_usual_call(call, checker)]
-    return ("assistant", content, len(calls)) if len(usual) == len(calls) else None
+    for call in calls:
+        if not _is_usual_call(call, checker):
+            return None
+    return "assistant", content, len(calls)
 
 
 def _is_usual_call(call: Native, checker: Sketch) -> bool:
