@@ -29,6 +29,7 @@ MEDIA = {
 SIGNATURES = ("signature", "thinkingSignature", "thoughtSignature", "thought_signature")
 """Keys of a thinking block's signature: Anthropic's, then those of other hosts of its models."""
 _SIGNATURE_HOLDERS = frozenset({"extra_content", "provider_specific_fields"})
+"""Keys of a call that may hold an object with its thought signature."""
 _FOREIGN_PREFIXES = ("msg_", "rs_", "fc_", "resp_", "call_", "toolu_", "gen-", "chatcmpl", "gAAAA")
 """Prefixes of ids and signatures of other providers.
 

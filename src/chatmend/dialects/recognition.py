@@ -98,7 +98,7 @@ def format_of(
     part_types: set[object] = set()
     if (found := _first_recognised(natives, among, part_types)) is not None:
         return found
-    if provider == "bedrock" and is_converse([native for native in natives if native]):
+    if provider == "bedrock" and is_converse([*filter(_is_filled, natives)]):
         return CONVERSE
     if (unsure := _format_without_messages(natives)) is not None:
         return unsure
@@ -111,11 +111,15 @@ def format_of(
     )
 
 
+def _is_filled(native: Native) -> bool:
+    return isinstance(native, dict) and bool(native)
+
+
 def _format_without_messages(natives: Sequence[Native]) -> Unsure | None:
     """Return what a list is that holds no message of a known format; None if it may hold one."""
     if any(isinstance(native, dict) and "role" in native for native in natives):
         return None
-    entries = [native for native in natives if isinstance(native, dict) and native]
+    entries: list[Any] = [*filter(_is_filled, natives)]
     if not entries:
         return None
     if all(map(_ANY_FORMAT_KEYS.isdisjoint, entries)):
