@@ -259,9 +259,24 @@ def test_messages_of_one_form_have_one_structure(dialect: str, target: str) -> N
             if form is None:
                 continue
             structure = sorted(map(str, walk.message(in_order(message))))
-            assert seen.setdefault(form, structure) == structure, message
+            assert seen.setdefault((form, *look.unusual), structure) == structure, message
             assert sorted(look.ids) == sorted(walk.ids)
             assert sorted(look.names) == sorted(walk.names)
+
+
+def test_messages_with_other_refused_ids_have_one_structure() -> None:
+    """The position of a message in the transcript is not part of its structure."""
+    forget()
+    messages = [
+        message
+        for number in range(40)
+        for message in exchange(call(name="f g", call_id=f"call.{number}"))
+    ]
+    chatmend.repair(messages, CLAUDE)
+    structures = len(learnt(CLAUDE).structures)
+    forget()
+    chatmend.repair(messages[:40], CLAUDE)
+    assert len(learnt(CLAUDE).structures) == structures
 
 
 def in_order(value: Any) -> Any:

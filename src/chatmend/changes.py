@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
+from chatmend.transcript import read_only
+
 if TYPE_CHECKING:
     from chatmend.transcript import Message, Native
 
@@ -23,7 +25,7 @@ class Effect(IntEnum):
     """Content is discarded."""
 
 
-@dataclass(frozen=True, slots=True)
+@read_only
 class Fix:
     """A proposal to replace ``window[start:stop]`` by ``becomes``; an empty span inserts."""
 

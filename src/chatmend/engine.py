@@ -7,12 +7,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Change
-from chatmend.exchanges import cut_positions
 from chatmend.jsontext import is_identical
 from chatmend.request_rules import run_first_rules, run_last_rules
-from chatmend.rules import Request, rules_for, turn_rules_start
+from chatmend.rules import Request, rules_for
 from chatmend.scan import Scan
 from chatmend.transcript import Role, ToolCall
+from chatmend.turns import cut_positions
 from chatmend.windows import Edit, Memory, Window
 
 if TYPE_CHECKING:
@@ -55,11 +55,11 @@ class Run:
         self.rules = rules_for(self.context.limits, self.native)
         if not self.rules:
             return
-        self.cut = turn_rules_start(self.rules)
         given = Request(self.native)
         request, self.changes = run_first_rules(given, self.context, self.accepted)
         messages = request.messages
         scan = self.scan = Scan(self.context, self.rules, self.memory)
+        self.cut = scan.turn_rules_start
         start = 0
         out: Messages | None = None
         scan.refresh()
@@ -114,7 +114,7 @@ class Run:
         self.has_counted_content = self.has_counted_content or group.has_counted_content
         window, span = self._read_window(natives, start, flags), (start, start + len(natives))
         new_key, self.has_fixes = scan.new_key, False
-        scan.keep_messages(natives, sketch)
+        scan.start_window(natives, sketch)
         original_ids = (
             sketch.call_ids
             if group.is_known
@@ -218,9 +218,10 @@ class Run:
 
     def _remember(self, window: Window) -> None:
         memory = self.memory
-        for message in window.messages:
-            memory.has_user = memory.has_user or message.role is Role.USER
-            memory.has_turns = memory.has_turns or not message.is_system
+        if not (memory.has_user and memory.has_turns):
+            for message in window.messages:
+                memory.has_user = memory.has_user or message.role is Role.USER
+                memory.has_turns = memory.has_turns or not message.is_system
         memory.call_ids.update(_call_ids(window.messages))
 
     def _apply(self, rule: Rule, fixes: list[Fix], window: Window, span: tuple[int, int]) -> bool:
@@ -273,7 +274,8 @@ class Run:
         """
         messages = self.native if self.out is None else self.out
         changes = self.changes
-        request = replace(request, messages=messages)
+        if messages is not request.messages:
+            request = replace(request, messages=messages)
         if self.rules:
             request, more = run_last_rules(
                 request,

@@ -9,16 +9,14 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from chatmend.changes import Effect
 from chatmend.jsontext import equality_key
-from chatmend.placeholders import CALL_NOTE, CONTINUED, is_placeholder
-from chatmend.transcript import Media, Text, ToolCall, ToolResult, is_blank
+from chatmend.placeholders import is_placeholder
+from chatmend.transcript import ToolCall, ToolResult, is_blank
 from chatmend.windows import Exchanges, PartPosition
 
 if TYPE_CHECKING:
-    from chatmend.context import Context
     from chatmend.transcript import Message
-    from chatmend.windows import Window
+    from chatmend.windows import Memory, Window
 
 
 def _worth(result: ToolResult) -> int:
@@ -31,72 +29,6 @@ def match(window: Window) -> Exchanges:
     if window.exchanges is None:
         window.exchanges = _matched(window)
     return window.exchanges
-
-
-def turn_starts(window: Window, context: Context) -> list[int]:
-    """Return the message indexes at which the turns of a window start; usually there is one turn.
-
-    An assistant message with text and no calls shows that the model continued, so its earlier calls
-    are closed. An assistant message after another role starts a new turn too. A message with only
-    thinking shows nothing: it may separate parallel calls. With the limit ``words_behind_calls``,
-    text shows nothing either while a result of an earlier call is still to come.
-    """
-    converted, latest = context.limits.words_behind_calls, -1
-    answered, starts, called, number = match(window).answers, [0], False, 0
-    first_without_calls: int | None = None
-    for at, message in enumerate(window.messages):
-        if not message.is_assistant:
-            first_without_calls = None
-            continue
-        if at and not window.messages[at - 1].is_assistant:
-            starts.append(at)
-            called = False
-        calls = [call for call in message.calls if call.awaits_result]
-        if calls:
-            # No placeholder can replace the missing result of a provider-defined tool.
-            called = called or any(
-                not call.is_hosted or number + i in answered for i, call in enumerate(calls)
-            )
-            indexes = [answered[number + i][0] for i in range(len(calls)) if number + i in answered]
-            number, first_without_calls, latest = (
-                number + len(calls),
-                None,
-                max([latest, *indexes]),
-            )
-        elif called:
-            first_without_calls = at if first_without_calls is None else first_without_calls
-            if _has_model_content(message) and not (converted and latest > at):
-                starts.append(first_without_calls)
-                called, first_without_calls = False, None
-    return starts
-
-
-def cut_positions(window: Window, context: Context) -> list[int]:
-    """Return where to cut a window into turns, once its results are in the right positions.
-
-    A result separates two turns. If there is none and the policy allows no placeholder, they stay
-    one turn.
-    """
-    if not context.limits.pairing:
-        return [0]
-    added = context.policy.allow >= Effect.ADDS
-    return [
-        at
-        for at in turn_starts(window, context)
-        if added or not at or not window.messages[at - 1].is_assistant
-    ]
-
-
-def _has_model_content(message: Message) -> bool:
-    """Whether a message has media, or text that is neither a placeholder nor a converted call."""
-    return any(
-        isinstance(part, Media) or (isinstance(part, Text) and _is_model_text(part.text))
-        for part in message.parts
-    )
-
-
-def _is_model_text(text: str) -> bool:
-    return bool(text.strip()) and text != CONTINUED and not text.startswith(CALL_NOTE)
 
 
 def _matched(window: Window) -> Exchanges:
@@ -207,3 +139,30 @@ def _match_without_id(without_id: list[PartPosition], found: Exchanges, window: 
     left = [number for number in waiting if number not in found.answers]
     found.answers |= dict(zip(left, rest, strict=False))
     found.strays += rest[len(left) :]
+
+
+def find_strays(window: Window, memory: Memory, *, called: bool) -> list[PartPosition]:
+    """Return the positions of results that belong to no call of this window.
+
+    ``called`` selects the results of calls in earlier windows, otherwise those of unknown calls.
+    If the provider may store the calls, the list is empty.
+    """
+    found = match(window).strays
+    if not found or memory.has_stored_history or any(map(_is_reference, window.messages)):
+        return []
+    return [position for position in found if _was_called(window, position, memory) is called]
+
+
+def _is_reference(message: Message) -> bool:
+    """Return whether an item refers to one that the provider stores; this may be a call."""
+    return message.extra.get("type") == "item_reference"
+
+
+def _was_called(window: Window, position: PartPosition, memory: Memory) -> bool:
+    """Return whether an earlier window had a call with the id of a stray result."""
+    part = window.messages[position[0]].parts[position[1]]
+    return (
+        isinstance(part, ToolResult)
+        and isinstance(part.call_id, str)
+        and part.call_id in memory.call_ids
+    )

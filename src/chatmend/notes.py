@@ -1,4 +1,4 @@
-"""Converts tool results to text notes at the same position, or drops them."""
+"""Converts tool calls and results to text notes at the same position, or drops results."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
-from chatmend.jsontext import strings
-from chatmend.placeholders import CONTINUED, note
-from chatmend.transcript import Message, Part, Role, Text, ToolResult
+from chatmend.jsontext import dumps, strings
+from chatmend.placeholders import CALL_NOTE, CONTINUED, note
+from chatmend.transcript import Message, Part, Role, Text, ToolCall, ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -105,3 +105,17 @@ def has_text_in_other_keys(message: Message, context: Context) -> bool:
         if key not in excluded and str(key)[:1] != "_"
         for _ in strings(native[key])
     )
+
+
+def convert_to_text(message: Message) -> Message:
+    """Return a message with its calls and results converted to text."""
+    parts = tuple(converted for part in message.parts for converted in _convert_part(part))
+    if message.role is Role.TOOL:
+        return Message(Role.USER, parts, unknown_keys(message))
+    return message.with_parts(parts)
+
+
+def _convert_part(part: Part) -> tuple[Part, ...]:
+    if isinstance(part, ToolCall):
+        return (Text(CALL_NOTE + dumps({"name": part.name, "arguments": part.arguments})),)
+    return note(part) if isinstance(part, ToolResult) else (part,)

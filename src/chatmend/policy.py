@@ -229,7 +229,7 @@ class Policy:
             changes["images"] = replace(limits.images, native=True)
         elif self.tall == "scale" and limits.images != ImageLimits():
             changes["images"] = replace(limits.images, tall="scale")
-        return replace(limits, **changes) if changes else limits
+        return _restrict(limits, **changes) if changes else limits
 
 
 @lru_cache(maxsize=64)
@@ -255,6 +255,12 @@ def _for_training(limits: Limits) -> Limits:
 
 NAMES = ("strict_alternation", "provider_hygiene", "drop_instead_of_note", "offline", "train")
 """The names of the predefined policies."""
+
+
+@lru_cache(maxsize=256)
+def _restrict(limits: Limits, **changes: object) -> Limits:
+    """Return the same object for every repair, because caches are keyed by limits."""
+    return replace(limits, **changes)  # type: ignore[arg-type]  # fields of ``Limits``
 
 
 def resolve_policy(policy: object) -> Policy | None:

@@ -187,7 +187,7 @@ def _passes(
 ) -> tuple[Request, tuple[Change, ...]]:
     """Run the rules; with policies other than the default, until nothing changes."""
     done, changes = _ordered_pass(request, context, continues=continues, accepted=accepted)
-    if context.policy == _DEFAULT or done.messages is request.messages:
+    if done.messages is request.messages or context.policy == _DEFAULT:
         return done, changes
     for _ in range(passes.MAX_PASSES - 1):
         becomes, more = _ordered_pass(done, context, continues=continues, accepted=accepted)
@@ -353,7 +353,8 @@ def _without_key(body: dict[str, Any], path: str) -> dict[str, Any]:
     """Return a body without a key, which may be nested."""
     outer, _, key = path.rpartition(".")
     held = _value(body, outer) if outer else body
-    kept = {name: value for name, value in held.items() if name != key}  # type: ignore[attr-defined]
+    assert isinstance(held, dict)  # noqa: S101 - it has the key
+    kept = {name: value for name, value in held.items() if name != key}
     return _with_value(body, outer, kept) if outer else kept
 
 

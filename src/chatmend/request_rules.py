@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Change, Effect
 from chatmend.rules import FIRST, LAST
-from chatmend.rules.too_many_images import last_signed
+from chatmend.signatures import last_signed
 
 if TYPE_CHECKING:
     from chatmend.context import Context

@@ -114,6 +114,10 @@ class RuleCache:
             if rule.watches is not None and (watch := rule.watches(limits, traits)) is not None:
                 self.watches.append((1 << position, watch))
         self.all = (1 << len(rules)) - 1
+        self.turn_rules_start = next(
+            (position for position, rule in enumerate(rules, 1) if rule.splits_window), 0
+        )
+        """The position of the first rule that runs on each turn separately; 0 if none does."""
         self.sketches = SketchCache(
             {column: list(judges.values()) for column, judges in columns.items()}
         )
@@ -169,12 +173,18 @@ class Scan:
         self._id_at = self._name_at = 0
         """How many of the ids and names belong to windows that are already done."""
         self._clean: dict[object, CleanWindow] = {}
+        self._unchanged: tuple[list[Any], WindowSketch]
+        """The messages of the current window before any rule changed it, and their sketch."""
         self._kept: dict[int, tuple[Any, str, list[str], list[str]]] = {}
-        """By identity, the messages of the current window with their letter, ids and names."""
+        """By identity, the messages of the current window with their letter, ids and names.
+
+        Empty until a rule changes the window.
+        """
         self.new_key: tuple[object, ...] | None = None
         """The key of the current window if its structure is new."""
         self.all = self._cache.all
         """The bit mask of all rules."""
+        self.turn_rules_start = self._cache.turn_rules_start
 
     def words(self, natives: Sequence[Any]) -> list[str]:
         """Cut the transcript into windows, each as a word of the letters of its messages."""
@@ -184,12 +194,13 @@ class Scan:
         """Return the letters of messages, and collect their ids and names."""
         letters: list[str] = []
         cache, sketch, form_of = self._cache, self._sketch, self._context.dialect.sketch
-        push, letter_of_role, forms, ids, names = (
+        push, letter_of_role, forms, ids, names, unusual = (
             letters.append,
             cache.letter_of_role,
             cache.structures,
             sketch.ids,
             sketch.names,
+            sketch.unusual,
         )
         ignores_text_values, ignores_common_parts = (
             cache.sketches.ignores_text_values,
@@ -214,6 +225,9 @@ class Scan:
                     continue
             id_at, name_at = len(ids), len(names)
             form = form_of(native, sketch) if ignores_common_parts else None
+            if unusual:
+                own = sketch.take_unusual(id_at, name_at)
+                form = None if form is None else (form, *own)
             known = None if form is None else forms.get(form)
             push(
                 self._info_for(native, form, id_at, name_at).letter
@@ -245,7 +259,11 @@ class Scan:
         try:
             if form is None:
                 del sketch.ids[id_at:], sketch.names[name_at:]
-                form = self._walk(native)
+                form = (
+                    sketch.message(native)
+                    if native.__class__ is dict
+                    else self._walk_object(native)
+                )
             known = structures.get(form)
             if known is None:
                 known = structures[form] = self._make_info(
@@ -260,9 +278,7 @@ class Scan:
             )
         return known
 
-    def _walk(self, native: Any) -> object:  # noqa: ANN401
-        if native.__class__ is dict:
-            return self._sketch.message(native)
+    def _walk_object(self, native: Any) -> object:  # noqa: ANN401
         as_dict = self._context.dialect.read(native).native
         if as_dict.__class__ is not dict:
             raise Unsketched
@@ -357,39 +373,48 @@ class Scan:
             group, self._ids[ids : self._id_at], self._names[names : self._name_at], last
         )
 
-    def keep_messages(self, natives: list[Any], window: WindowSketch) -> None:
-        """Keep the letter, ids and names of each message of a window that rules may change."""
-        id_at = name_at = 0
+    def start_window(self, natives: list[Any], window: WindowSketch) -> None:
+        """Begin a window in which rules must run."""
         self._kept = {}
-        for native, letter in (
-            zip(natives, window.group.word, strict=True) if window.group.is_known else ()
-        ):
-            known = self._cache.structure_of_letter[letter]
-            id_end, name_end = id_at + known.id_count, name_at + known.name_count
-            self._kept[id(native)] = (
-                native,
-                letter,
-                window.ids[id_at:id_end],
-                window.names[name_at:name_end],
+        self._unchanged = natives, window
+
+    def _keep_messages(
+        self, natives: list[Any], letters: str, ids: list[str], names: list[str]
+    ) -> None:
+        """Keep the letter, ids and names of each message."""
+        id_at = name_at = 0
+        for native, letter in zip(natives, letters, strict=True):
+            known = self._cache.structure_of_letter.get(letter)
+            id_end, name_end = (
+                (id_at, name_at)
+                if known is None
+                else (id_at + known.id_count, name_at + known.name_count)
             )
+            self._kept[id(native)] = native, letter, ids[id_at:id_end], names[name_at:name_end]
             id_at, name_at = id_end, name_end
 
     def rescan(self, natives: list[Any], *, last: bool) -> WindowSketch:
         """Sketch a window that a rule has changed; unchanged messages are not walked again."""
-        word, ids, names = "", list[str](), list[str]()
+        word, kept = "", self._kept
+        if not kept:
+            unchanged, window = self._unchanged
+            self._keep_messages(unchanged, window.group.word, window.ids, window.names)
+        ids: list[str] = []
+        names: list[str] = []
+        if new := [native for native in natives if id(native) not in kept]:
+            self._scan_new(new)
         for native in natives:
-            _, letter, own_ids, own_names = self._kept.get(id(native)) or self._scan_alone(native)
+            _, letter, own_ids, own_names = kept[id(native)]
             word += letter
             ids += own_ids
             names += own_names
         return WindowSketch(self.group(word, natives), ids, names, last)
 
-    def _scan_alone(self, native: Any) -> tuple[Any, str, list[str], list[str]]:  # noqa: ANN401
+    def _scan_new(self, natives: list[Any]) -> None:
         id_at, name_at = len(self._ids), len(self._names)
-        letter = self._letters_of([native])
-        found = self._kept[id(native)] = native, letter, self._ids[id_at:], self._names[name_at:]
+        letters = self._letters_of(natives)
+        self._keep_messages(natives, letters, self._ids[id_at:], self._names[name_at:])
         del self._ids[id_at:], self._names[name_at:]
-        return found
 
     def due(
         self, sketch: WindowSketch, flags: tuple[bool, ...], read_window: Callable[[], Window]

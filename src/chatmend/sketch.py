@@ -56,13 +56,16 @@ _TOOL_DATA_KEYS = frozenset(
 )
 """Keys of data of the caller's tools; no rule judges its structure, which never repeats."""
 _COMMON_PART_KEYS = frozenset({
-    "id", "type", "function", "name", "arguments", "text", "input", "tool_use_id", "content",
-    "thinking", "signature", "functionCall", "functionResponse",
+    "annotations", "args", "arguments", "call_id", "content", "encrypted_content", "function",
+    "functionCall", "functionResponse", "id", "input", "name", "output", "parts", "response",
+    "role", "signature", "summary", "text", "thinking", "thoughtSignature", "tool_call_id",
+    "tool_calls", "tool_use_id", "type",
 })  # fmt: skip
-"""Keys of the parts that the ``sketch`` function of a dialect recognises."""
+"""Keys of the messages and parts that the ``sketch`` function of a dialect recognises."""
 _NUMBERS = (int, float, type(None))
 _MAX_ENTRIES = 4096
 """The maximum number of walk plans, ids and names in the cache."""
+_TYPE_AND_TEXT = 2
 _MISSING = object()
 _SMALL = 16
 """Up to this number of values, ``list.index`` is faster than a dict."""
@@ -242,6 +245,7 @@ class Sketch:
         "ids",
         "ignores_text_values",
         "names",
+        "unusual",
     )
 
     def __init__(self, cache: SketchCache) -> None:
@@ -254,6 +258,11 @@ class Sketch:
         )
         self.ids: list[str] = []
         self.names: list[str] = []
+        self.unusual: list[tuple[int, object]] = []
+        """The class of each unusual id and name of a message, after its number in ``ids``.
+
+        The number of a name is negative.
+        """
 
     def message(self, native: dict[Any, Any]) -> tuple[object, ...]:
         """Return the structure of a message.
@@ -277,13 +286,15 @@ class Sketch:
         return value.isascii() or is_encodable(value)
 
     def is_id(self, value: Any) -> bool:  # noqa: ANN401
-        """Whether a value is an ordinary id; adds it to ``ids``."""
-        return self.class_of_id(value) is None
-
-    def class_of_id(self, value: Any) -> object:  # noqa: ANN401
-        """Return the class of an id: None if ordinary, False if not a text. Adds it to ``ids``."""
+        """Whether a value is an id; adds it to ``ids``, and its class to ``unusual``."""
         if value.__class__ is not str:
             return False
+        if value_class := self._class_of_id(value):
+            self.unusual.append((len(self.ids), value_class))
+        return True
+
+    def _class_of_id(self, value: str) -> object:
+        """Return the class of an id, None if it is ordinary. Adds it to ``ids``."""
         self.ids.append(value)
         value_class = self._known_ids.get(value, _MISSING)
         return (
@@ -292,14 +303,25 @@ class Sketch:
             else value_class
         )
 
-    def is_name(self, value: Any) -> bool:  # noqa: ANN401
-        """Whether a value is an ordinary name; adds it to ``names``."""
-        return self.class_of_name(value) is None
+    def take_unusual(self, id_at: int, name_at: int) -> list[tuple[int, object]]:
+        """Return and forget the unusual ids and names, numbered from the start of the message."""
+        taken = [
+            (number - id_at if number > 0 else number + name_at, value_class)
+            for number, value_class in self.unusual
+        ]
+        self.unusual.clear()
+        return taken
 
-    def class_of_name(self, value: Any) -> object:  # noqa: ANN401
-        """Return the class of a name, as ``class_of_id`` does. Adds it to ``names``."""
+    def is_name(self, value: Any) -> bool:  # noqa: ANN401
+        """Whether a value is a name; adds it to ``names``, and its class to ``unusual``."""
         if value.__class__ is not str:
             return False
+        if value_class := self._class_of_name(value):
+            self.unusual.append((-len(self.names), value_class))
+        return True
+
+    def _class_of_name(self, value: str) -> object:
+        """Return the class of a name, None if it is ordinary. Adds it to ``names``."""
         self.names.append(value)
         value_class = self._known_names.get(value, _MISSING)
         return (
@@ -319,6 +341,19 @@ class Sketch:
         if value.__class__ is not str or not value or not value.isascii() or value.isspace():
             return False
         return self._cache.signatures is None or not self._cache.signatures(value)
+
+    def form_of_content(self, content: Any) -> object:  # noqa: ANN401
+        """Return the form of null, a text or a list of texts; False for any other content."""
+        if content.__class__ is str and content:
+            return "text" if self.is_text(content) else False
+        if content.__class__ is not list:
+            return content if content is None or content == "" else False
+        for part in content:
+            if part.__class__ is not dict or len(part) != _TYPE_AND_TEXT:
+                return False
+            if part.get("type") != "text" or not self.is_text(part.get("text")):
+                return False
+        return len(content)
 
     def is_object(self, value: Any) -> bool:  # noqa: ANN401
         """Whether a value is an ordinary object of arguments, or result of a tool."""
@@ -346,10 +381,10 @@ class Sketch:
             if not item or not item.isascii() or item.isspace() or self._texts is not None:
                 self._push_text_class(key, item, self._texts, shape)
         for key in plan.ids:
-            if value_class := self.class_of_id(value[key]):
+            if value_class := self._class_of_id(value[key]):
                 push((key, value_class))
         for key in plan.names:
-            if value_class := self.class_of_name(value[key]):
+            if value_class := self._class_of_name(value[key]):
                 push((key, value_class))
         if plan.has_more:
             self._walk_nested(plan, value, shape, depth)
@@ -378,7 +413,7 @@ class Sketch:
             kind = item.__class__
             if kind is dict:
                 if (
-                    len(item) == 2  # noqa: PLR2004 - the keys ``type`` and ``text``
+                    len(item) == _TYPE_AND_TEXT
                     and item.get("type") == "text"
                     and self._skips_text_parts
                 ):

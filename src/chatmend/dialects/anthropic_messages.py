@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from chatmend.dialects.content import (
+    keys_with_role,
     original_if_same,
     read_content,
     read_part,
@@ -174,17 +175,7 @@ def write(message: Message) -> Native:
 
 
 def _build_native(message: Message) -> dict[str, object]:
-    native = message.native
-    base = (
-        {k: v for k, v in native.items() if k not in message.omitted_keys}
-        if isinstance(native, dict)
-        else {}
-    )
-    role: object = Role.USER if message.role is Role.TOOL else message.role
-    if message.native_role not in (None, message.role):
-        role = message.native_role
-    out = {"role": str(role) if isinstance(role, Role) else role}
-    out |= {key: value for key, value in base.items() if key != "role"}
+    out = keys_with_role(message)
     out["content"] = write_content(message.parts, out.get("content"), _write_block)
     return out
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from chatmend import jsontext
 from chatmend.dialects import anthropic_messages, foreign
-from chatmend.dialects.content import read_content, read_part
+from chatmend.dialects.content import keys_with_role, read_content, read_part
 from chatmend.dialects.formats import KEYS
 from chatmend.dialects.roles import ALIASES, role_of
 from chatmend.dialects.traits import Traits, set_limits, sketch
@@ -207,17 +207,7 @@ def write(message: Message) -> Native:
 
 
 def _build_native(message: Message) -> dict[str, object]:
-    native = message.native
-    base = (
-        {k: v for k, v in native.items() if k not in message.omitted_keys}
-        if isinstance(native, dict)
-        else {}
-    )
-    role: object = Role.USER if message.role is Role.TOOL else message.role
-    if message.native_role not in (None, message.role):
-        role = message.native_role
-    out: dict[str, object] = {"role": str(role) if isinstance(role, Role) else role}
-    out |= {key: value for key, value in base.items() if key != "role"}
+    out = keys_with_role(message)
     out["content"] = _write_blocks(message.parts, out.get("content"))
     return out
 

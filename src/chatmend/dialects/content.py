@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from chatmend.dialects.pictures import find_picture
 from chatmend.dialects.thinking import is_claude_signature
 from chatmend.jsontext import is_base64, is_same
-from chatmend.transcript import Media, Opaque, Text, Thinking, is_unchanged
+from chatmend.transcript import Media, Opaque, Role, Text, Thinking, is_unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +28,8 @@ MEDIA = {
 }
 SIGNATURES = ("signature", "thinkingSignature", "thoughtSignature", "thought_signature")
 """Keys of a thinking block's signature: Anthropic's, then those of other hosts of its models."""
+_SIGNATURE_HOLDERS = frozenset({"extra_content", "provider_specific_fields"})
+"""Keys of a call that may hold an object with its thought signature."""
 _FOREIGN_PREFIXES = ("msg_", "rs_", "fc_", "resp_", "call_", "toolu_", "gen-", "chatcmpl", "gAAAA")
 """Prefixes of ids and signatures of other providers.
 
@@ -102,6 +104,8 @@ def is_thought_signature(value: object) -> bool:
 
 def signature_of(call: dict[str, object]) -> object:
     """Return the thought signature of a call, under LiteLLM's key or Google's."""
+    if _SIGNATURE_HOLDERS.isdisjoint(call):
+        return None
     extra = call.get("extra_content")
     google = extra.get("google") if isinstance(extra, dict) else None
     if isinstance(google, dict) and "thought_signature" in google:
@@ -129,6 +133,15 @@ def original_if_same(
     if is_same(out, native) or (out.keys() != native.keys() and is_same(read(native), message)):
         return native
     return out
+
+
+def keys_with_role(message: Message) -> dict[str, object]:
+    """Return the kept keys of a message after its role; results are sent by the user."""
+    role: object = Role.USER if message.role is Role.TOOL else message.role
+    if message.native_role not in (None, message.role):
+        role = message.native_role
+    out = {"role": str(role) if isinstance(role, Role) else role}
+    return out | {key: value for key, value in message.kept_keys.items() if key != "role"}
 
 
 def read_parts_key(

@@ -66,8 +66,9 @@ def has_parts(native: dict[str, object]) -> bool:
     return isinstance(native.get("parts"), list | dict) and "content" not in native
 
 
-_ROLE_AND_PARTS = _NAME_AND_OBJECT = 2
-_CALL_OR_RESPONSE = {"functionCall": "args", "functionResponse": "response"}
+_ROLE_AND_PARTS = _NAME_AND_OBJECT = _SIGNED = 2
+_OBJECT_KEYS = {"functionCall": "args", "functionResponse": "response"}
+"""For each part with an object, the key of the object."""
 
 
 def cache_key() -> str:
@@ -84,24 +85,30 @@ def sketch(native: Native, checker: Sketch) -> object:
         return None
     form: list[object] = [role]
     for part in parts:
-        if part.__class__ is not dict or len(part) != 1:
+        kind = _usual_kind(part, checker)
+        if kind is None:
             return None
-        ((kind, held),) = part.items()
-        if kind != "text":
-            value_key = _CALL_OR_RESPONSE.get(kind)
-            usual = (
-                value_key is not None and held.__class__ is dict and len(held) == _NAME_AND_OBJECT
-            )
-            if (
-                not usual
-                or not checker.is_name(held.get("name"))
-                or not checker.is_object(held.get(value_key))
-            ):
-                return None
-        elif not checker.is_text(held):
-            return None
-        form.append(kind)
+        form += (kind, len(part))
     return tuple(form)
+
+
+def _usual_kind(part: Native, checker: Sketch) -> str | None:
+    """Return the key of the content of a common part, which may be signed; None for any other."""
+    if not isinstance(part, dict) or not part:
+        return None
+    kind: str = next(iter(part))
+    if len(part) > 1 and not (
+        len(part) == _SIGNED and checker.is_signature(part.get("thoughtSignature"))
+    ):
+        return None
+    held = part[kind]
+    if kind == "text":
+        return kind if checker.is_text(held) else None
+    key = _OBJECT_KEYS.get(kind)
+    if key is None or held.__class__ is not dict or len(held) != _NAME_AND_OBJECT:
+        return None
+    is_usual = checker.is_name(held.get("name")) and checker.is_object(held.get(key))
+    return kind if is_usual else None
 
 
 def read(native: Native) -> Message:
@@ -224,12 +231,7 @@ def write(message: Message) -> Native:
 
 
 def _build_native(message: Message) -> dict[str, object]:
-    native = message.native
-    base = (
-        {k: v for k, v in native.items() if k not in message.omitted_keys}
-        if isinstance(native, dict)
-        else {}
-    )
+    base = message.kept_keys
     word: object = message.native_role if message.native_role not in (None, message.role) else None
     if word is None:
         kept = base.get("role") == "function" and all(
@@ -267,25 +269,25 @@ def _write_part(part: Part) -> Native:
 
 
 def _write_call(call: ToolCall) -> Native:
-    native = (
-        call.native
-        if isinstance(call.native, dict) and kind_of(call.native) == "functionCall"
-        else {}
-    )
+    native = call.extra if kind_of(call.native) == "functionCall" else {}
     old = _read_part(native)
     if isinstance(old, ToolCall) and _call_identity(old) == _call_identity(call):
         return native
     key = data_key(native) or "functionCall"
-    held = native.get(key)
-    inner = (
-        {k: v for k, v in held.items() if k not in ("id", "partialArgs")}
-        if isinstance(held, dict)
-        else {}
-    )
+    inner = _kept_data(native.get(key), without=("id", "partialArgs"))
     inner |= {"name": call.name, "args": call.arguments}
     inner |= {"id": call.id} if call.id is not None else {}
     out = {k: v for k, v in native.items() if k not in _SIGNATURES} | {key: inner}
     return out if call.signature is None else {**out, "thoughtSignature": call.signature}
+
+
+def _kept_data(held: Native, *, without: tuple[str, ...]) -> dict[str, object]:
+    """Return the data of a call or a response without the keys that are written anew."""
+    return (
+        {key: value for key, value in held.items() if key not in without}
+        if isinstance(held, dict)
+        else {}
+    )
 
 
 def _call_identity(call: ToolCall) -> tuple[object, ...]:
@@ -293,21 +295,12 @@ def _call_identity(call: ToolCall) -> tuple[object, ...]:
 
 
 def _write_result(result: ToolResult) -> Native:
-    native = (
-        result.native
-        if isinstance(result.native, dict) and kind_of(result.native) == "functionResponse"
-        else {}
-    )
+    native = result.extra if kind_of(result.native) == "functionResponse" else {}
     old = _read_part(native)
     if isinstance(old, ToolResult) and _result_identity(old) == _result_identity(result):
         return native
     key = data_key(native) or "functionResponse"
-    held = native.get(key)
-    inner = (
-        {k: v for k, v in held.items() if k not in ("id", "parts")}
-        if isinstance(held, dict)
-        else {}
-    )
+    inner = _kept_data(native.get(key), without=("id", "parts"))
     inner |= {"name": result.name} | _response(result.content)
     inner |= {"id": result.call_id} if result.call_id is not None else {}
     return {**native, key: inner}

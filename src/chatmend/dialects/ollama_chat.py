@@ -148,9 +148,7 @@ def write(message: Message) -> Native:
 
 
 def _build_native(message: Message) -> dict[str, object]:
-    native, spelling = message.native, message.native_role
-    base = native if isinstance(native, dict) else {}
-    base = {key: value for key, value in base.items() if key not in message.omitted_keys}
+    spelling, base = message.native_role, message.kept_keys
     out: dict[str, object] = {"role": None, **base}
     out["role"] = str(message.role) if spelling is None or spelling == message.role else spelling
     if message.role is Role.TOOL:

@@ -35,7 +35,6 @@ from chatmend.transcript import (
     ToolCall,
     ToolResult,
     is_unchanged,
-    location_of,
 )
 
 if TYPE_CHECKING:
@@ -69,16 +68,15 @@ __all__ = [
 ]  # fmt: skip
 
 
-_PART_KEYS = frozenset({"tool_calls", "function_call", "thinking_blocks", "reasoning_content"})
+_THINKING_KEYS = frozenset({"thinking_blocks", "reasoning_content"})
+_PART_KEYS = _THINKING_KEYS | {"tool_calls", "function_call"}
 """The keys of a message that hold parts, in addition to ``content``."""
 _CALL_KEYS = frozenset({"id", "type", "function", "name", "arguments"})
 """The keys of a call that are read into a ``ToolCall`` and written from it."""
 
-_RESULT_OR_CALLS = 3
-"""Number of keys of a message that has only its role, its content and a result or calls."""
-_ROLE_AND_CONTENT = _TYPE_AND_TEXT = _NAME_AND_ARGUMENTS = 2
-_ID_TYPE_FUNCTION = 3
-_TEXT_OR_NULL = (str, type(None))
+_ROLE_AND_CONTENT = _NAME_AND_ARGUMENTS = 2
+_RESULT_OR_CALLS = _ID_TYPE_FUNCTION = 3
+"""Numbers of keys of common messages, calls and functions."""
 
 
 def cache_key() -> str:
@@ -91,36 +89,37 @@ def sketch(native: Native, checker: Sketch) -> object:
 
     Common are a list of text parts, a tool result, and an assistant message with calls.
     """
-    if isinstance(native, dict) and len(native) == _ROLE_AND_CONTENT:
-        return _form_of_text_parts(native.get("role"), native.get("content"), checker)
-    if not isinstance(native, dict) or len(native) != _RESULT_OR_CALLS:
+    if not isinstance(native, dict):
         return None
-    content, calls = native.get("content", ()), native.get("tool_calls")
-    if calls is None:
-        is_result = native.get("role") == "tool" and checker.is_id(native.get("tool_call_id"))
-        return "tool" if is_result and checker.is_text(content) else None
-    if (
-        calls.__class__ is not list
-        or native.get("role") != "assistant"
-        or content.__class__ not in _TEXT_OR_NULL
-    ):
+    if len(native) == _ROLE_AND_CONTENT:
+        return _form_of_role_and_content(native, checker)
+    if len(native) != _RESULT_OR_CALLS:
         return None
-    if (content and not checker.is_text(content)) or not all(
-        _is_usual_call(call, checker) for call in calls
-    ):
-        return None
-    return content.__class__, not content, len(calls)
+    if "tool_calls" in native:
+        return _form_of_calls(native, checker)
+    return _form_of_result(native, checker) if "tool_call_id" in native else None
 
 
-def _form_of_text_parts(role: object, content: object, checker: Sketch) -> object:
-    if role.__class__ is not str or not isinstance(content, list):
+def _form_of_role_and_content(native: dict[str, object], checker: Sketch) -> object:
+    role, content = native.get("role"), checker.form_of_content(native.get("content", ()))
+    return None if content is False or role.__class__ is not str else (role, content)
+
+
+def _form_of_result(native: dict[str, object], checker: Sketch) -> object:
+    if native.get("role") != "tool" or not checker.is_id(native["tool_call_id"]):
         return None
-    for part in content:
-        if part.__class__ is not dict or len(part) != _TYPE_AND_TEXT or part.get("type") != "text":
+    content = checker.form_of_content(native.get("content", ()))
+    return None if content is False else ("tool", content, None)
+
+
+def _form_of_calls(native: dict[str, object], checker: Sketch) -> object:
+    calls, content = native["tool_calls"], checker.form_of_content(native.get("content", ()))
+    if not isinstance(calls, list) or native.get("role") != "assistant" or content is False:
+        return None
+    for call in calls:
+        if not _is_usual_call(call, checker):
             return None
-        if not checker.is_text(part.get("text")):
-            return None
-    return role, len(content)
+    return "assistant", content, len(calls)
 
 
 def _is_usual_call(call: Native, checker: Sketch) -> bool:
@@ -225,27 +224,26 @@ def write(message: Message) -> Native:
 
 
 def _build_native(message: Message) -> dict[str, object]:
-    native, spelling, omitted_keys = message.native, message.native_role, message.omitted_keys
-    base = native if isinstance(native, dict) else {}
-    if omitted_keys:
-        base = {key: value for key, value in base.items() if key not in omitted_keys}
+    spelling, base = message.native_role, message.kept_keys
     # A role that the message did not have becomes its first key.
     out: dict[str, object] = {"role": None, **base}
     out["role"] = str(message.role) if spelling is None or spelling == message.role else spelling
     if message.role is Role.TOOL:
         _write_result(out, message)
         return out
-    calls = message.calls
-    content = tuple(
-        [
-            part
-            for part in message.parts
-            if location_of(part) == "content" and not isinstance(part, ToolCall)
-        ]
-    )
-    out["content"] = write_content(content, out.get("content"))
+    calls: list[ToolCall] = []
+    thoughts: list[Thinking] = []
+    content: list[Part] = []
+    for part in message.parts:
+        if isinstance(part, ToolCall):
+            calls.append(part)
+        elif isinstance(part, Thinking) and part.location != "content":
+            thoughts.append(part)
+        else:
+            content.append(part)
+    out["content"] = write_content(tuple(content), out.get("content"))
     if message.is_assistant:
-        _write_thinking(out, message)
+        _write_thinking(out, thoughts)
     write_calls(out, calls, _write_call)
     if calls and not content and not isinstance(base.get("content"), str | list):
         out["content"] = None
@@ -265,8 +263,9 @@ def _write_result(out: dict[str, object], message: Message) -> None:
         out["content"] = ""
 
 
-def _write_thinking(out: dict[str, object], message: Message) -> None:
-    thoughts = [part for part in message.parts if isinstance(part, Thinking)]
+def _write_thinking(out: dict[str, object], thoughts: list[Thinking]) -> None:
+    if not thoughts and _THINKING_KEYS.isdisjoint(out):
+        return
     blocks = [part.native for part in thoughts if part.location == "thinking_blocks"]
     if blocks:
         out["thinking_blocks"] = (

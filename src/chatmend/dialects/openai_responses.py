@@ -129,35 +129,62 @@ def cache_key() -> str:
     return NAME
 
 
+_OUTPUT = _TEXT = 3
+_CALL = _REASONING = _ANSWER = 4
+_CALL_WITH_ID = 5
+"""Numbers of keys of common items and of a text in them."""
+
+
 def sketch(native: Native, checker: Sketch) -> object:
     """Return a value shared by items of one common structure; None for any other.
 
-    Common are function calls, their outputs, and reasoning with encrypted content and no summary.
+    Common are function calls, their outputs, texts of the model without annotations, and reasoning
+    with encrypted content and no summary.
     """
-    if native.__class__ is not dict:
+    if not isinstance(native, dict):
         return None
-    kind, size, id_class, call_class = native.get("type"), len(native), None, None
+    kind, size = native.get("type"), len(native)
     if kind == "function_call":
-        if size == 5:  # noqa: PLR2004 - the item has an id, too
-            id_class = checker.class_of_id(native.get("id"))
-        call_class = checker.class_of_id(native.get("call_id"))
-        usual = (
-            size in (4, 5)
-            and checker.is_name(native.get("name"))
-            and checker.is_arguments(native.get("arguments"))
-        )
+        is_usual = _is_usual_call(native, checker)
     elif kind == "function_call_output":
-        call_class = checker.class_of_id(native.get("call_id"))
-        usual = size == 3 and checker.is_text(native.get("output"))  # noqa: PLR2004
+        is_usual = (
+            size == _OUTPUT
+            and checker.is_id(native.get("call_id"))
+            and checker.is_text(native.get("output"))
+        )
+    elif kind == "reasoning":
+        is_usual = (
+            size == _REASONING
+            and native.get("summary") == []
+            and checker.is_id(native.get("id"))
+            and checker.is_signature(native.get("encrypted_content"))
+        )
     else:
-        usual = kind == "reasoning" and size == 4 and native.get("summary") == []  # noqa: PLR2004
-        id_class = checker.class_of_id(native.get("id"))
-        usual = usual and checker.is_signature(native.get("encrypted_content"))
+        return _form_of_answer(native, checker) if kind == "message" and size == _ANSWER else None
+    return (kind, size) if is_usual else None
+
+
+def _is_usual_call(item: dict[str, object], checker: Sketch) -> bool:
+    if len(item) != _CALL and not (len(item) == _CALL_WITH_ID and checker.is_id(item.get("id"))):
+        return False
     return (
-        (kind, size, id_class, call_class)
-        if usual and id_class is not False is not call_class
-        else None
+        checker.is_id(item.get("call_id"))
+        and checker.is_name(item.get("name"))
+        and checker.is_arguments(item.get("arguments"))
     )
+
+
+def _form_of_answer(item: dict[str, object], checker: Sketch) -> object:
+    """Return the number of texts of an answer that has an id and no annotations."""
+    content = item.get("content")
+    if item.get("role") != "assistant" or not isinstance(content, list):
+        return None
+    for part in content:
+        if not isinstance(part, dict) or len(part) != _TEXT or part.get("annotations") != []:
+            return None
+        if part.get("type") != "output_text" or not checker.is_text(part.get("text")):
+            return None
+    return ("message", len(content)) if checker.is_id(item.get("id")) else None
 
 
 def read(native: Native) -> Message:
@@ -224,11 +251,7 @@ def write(message: Message) -> Native:
 
 def _build_native(message: Message) -> dict[str, object]:
     native = message.native
-    base = (
-        {k: v for k, v in native.items() if k not in message.omitted_keys}
-        if isinstance(native, dict)
-        else {}
-    )
+    base = message.kept_keys
     only = message.parts[0] if len(message.parts) == 1 else None
     if isinstance(only, ToolCall) and message.is_assistant:
         return _write_call(only, message.omitted_keys)

@@ -98,10 +98,9 @@ def format_of(
     part_types: set[object] = set()
     if (found := _first_recognised(natives, among, part_types)) is not None:
         return found
-    messages = [native for native in natives if isinstance(native, dict) and native]
-    if provider == "bedrock" and is_converse(messages):
+    if provider == "bedrock" and is_converse([*filter(_is_filled, natives)]):
         return CONVERSE
-    if messages and (unsure := _format_without_messages(messages)) is not None:
+    if (unsure := _format_without_messages(natives)) is not None:
         return unsure
     if ITEMS not in among or provider in _WITHOUT_RESPONSES:
         return CHAT
@@ -112,12 +111,20 @@ def format_of(
     )
 
 
-def _format_without_messages(natives: list[dict[str, Any]]) -> Unsure | None:
+def _is_filled(native: Native) -> bool:
+    return isinstance(native, dict) and bool(native)
+
+
+def _format_without_messages(natives: Sequence[Native]) -> Unsure | None:
     """Return what a list is that holds no message of a known format; None if it may hold one."""
-    if all(_ANY_FORMAT_KEYS.isdisjoint(native) for native in natives):
+    if any(isinstance(native, dict) and "role" in native for native in natives):
+        return None
+    entries: list[Any] = [*filter(_is_filled, natives)]
+    if not entries:
+        return None
+    if all(map(_ANY_FORMAT_KEYS.isdisjoint, entries)):
         return NOTHING
-    has_bare_parts = all("role" not in native and _is_bare_part(native) for native in natives)
-    return INTERACTIONS if has_bare_parts else None
+    return INTERACTIONS if all(map(_is_bare_part, entries)) else None
 
 
 def _first_recognised(
@@ -240,15 +247,23 @@ def _is_bare_part(native: dict[str, Any]) -> bool:
 
 def is_converse(natives: Sequence[Native]) -> bool:
     """Return whether all content is parts without a type, as Converse has them."""
-    held = [native.get("content") for native in natives if isinstance(native, dict)]
-    parts = [
-        part for content in held for part in (content if isinstance(content, list) else (None,))
-    ]
-    return bool(parts) and all(
+    has_parts = False
+    for native in natives:
+        if not isinstance(native, dict):
+            continue
+        content = native.get("content")
+        if not isinstance(content, list) or not all(map(_is_typeless, content)):
+            return False
+        has_parts = has_parts or bool(content)
+    return has_parts
+
+
+def _is_typeless(part: object) -> bool:
+    """Return whether this is a part of Converse."""
+    return (
         isinstance(part, dict)
         and "type" not in part
         and not KEYS["bedrock_converse"].isdisjoint(part)
-        for part in parts
     )
 
 
@@ -299,6 +314,8 @@ def _format_under_messages(
 
 
 def _refuse_other_layouts(native: dict[str, Any]) -> None:
+    if _LAYOUT_KEYS.isdisjoint(native) and not _has_layout_part(native):
+        return
     whole = "role" in native and "content" in native
     for name, advice, has_layout in _LAYOUTS[-1:] if whole else _LAYOUTS:
         if has_layout(native):
@@ -306,11 +323,23 @@ def _refuse_other_layouts(native: dict[str, Any]) -> None:
             raise TranscriptError(text)
 
 
+def _has_layout_part(native: dict[str, Any]) -> bool:
+    for key in ("content", "parts"):
+        held = native.get(key)
+        for part in held if isinstance(held, list) else ():
+            if isinstance(part, dict) and not _LAYOUT_PART_KEYS.isdisjoint(part):
+                return True
+    return False
+
+
 def _has_text_under(native: dict[str, Any], key: str, names: tuple[str, ...]) -> bool:
     """Return whether a list under ``key`` holds a dict with text under one of the names."""
     return any(isinstance(part.get(name), str) for part in _parts(native, key) for name in names)
 
 
+_LAYOUT_KEYS = frozenset({"from", "instruction", "lc", "data", "blocks"})
+_LAYOUT_PART_KEYS = frozenset({"toolCallId", "kind", "part_kind"})
+"""Each of these layouts has at least one of these keys, in the message or in a part."""
 # Only messages of the last layout have both a role and a content.
 _LAYOUTS: tuple[tuple[str, str, Callable[[dict[str, Any]], bool]], ...] = (
     (

@@ -128,7 +128,8 @@ class LangChainDialect:
     def sketch(self, native: Native, checker: Sketch) -> object:
         """Return a value shared by messages of one common structure; None for any other.
 
-        Common are a text, an assistant message with or without calls, and a tool result.
+        Common are a text or a list of texts, an assistant message with or without calls, and a tool
+        result.
         """
         sketch_message = _SKETCHES.get(native.__class__)
         return (
@@ -150,38 +151,33 @@ class LangChainDialect:
 
 
 def _sketch_text(message: BaseMessage, checker: Sketch) -> object:
-    if (
-        message.name is not None
-        or message.additional_kwargs
-        or not checker.is_text(message.content)
-    ):
-        return None
-    return message.__class__
+    content = checker.form_of_content(message.content)
+    is_usual = message.name is None and _ROLE_KEY not in message.additional_kwargs
+    return (message.__class__, content) if is_usual and content is not False else None
 
 
 def _sketch_result(message: ToolMessage, checker: Sketch) -> object:
     if message.name is not None and not checker.is_name(message.name):
         return None
-    is_common = checker.is_id(message.tool_call_id) and checker.is_text(message.content)
-    return (ToolMessage, message.name is None) if is_common else None
+    content = checker.form_of_content(message.content)
+    is_usual = content is not False and checker.is_id(message.tool_call_id)
+    return (ToolMessage, content, message.name is None) if is_usual else None
 
 
 def _sketch_answer(message: AIMessage, checker: Sketch) -> object:
-    content, provider = message.content, message.response_metadata.get("model_provider")
+    content, calls = checker.form_of_content(message.content), message.tool_calls
+    provider = message.response_metadata.get("model_provider")
     if (
-        message.name is not None
+        content is False
+        or message.name is not None
         or message.invalid_tool_calls
         or not _INSPECTED_KWARGS.isdisjoint(message.additional_kwargs)
     ):
         return None
-    if (content != "" and not checker.is_text(content)) or not (
-        provider is None or provider.__class__ is str
-    ):
+    if calls.__class__ is not list or not (provider is None or provider.__class__ is str):
         return None
-    calls = message.tool_calls
-    if calls.__class__ is not list or not all(_is_common_call(call, checker) for call in calls):
-        return None
-    return AIMessage, content == "", len(calls), provider
+    usual = [call for call in calls if _is_common_call(call, checker)]
+    return (AIMessage, content, len(calls), provider) if len(usual) == len(calls) else None
 
 
 def _is_common_call(call: Any, checker: Sketch) -> bool:
@@ -194,6 +190,8 @@ def _is_common_call(call: Any, checker: Sketch) -> bool:
     )
 
 
+_ROLE_KEY = "__openai_role__"
+"""The key of ``additional_kwargs`` that makes a system message one of the developer."""
 _CALL_KEYS = 4
 """The number of keys of a call: type, id, name and arguments."""
 _INSPECTED_KWARGS = frozenset({"tool_calls", "function_call", "prefix", SIGNATURES})

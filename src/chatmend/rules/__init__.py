@@ -122,12 +122,6 @@ def rules_for(limits: Limits, messages: list[Any]) -> tuple[Rule, ...]:
     return rules if any(map(_has_parts, messages)) else ()
 
 
-@lru_cache(maxsize=8)
-def turn_rules_start(rules: tuple[Rule, ...]) -> int:
-    """Return the position of the first rule that runs on each turn separately; 0 if none does."""
-    return next((position for position, rule in enumerate(rules, 1) if rule.splits_window), 0)
-
-
 def _has_parts(message: object) -> bool:
     """Return whether a message has a list of parts; only such a list can hold an image."""
     if isinstance(message, dict):
@@ -152,6 +146,5 @@ __all__ = [
     "Rule",
     "accepted_prefix",
     "rules_for",
-    "turn_rules_start",
     "unknown_format",
 ]

@@ -23,14 +23,14 @@ After:
 
 from __future__ import annotations
 
-import base64
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
 from chatmend.dialects.content import is_thought_signature
 from chatmend.rules.rule import Rule
-from chatmend.transcript import Part, Thinking, ToolCall, ToolResult, is_unchanged
+from chatmend.signatures import SIGNATURE_KEYS, SKIP_SIGNATURE, without_signature
+from chatmend.transcript import Part, ToolCall, ToolResult, is_unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,15 +40,6 @@ if TYPE_CHECKING:
     from chatmend.rules.rule import Judge
     from chatmend.targets.limits import Limits
     from chatmend.windows import Memory, Window
-
-_SIGNATURE_KEYS = ("thoughtSignature", "thought_signature")
-"""Keys of the signature of a part, in the dialect whose parts of all types may have one."""
-_METADATA_KEYS = frozenset({
-    "thought", "videoMetadata", "video_metadata", "mediaResolution", "media_resolution",
-    "partMetadata", "part_metadata",
-})  # fmt: skip
-"""Keys that such a part may have in addition to its data and its signature."""
-_SKIP_SIGNATURE = base64.b64encode(b"skip_thought_signature_validator").decode()
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -91,7 +82,7 @@ def _has_malformed_signature(part: Part, *, typed: bool) -> bool:
     native = part.extra
     if not part.is_object or (typed and "type" in native) or isinstance(part, ToolResult):
         return False
-    return any(key in native and not is_thought_signature(native[key]) for key in _SIGNATURE_KEYS)
+    return any(key in native and not is_thought_signature(native[key]) for key in SIGNATURE_KEYS)
 
 
 def _with_valid_signature(part: Part, first: ToolCall | None, *, typed: bool) -> Part | None:
@@ -100,42 +91,13 @@ def _with_valid_signature(part: Part, first: ToolCall | None, *, typed: bool) ->
     ``first`` is the call that must have a signature.
     """
     if not isinstance(part, ToolCall):
-        return _without_signature(part) if _has_malformed_signature(part, typed=typed) else part
+        return without_signature(part) if _has_malformed_signature(part, typed=typed) else part
     if part.legacy:
         return part
     signature = part.signature if is_thought_signature(part.signature) else None
     if signature is None and part is first:
-        signature = _SKIP_SIGNATURE
+        signature = SKIP_SIGNATURE
     return part if signature == part.signature else replace(part, signature=signature)
-
-
-def without_genuine_signature(part: Part) -> Part | None:
-    """Return a part as one whose signature is unknown: a call gets the value that skips the check.
-
-    None if nothing else is in the part.
-    """
-    if isinstance(part, ToolCall):
-        return replace(part, signature=_SKIP_SIGNATURE)
-    return _without_signature(part)
-
-
-def signature_of(part: Part) -> object:
-    """Return the thought signature of a part; None if it has none."""
-    if isinstance(part, ToolCall):
-        return part.signature
-    return next((part.extra[key] for key in _SIGNATURE_KEYS if key in part.extra), None)
-
-
-def _without_signature(part: Part) -> Part | None:
-    native = part.extra
-    kept = {key: value for key, value in native.items() if key not in _SIGNATURE_KEYS}
-    if kept.keys() <= _METADATA_KEYS:
-        return None
-    return (
-        replace(part, native=kept, signature=None)
-        if isinstance(part, Thinking)
-        else replace(part, native=kept)
-    )
 
 
 def _judge(limits: Limits, traits: Traits) -> Judge | None:

@@ -48,17 +48,16 @@ After:
 from __future__ import annotations
 
 from bisect import bisect
-from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
-from chatmend.exchanges import match, turn_starts
-from chatmend.merging import merge
-from chatmend.notes import convert_to_notes, unknown_keys
+from chatmend.exchanges import find_strays, match
+from chatmend.notes import convert_to_notes
 from chatmend.placeholders import continued
-from chatmend.rules.orphan_tool_result import find_strays
 from chatmend.rules.rule import STRUCTURE, Rule
-from chatmend.transcript import Message, Role, ToolCall, ToolResult
+from chatmend.transcript import Message, Role, ToolResult
+from chatmend.turns import RESULT_ROLES, join_results, split_into_turns, turn_starts, turns_of_calls
 from chatmend.windows import minimal_fix
 
 if TYPE_CHECKING:
@@ -69,9 +68,6 @@ if TYPE_CHECKING:
     from chatmend.sketch import WindowSketch
     from chatmend.targets.limits import Limits
     from chatmend.windows import Exchanges, Memory, PartPosition, Window
-
-_RESULT_ROLES = (Role.TOOL, Role.USER)
-"""Roles of messages that may hold a result; in other messages a result is misplaced."""
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -106,10 +102,10 @@ def _move_results(window: Window, found: Exchanges, context: Context) -> Iterato
         return
     becomes: list[Message] = []
     effect = Effect.RESHAPES
-    for turn in _split_into_turns(window, found, starts, whole=not needs_new_ids and not in_order):
+    for turn in split_into_turns(window, found, starts, whole=not needs_new_ids and not in_order):
         if in_order:
-            turn.answers.sort(key=_call_number)
-        results, joining = _results_of(turn.answers, context)
+            turn.answers.sort(key=itemgetter(0))
+        results, joining = join_results(turn.answers, context)
         becomes += (*turn.assistant, *results, *turn.rest)
         effect = max(effect, joining)
     # Added in the same change: without it, the next window would be joined to this one.
@@ -121,117 +117,19 @@ def _move_results(window: Window, found: Exchanges, context: Context) -> Iterato
     )
 
 
-def _results_of(
-    answers: list[tuple[int, Message]], context: Context
-) -> tuple[list[Message], Effect]:
-    """Return the messages with the results of a turn, as one message if the dialect joins them.
-
-    Also returns the effect of joining them.
-    """
-    messages = [message for _, message in answers]
-    if not context.traits.joins_results or len(messages) < 2:  # noqa: PLR2004 - nothing to join
-        return messages, Effect.RESHAPES
-    joined, effect = merge(messages, context.traits)
-    return [replace(joined, role=Role.USER)], effect
-
-
-def insert_results(
-    window: Window,
-    found: Exchanges,
-    placeholders: dict[int, Message],
-    context: Context,
-) -> Iterator[Fix]:
-    """Yield fixes that insert generated results among the real ones, in the order of the calls.
-
-    The window must be a single turn.
-    """
-    (turn,) = _split_into_turns(window, found, [0], whole=False)
-    ordered = sorted([*turn.answers, *placeholders.items()], key=_call_number)
-    results, effect = _results_of(ordered, context)
-    becomes = (*turn.assistant, *results, *turn.rest)
-    for fix in minimal_fix(window, becomes, "the call has no result"):
-        yield replace(fix, effect=max(effect, Effect.ADDS))
-
-
-def _call_number(answer: tuple[int, Message]) -> int:
-    return answer[0]
-
-
-@dataclass(slots=True)
-class _Turn:
-    """The messages of a turn: the assistant's, the results with their call numbers, and others."""
-
-    assistant: list[Message] = field(default_factory=list)
-    answers: list[tuple[int, Message]] = field(default_factory=list)
-    rest: list[Message] = field(default_factory=list)
-
-
-def _split_into_turns(
-    window: Window, found: Exchanges, starts: list[int], *, whole: bool
-) -> list[_Turn]:
-    """Split a window into turns, each with the results of its calls.
-
-    With ``whole``, a message that holds only results of one turn is not split.
-    """
-    numbers = {position: number for number, position in found.answers.items()}
-    turn_of, out = _turns_of_calls(window, starts), [_Turn() for _ in starts]
-    for at, message in enumerate(window.messages):
-        own_results = [
-            (numbers[at, i], part) for i, part in enumerate(message.parts) if (at, i) in numbers
-        ]
-        others = tuple(part for i, part in enumerate(message.parts) if (at, i) not in numbers)
-        stays = at >= window.run_length and message.role in _RESULT_ROLES
-        if (
-            own_results
-            and not others
-            and stays
-            and whole
-            and len({turn_of[number] for number, _ in own_results}) == 1
-        ):
-            out[turn_of[own_results[0][0]]].answers.append((own_results[0][0], message))
-            continue
-        # The first result keeps the unknown keys of the message.
-        kept_keys = None if others else unknown_keys(message) or None
-        for number, part in own_results:
-            if isinstance(part, ToolResult):
-                base = message if message.role is Role.TOOL else Message(Role.TOOL, (), kept_keys)
-                kept_keys = None
-                call = found.calls[number]
-                answer = replace(part, call_id=call.id, kind=call.kind)
-                same = stays and len(message.parts) == 1 and answer == part
-                out[turn_of[number]].answers.append(
-                    (number, message if same else base.with_parts((answer,)))
-                )
-        if others or not own_results:
-            kept = message if not own_results else message.with_parts(others)
-            turn = out[bisect(starts, at) - 1]
-            (turn.assistant if message.is_assistant else turn.rest).append(kept)
-    return out
-
-
-def _turns_of_calls(window: Window, starts: list[int]) -> list[int]:
-    """Return the number of the turn of each call."""
-    return [
-        bisect(starts, at) - 1
-        for at, message in enumerate(window.messages)
-        for part in (message.parts if message.is_assistant else ())
-        if isinstance(part, ToolCall) and part.awaits_result
-    ]
-
-
 def _has_misplaced_results(
     window: Window, numbers: dict[PartPosition, int], starts: list[int], *, in_order: bool
 ) -> bool:
     """Return whether a result follows other content or a later turn, or is out of order."""
     is_after_content, last, run = False, -1, window.run_length
     if len(starts) > 1:
-        turn_of = _turns_of_calls(window, starts)
+        turn_of = turns_of_calls(window, starts)
         if any(turn_of[number] != bisect(starts, at) - 1 for (at, _), number in numbers.items()):
             return True
     for at, message in enumerate(window.messages):
         for i in range(len(message.parts)):
             number = numbers.get((at, i))
-            if number is not None and message.role not in _RESULT_ROLES:
+            if number is not None and message.role not in RESULT_ROLES:
                 return True
             if number is None:
                 is_after_content = is_after_content or at >= run

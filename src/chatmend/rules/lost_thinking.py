@@ -44,9 +44,9 @@ from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Change, Effect
 from chatmend.dialects.thinking import can_be_signature, is_signed_detail, is_thinking
+from chatmend.notes import convert_to_text
 from chatmend.rules.rule import Request, RequestRule
-from chatmend.rules.too_many_images import last_signed
-from chatmend.rules.unsupported_tools import convert_to_text
+from chatmend.signatures import last_signed
 from chatmend.thinking_parameter import disable, is_manual, is_thinking_on
 from chatmend.transcript import Message, Thinking, is_unchanged, location_of
 

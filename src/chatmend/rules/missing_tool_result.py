@@ -44,9 +44,9 @@ from typing import TYPE_CHECKING
 from chatmend.changes import Effect, Fix
 from chatmend.exchanges import match
 from chatmend.placeholders import CALL_NOTE, no_result
-from chatmend.rules.late_tool_result import insert_results
 from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import Message, Role, Text
+from chatmend.turns import insert_results
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

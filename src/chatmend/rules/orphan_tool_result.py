@@ -23,44 +23,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect
-from chatmend.exchanges import match
+from chatmend.exchanges import find_strays
 from chatmend.notes import convert_to_notes
 from chatmend.rules.rule import STRUCTURE, Rule
-from chatmend.transcript import Message, ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chatmend.changes import Fix
     from chatmend.context import Context
-    from chatmend.windows import Memory, PartPosition, Window
-
-
-def _was_called(window: Window, position: PartPosition, memory: Memory) -> bool:
-    """Return whether an earlier window had a call with the id of a stray result."""
-    part = window.messages[position[0]].parts[position[1]]
-    return (
-        isinstance(part, ToolResult)
-        and isinstance(part.call_id, str)
-        and part.call_id in memory.call_ids
-    )
-
-
-def find_strays(window: Window, memory: Memory, *, called: bool) -> list[PartPosition]:
-    """Return the positions of results that belong to no call of this window.
-
-    ``called`` selects the results of calls in earlier windows, otherwise those of unknown calls.
-    If the provider may store the calls, the list is empty.
-    """
-    found = match(window).strays
-    if not found or memory.has_stored_history or any(map(_is_reference, window.messages)):
-        return []
-    return [position for position in found if _was_called(window, position, memory) is called]
-
-
-def _is_reference(message: Message) -> bool:
-    """Return whether an item refers to one that the provider stores; this may be a call."""
-    return message.extra.get("type") == "item_reference"
+    from chatmend.windows import Memory, Window
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
 from chatmend.lessons import digest_of
-from chatmend.rules.invalid_thought_signature import signature_of, without_genuine_signature
 from chatmend.rules.rule import STRUCTURE, Rule
+from chatmend.signatures import signature_of, without_genuine_signature
 from chatmend.transcript import Media, Message, Part, Role, Text, Thinking, ToolResult, is_unchanged
 
 if TYPE_CHECKING:

@@ -54,8 +54,9 @@ from chatmend.dialects.pictures import (
 from chatmend.rules.image_repair import ImageRepair, ImageRewriter
 from chatmend.rules.image_words import TOO_LARGE, TOO_MANY
 from chatmend.rules.rule import Request, RequestRule
+from chatmend.signatures import last_signed
 from chatmend.targets.image_limits import KEPT_SHARE
-from chatmend.transcript import Text, is_signed
+from chatmend.transcript import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -277,16 +278,6 @@ def _replace_dropped(
         )  # fmt: skip
         out[at] = becomes
     return (out, changes) if dropped and allowed else (messages, changes)
-
-
-def last_signed(messages: list[Any], context: Context) -> int:
-    """Return the index of the last message with thinking that the target signs; -1 if none."""
-    if context.limits.thinking != "signed":
-        return -1
-    for at in range(len(messages) - 1, -1, -1):
-        if is_signed(context.dialect.read(messages[at]).parts):
-            return at
-    return -1
 
 
 def _with_texts(native: object, texts: dict[int, str], context: Context) -> object:

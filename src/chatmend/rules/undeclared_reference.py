@@ -42,7 +42,7 @@ from chatmend import jsontext
 from chatmend.changes import Change, Effect
 from chatmend.placeholders import CALL_NOTE, NOTE
 from chatmend.rules.rule import Request, RequestRule
-from chatmend.rules.too_many_images import last_signed
+from chatmend.signatures import last_signed
 from chatmend.transcript import is_unchanged
 
 if TYPE_CHECKING:

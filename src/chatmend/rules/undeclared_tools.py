@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Change, Effect
 from chatmend.rules.rule import Request, RequestRule
-from chatmend.rules.too_many_images import last_signed
+from chatmend.signatures import last_signed
 from chatmend.transcript import ANSWERED
 
 if TYPE_CHECKING:

@@ -24,12 +24,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chatmend import jsontext
 from chatmend.changes import Effect, Fix
-from chatmend.notes import unknown_keys
-from chatmend.placeholders import CALL_NOTE, note
+from chatmend.notes import convert_to_text
 from chatmend.rules.rule import STRUCTURE, Rule
-from chatmend.transcript import Message, Part, Role, Text, ToolCall, ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,20 +43,6 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         if message.calls or message.results:
             becomes = (convert_to_text(message),)
             yield Fix(at, at + 1, becomes, "the target does not support tools", Effect.DEGRADES)
-
-
-def convert_to_text(message: Message) -> Message:
-    """Return a message with its calls and results converted to text."""
-    parts = tuple(converted for part in message.parts for converted in _convert_part(part))
-    if message.role is Role.TOOL:
-        return Message(Role.USER, parts, unknown_keys(message))
-    return message.with_parts(parts)
-
-
-def _convert_part(part: Part) -> tuple[Part, ...]:
-    if isinstance(part, ToolCall):
-        return (Text(CALL_NOTE + jsontext.dumps({"name": part.name, "arguments": part.arguments})),)
-    return note(part) if isinstance(part, ToolResult) else (part,)
 
 
 RULE = Rule("TOOL015", "unsupported-tools", find, STRUCTURE)

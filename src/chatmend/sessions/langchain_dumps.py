@@ -57,7 +57,13 @@ _SOURCE = "langchain_source"
 
 def is_dump(value: object) -> bool:
     """Whether a value is a non-empty dump of ``messages_to_dict``."""
-    return isinstance(value, list) and bool(value) and all(map(_is_entry, value))
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and isinstance(value[0], dict)
+        and "data" in value[0]
+        and all(map(_is_entry, value))
+    )
 
 
 def _is_entry(item: object) -> bool:

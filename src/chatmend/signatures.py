@@ -1,0 +1,63 @@
+"""Finds signed thinking, and reads and removes thought signatures."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from chatmend.transcript import Thinking, ToolCall, is_signed
+
+if TYPE_CHECKING:
+    from chatmend.context import Context
+    from chatmend.transcript import Part
+
+SIGNATURE_KEYS = ("thoughtSignature", "thought_signature")
+"""Keys of the signature of a part, in the dialect whose parts of all types may have one."""
+_METADATA_KEYS = frozenset({
+    "thought", "videoMetadata", "video_metadata", "mediaResolution", "media_resolution",
+    "partMetadata", "part_metadata",
+})  # fmt: skip
+"""Keys that such a part may have in addition to its data and its signature."""
+SKIP_SIGNATURE = base64.b64encode(b"skip_thought_signature_validator").decode()
+"""The value that makes Gemini skip the check of a signature."""
+
+
+def last_signed(messages: list[Any], context: Context) -> int:
+    """Return the index of the last message with thinking that the target signs; -1 if none."""
+    if context.limits.thinking != "signed":
+        return -1
+    for at in range(len(messages) - 1, -1, -1):
+        if is_signed(context.dialect.read(messages[at]).parts):
+            return at
+    return -1
+
+
+def signature_of(part: Part) -> object:
+    """Return the thought signature of a part; None if it has none."""
+    if isinstance(part, ToolCall):
+        return part.signature
+    return next((part.extra[key] for key in SIGNATURE_KEYS if key in part.extra), None)
+
+
+def without_genuine_signature(part: Part) -> Part | None:
+    """Return a part as one whose signature is unknown: a call gets the value that skips the check.
+
+    None if nothing else is in the part.
+    """
+    if isinstance(part, ToolCall):
+        return replace(part, signature=SKIP_SIGNATURE)
+    return without_signature(part)
+
+
+def without_signature(part: Part) -> Part | None:
+    """Return a part without its signature; None if nothing else is in the part."""
+    native = part.extra
+    kept = {key: value for key, value in native.items() if key not in SIGNATURE_KEYS}
+    if kept.keys() <= _METADATA_KEYS:
+        return None
+    return (
+        replace(part, native=kept, signature=None)
+        if isinstance(part, Thinking)
+        else replace(part, native=kept)
+    )
