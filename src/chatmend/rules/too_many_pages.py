@@ -26,7 +26,7 @@ from chatmend.rules import document_words
 from chatmend.rules.document_facts import facts_of
 from chatmend.rules.image_repair import ImageRepair, ImageRewriter
 from chatmend.rules.rule import Request, RequestRule
-from chatmend.rules.too_many_images import last_signed
+from chatmend.signatures import last_signed
 from chatmend.targets.image_limits import KEPT_SHARE
 from chatmend.transcript import Media, Text, ToolResult
 
