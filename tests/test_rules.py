@@ -84,6 +84,11 @@ TOLD_ELSEWHERE = {
     "emptied-window",
     "unstored-item",
     "incomplete-item",
+    "mirrored-call",
+    "unsendable-key",
+    "unsendable-part",
+    "repeated-item",
+    "nested-result",
 }
 """Rules for defects that no independent judge knows: stories and cases check their output."""
 

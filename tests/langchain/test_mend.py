@@ -202,7 +202,7 @@ def test_the_kill_switch_sends_the_original_messages(
         mend(CONFIGURATIONS["openai"].model(sandbox)).invoke(BROKEN)
 
 
-@pytest.mark.parametrize("function", ["reshape", "repair"])
+@pytest.mark.parametrize("function", ["without_instructions", "repair"])
 def test_an_internal_error_does_not_fail_the_request_and_is_logged_once(
     sandbox: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, function: str
 ) -> None:

@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from chatmend.changes import Effect
+from langchain_core.messages import RemoveMessage
+
+from chatmend.changes import Change, Effect
 from chatmend.failures import reason_of
 from chatmend.langchain.destination_cache import DestinationCache
 from chatmend.langchain.dialect import LangChainDialect
 from chatmend.langchain.reasoning import mark_reasoning_unsent
-from chatmend.langchain.shaping import reshape
 from chatmend.lesson_store import LessonStore
 from chatmend.memory_store import MemoryStore
 from chatmend.options import (
@@ -30,6 +31,7 @@ from chatmend.options import (
 )
 from chatmend.reaction import react
 from chatmend.repair import repair
+from chatmend.rules import unknown_role
 from chatmend.telemetry import record_repair
 
 if TYPE_CHECKING:
@@ -37,7 +39,6 @@ if TYPE_CHECKING:
 
     from langchain_core.messages import BaseMessage
 
-    from chatmend.changes import Change
     from chatmend.langchain.partners import Destination
     from chatmend.options import Mode, OnError, SessionMemoryMode
     from chatmend.policy import Policy
@@ -154,10 +155,7 @@ def repair_for_destination(
     result = unchanged = RepairResult(messages, (), tools, thinking)
     started = perf_counter()
     try:
-        allow = settings.policy.allow if settings.policy is not None else Effect.DROPS
-        sendable, reshaped = reshape(
-            messages, destination.converter, allow, destination.target.limits.max_cache_markers
-        )
+        sendable, removed = without_instructions(messages)
         dialect = LangChainDialect(chat_messages=destination.chat_messages)
         is_sent = settings.mode == "repair"
         memory = settings.memories.of("", messages, destination.target) if is_sent else None
@@ -178,7 +176,7 @@ def repair_for_destination(
             else mark_reasoning_unsent(repaired.changes)
         )
         result = RepairResult(
-            repaired.messages, (*reshaped, *changes), repaired.tools, repaired.thinking
+            repaired.messages, (*removed, *changes), repaired.tools, repaired.thinking
         )
     except Exception as error:
         if settings.on_error == "raise":
@@ -191,6 +189,23 @@ def repair_for_destination(
     if result.changes:
         _log_repairs(result.changes)
     return unchanged._replace(changes=result.changes) if settings.mode == "report" else result
+
+
+def without_instructions(
+    messages: list[BaseMessage],
+) -> tuple[list[BaseMessage], tuple[Change, ...]]:
+    """Return the messages without those that instruct a reducer, and the change."""
+    if not any(isinstance(message, RemoveMessage) for message in messages):
+        return messages, ()
+    kept = [message for message in messages if not isinstance(message, RemoveMessage)]
+    first = next(at for at, message in enumerate(messages) if isinstance(message, RemoveMessage))
+    why = "an instruction for a reducer is not a message"
+    rule = unknown_role.RULE
+    # The change precedes all windows, so its position is before the first one.
+    change = Change(
+        rule.code, rule.name, Effect.RESHAPES, first, why, tuple(messages), tuple(kept), None, -1
+    )
+    return kept, (change,)
 
 
 def learn(

@@ -11,11 +11,12 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from chatmend.errors import TargetError
-from chatmend.langchain.converter import Converter
 from chatmend.langchain.reasoning import PAYLOADS
 from chatmend.options import known_hosts
+from chatmend.rules import unsendable_part
 from chatmend.targets import Target, resolve
 from chatmend.targets.addresses import target_at_address
+from chatmend.targets.converter_limits import ConverterLimits
 from chatmend.targets.resolve import apply_facts
 
 if TYPE_CHECKING:
@@ -41,13 +42,21 @@ class Destination:
     """Whether the partner package can send a ``ChatMessage``."""
     cumulative: bool = False
     """Whether every usage record of a stream is the total so far."""
-    converter: Converter = Converter()  # noqa: RUF009 - frozen
-    """What the converter of the partner package can send."""
     clients: tuple[str, ...] = ()
     """Attributes of the model with the HTTP clients whose streams must be observed.
 
     Set if the chunks of the partner package contain less usage than the provider sends.
     """
+
+    @property
+    def converter(self) -> ConverterLimits:
+        """What the converter of the partner package can send; a limit of the target."""
+        return self.target.limits.of(unsendable_part.LIMIT) or ConverterLimits()
+
+    def with_converter(self, **changes: Any) -> Destination:
+        """Return the same destination with other abilities of the converter."""
+        converter = replace(self.converter, **changes)
+        return replace(self, target=_with_converter(self.target, converter))
 
     @property
     def needs_reasoning(self) -> bool:
@@ -84,7 +93,7 @@ def _adds_reasoning(model: BaseChatModel) -> bool:
 
 @lru_cache(maxsize=64)
 def _with_reasoning(destination: Destination) -> Destination:
-    return replace(destination, converter=replace(destination.converter, reasoning=True))
+    return destination.with_converter(reasoning=True)
 
 
 def _find_destination(
@@ -181,24 +190,35 @@ def _make_destination(
             limits=apply_facts(target.limits, facts),
             hygiene=apply_facts(target.hygiene, facts),
         )
-    if partner is None:
-        return Destination(
-            target, chat_messages=True, converter=_refusing(Converter(), unsupported)
-        )
-    row = _partner(partner)
+    row = _partner(partner) if partner is not None else {}
+    target = _with_rule_limits(target, row.get("rules", {}))
     facts = {**row.get("carries", {})}
     facts |= {name: frozenset(value) for name, value in facts.items() if isinstance(value, list)}
-    converter = _refusing(Converter(**facts), unsupported)
+    converter = _refusing(ConverterLimits(**facts), unsupported)
     return Destination(
-        target,
-        row["chat_messages"],
-        row["cumulative_usage"],
-        converter,
+        _with_converter(target, converter),
+        row.get("chat_messages", True),
+        row.get("cumulative_usage", False),
         tuple(row.get("clients", ())),
     )
 
 
-def _refusing(converter: Converter, unsupported: frozenset[str]) -> Converter:
+def _with_rule_limits(target: Target, facts: Mapping[str, Any]) -> Target:
+    """Return a target with the limits of single rules that a partner package adds."""
+    if not facts:
+        return target
+    own = dict(target.limits.own) | {name: fact["value"] for name, fact in facts.items()}
+    return replace(target, limits=replace(target.limits, own=tuple(own.items())))
+
+
+def _with_converter(target: Target, converter: ConverterLimits) -> Target:
+    """Return a target with the abilities of a converter among its limits."""
+    name = unsendable_part.LIMIT
+    own = (*((key, value) for key, value in target.limits.own if key != name), (name, converter))
+    return replace(target, limits=replace(target.limits, own=own))
+
+
+def _refusing(converter: ConverterLimits, unsupported: frozenset[str]) -> ConverterLimits:
     if not unsupported:
         return converter
     return replace(
