@@ -12,6 +12,7 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
 import chatmend
 from chatmend.langchain import RepairMiddleware, mend
+from chatmend.langchain.hooks import settings_of
 from chatmend.sandbox import Reply
 from tests.sandbox.test_bound_thinking import thinking_of
 
@@ -89,8 +90,8 @@ def test_the_middleware_keeps_it_too(sandbox: Sandbox) -> None:
 
 def test_a_pickled_model_keeps_the_option(sandbox: Sandbox) -> None:
     model = pickle.loads(pickle.dumps(mend(claude(sandbox), session_memory="all")))  # noqa: S301 - made here
-    assert model.mending.session_memory == "all"
-    assert len(model.mending.memories) == 0
+    assert settings_of(model).session_memory == "all"
+    assert len(settings_of(model).memories) == 0
 
 
 def test_an_invalid_value_is_an_error(sandbox: Sandbox) -> None:

@@ -107,7 +107,7 @@ class LangChainDialect:
     @staticmethod
     def _parsed(message: Message, wrapper: Native) -> Message:
         parts = message.parts
-        if any(isinstance(part, Opaque) for part in parts):
+        if any(isinstance(part, Opaque | Thinking) for part in parts):
             parts = tuple(_read_langchain_block(part) for part in parts)
         return replace(message, parts=parts, wrapper=wrapper)
 
@@ -238,13 +238,15 @@ _SKETCHES: dict[type, Callable[[Any, Sketch], object]] = {
 
 def _read_langchain_block(part: Part) -> Part:
     """Read a block that the OpenAI dialect does not know but LangChain's messages contain."""
-    if not isinstance(part, Opaque) or not isinstance(part.native, dict):
+    if not isinstance(part, Opaque | Thinking) or not isinstance(part.native, dict):
         return part
     block = part.native
+    if isinstance(part, Thinking) and (block.get("type") != "reasoning" or part.signature):
+        return part
     if is_result_block(block) or block.get("type") == "tool_use":
         return anthropic_messages.read({"role": "user", "content": [block]}).parts[0]
-    if block.get("type") == "reasoning":
-        return Thinking(str(block.get("reasoning") or ""), _signature(block), native=block)
+    if block.get("type") == "reasoning" and (signature := _signature(block)):
+        return Thinking(str(block.get("reasoning") or ""), signature, native=block)
     return part
 
 

@@ -190,7 +190,8 @@ def _has_foreign_results(message: ToolMessage | FunctionMessage) -> bool:
 
 def _writer_of(message: AIMessage) -> object:
     """Return the provider that wrote a message, if LangChain recorded it."""
-    return message.response_metadata.get("model_provider")
+    provider = message.response_metadata.get("model_provider")
+    return "bedrock" if provider == "bedrock_converse" else provider
 
 
 def _to_openai_call(call: LangChainCall) -> dict[str, Any]:

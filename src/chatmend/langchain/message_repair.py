@@ -5,6 +5,7 @@ If chatmend itself fails, the request is sent with the original messages.
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
 from collections import Counter
@@ -12,7 +13,7 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from langchain_core.messages import RemoveMessage
+from langchain_core.messages import AIMessage, RemoveMessage
 
 from chatmend.changes import Change, Effect
 from chatmend.failures import reason_of
@@ -26,9 +27,11 @@ from chatmend.options import (
     mode_of,
     on_error_of,
     react_of,
+    report_of,
     session_memory_of,
     target_of,
 )
+from chatmend.policy import Policy
 from chatmend.reaction import react
 from chatmend.repair import repair
 from chatmend.rules import unknown_role
@@ -40,8 +43,7 @@ if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
 
     from chatmend.langchain.partners import Destination
-    from chatmend.options import Mode, OnError, SessionMemoryMode
-    from chatmend.policy import Policy
+    from chatmend.options import Mode, OnError, ReportMode, SessionMemoryMode
 
 _log = logging.getLogger("chatmend.langchain")
 
@@ -70,6 +72,8 @@ class RepairSettings:
     """How many more attempts follow a refusal of the messages: 0, 1 or 2."""
     session_memory: SessionMemoryMode = "bound"
     """For which requests to keep what was sent in a conversation."""
+    report: ReportMode = "new"
+    """Which changes the report of an answer lists."""
     lessons: LessonStore = field(default_factory=LessonStore, init=False, repr=False, compare=False)
     """What the refusals of each conversation have shown."""
     memories: MemoryStore = field(init=False, repr=False, compare=False)
@@ -83,8 +87,8 @@ class RepairSettings:
         """Validate the settings.
 
         Raises:
-            PolicyError: a value of ``on_error``, ``mode``, ``react`` or ``session_memory`` does
-                not exist.
+            PolicyError: a value of ``on_error``, ``mode``, ``react``, ``session_memory`` or
+                ``report`` does not exist.
             TargetError: no table describes ``target``.
         """
         target_of(self.target)
@@ -92,13 +96,21 @@ class RepairSettings:
         known_hosts()  # raises now if an entry of CHATMEND_HOSTS is invalid
         mode_of(self.mode)
         react_of(self.react)
+        report_of(self.report)
         mode = session_memory_of(self.session_memory)
         object.__setattr__(self, "memories", MemoryStore(mode))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle and copy the settings without the cache, which may hold clients, and stores."""
         given = (self.policy, self.target, self.on_error, self.mode, self.usage, self.react)
-        return RepairSettings, (*given, self.session_memory)
+        return RepairSettings, (*given, self.session_memory, self.report)
+
+    @property
+    def fingerprint(self) -> str:
+        """What the messages that are sent depend on, apart from the model and the messages."""
+        policy = self.policy if self.policy is not None else Policy()
+        text = f"{self.target} {self.mode} {policy}"
+        return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 class RepairResult(NamedTuple):
@@ -110,12 +122,34 @@ class RepairResult(NamedTuple):
     thinking: object = None
 
 
-def report(changes: Sequence[Change]) -> dict[str, Any]:
-    """Return the report for ``response_metadata``: codes, positions and reasons.
+def report(
+    changes: Sequence[Change], mode: ReportMode = "all", first_new: int = 0
+) -> dict[str, Any] | None:
+    """Return the report for ``response_metadata``: codes, positions and reasons, but no content.
 
-    It does not include content.
+    Args:
+        changes: the changes of a request.
+        mode: which of them to list.
+        first_new: the index of the first message that counts as new. Earlier changes are repeated
+            at every turn; a report that lists them all would grow with the conversation.
     """
-    return {"changes": [_change_as_dict(change) for change in changes]}
+    if mode == "off" or not changes:
+        return None
+    if mode == "counts":
+        return {"counts": dict(sorted(Counter(change.code for change in changes).items()))}
+    new = [
+        change
+        for change in changes
+        if mode == "all" or change.index is None or change.index >= first_new
+    ]
+    earlier = {"earlier": len(changes) - len(new)} if len(new) < len(changes) else {}
+    return {"changes": [_change_as_dict(change) for change in new], **earlier}
+
+
+def index_of_last_answer(messages: Sequence[BaseMessage]) -> int:
+    """Return the index of the last message of the assistant; 0 if there is none."""
+    last = len(messages) - 1
+    return next((at for at in range(last, -1, -1) if isinstance(messages[at], AIMessage)), 0)
 
 
 def is_disabled() -> bool:

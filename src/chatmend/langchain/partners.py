@@ -5,10 +5,13 @@ The classes are listed in ``partners.toml``.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
+
+from langchain_core.language_models import BaseChatModel
 
 from chatmend.errors import TargetError
 from chatmend.langchain.reasoning import PAYLOADS
@@ -22,10 +25,12 @@ from chatmend.targets.resolve import apply_facts
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import BaseMessage
 
 
+_log = logging.getLogger("chatmend.langchain")
+_GENERIC = "openai_compatible"
+"""The host whose limits all servers with OpenAI's API share."""
 _NO_TYPES: frozenset[str] = frozenset()
 
 
@@ -70,8 +75,9 @@ def find_destination(
     """Return the destination of a call.
 
     Args:
-        model: any chat model. A model whose class is in no table is identified by its model id;
-            if that is unknown too, its messages are not repaired.
+        model: any chat model. A model whose class is in no table is identified by the model that
+            it delegates to, or by its model id. If that is unknown too, it gets the limits that
+            all servers with OpenAI's API share, with one warning.
         options: the options of the call: ``model=``, ``tools=``, ...
         target_name: a target that the caller named; it takes precedence over the model.
 
@@ -99,17 +105,17 @@ def _with_reasoning(destination: Destination) -> Destination:
 def _find_destination(
     model: BaseChatModel, options: Mapping[str, Any], target_name: str | None
 ) -> Destination:
-    key = _find_partner(model)
+    key = find_partner(model)
     model_id = _model_id(model, options)
     unsupported = _unsupported_types(model, model_id)
     if target_name is not None:
         return _make_destination(target_name, key, unsupported)
     if key is None:
-        return (
-            _make_destination(model_id, None, unsupported)
-            if _is_known(model_id)
-            else _make_destination("other", None)
-        )
+        if (inner := inner_model(model)) is not None:
+            return _find_destination(inner, options, None)
+        name = model_id if _is_known(model_id) else f"{_GENERIC}/{model_id}".rstrip("/")
+        _warn_of_class(f"{type(model).__module__}.{type(model).__qualname__}", name)
+        return _make_destination(name, None, unsupported)
     provider = str(_partner(key)["provider"])
     name = (
         target_at_address(f"{provider}/{model_id}", _base_url(model), known_hosts())
@@ -119,6 +125,23 @@ def _find_destination(
     if key == "openai-chat" and _uses_responses_api(model, options):
         key, name = "openai-responses", "/responses/".join(name.split("/", 1))
     return _make_destination(name, key, unsupported)
+
+
+def inner_model(model: BaseChatModel) -> BaseChatModel | None:
+    """Return the chat model that a model of an unknown class delegates to, if a field holds one."""
+    fields = getattr(model, "__dict__", {}).values()
+    return next((value for value in fields if isinstance(value, BaseChatModel)), None)
+
+
+@lru_cache(maxsize=256)
+def _warn_of_class(kind: str, name: str) -> None:
+    _log.warning(
+        "no table for the chat model class %s: its messages are repaired for %r; if that is wrong, "
+        "name the target (target='provider/model'); chatmend.langchain.explain(model) prints what "
+        "is known",
+        kind,
+        name,
+    )
 
 
 def _unsupported_types(model: BaseChatModel, model_id: str) -> frozenset[str]:
@@ -261,7 +284,7 @@ def _partner(key: str) -> dict[str, Any]:
     return {"chat_messages": False, "cumulative_usage": False, **inherited, **row, **nested}
 
 
-def _find_partner(model: BaseChatModel) -> str | None:
+def find_partner(model: BaseChatModel) -> str | None:
     """Return the row of a model by its type, its provider in tracing data, or its ancestors."""
     rows = _partners()
     # LangChain documents both as the way to identify a model.

@@ -7,7 +7,7 @@ the provider refuses.
 Why: ``An assistant message with 'tool_calls' must be followed by tool messages responding to each
 'tool_call_id'`` (OpenAI, through langchain-openai).
 
-Repair: Each result becomes a message of its own. The other parts of the message follow. A tool
+Repair: Each result becomes a separate message. The other parts of the message follow. A tool
 message with the results of other calls becomes a user message if the library accepts results there.
 This runs only in the adapter for LangChain.
 """
@@ -41,7 +41,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         if message.role is not Role.USER or not message.results:
             continue
         if not converter.results_inside:
-            why = "the partner package sends a result only as a message of its own"
+            why = "the partner package sends a result only as a separate message"
             yield Fix(at, at + 1, tuple(_split(message)), why)
         elif FOREIGN in message.extra:
             becomes = replace(message, omitted_keys=frozenset({FOREIGN}))
