@@ -43,7 +43,7 @@ PROVENANCE = "_provenance"
 OBJECT_KWARGS = frozenset({"audio", "reasoning", "function_call", "executed_tools"})
 """Keys of ``additional_kwargs`` on which a converter raises if the value is not an object."""
 PRIVATE_KEYS = frozenset(
-    {SOURCE, "is_error", nested_result.FOREIGN, mirrored_call.BLOCKS, mirrored_call.RAW}
+    {SOURCE, PROVENANCE, "is_error", nested_result.FOREIGN, mirrored_call.BLOCKS, mirrored_call.RAW}
     | {mirrored_call.LEGACY, *(f"{unsendable_key.PREFIX}{name}" for name in OBJECT_KWARGS)}
 )
 """Keys of the dicts that no converter sends."""
