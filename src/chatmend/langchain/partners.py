@@ -130,7 +130,8 @@ def _find_destination(
 def inner_model(model: BaseChatModel) -> BaseChatModel | None:
     """Return the chat model that a model of an unknown class delegates to, if a field holds one."""
     fields = getattr(model, "__dict__", {}).values()
-    return next((value for value in fields if isinstance(value, BaseChatModel)), None)
+    found = (value for value in fields if isinstance(value, BaseChatModel) and value is not model)
+    return next(found, None)
 
 
 @lru_cache(maxsize=256)
