@@ -19,8 +19,13 @@ ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = [(manual, example) for manual in manuals().values() for example in manual.examples]
 FOUND_BY_ANOTHER = {"TOOL008": "TOOL006"}
 """The rule that moves results runs first and also restores their order."""
-TOLD_IN_WORDS = {"IMG008", "IMG013", "DOC003", "DOC004", "BLOCK001", "PREFIX001"}
-"""Rules without an example: a heavy image has megabytes, and others need what was sent before."""
+_OF_LIBRARIES = {"PART002", "KEY002", "ITEM004", "TOOL020", "TOOL021", "CACHE003"}
+_LARGE = {"IMG008", "IMG013", "DOC003", "DOC004"}
+TOLD_IN_WORDS = {"BLOCK001", "PREFIX001"} | _LARGE | _OF_LIBRARIES
+"""Rules without an example.
+
+Images and documents are too large, some rules need what was sent before, and some need the messages
+of a client library: tests/langchain has their examples."""
 BLOCK = re.compile(
     r"^(?:<!-- (file|line): (.+?) -->\n)?```(?:toml|python|diff)\n(.*?)^```$",
     re.MULTILINE | re.DOTALL,

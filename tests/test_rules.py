@@ -86,6 +86,11 @@ TOLD_ELSEWHERE = {
     "incomplete-item",
     "unreadable-document",
     "foreign-document-part",
+    "mirrored-call",
+    "unsendable-key",
+    "unsendable-part",
+    "repeated-item",
+    "nested-result",
 }
 """Rules for defects that no independent judge knows: stories and cases check their output."""
 

@@ -144,13 +144,15 @@ def test_each_rule_that_judges_values_has_its_twin() -> None:
     """The rules about images share one judge and are tested separately.
 
     The rules about names of documents and about refused blocks run on every window where they are
-    needed. A document in a foreign format is never valid.
+    needed. A document in a foreign format is never valid. The rule about parts that a client
+    library cannot send is tested with LangChain's messages.
     """
     images = next(rule.judges for rule in RULES if rule.name == "heavy-image")
     judging = {
         rule.name for rule in RULES if (rule.judges or rule.watches) and rule.judges is not images
     }
-    assert set(TWINS) == judging - {"invalid-document", "refused-block", "foreign-document-part"}
+    apart = {"invalid-document", "refused-block", "foreign-document-part", "unsendable-part"}
+    assert set(TWINS) == judging - apart
 
 
 def without(name: str) -> tuple[Rule, ...]:

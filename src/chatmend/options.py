@@ -33,6 +33,12 @@ SessionMemoryMode = Literal["bound", "all", "off"]
 ``bound``: for targets that refuse thinking behind a changed prompt; ``all`` or ``off``: for all or
 none.
 """
+ReportMode = Literal["new", "counts", "all", "off"]
+"""Which changes an answer's report lists.
+
+``new``: those of messages since the last answer, with the number of the others; ``counts``: only
+the number for each code; ``all``; ``off``: there is no report.
+"""
 UsageMode = Literal["body", "hidden", "off"]
 """Where an adapter stores the usage record of a response.
 
@@ -150,6 +156,16 @@ def session_memory_of(value: object) -> SessionMemoryMode | SessionMemories:
         _checked_choice("session_memory mode", value.mode, ("bound", "all"))
         return value
     return _checked_choice("session_memory", value, choices)  # type: ignore[return-value]
+
+
+def report_of(value: object) -> ReportMode:
+    """Return the value of ``report``.
+
+    Raises:
+        PolicyError: the value is invalid.
+    """
+    choices = ("new", "counts", "all", "off")
+    return _checked_choice("report", value, choices)  # type: ignore[return-value]
 
 
 def usage_of(value: object) -> UsageMode | None:

@@ -67,4 +67,14 @@ CLASSES = {
         "langchain_google_genai.ChatGoogleGenerativeAI", "gemini", "base_url",
         {"model": "gemini-2.5-flash", "google_api_key": "k", "max_retries": 1},
     ),
+    "fireworks": Partner(
+        "langchain_fireworks.ChatFireworks", "chat", "base_url", {"model": "accounts/fireworks/models/kimi-k2p5", "api_key": "k"}
+    ),
+    "together": Partner("langchain_together.ChatTogether", "chat", "base_url", {"model": "Qwen/Qwen3-32B", **_OPENAI}),
+    "openrouter": Partner(
+        "langchain_openrouter.ChatOpenRouter", "chat", "base_url", {"model": "anthropic/claude-opus-4-8", **_OPENAI}
+    ),
+    "nvidia": Partner(
+        "langchain_nvidia_ai_endpoints.ChatNVIDIA", "chat", "base_url", {"model": "meta/llama-3.3-70b-instruct", "api_key": "k"}
+    ),
 }  # fmt: skip

@@ -67,7 +67,8 @@ def _echo(request: Body) -> Body:
 
 
 def _chat_head(request: Body, kind: str) -> Body:
-    return {"id": "chatcmpl-1", "object": kind, "created": 1_767_225_600, **_echo(request)}
+    head = {"id": "chatcmpl-1", "object": kind, "created": 1_767_225_600}
+    return {**head, "system_fingerprint": None, **_echo(request)}
 
 
 def _chat(request: Body, usage: Body) -> Body:
@@ -267,12 +268,12 @@ WIRES = {
 
 @dataclass
 class Recorder:
-    """The server; ``url(wire)`` is the base URL of a wire format.
-
-    ``usage`` is the usage object of the next responses.
-    """
+    """The server; ``url(wire)`` is the base URL of a wire format."""
 
     usage: Body = field(default_factory=dict)
+    """The usage object of the next responses."""
+    body: Body | None = None
+    """The whole body of the next responses that are not streams; None for the usual one."""
     requests: list[Body] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -308,13 +309,11 @@ def _handler(recorder: Recorder) -> type[BaseHTTPRequestHandler]:
             streams = (
                 request.get("stream", "/api/chat" in self.path) or "stream" in self.path.lower()
             )
-            if streams:
+            if streams and recorder.body is None:
                 body, kind = b"".join(wire.stream(request, recorder.usage)), wire.media_type
             else:
-                body, kind = (
-                    json.dumps(wire.whole(request, recorder.usage)).encode(),
-                    "application/json",
-                )
+                whole = recorder.body or wire.whole(request, recorder.usage)
+                body, kind = json.dumps(whole).encode(), "application/json"
             self.send_response(200)
             self.send_header("content-type", kind)
             self.send_header("content-length", str(len(body)))

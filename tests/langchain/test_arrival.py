@@ -27,7 +27,8 @@ def test_additions_that_are_reported_as_applied_are_in_the_body(
     sandbox: Any, name: str, row: str
 ) -> None:
     model, target = (model_of(sandbox, name), None) if name in CLASSES else sender(sandbox, name)
-    answer = mend(model, target=target, on_error="raise").bind_tools([look]).invoke(DAMAGE[row])
+    wrapped = mend(model, target=target, on_error="raise", report="all")
+    answer = wrapped.bind_tools([look]).invoke(DAMAGE[row])
     assert not sandbox.refusals
     body = sandbox.requests[-1].body
     reported = answer.response_metadata.get("chatmend", {"changes": []})["changes"]

@@ -88,7 +88,7 @@ def test_a_video_becomes_text_without_its_bytes_and_is_reported_as_dropped() -> 
     assert done.messages[0].content == [
         {"type": "text", "text": '{"type": "video", "mime_type": "video/mp4"}'}
     ]
-    assert [(change.code, change.effect) for change in done.changes] == [("PART001", Effect.DROPS)]
+    assert [(change.code, change.effect) for change in done.changes] == [("PART002", Effect.DROPS)]
     assert chatmend.replay([HumanMessage([video]), NEXT], done.changes) == done.messages
 
 
@@ -99,7 +99,7 @@ def test_a_video_is_kept_if_the_policy_does_not_allow_drops() -> None:
     settings = RepairSettings(Policy(allow=Effect.DEGRADES), on_error="raise")
     done = repair_unless_disabled(messages, find_destination_by_name("openai/gpt-4o"), settings)
     assert done.messages is messages
-    assert [(change.code, change.applied) for change in done.changes] == [("PART001", False)]
+    assert [(change.code, change.applied) for change in done.changes] == [("PART002", False)]
 
 
 def test_audio_is_refused_for_a_model_whose_profile_excludes_audio_input(sandbox: Any) -> None:
@@ -160,10 +160,13 @@ def test_calls_come_after_the_thinking_that_led_to_them() -> None:
     use = {"type": "tool_use", "id": "toolu_1", "name": "look", "input": {}}
     thought = {"type": "thinking", "thinking": "hm", "signature": "c2lnbmF0dXJl"}
     answer = AIMessage([use, thought], tool_calls=[call("toolu_1")])
-    (_, sent_answer, _) = sent(
+    anthropic = pytest.importorskip("langchain_anthropic")
+    messages = sent(
         [NEXT, answer, ToolMessage("18", tool_call_id="toolu_1")], "anthropic/claude-haiku-4-5"
     )
-    assert [block["type"] for block in sent_answer.content] == ["thinking", "tool_use"]
+    model = anthropic.ChatAnthropic(model="claude-haiku-4-5", api_key="k")
+    body = model._get_request_payload(messages)
+    assert [block["type"] for block in body["messages"][1]["content"]] == ["thinking", "tool_use"]
 
 
 def test_a_call_that_is_not_an_object_is_kept_as_text() -> None:

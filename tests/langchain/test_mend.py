@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import pickle
 from typing import Any
 
@@ -16,8 +17,16 @@ from langchain_core.rate_limiters import InMemoryRateLimiter
 from langchain_core.runnables import ConfigurableField, RunnableLambda
 from pydantic import BaseModel
 
-from chatmend import Policy, TargetError
-from chatmend.langchain import MendedChatModel, mend, message_repair, repair_messages
+from chatmend import Policy, PolicyError, TargetError
+from chatmend.langchain import (
+    MendedChatModel,
+    explain,
+    mend,
+    message_repair,
+    partners,
+    repair_messages,
+)
+from chatmend.langchain.hooks import prepare, settings_of
 from chatmend.langchain.model import repairing_class
 from chatmend.langchain.partners import find_destination
 from tests.langchain.configurations import CONFIGURATIONS
@@ -52,7 +61,7 @@ def test_a_wrapped_model_looks_like_the_original_model(model: Any, name: str) ->
     assert wrapped.asdict() == model.asdict()
     assert wrapped._llm_type == model._llm_type
     assert wrapped._get_ls_params() == model._get_ls_params()
-    assert wrapped._get_llm_string() == model._get_llm_string()
+    assert wrapped._get_llm_string().startswith(model._get_llm_string())
     assert wrapped.profile == model.profile
     assert type(model) is not type(wrapped)
 
@@ -62,8 +71,8 @@ def test_wrapping_a_wrapped_model_only_replaces_the_settings(model: Any, name: s
     once = mend(model)
     twice = mend(once, policy=Policy(orphans="drop"))
     assert type(twice) is type(once) is repairing_class(type(model))
-    assert twice.mending.policy == Policy(orphans="drop")
-    assert once.mending.policy is None
+    assert settings_of(twice).policy == Policy(orphans="drop")
+    assert settings_of(once).policy is None
 
 
 @ALL
@@ -146,7 +155,7 @@ def test_configurable_and_retrying_models_can_be_wrapped(
     field = model.configurable_fields(temperature=ConfigurableField(id="temperature"))
     for runnable in (choice, field, model.with_retry(), field.with_retry(stop_after_attempt=2)):
         wrapped = mend(runnable, on_error="raise")
-        assert type(wrapped) is type(runnable)
+        assert isinstance(wrapped, type(runnable))
         for chosen in ({}, {"which": "two"}, {"which": "three"}, {"temperature": 0.5}):
             assert wrapped.invoke(BROKEN, {"configurable": chosen}).response_metadata
     assert not sandbox.refusals
@@ -164,8 +173,8 @@ def test_copies_and_configured_models_keep_the_settings(
     assert configurable.invoke(BROKEN, config={"configurable": {"t": 0.5}}).response_metadata[
         "chatmend"
     ]
-    assert wrapped.model_copy(update={"temperature": 0.1}).mending == wrapped.mending
-    assert copy.copy(wrapped).mending == wrapped.mending
+    assert settings_of(wrapped.model_copy(update={"temperature": 0.1})) == settings_of(wrapped)
+    assert settings_of(copy.copy(wrapped)) == settings_of(wrapped)
     assert not sandbox.refusals
 
 
@@ -175,9 +184,9 @@ def test_a_wrapped_model_can_still_be_pickled(sandbox: Any) -> None:
     )
     again = pickle.loads(pickle.dumps(wrapped))  # noqa: S301 - bytes of this test
     assert type(again) is type(wrapped)
-    assert again.mending == wrapped.mending
+    assert settings_of(again) == settings_of(wrapped)
     assert again.invoke(BROKEN).response_metadata
-    assert copy.deepcopy(wrapped).mending == wrapped.mending
+    assert settings_of(copy.deepcopy(wrapped)) == settings_of(wrapped)
     assert not sandbox.refusals
 
 
@@ -202,7 +211,7 @@ def test_the_kill_switch_sends_the_original_messages(
         mend(CONFIGURATIONS["openai"].model(sandbox)).invoke(BROKEN)
 
 
-@pytest.mark.parametrize("function", ["reshape", "repair"])
+@pytest.mark.parametrize("function", ["without_instructions", "repair"])
 def test_an_internal_error_does_not_fail_the_request_and_is_logged_once(
     sandbox: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, function: str
 ) -> None:
@@ -249,11 +258,117 @@ def test_the_model_parameter_of_a_call_sets_the_target() -> None:
     )
 
 
-def test_messages_to_an_unknown_model_are_unchanged() -> None:
-    model = GenericFakeChatModel(messages=iter([AIMessage("hi")]))
-    answer = mend(model, on_error="raise").invoke(BROKEN)
-    assert answer.content == "hi"
-    assert "chatmend" not in answer.response_metadata
+def test_messages_to_a_model_of_an_unknown_class_get_the_form_that_no_server_refuses(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    partners._warn_of_class.cache_clear()
+    model = GenericFakeChatModel(messages=iter([AIMessage("hi"), AIMessage("ho")]))
+    wrapped = mend(model, on_error="raise")
+    for text in ("hi", "ho"):
+        answer = wrapped.invoke(BROKEN)
+        assert answer.content == text
+        changes = answer.response_metadata["chatmend"]["changes"]
+        assert [change["code"] for change in changes] == ["TOOL007"]
+    (warning,) = (record.getMessage() for record in caplog.records if "no table" in record.msg)
+    assert "GenericFakeChatModel" in warning
+    assert "target='provider/model'" in warning
+
+
+class Delegating(BaseChatModel):
+    """A model of one's own that delegates to another."""
+
+    inner: BaseChatModel
+
+    @property
+    def _llm_type(self) -> str:
+        return "delegating"
+
+    def _generate(self, messages: Any, *_: Any, **options: Any) -> Any:
+        return self.inner._generate(
+            messages, **{k: v for k, v in options.items() if k != "run_manager"}
+        )
+
+
+def test_a_model_that_delegates_to_another_gets_the_limits_of_that_model(sandbox: Any) -> None:
+    inner = CONFIGURATIONS["anthropic"].model(sandbox)
+    wrapped = mend(Delegating(inner=inner), on_error="raise")
+    assert find_destination(wrapped, {}) is find_destination(inner, {})
+    changes = wrapped.invoke([HumanMessage("a"), HumanMessage("")]).response_metadata["chatmend"]
+    assert [change["code"] for change in changes["changes"]] == ["TEXT004"]
+    assert not sandbox.refusals
+    assert "delegates to ChatAnthropic" in explain(wrapped)
+
+
+def test_tools_that_a_class_cannot_declare_are_reported_as_not_applied(sandbox: Any) -> None:
+    inner = CONFIGURATIONS["anthropic"].model(sandbox)
+    wrapped = mend(Delegating(inner=inner), on_error="raise")
+    with pytest.raises(Exception, match="tools"):  # the provider's answer, not an error of chatmend
+        wrapped.invoke(BROKEN)
+    call = prepare(wrapped, BROKEN, {})
+    assert [change.applied for change in call.changes if change.code == "TOOL014"] == [False]
+
+
+def test_explain_names_class_target_row_policy_and_what_is_not_known(sandbox: Any) -> None:
+    wrapped = mend(CONFIGURATIONS["anthropic"].model(sandbox), policy=Policy(orphans="drop"))
+    text = explain(wrapped.bind_tools([]))
+    for part in (
+        "ChatAnthropic",
+        "anthropic/claude",
+        "anthropic-chat",
+        "orphans='drop'",
+        "wrapped: yes",
+    ):
+        assert part in text
+    assert "unknown:" not in text
+    unknown = explain(GenericFakeChatModel(messages=iter([])))
+    assert "wrapped: no" in unknown
+    assert "unknown: the host" in unknown
+    with pytest.raises(TypeError, match="not a str"):
+        explain("gpt-4o")
+
+
+def test_each_policy_and_target_has_its_own_cache_entries_and_a_bare_model_reads_none() -> None:
+    bare = GenericFakeChatModel(messages=iter([]))
+    keys = [
+        model._get_llm_string()
+        for model in (
+            bare,
+            mend(bare),
+            mend(bare, target="openai/gpt-4o"),
+            mend(bare, policy="offline"),
+        )
+    ]
+    assert len(set(keys)) == len(keys)
+    assert mend(bare)._get_llm_string() == keys[1]
+
+
+def test_a_wrapped_model_has_no_field_that_its_class_does_not_have() -> None:
+    bare = GenericFakeChatModel(messages=iter([]))
+    assert type(mend(bare)).model_fields.keys() == type(bare).model_fields.keys()
+
+
+def test_a_registry_of_subclasses_does_not_see_the_generated_class() -> None:
+    seen: list[str] = []
+
+    class Registered(GenericFakeChatModel):
+        def __init_subclass__(cls, **kwargs: Any) -> None:
+            super().__init_subclass__(**kwargs)
+            seen.append(cls.__name__)
+
+    mend(Registered(messages=iter([AIMessage("hi")])))
+    assert seen == []
+
+
+def test_a_class_of_ones_own_takes_the_options_as_arguments() -> None:
+    class Own(GenericFakeChatModel, MendedChatModel, target="openai/gpt-4o", policy="offline"):
+        pass
+
+    settings = settings_of(Own(messages=iter([])))
+    assert (settings.target, settings.policy) == ("openai/gpt-4o", Policy.offline())
+    with pytest.raises(PolicyError, match="report"):
+
+        class Wrong(GenericFakeChatModel, MendedChatModel, report="some"):
+            pass
 
 
 def test_an_explicit_target_overrides_the_recognised_one() -> None:
@@ -301,3 +416,53 @@ def test_a_rate_limiter_is_acquired_once(sandbox: Any, monkeypatch: pytest.Monke
 def test_a_model_name_raises_an_error_that_names_init_chat_model() -> None:
     with pytest.raises(TypeError, match=r"init_chat_model\('openai:gpt-4o'\)"):
         mend("openai:gpt-4o")  # type: ignore[type-var]
+
+
+def long_history(turns: int) -> list[Any]:
+    """Return a conversation with one unanswered call in each turn."""
+    return [
+        message
+        for number in range(turns)
+        for message in (
+            HumanMessage(f"q{number}"),
+            AIMessage("", tool_calls=[{"name": "look", "args": {}, "id": f"call_{number}"}]),
+        )
+    ] + [HumanMessage("and now?")]
+
+
+@pytest.mark.parametrize(
+    ("mode", "listed"),
+    [
+        ("new", {"changes": 1, "earlier": 99}),
+        ("counts", {"counts": {"TOOL007": 100}}),
+        ("all", {"changes": 100}),
+        ("off", None),
+    ],
+)
+def test_a_report_lists_what_the_option_says(mode: Any, listed: Any) -> None:
+    model = mend(
+        GenericFakeChatModel(messages=iter([AIMessage("hi")])), target="openai/gpt-4o", report=mode
+    )
+    found = model.bind(tools=[{"type": "function", "function": {"name": "look"}}]).invoke(
+        long_history(100)
+    )
+    shown = found.response_metadata.get("chatmend")
+    if shown is not None and "changes" in shown:
+        shown = {**shown, "changes": len(shown["changes"])}
+    assert shown == listed
+
+
+@pytest.mark.parametrize("mode", ["new", "counts"])
+def test_the_size_of_a_report_does_not_grow_with_the_conversation(mode: Any) -> None:
+    sizes = set()
+    for turns in (20, 90):
+        model = mend(
+            GenericFakeChatModel(messages=iter([AIMessage("hi")])),
+            target="openai/gpt-4o",
+            report=mode,
+        )
+        answer = model.bind(tools=[{"type": "function", "function": {"name": "look"}}]).invoke(
+            long_history(turns)
+        )
+        sizes.add(len(json.dumps(answer.response_metadata["chatmend"])))
+    assert max(sizes) - min(sizes) <= 2  # more digits

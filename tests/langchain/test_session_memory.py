@@ -13,6 +13,7 @@ from langchain_mistralai import ChatMistralAI
 
 import chatmend
 from chatmend.langchain import RepairMiddleware, mend
+from chatmend.langchain.hooks import settings_of
 from chatmend.sandbox import Reply
 from chatmend.sessions import SessionStore
 from chatmend.shared_state import SessionMemories
@@ -156,8 +157,8 @@ def test_a_new_process_has_the_memory_of_the_old_one(sandbox: Sandbox, tmp_path:
 
 def test_a_pickled_model_keeps_the_option(sandbox: Sandbox) -> None:
     model = pickle.loads(pickle.dumps(mend(claude(sandbox), session_memory="all")))  # noqa: S301 - made here
-    assert model.mending.session_memory == "all"
-    assert len(model.mending.memories) == 0
+    assert settings_of(model).session_memory == "all"
+    assert len(settings_of(model).memories) == 0
 
 
 def test_an_invalid_value_is_an_error(sandbox: Sandbox) -> None:

@@ -131,6 +131,10 @@ USAGE_RECORDS: dict[str, dict[str, UsageRecord]] = {
         "cached": UsageRecord(chat(**cached(), num_cached_tokens=64)),
         "audio": _AUDIO,
     },
+    "fireworks": {"nothing cached": _PLAIN, "cached": _OPENAI},
+    "together": {"nothing cached": _PLAIN, "cached": _OPENAI},
+    "openrouter": {"nothing cached": _PLAIN, "cached": _OPENAI},
+    "nvidia": {"nothing cached": _PLAIN},
     "groq": {"nothing cached": _PLAIN, "cached": _OPENAI},
     "deepseek": {
         "nothing cached": _PLAIN,

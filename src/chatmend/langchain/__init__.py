@@ -21,6 +21,7 @@ except ImportError as error:
     )
     raise ModuleNotFoundError(text, name=error.name) from error
 
+from chatmend.langchain.explanation import explain
 from chatmend.langchain.history import ChatMendHistory
 from chatmend.langchain.model import MendedChatModel, mend
 from chatmend.langchain.node import repair_node
@@ -33,6 +34,7 @@ __all__ = [
     "ChatMendHistory",
     "MendedChatModel",
     "RepairMiddleware",
+    "explain",
     "mend",
     "repair_messages",
     "repair_node",

@@ -278,11 +278,22 @@ def _updated_block(block: dict[str, Any], outcome: CallOutcome | None) -> dict[s
     if block["type"] == "invalid_tool_call" and call["type"] == "tool_call":
         changed |= {"type": "tool_call", "args": call["args"]}
     kept = {key: value for key, value in block.items() if key != "partial_json"}
+    if block.get(id_key) != call["id"]:
+        kept = _without_item_id(kept, id_key)
     return (
         block
         if all(block.get(key) == value for key, value in changed.items())
         else {**kept, **changed}
     )
+
+
+def _without_item_id(block: dict[str, Any], id_key: str) -> dict[str, Any]:
+    """Return a call block without the id of its item, which belongs to the old call id."""
+    extras = block.get("extras")
+    if isinstance(extras, dict) and "item_id" in extras:
+        kept = {key: value for key, value in extras.items() if key != "item_id"}
+        block = {**block, "extras": kept}
+    return block if id_key == "id" else {k: v for k, v in block.items() if k != "id"}
 
 
 def _updated_chunk(chunk: dict[str, Any], outcome: CallOutcome | None) -> dict[str, Any]:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 _IGNORED_OPTIONS = frozenset({"run_manager", "stop"})
 """Options that differ from call to call and do not affect the destination."""
-_SETTINGS_FIELD = "mending"
-"""The field that chatmend adds to a model; it contains this cache."""
+_SETTINGS_KEY = "_chatmend_settings"
+"""The key that chatmend adds to a model; its value contains this cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class DestinationCache:
         if last is not None and last.matches(model, relevant):
             return last.destination
         destination = find_destination(model, options, target_name)
-        names = [name for name in model.__dict__ if name != _SETTINGS_FIELD]
+        names = [name for name in model.__dict__ if name != _SETTINGS_KEY]
         if type(model).__module__.startswith("langchain_") and len(names) > 1:
             read_fields = itemgetter(*names)
             values = tuple(map(_snapshot, read_fields(model.__dict__)))

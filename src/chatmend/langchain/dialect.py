@@ -14,18 +14,29 @@ from langchain_core.messages import (
     ToolMessage,
 )  # fmt: skip
 
-from chatmend.dialects import Traits, anthropic_messages, openai_chat, traits
+from chatmend.dialects import Traits, anthropic_messages, blocks, openai_chat, traits
 from chatmend.jsontext import is_same
 from chatmend.langchain.calls import SIGNATURES, text_of
-from chatmend.langchain.fields import KNOWN_ROLES, PROVENANCE, SOURCE, fields_of, is_result_block
+from chatmend.langchain.fields import (
+    KNOWN_ROLES,
+    OBJECT_KWARGS,
+    PRIVATE_KEYS,
+    PROVENANCE,
+    SOURCE,
+    fields_of,
+    is_result_block,
+)
 from chatmend.langchain.writing import SourceMessage, build
+from chatmend.rules import unsendable_part
+from chatmend.targets.converter_limits import ConverterLimits
 from chatmend.transcript import Message, Opaque, Part, Role, Thinking, ToolCall, ToolResult
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from chatmend.sketch import Sketch
     from chatmend.transcript import Native
+    from chatmend.windows import Memory
 
 
 class LangChainDialect:
@@ -42,13 +53,9 @@ class LangChainDialect:
         results_may_be_named=True,
         signs_calls=True,
         image_shapes=(),
-        private_keys=frozenset({SOURCE}),
+        private_keys=PRIVATE_KEYS,
     )
-    fill_content, kind_of, remember = (
-        staticmethod(traits.fill_content),
-        staticmethod(traits.kind_of),
-        staticmethod(traits.remember),
-    )
+    fill_content, kind_of = staticmethod(traits.fill_content), staticmethod(traits.kind_of)
     translate_foreign, with_system = (
         staticmethod(traits.translate_foreign),
         staticmethod(traits.with_system),
@@ -63,6 +70,7 @@ class LangChainDialect:
         self._read: dict[int, SourceMessage] = {}
         self._registered: dict[int, Any] = {}
         self._reasoning = False
+        self._converter = ConverterLimits()
 
     def read(self, native: Native) -> Message:
         """Read a message, or the dict made from one; never raises."""
@@ -82,7 +90,13 @@ class LangChainDialect:
 
     def _source(self, native: BaseMessage) -> SourceMessage:
         return SourceMessage(
-            native, fields_of(native, self._register, includes_reasoning=self._reasoning)
+            native,
+            fields_of(
+                native,
+                self._register,
+                includes_reasoning=self._reasoning,
+                needs_raw_calls=self._converter.raw_calls,
+            ),
         )
 
     def _register(self, item: object) -> int:
@@ -93,7 +107,7 @@ class LangChainDialect:
     @staticmethod
     def _parsed(message: Message, wrapper: Native) -> Message:
         parts = message.parts
-        if any(isinstance(part, Opaque) for part in parts):
+        if any(isinstance(part, Opaque | Thinking) for part in parts):
             parts = tuple(_read_langchain_block(part) for part in parts)
         return replace(message, parts=parts, wrapper=wrapper)
 
@@ -134,9 +148,14 @@ class LangChainDialect:
         sketch_message = _SKETCHES.get(native.__class__)
         return (
             None
-            if sketch_message is None or (self._reasoning and native.__class__ is AIMessage)
+            if sketch_message is None or (self._reads_kwargs and native.__class__ is AIMessage)
             else sketch_message(native, checker)
         )
+
+    @property
+    def _reads_kwargs(self) -> bool:
+        """Whether more of ``additional_kwargs`` counts than in most messages."""
+        return self._reasoning or self._converter.raw_calls
 
     def set_limits(self, limits: Any) -> None:
         """Read the reasoning in ``additional_kwargs`` only if the target requires it.
@@ -144,10 +163,21 @@ class LangChainDialect:
         For any other target no partner package sends it.
         """
         self._reasoning = limits.reasoning_content == "required"
+        self._converter = limits.of(unsendable_part.LIMIT) or ConverterLimits()
+
+    def remember(self, natives: Sequence[Native], memory: Memory) -> None:
+        """Record the ids of items, which may be sent only once, and the names of documents."""
+        for native in natives:
+            content = getattr(native, "content", None)
+            if not isinstance(content, list):
+                continue
+            if self._converter.item_ids and isinstance(native, AIMessage):
+                memory.item_ids.update(blocks.item_ids(content))
+            memory.item_ids.update(blocks.names_of_files(content))
 
     def cache_key(self) -> object:
         """Return what the content of a message depends on, apart from the message."""
-        return self.NAME, self._chat_messages, self._reasoning
+        return self.NAME, self._chat_messages, self._reasoning, self._converter.raw_calls
 
 
 def _sketch_text(message: BaseMessage, checker: Sketch) -> object:
@@ -194,7 +224,7 @@ _ROLE_KEY = "__openai_role__"
 """The key of ``additional_kwargs`` that makes a system message one of the developer."""
 _CALL_KEYS = 4
 """The number of keys of a call: type, id, name and arguments."""
-_INSPECTED_KWARGS = frozenset({"tool_calls", "function_call", "prefix", SIGNATURES})
+_INSPECTED_KWARGS = frozenset({"tool_calls", "prefix", SIGNATURES}) | OBJECT_KWARGS
 """Keys of ``additional_kwargs`` that affect how an assistant message is read."""
 _SKETCHES: dict[type, Callable[[Any, Sketch], object]] = {
     HumanMessage: _sketch_text,
@@ -206,13 +236,15 @@ _SKETCHES: dict[type, Callable[[Any, Sketch], object]] = {
 
 def _read_langchain_block(part: Part) -> Part:
     """Read a block that the OpenAI dialect does not know but LangChain's messages contain."""
-    if not isinstance(part, Opaque) or not isinstance(part.native, dict):
+    if not isinstance(part, Opaque | Thinking) or not isinstance(part.native, dict):
         return part
     block = part.native
+    if isinstance(part, Thinking) and (block.get("type") != "reasoning" or part.signature):
+        return part
     if is_result_block(block) or block.get("type") == "tool_use":
         return anthropic_messages.read({"role": "user", "content": [block]}).parts[0]
-    if block.get("type") == "reasoning":
-        return Thinking(str(block.get("reasoning") or ""), _signature(block), native=block)
+    if block.get("type") == "reasoning" and (signature := _signature(block)):
+        return Thinking(str(block.get("reasoning") or ""), signature, native=block)
     return part
 
 

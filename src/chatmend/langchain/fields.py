@@ -18,11 +18,15 @@ from langchain_core.messages import (
 from chatmend.dialects.roles import ALIASES
 from chatmend.langchain.calls import (
     LangChainCall,
+    as_list,
     calls_of,
     content_without_calls,
+    dict_entries,
+    is_call,
     malformed_entries,
 )
 from chatmend.langchain.reasoning import REASONING_KEY, reasoning_of
+from chatmend.rules import mirrored_call, nested_result, unsendable_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,6 +39,15 @@ A number survives JSON.
 """
 PROVENANCE = "_provenance"
 """The key under which the core expects the provider that wrote a message."""
+
+OBJECT_KWARGS = frozenset({"audio", "reasoning", "function_call", "executed_tools"})
+"""Keys of ``additional_kwargs`` on which a converter raises if the value is not an object."""
+PRIVATE_KEYS = frozenset(
+    {SOURCE, PROVENANCE, "is_error", nested_result.FOREIGN, mirrored_call.BLOCKS, mirrored_call.RAW}
+    | {mirrored_call.LEGACY, *(f"{unsendable_key.PREFIX}{name}" for name in OBJECT_KWARGS)}
+)
+"""Keys of the dicts that no converter sends."""
+_THINKING = ("thinking", "redacted_thinking")
 
 _ROLES = {
     "ai": "assistant",
@@ -76,7 +89,11 @@ class _DefaultType:
 
 
 def fields_of(
-    message: BaseMessage, register: Callable[[object], int], *, includes_reasoning: bool = False
+    message: BaseMessage,
+    register: Callable[[object], int],
+    *,
+    includes_reasoning: bool = False,
+    needs_raw_calls: bool = False,
 ) -> dict[str, Any]:
     """Return a message as a dict in OpenAI's format.
 
@@ -84,6 +101,7 @@ def fields_of(
         message: the message.
         register: returns the number under which an object can be found again.
         includes_reasoning: whether to add the reasoning in ``additional_kwargs``.
+        needs_raw_calls: whether the calls in ``additional_kwargs`` are those that are sent.
     """
     fields: dict[str, Any] = {
         "role": role_of(message),
@@ -92,10 +110,14 @@ def fields_of(
     }
     if message.name is not None:
         fields["name"] = message.name
-    if isinstance(message, ToolMessage):
+    if isinstance(message, ToolMessage | FunctionMessage) and _has_foreign_results(message):
+        fields |= {"role": "user", nested_result.FOREIGN: True}
+    elif isinstance(message, ToolMessage):
         fields["tool_call_id"] = message.tool_call_id
     elif isinstance(message, AIMessage):
         _add_assistant_fields(fields, message, register)
+        if needs_raw_calls and not _has_raw_calls(message):
+            fields[mirrored_call.RAW] = True
         if includes_reasoning and (thought := reasoning_of(message)):
             fields[REASONING_KEY] = thought
     elif isinstance(message, FunctionMessage):
@@ -116,15 +138,60 @@ def _add_assistant_fields(
         ]
     elif isinstance(legacy := message.additional_kwargs.get("function_call"), dict):
         fields["function_call"] = legacy
-    if "prefix" in message.additional_kwargs:
-        fields["prefix"] = message.additional_kwargs["prefix"]
+    kwargs = message.additional_kwargs
+    if "prefix" in kwargs:
+        fields["prefix"] = kwargs["prefix"]
+    if calls and "function_call" in kwargs:
+        fields[mirrored_call.LEGACY] = True
+    for name in OBJECT_KWARGS & kwargs.keys():
+        if not isinstance(kwargs[name], dict):
+            fields[f"{unsendable_key.PREFIX}{name}"] = bool(kwargs[name])
+    if message.content.__class__ is list and any(map(is_call, message.content)):
+        fields[mirrored_call.BLOCKS] = _describe_call_blocks(message, calls)
     if provider := _writer_of(message):
         fields[PROVENANCE] = {"provider": provider}
 
 
+def _describe_call_blocks(message: AIMessage, calls: list[LangChainCall]) -> dict[str, Any]:
+    """Return what the rule ``mirrored-call`` needs to know about the calls in the content."""
+    only = {id(call.native) for call in calls if call.location == "content"}
+    last = message.content[-1]
+    return {
+        "calls": [
+            {
+                "type": block["type"],
+                "only": id(block) in only,
+                "has_object": isinstance(block.get("input"), dict),
+            }
+            for block in message.content
+            if isinstance(block, dict) and is_call(block)
+        ],
+        "standard": message.response_metadata.get("output_version") == "v1",
+        "thinking_last": isinstance(last, dict) and last.get("type") in _THINKING,
+    }
+
+
+def _has_raw_calls(message: AIMessage) -> bool:
+    """Return whether ``additional_kwargs`` hold every call of a message as a dict."""
+    raw = message.additional_kwargs.get("tool_calls")
+    number = len(message.tool_calls) + len(message.invalid_tool_calls)
+    calls = dict_entries(raw)
+    return len(calls) == number and len(calls) == len(as_list(raw))
+
+
+def _has_foreign_results(message: ToolMessage | FunctionMessage) -> bool:
+    """Return whether a message holds only blocks with the results of other calls."""
+    content = message.content
+    if not content or isinstance(content, str) or not all(map(is_result_block, content)):
+        return False
+    answered = {block.get("tool_use_id") for block in content if isinstance(block, dict)}
+    return not (isinstance(message, ToolMessage) and answered == {message.tool_call_id})
+
+
 def _writer_of(message: AIMessage) -> object:
     """Return the provider that wrote a message, if LangChain recorded it."""
-    return message.response_metadata.get("model_provider")
+    provider = message.response_metadata.get("model_provider")
+    return "bedrock" if provider == "bedrock_converse" else provider
 
 
 def _to_openai_call(call: LangChainCall) -> dict[str, Any]:

@@ -10,7 +10,9 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import logging
 from contextlib import aclosing, closing
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from langchain_core.language_models import BaseChatModel
@@ -21,6 +23,7 @@ from chatmend import jsontext
 from chatmend.langchain.message_repair import (
     REPORT,
     RepairSettings,
+    index_of_last_answer,
     is_disabled,
     learn,
     repair_for_destination,
@@ -36,6 +39,7 @@ from chatmend.langchain.reasoning import (
 )
 from chatmend.langchain.thinking import thinking_of, with_thinking
 from chatmend.langchain.usage_correction import UsageCorrector, correct_usage
+from chatmend.rules import undeclared_tools
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
@@ -44,10 +48,19 @@ if TYPE_CHECKING:
 
     from chatmend.changes import Change
     from chatmend.langchain.partners import Destination
+    from chatmend.options import ReportMode
     from chatmend.session_memory import SentTurn
     from chatmend.usage import UsageStream
 
 _T = TypeVar("_T")
+_log = logging.getLogger("chatmend.langchain")
+SETTINGS = "_chatmend_settings"
+"""The key of the settings in the ``__dict__`` of a model.
+
+They are not a field, so that the fields of a wrapped model are those of its class.
+"""
+CLASS_SETTINGS = "__chatmend_settings__"
+"""The attribute of a class with the settings of its models."""
 _MEDIA = frozenset({"image", "image_url", "media", "file", "input_image"})
 
 
@@ -65,6 +78,9 @@ class ModelCall(NamedTuple):
     """How often the call was made again after a refusal."""
     turn: SentTurn | None = None
     """The request in the memory of its conversation, if it is kept."""
+    report_mode: ReportMode = "new"
+    first_new: int = 0
+    """The index of the first message whose changes the report lists."""
 
     def sender(self, model: BaseChatModel) -> BaseChatModel:
         """Return the model that makes the call, in place of the model that was called."""
@@ -79,8 +95,10 @@ class ModelCall(NamedTuple):
             and not sent.has_sent_reasoning
         )
         changes = mark_reasoning_unsent(self.changes) if is_unsent else self.changes
-        shown = report(changes) if changes else None
-        return {**(shown or report(())), "reacted": self.reacted} if self.reacted else shown
+        shown = report(changes, self.report_mode, self.first_new)
+        if not self.reacted or self.report_mode == "off":
+            return shown
+        return {**(shown or {"changes": []}), "reacted": self.reacted}
 
 
 def prepare(model: BaseChatModel, messages: Any, options: dict[str, Any]) -> ModelCall:
@@ -100,24 +118,32 @@ def prepare(model: BaseChatModel, messages: Any, options: dict[str, Any]) -> Mod
     fields = model.__dict__
     tools = options.get("tools") or _tools_in_kwargs(fields.get("model_kwargs")) or []
     thinking = thinking_of(model, options)
-    result = repair_for_destination(
-        list(messages), destination, settings, tools=tools, thinking=thinking
-    )
+    given = list(messages)
+    result = repair_for_destination(given, destination, settings, tools=tools, thinking=thinking)
+    changes = result.changes
     if result.tools is not tools and isinstance(result.tools, list):
-        options = {**options, **_declare_tools(model, result.tools)}
+        declared = _declare_tools(model, result.tools)
+        options = {**options, **declared}
+        changes = changes if declared else _without_declaration(changes)
     sender: BaseChatModel | None = None
     if result.thinking is not thinking:
         sender, options = with_thinking(model, options, result.thinking)
     sent = RepairedMessages(result.messages)
     sent.needs_reasoning = destination.needs_reasoning and settings.mode == "repair"
-    return ModelCall(
-        sent, options, destination, result.changes, settings.usage, sender, turn=result.turn
+    call = ModelCall(
+        sent, options, destination, changes, settings.usage, sender, turn=result.turn
     )
+    if not changes:
+        return call
+    return call._replace(report_mode=settings.report, first_new=index_of_last_answer(given))
 
 
 def settings_of(model: BaseChatModel) -> RepairSettings:
     """Return the settings of a wrapped model."""
-    settings = model.__dict__.get("mending")
+    settings = model.__dict__.get(SETTINGS)
+    if isinstance(settings, RepairSettings):
+        return settings
+    settings = getattr(type(model), CLASS_SETTINGS, None)
     return settings if isinstance(settings, RepairSettings) else _DEFAULT
 
 
@@ -130,9 +156,34 @@ def _tools_in_kwargs(kwargs: Any) -> Any:
 
 
 def _declare_tools(model: BaseChatModel, tools: list[Any]) -> dict[str, Any]:
-    """Return the options that declare the tools, in the format of the partner package."""
-    model_with_tools: Any = model.bind_tools(tools)
-    return {"tools": model_with_tools.kwargs["tools"]}
+    """Return the options that declare the tools, in the format of the partner package.
+
+    Empty if the model cannot bind tools, as a class of the user's own may.
+    """
+    try:
+        model_with_tools: Any = model.bind_tools(tools)
+        return {"tools": model_with_tools.kwargs["tools"]}
+    except Exception as error:  # noqa: BLE001 - the call goes on without the declaration
+        _warn_of_tools(type(model).__qualname__, type(error).__name__)
+        return {}
+
+
+@functools.lru_cache(maxsize=64)
+def _warn_of_tools(kind: str, reason: str) -> None:
+    _log.warning(
+        "the history has calls of tools that the request does not declare, and %s.bind_tools "
+        "raised %s; bind the tools, or the provider may refuse the request",
+        kind,
+        reason,
+    )
+
+
+def _without_declaration(changes: tuple[Change, ...]) -> tuple[Change, ...]:
+    """Mark declared tools as not applied."""
+    return tuple(
+        replace(change, applied=False) if change.code == undeclared_tools.CODE else change
+        for change in changes
+    )
 
 
 def has_media(messages: Any) -> bool:

@@ -5,6 +5,7 @@ If chatmend itself fails, the request is sent with the original messages.
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
 from collections import Counter
@@ -12,14 +13,18 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from langchain_core.messages import messages_from_dict, messages_to_dict
+from langchain_core.messages import (
+    AIMessage,
+    RemoveMessage,
+    messages_from_dict,
+    messages_to_dict,
+)
 
-from chatmend.changes import Effect
+from chatmend.changes import Change, Effect
 from chatmend.failures import reason_of
 from chatmend.langchain.destination_cache import DestinationCache
 from chatmend.langchain.dialect import LangChainDialect
 from chatmend.langchain.reasoning import mark_reasoning_unsent
-from chatmend.langchain.shaping import reshape
 from chatmend.lesson_store import LessonStore
 from chatmend.memory_store import MemoryStore
 from chatmend.options import (
@@ -27,13 +32,15 @@ from chatmend.options import (
     mode_of,
     on_error_of,
     react_of,
+    report_of,
     session_memory_of,
     target_of,
 )
+from chatmend.policy import Policy
 from chatmend.reaction import react
 from chatmend.remembering import remember
 from chatmend.repair import repair
-from chatmend.rules import Request
+from chatmend.rules import Request, unknown_role
 from chatmend.telemetry import record_repair
 
 if TYPE_CHECKING:
@@ -41,10 +48,8 @@ if TYPE_CHECKING:
 
     from langchain_core.messages import BaseMessage
 
-    from chatmend.changes import Change
     from chatmend.langchain.partners import Destination
-    from chatmend.options import Mode, OnError, SessionMemoryMode
-    from chatmend.policy import Policy
+    from chatmend.options import Mode, OnError, ReportMode, SessionMemoryMode
     from chatmend.session_memory import SentTurn
     from chatmend.shared_state import SessionMemories
 
@@ -77,6 +82,8 @@ class RepairSettings:
     """How many more attempts follow a refusal of the messages: 0, 1 or 2."""
     session_memory: SessionMemoryMode | SessionMemories = "bound"
     """For which requests to keep what was sent in a conversation, and in which store."""
+    report: ReportMode = "new"
+    """Which changes the report of an answer lists."""
     lessons: LessonStore = field(init=False, repr=False, compare=False)
     """What the refusals of each conversation have shown."""
     memories: MemoryStore = field(init=False, repr=False, compare=False)
@@ -90,8 +97,8 @@ class RepairSettings:
         """Validate the settings.
 
         Raises:
-            PolicyError: a value of ``on_error``, ``mode``, ``react`` or ``session_memory`` does
-                not exist.
+            PolicyError: a value of ``on_error``, ``mode``, ``react``, ``session_memory`` or
+                ``report`` does not exist.
             TargetError: no table describes ``target``.
         """
         target_of(self.target)
@@ -99,6 +106,7 @@ class RepairSettings:
         known_hosts()  # raises now if an entry of CHATMEND_HOSTS is invalid
         mode_of(self.mode)
         react_of(self.react)
+        report_of(self.report)
         mode = session_memory_of(self.session_memory)
         memories = MemoryStore(mode, default=_dump_message, object_hook=_load_message)
         object.__setattr__(self, "memories", memories)
@@ -107,7 +115,14 @@ class RepairSettings:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle and copy the settings without the cache, which may hold clients, and stores."""
         given = (self.policy, self.target, self.on_error, self.mode, self.usage, self.react)
-        return RepairSettings, (*given, self.session_memory)
+        return RepairSettings, (*given, self.session_memory, self.report)
+
+    @property
+    def fingerprint(self) -> str:
+        """What the messages that are sent depend on, apart from the model and the messages."""
+        policy = self.policy if self.policy is not None else Policy()
+        text = f"{self.target} {self.mode} {policy}"
+        return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 class RepairResult(NamedTuple):
@@ -130,12 +145,34 @@ def _load_message(value: dict[str, Any]) -> Any:
     return messages_from_dict([value[_STORED]])[0] if value.keys() == {_STORED} else value
 
 
-def report(changes: Sequence[Change]) -> dict[str, Any]:
-    """Return the report for ``response_metadata``: codes, positions and reasons.
+def report(
+    changes: Sequence[Change], mode: ReportMode = "all", first_new: int = 0
+) -> dict[str, Any] | None:
+    """Return the report for ``response_metadata``: codes, positions and reasons, but no content.
 
-    It does not include content.
+    Args:
+        changes: the changes of a request.
+        mode: which of them to list.
+        first_new: the index of the first message that counts as new. Earlier changes are repeated
+            at every turn; a report that lists them all would grow with the conversation.
     """
-    return {"changes": [_change_as_dict(change) for change in changes]}
+    if mode == "off" or not changes:
+        return None
+    if mode == "counts":
+        return {"counts": dict(sorted(Counter(change.code for change in changes).items()))}
+    new = [
+        change
+        for change in changes
+        if mode == "all" or change.index is None or change.index >= first_new
+    ]
+    earlier = {"earlier": len(changes) - len(new)} if len(new) < len(changes) else {}
+    return {"changes": [_change_as_dict(change) for change in new], **earlier}
+
+
+def index_of_last_answer(messages: Sequence[BaseMessage]) -> int:
+    """Return the index of the last message of the assistant; 0 if there is none."""
+    last = len(messages) - 1
+    return next((at for at in range(last, -1, -1) if isinstance(messages[at], AIMessage)), 0)
 
 
 def is_disabled() -> bool:
@@ -175,10 +212,7 @@ def repair_for_destination(
     result = unchanged = RepairResult(messages, (), tools, thinking)
     started = perf_counter()
     try:
-        allow = settings.policy.allow if settings.policy is not None else Effect.DROPS
-        sendable, reshaped = reshape(
-            messages, destination.converter, allow, destination.target.limits.max_cache_markers
-        )
+        sendable, removed = without_instructions(messages)
         dialect = LangChainDialect(chat_messages=destination.chat_messages)
         is_sent = settings.mode == "repair"
         memory = settings.memories.of("", messages, destination.target)
@@ -206,7 +240,7 @@ def repair_for_destination(
             else mark_reasoning_unsent(repaired.changes)
         )
         result = RepairResult(
-            repaired.messages, (*reshaped, *changes), repaired.tools, repaired.thinking, turn
+            repaired.messages, (*removed, *changes), repaired.tools, repaired.thinking, turn
         )
     except Exception as error:
         if settings.on_error == "raise":
@@ -221,6 +255,23 @@ def repair_for_destination(
     if settings.mode == "report":
         return unchanged._replace(changes=result.changes, turn=result.turn)
     return result
+
+
+def without_instructions(
+    messages: list[BaseMessage],
+) -> tuple[list[BaseMessage], tuple[Change, ...]]:
+    """Return the messages without those that instruct a reducer, and the change."""
+    if not any(isinstance(message, RemoveMessage) for message in messages):
+        return messages, ()
+    kept = [message for message in messages if not isinstance(message, RemoveMessage)]
+    first = next(at for at, message in enumerate(messages) if isinstance(message, RemoveMessage))
+    why = "an instruction for a reducer is not a message"
+    rule = unknown_role.RULE
+    # The change precedes all windows, so its position is before the first one.
+    change = Change(
+        rule.code, rule.name, Effect.RESHAPES, first, why, tuple(messages), tuple(kept), None, -1
+    )
+    return kept, (change,)
 
 
 def learn(

@@ -15,11 +15,14 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable, RunnableWithFallbacks
 from langchain_core.runnables.base import RunnableBindingBase
-from langchain_core.runnables.configurable import DynamicRunnable, RunnableConfigurableAlternatives
-from pydantic import Field
+from langchain_core.runnables.configurable import (
+    DynamicRunnable,
+    RunnableConfigurableAlternatives,
+    RunnableConfigurableFields,
+)
 
 from chatmend.langchain.configurable import mend_configurable
-from chatmend.langchain.hooks import settings_of, wrap_hooks
+from chatmend.langchain.hooks import CLASS_SETTINGS, SETTINGS, settings_of, wrap_hooks
 from chatmend.langchain.message_repair import RepairSettings, is_disabled
 from chatmend.langchain.salvage import convert_invalid_blocks, convert_leniently
 from chatmend.options import policy_of, react_of
@@ -27,33 +30,48 @@ from chatmend.options import policy_of, react_of
 if TYPE_CHECKING:
     from langchain_core.prompt_values import PromptValue
 
-    from chatmend.options import Mode, OnError, SessionMemoryMode
+    from chatmend.options import Mode, OnError, ReportMode, SessionMemoryMode
     from chatmend.policy import Policy
     from chatmend.shared_state import SessionMemories
 
-M = TypeVar("M")
+M = TypeVar("M", bound=Runnable[Any, Any])
 _CLASS = "__chatmend_class__"
 _lock = Lock()
+_OPTIONS = frozenset(
+    {"policy", "target", "on_error", "mode", "usage", "react", "session_memory", "report"}
+)
+"""The options of ``mend``."""
 
 
 class MendedChatModel(BaseChatModel):
     """A base class for your own chat models that repair their messages before they send them.
 
-    List it last: ``class MyChat(ChatOpenAI, MendedChatModel): ...``. The hooks that a subclass
-    implements are wrapped when the class is created. For an instance of an existing class, use
-    ``mend``.
+    List it last, with the options of ``mend`` as arguments of the class::
+
+        class MyChat(ChatOpenAI, MendedChatModel, target="openai/gpt-5", policy="offline"): ...
+
+    The hooks that a subclass implements are wrapped when the class is created. For an instance of
+    an existing class, use ``mend``.
     """
 
-    mending: Any = Field(default=None, exclude=True, repr=False)
-    """The ``RepairSettings``.
+    @classmethod
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Read the options of a new subclass.
 
-    It is a declared field so that ``configurable_fields``, ``model_copy`` and pickling keep it.
-    """
+        Raises:
+            PolicyError: the value of an option does not exist.
+            TargetError: no table describes ``target``.
+        """
+        options = {name: kwargs.pop(name) for name in _OPTIONS & kwargs.keys()}
+        super().__init_subclass__(**kwargs)
+        if options:
+            setattr(cls, CLASS_SETTINGS, settings_with(**options))
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
         """Wrap the hooks of a new subclass."""
-        super().__pydantic_init_subclass__(**kwargs)
+        rest = {name: value for name, value in kwargs.items() if name not in _OPTIONS}
+        super().__pydantic_init_subclass__(**rest)
         for name, hook in wrap_hooks(cls).items():
             setattr(cls, name, hook)
 
@@ -67,6 +85,31 @@ class MendedChatModel(BaseChatModel):
             found = salvage
         return convert_invalid_blocks(found)
 
+    def _get_llm_string(self, stop: list[str] | None = None, **kwargs: Any) -> str:
+        """Return the key of the model in caches, which differs for other repaired messages."""
+        own = super()._get_llm_string(stop=stop, **kwargs)
+        return own if is_disabled() else f"{own}---chatmend {settings_of(self).fingerprint}"
+
+    def configurable_fields(self, **kwargs: Any) -> Any:
+        """Return the model with fields that each call may set, with the same settings."""
+        return mend_with_settings(super().configurable_fields(**kwargs), settings_of(self))
+
+
+class _Unregistered:
+    """The first base of generated classes.
+
+    It keeps them out of registries that a class fills in ``__init_subclass__``.
+    """
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Register nothing."""
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        """Wrap the hooks, and register nothing."""
+        for name, hook in wrap_hooks(cls).items():  # type: ignore[arg-type]
+            setattr(cls, name, hook)
+
 
 def mend(  # noqa: PLR0913 - the options of a model
     model: M,
@@ -78,6 +121,7 @@ def mend(  # noqa: PLR0913 - the options of a model
     usage: bool = True,
     react: int = 0,
     session_memory: SessionMemoryMode | SessionMemories = "bound",
+    report: ReportMode = "new",
 ) -> M:
     """Wrap a chat model so that it repairs each transcript for the provider that it calls.
 
@@ -101,25 +145,35 @@ def mend(  # noqa: PLR0913 - the options of a model
             ``chatmend.SessionMemory``): ``"bound"`` for targets that refuse thinking behind a
             changed prompt, ``"all"`` or ``"off"``. It is kept in this model, or in the store of a
             ``chatmend.shared_state.SessionMemories``.
+        report: which changes ``response_metadata["chatmend"]`` lists: ``"new"``, those of the last
+            answer in the history and of the messages after it, with the number of the others;
+            ``"counts"``, the number for each code; ``"all"``; or ``"off"``.
 
     Returns:
         A copy of the model, which is also an instance of the model's class.
 
     Raises:
         TypeError: ``model`` is not a chat model, for example a chain; wrap the model inside it.
-        PolicyError: a value of ``policy``, ``on_error``, ``mode``, ``react`` or ``session_memory``
-            does not exist.
+        PolicyError: a value of ``policy``, ``on_error``, ``mode``, ``react``,
+            ``session_memory`` or ``report`` does not exist.
         TargetError: no table describes ``target``.
     """
-    return cast(
-        "M",
-        mend_with_settings(
-            model,
-            RepairSettings(
-                policy_of(policy), target, on_error, mode, usage, react_of(react), session_memory
-            ),
-        ),
-    )
+    settings = settings_with(
+        policy=policy, target=target, on_error=on_error, mode=mode, usage=usage, react=react,
+        session_memory=session_memory, report=report,
+    )  # fmt: skip
+    return cast("M", mend_with_settings(model, settings))
+
+
+def settings_with(**options: Any) -> RepairSettings:
+    """Return the settings for options of ``mend``.
+
+    Raises:
+        PolicyError: a value does not exist.
+        TargetError: no table describes ``target``.
+    """
+    policy = policy_of(options.pop("policy", None))
+    return RepairSettings(policy, react=react_of(options.pop("react", 0)), **options)
 
 
 def mend_with_settings(model: Any, settings: RepairSettings) -> Any:
@@ -170,6 +224,9 @@ def _mend_alternatives(
         )
 
     update: dict[str, Any] = {"default": mend_with_settings(model.default, settings)}
+    if isinstance(model, RunnableConfigurableFields):
+        fields = {name: getattr(model, name) for name in type(model).model_fields}
+        return RepairingFields(**{**fields, **update})
     if isinstance(model, RunnableConfigurableAlternatives):
         update["alternatives"] = {
             name: alternative(model_or_factory)
@@ -178,10 +235,21 @@ def _mend_alternatives(
     return model.model_copy(update=update)
 
 
+class RepairingFields(RunnableConfigurableFields):  # type: ignore[type-arg] # validates `default`
+    """Configurable fields of a wrapped model: each model that they create is wrapped, too."""
+
+    def _prepare(self, config: Any = None) -> tuple[Any, Any]:
+        model, config = super()._prepare(config)
+        default: Any = self.default
+        while isinstance(default, DynamicRunnable | RunnableBindingBase):
+            default = default.default if isinstance(default, DynamicRunnable) else default.bound
+        return mend_with_settings(model, settings_of(default)), config
+
+
 def _repairing_copy(model: BaseChatModel, settings: RepairSettings) -> BaseChatModel:
     new = copy.copy(model)
     object.__setattr__(new, "__class__", repairing_class(type(model)))
-    new.__dict__["mending"] = settings
+    new.__dict__[SETTINGS] = settings
     new.__dict__.pop("_serialized", None)  # a cached value that contains the class name
     return new
 
@@ -210,7 +278,8 @@ def _generate_class(cls: type[BaseChatModel]) -> type[BaseChatModel]:
         "model_config": cls.model_config,
     }
     metaclass: Any = type(cls)
-    return cast("type[BaseChatModel]", metaclass(cls.__name__, (cls, MendedChatModel), namespace))
+    bases = (_Unregistered, cls, MendedChatModel)
+    return cast("type[BaseChatModel]", metaclass(cls.__name__, bases, namespace))
 
 
 def _restore(cls: type[BaseChatModel], state: Any) -> BaseChatModel:

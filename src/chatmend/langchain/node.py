@@ -73,7 +73,5 @@ def _with_agent_limits(destination: Destination) -> Destination:
     This applies to the last call too.
     """
     limits = replace(destination.target.limits, pairing=True, trailing_calls=False)
-    converter = replace(destination.converter, results_inside=False, calls_inside=frozenset())
-    return replace(
-        destination, target=replace(destination.target, limits=limits), converter=converter
-    )
+    stricter = replace(destination, target=replace(destination.target, limits=limits))
+    return stricter.with_converter(results_inside=False, calls_inside=frozenset())

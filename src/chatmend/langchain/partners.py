@@ -5,26 +5,32 @@ The classes are listed in ``partners.toml``.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from langchain_core.language_models import BaseChatModel
+
 from chatmend.errors import TargetError
-from chatmend.langchain.converter import Converter
 from chatmend.langchain.reasoning import PAYLOADS
 from chatmend.options import known_hosts
+from chatmend.rules import unsendable_part
 from chatmend.targets import Target, resolve
 from chatmend.targets.addresses import target_at_address
+from chatmend.targets.converter_limits import ConverterLimits
 from chatmend.targets.resolve import apply_facts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import BaseMessage
 
 
+_log = logging.getLogger("chatmend.langchain")
+_GENERIC = "openai_compatible"
+"""The host whose limits all servers with OpenAI's API share."""
 _NO_TYPES: frozenset[str] = frozenset()
 
 
@@ -41,13 +47,21 @@ class Destination:
     """Whether the partner package can send a ``ChatMessage``."""
     cumulative: bool = False
     """Whether every usage record of a stream is the total so far."""
-    converter: Converter = Converter()  # noqa: RUF009 - frozen
-    """What the converter of the partner package can send."""
     clients: tuple[str, ...] = ()
     """Attributes of the model with the HTTP clients whose streams must be observed.
 
     Set if the chunks of the partner package contain less usage than the provider sends.
     """
+
+    @property
+    def converter(self) -> ConverterLimits:
+        """What the converter of the partner package can send; a limit of the target."""
+        return self.target.limits.of(unsendable_part.LIMIT) or ConverterLimits()
+
+    def with_converter(self, **changes: Any) -> Destination:
+        """Return the same destination with other abilities of the converter."""
+        converter = replace(self.converter, **changes)
+        return replace(self, target=_with_converter(self.target, converter))
 
     @property
     def needs_reasoning(self) -> bool:
@@ -61,8 +75,9 @@ def find_destination(
     """Return the destination of a call.
 
     Args:
-        model: any chat model. A model whose class is in no table is identified by its model id;
-            if that is unknown too, its messages are not repaired.
+        model: any chat model. A model whose class is in no table is identified by the model that
+            it delegates to, or by its model id. If that is unknown too, it gets the limits that
+            all servers with OpenAI's API share, with one warning.
         options: the options of the call: ``model=``, ``tools=``, ...
         target_name: a target that the caller named; it takes precedence over the model.
 
@@ -84,23 +99,23 @@ def _adds_reasoning(model: BaseChatModel) -> bool:
 
 @lru_cache(maxsize=64)
 def _with_reasoning(destination: Destination) -> Destination:
-    return replace(destination, converter=replace(destination.converter, reasoning=True))
+    return destination.with_converter(reasoning=True)
 
 
 def _find_destination(
     model: BaseChatModel, options: Mapping[str, Any], target_name: str | None
 ) -> Destination:
-    key = _find_partner(model)
+    key = find_partner(model)
     model_id = _model_id(model, options)
     unsupported = _unsupported_types(model, model_id)
     if target_name is not None:
         return _make_destination(target_name, key, unsupported)
     if key is None:
-        return (
-            _make_destination(model_id, None, unsupported)
-            if _is_known(model_id)
-            else _make_destination("other", None)
-        )
+        if (inner := inner_model(model)) is not None:
+            return _find_destination(inner, options, None)
+        name = model_id if _is_known(model_id) else f"{_GENERIC}/{model_id}".rstrip("/")
+        _warn_of_class(f"{type(model).__module__}.{type(model).__qualname__}", name)
+        return _make_destination(name, None, unsupported)
     provider = str(_partner(key)["provider"])
     name = (
         target_at_address(f"{provider}/{model_id}", _base_url(model), known_hosts())
@@ -110,6 +125,24 @@ def _find_destination(
     if key == "openai-chat" and _uses_responses_api(model, options):
         key, name = "openai-responses", "/responses/".join(name.split("/", 1))
     return _make_destination(name, key, unsupported)
+
+
+def inner_model(model: BaseChatModel) -> BaseChatModel | None:
+    """Return the chat model that a model of an unknown class delegates to, if a field holds one."""
+    fields = getattr(model, "__dict__", {}).values()
+    found = (value for value in fields if isinstance(value, BaseChatModel) and value is not model)
+    return next(found, None)
+
+
+@lru_cache(maxsize=256)
+def _warn_of_class(kind: str, name: str) -> None:
+    _log.warning(
+        "no table for the chat model class %s: its messages are repaired for %r; if that is wrong, "
+        "name the target (target='provider/model'); chatmend.langchain.explain(model) prints what "
+        "is known",
+        kind,
+        name,
+    )
 
 
 def _unsupported_types(model: BaseChatModel, model_id: str) -> frozenset[str]:
@@ -181,24 +214,35 @@ def _make_destination(
             limits=apply_facts(target.limits, facts),
             hygiene=apply_facts(target.hygiene, facts),
         )
-    if partner is None:
-        return Destination(
-            target, chat_messages=True, converter=_refusing(Converter(), unsupported)
-        )
-    row = _partner(partner)
+    row = _partner(partner) if partner is not None else {}
+    target = _with_rule_limits(target, row.get("rules", {}))
     facts = {**row.get("carries", {})}
     facts |= {name: frozenset(value) for name, value in facts.items() if isinstance(value, list)}
-    converter = _refusing(Converter(**facts), unsupported)
+    converter = _refusing(ConverterLimits(**facts), unsupported)
     return Destination(
-        target,
-        row["chat_messages"],
-        row["cumulative_usage"],
-        converter,
+        _with_converter(target, converter),
+        row.get("chat_messages", True),
+        row.get("cumulative_usage", False),
         tuple(row.get("clients", ())),
     )
 
 
-def _refusing(converter: Converter, unsupported: frozenset[str]) -> Converter:
+def _with_rule_limits(target: Target, facts: Mapping[str, Any]) -> Target:
+    """Return a target with the limits of single rules that a partner package adds."""
+    if not facts:
+        return target
+    own = dict(target.limits.own) | {name: fact["value"] for name, fact in facts.items()}
+    return replace(target, limits=replace(target.limits, own=tuple(own.items())))
+
+
+def _with_converter(target: Target, converter: ConverterLimits) -> Target:
+    """Return a target with the abilities of a converter among its limits."""
+    name = unsendable_part.LIMIT
+    own = (*((key, value) for key, value in target.limits.own if key != name), (name, converter))
+    return replace(target, limits=replace(target.limits, own=own))
+
+
+def _refusing(converter: ConverterLimits, unsupported: frozenset[str]) -> ConverterLimits:
     if not unsupported:
         return converter
     return replace(
@@ -241,7 +285,7 @@ def _partner(key: str) -> dict[str, Any]:
     return {"chat_messages": False, "cumulative_usage": False, **inherited, **row, **nested}
 
 
-def _find_partner(model: BaseChatModel) -> str | None:
+def find_partner(model: BaseChatModel) -> str | None:
     """Return the row of a model by its type, its provider in tracing data, or its ancestors."""
     rows = _partners()
     # LangChain documents both as the way to identify a model.

@@ -11,7 +11,7 @@ from langchain_core.messages import BaseMessage, convert_to_messages
 from langchain_core.prompt_values import ChatPromptValue, PromptValue
 
 from chatmend.dialects import openai_chat
-from chatmend.langchain.blocks import convert_to_text
+from chatmend.dialects.blocks import convert_to_text, with_media_type
 from chatmend.langchain.dialect import LangChainDialect
 from chatmend.langchain.message_repair import is_disabled
 
@@ -38,30 +38,36 @@ def _convert_message(message: Any, dialect: LangChainDialect) -> BaseMessage:
 
 
 def convert_invalid_blocks(prompt: PromptValue) -> PromptValue:
-    """Convert blocks with an unhashable ``type`` to text.
+    """Convert blocks on which LangChain raises before it calls any hook of a model.
 
-    LangChain raises an error for them before it calls any hook of a model.
+    A block with an unhashable ``type`` becomes text. Data without a media type gets one.
     """
     if not isinstance(prompt, ChatPromptValue):
         return prompt
-    contents = [
-        content for message in prompt.messages if (content := message.content).__class__ is list
-    ]
-    if (
-        not any(_has_unhashable_type(block) for content in contents for block in content)
-        or is_disabled()
-    ):
+    is_valid = not any(
+        message.content.__class__ is list and any(map(_is_invalid, message.content))
+        for message in prompt.messages
+    )
+    if is_valid or is_disabled():
         return prompt
     return ChatPromptValue(messages=[_converted(message) for message in prompt.messages])
 
 
 def _converted(message: BaseMessage) -> BaseMessage:
     content: Any = message.content
-    if content.__class__ is not list or not any(map(_has_unhashable_type, content)):
+    if content.__class__ is not list or not any(map(_is_invalid, content)):
         return message
-    blocks = [convert_to_text(block) if _has_unhashable_type(block) else block for block in content]
+    blocks = [_valid(block) if _is_invalid(block) else block for block in content]
     return message.model_copy(update={"content": blocks})
 
 
-def _has_unhashable_type(block: Any) -> bool:
-    return block.__class__ is dict and block.get("type").__hash__ is None
+def _valid(block: dict[str, Any]) -> dict[str, Any]:
+    return convert_to_text(block) if block.get("type").__hash__ is None else with_media_type(block)
+
+
+def _is_invalid(block: Any) -> bool:
+    if block.__class__ is not dict:
+        return False
+    return block.get("type").__hash__ is None or (
+        "base64" in block and "mime_type" not in block and with_media_type(block) is not block
+    )

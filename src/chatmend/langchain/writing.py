@@ -28,11 +28,14 @@ from chatmend.langchain.calls import (
 )
 from chatmend.langchain.fields import SOURCE
 from chatmend.langchain.reasoning import REASONING_KEY
+from chatmend.rules import mirrored_call, unsendable_key
 from chatmend.transcript import is_unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+IS_ERROR = "is_error"
+"""Key of the dict of a tool message whose tool failed."""
 _CLASSES: dict[str, type[BaseMessage]] = {
     "assistant": AIMessage,
     "user": HumanMessage,
@@ -67,6 +70,8 @@ def build(
         update |= _assistant_fields(fields, source if same else None, objects)
     elif wanted is ToolMessage:
         update["tool_call_id"] = _id_string(fields.get("tool_call_id"))
+        if fields.get(IS_ERROR) is True:
+            update["status"] = "error"
     elif wanted is ChatMessage:
         update["role"] = role
     if same and origin is not None:
@@ -190,8 +195,12 @@ def _updated_copies(
     if chunks:
         update["tool_call_chunks"] = copies.update_chunks(chunks)
     content = source.message.content
-    if isinstance(content, list) and any(map(is_call, content)):
+    if not isinstance(content, list) or not any(map(is_call, content)):
+        return update
+    if mirrored_call.BLOCKS in fields:
         update["content"] = _content_with_calls(content, fields, source, copies)
+    else:
+        update["content"] = _allowed_content(fields.get("content"))
     return update
 
 
@@ -226,18 +235,23 @@ def _kept_kwargs(
     kwargs = source.message.additional_kwargs
     raw = kwargs.get("tool_calls")
     changed: dict[str, Any] = {}
-    if isinstance(raw, list):
+    if mirrored_call.RAW in source.fields:
+        changed["tool_calls"] = [
+            {key: entry[key] for key in ("id", "type", "function") if key in entry}
+            for entry in _call_entries(fields.get("tool_calls"))
+        ]
+    elif isinstance(raw, list):
         changed["tool_calls"] = copies.update_raw_calls(raw)
     if isinstance(legacy := fields.get("function_call"), dict):
         changed["function_call"] = legacy
     if isinstance(reasoning := fields.get(REASONING_KEY), str):
         changed[REASONING_KEY] = reasoning
     removed = {"tool_calls"} if changed.get("tool_calls") == [] else set()
-    removed |= {
-        key
-        for key in ("function_call", "prefix", REASONING_KEY)
-        if key in source.fields and key not in fields
-    }
+    gone = source.fields.keys() - fields.keys()
+    removed |= gone & {"function_call", "prefix", REASONING_KEY}
+    prefix = unsendable_key.PREFIX
+    removed |= {key.removeprefix(prefix) for key in gone if key.startswith(prefix)}
+    removed |= {"function_call"} if mirrored_call.LEGACY in gone else set()
     kept = {key: value for key, value in {**kwargs, **changed}.items() if key not in removed}
     return kwargs if kept == kwargs else kept
 

@@ -25,6 +25,11 @@ def _load(*names: str) -> Any:  # noqa: ANN401 - window rules or request rules
 RULES: tuple[Rule, ...] = _load(
     "unreadable_message",  # first, so that all other rules see well-formed messages
     "foreign_message",  # the rules after it see only messages of this dialect
+    "mirrored_call",  # the fields that a client library sends, before the rules that judge them
+    "unsendable_key",
+    "unsendable_part",  # before the rules that judge the parts which it converts
+    "repeated_item",  # the parts that are sent
+    "nested_result",  # before pairing, which needs results as messages
     "lone_surrogate",  # before the rules that compare ids and names
     "refused_block",  # before all rules that repair the parts which it removes
     "foreign_thinking",  # uses the key _provenance, which refused_key removes
@@ -101,6 +106,7 @@ LAST: tuple[RequestRule, ...] = _load(
     "undeclared_reference",
     "too_many_pages",  # a total, like the number of images
     "too_many_images",  # a total; it removes the oldest images with their cache markers
+    "hidden_cache_marker",  # before the rule that counts the markers
     "too_many_cache_markers",  # a total of the markers that all other rules have left
 )
 """The rules that run on the whole request after the last window."""

@@ -24,9 +24,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
+from chatmend.dialects.blocks import name_of_file, with_file_name
 from chatmend.placeholders import CONTINUED
 from chatmend.rules.rule import STRUCTURE, Rule
-from chatmend.transcript import Media, Part, Role, Text, ToolResult, is_unchanged
+from chatmend.transcript import Media, Opaque, Part, Role, Text, ToolResult, is_unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -86,6 +87,9 @@ def _with_valid_name(part: Part, names: _Names) -> Part:
         content = tuple(_with_valid_name(inner, names) for inner in part.content)
         return part if is_unchanged(part.content, content) else replace(part, content=content)
     document = part.extra.get("document") if isinstance(part, Media) else None
+    if _is_file(part) and (own := name_of_file(part.extra)) is not None:
+        name = names.valid(own)
+        return part if name == own else Opaque(with_file_name(part.extra, name))
     if not isinstance(document, dict):
         return part
     name = names.valid(document.get("name"))
@@ -94,8 +98,15 @@ def _with_valid_name(part: Part, names: _Names) -> Part:
     return replace(part, native={**part.extra, "document": {**document, "name": name}})
 
 
+def _is_file(part: Part) -> bool:
+    """Return whether a part is one of LangChain's blocks with the data of a file."""
+    return isinstance(part, Media) and part.extra.get("type") == "file" and "base64" in part.extra
+
+
 def _needs_text(parts: tuple[Part, ...]) -> bool:
-    has_document = any(isinstance(part, Media) and "document" in part.extra for part in parts)
+    has_document = any(
+        (isinstance(part, Media) and "document" in part.extra) or _is_file(part) for part in parts
+    )
     return has_document and not any(isinstance(part, Text) and part.text.strip() for part in parts)
 
 

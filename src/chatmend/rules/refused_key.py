@@ -99,18 +99,16 @@ def _is_prefill(message: Message, limits: Limits) -> bool:
 def _is_refused(key: object, item_keys: frozenset[str] | None, context: Context) -> bool:
     """Return whether a key is refused; ``item_keys`` are those of the type of an item, if known."""
     limits = context.limits
+    if key in context.traits.private_keys:
+        return False
     if not isinstance(key, str) or key[:1] == "_":
         return True
     # A name becomes part of the text, and content under another key moves to its own.
     if item_keys is not None and key != "name" and key not in context.traits.content_keys:
-        return key not in item_keys and key not in context.traits.private_keys
+        return key not in item_keys
     if key in limits.refused_keys:
         return True
-    return (
-        limits.known_keys is not None
-        and key not in limits.known_keys
-        and key not in context.traits.private_keys
-    )
+    return limits.known_keys is not None and key not in limits.known_keys
 
 
 def _without_refused_keys(part: Part, message: Message, context: Context) -> Part:

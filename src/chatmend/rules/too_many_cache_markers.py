@@ -69,7 +69,7 @@ def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
     marked = [
         (at, count)
         for at, native in candidates
-        if (count := _count_in_message(_as_dict(native, context)))
+        if (count := count_in_message(as_dict(native, context)))
     ]
     request, ttl_changes = _shorten_late_ttls(
         request, context, [at for at, _ in marked] if limit else []
@@ -87,9 +87,9 @@ def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
     for at, count in marked:
         if over <= 0:
             break
-        as_dict = _remove_first(_as_dict(messages[at], context), over)
-        over -= count - _count_in_message(as_dict)
-        becomes = context.dialect.write(context.dialect.read(as_dict))
+        kept = _remove_first(as_dict(messages[at], context), over)
+        over -= count - count_in_message(kept)
+        becomes = context.dialect.write(context.dialect.read(kept))
         out = list(messages) if out is messages else out
         out[at] = becomes
         why = f"the target accepts at most {limit} cache markers per request"
@@ -124,7 +124,7 @@ def _shorten_late_ttls(
     is last. ``indexes`` are the indexes of the messages with markers.
     """
     automatic = {"cache_control": request.cache_control}
-    messages = [_as_dict(request.messages[at], context) for at in indexes]
+    messages = [as_dict(request.messages[at], context) for at in indexes]
     ttls = list(_ttls([request.tools, request.system, messages, automatic]))
     if _ONE_HOUR not in ttls or _ONE_HOUR not in ttls[_first_short_ttl(ttls) :]:
         return request, []
@@ -145,8 +145,8 @@ def _shorten_late_ttls(
         changes.append(change)
 
     tools, system = shorten(request.tools), shorten(request.system)
-    for at, as_dict in zip(indexes, messages, strict=True):
-        if (becomes := shorten(as_dict)) is not as_dict:
+    for at, found in zip(indexes, messages, strict=True):
+        if (becomes := shorten(found)) is not found:
             out[at] = context.dialect.write(context.dialect.read(becomes))
             record(at, request.messages[at], out[at])
     marker = shorten(automatic)["cache_control"]
@@ -214,12 +214,13 @@ def count_markers(value: object) -> int:
     return count
 
 
-def _as_dict(native: object, context: Context) -> Any:  # noqa: ANN401 - any JSON object
+def as_dict(native: object, context: Context) -> Any:  # noqa: ANN401 - any JSON object
     """Return a message as a dict; empty if it has no dict form."""
     return native if isinstance(native, dict) else context.dialect.read(native).extra
 
 
-def _count_in_message(native: object) -> int:
+def count_in_message(native: object) -> int:
+    """Count the cache markers of a message."""
     if not isinstance(native, dict):
         return 0
     if native.get("content").__class__ is str and "cache_control" not in native:
@@ -252,7 +253,7 @@ def _remove_first(message: dict[str, Any], over: int) -> dict[str, Any]:
 
 def _has_markers(message: Message) -> bool:
     native = message.extra
-    return message.is_object and ("cache_control" in native or _count_in_message(native) > 0)
+    return message.is_object and ("cache_control" in native or count_in_message(native) > 0)
 
 
 RULE = RequestRule(CODE, NAME, apply, _has_markers)

@@ -136,6 +136,8 @@ def _head(answer: Answer, request: SandboxRequest, kind: str) -> Body:
     head: Body = {"id": answer.id, "object": kind, "created": CREATED, "model": answer.model}
     if request.provider in ("openai", "azure"):
         head |= {"service_tier": "default", "system_fingerprint": None}
+    if request.provider == "openrouter":
+        head |= {"system_fingerprint": None}  # a required key in OpenRouter's own SDK
     if request.provider == "groq":
         head |= {
             "service_tier": "on_demand",

@@ -1,4 +1,8 @@
-"""The abilities of a partner package's converter, as listed in ``partners.toml``."""
+"""What the converter of a client library can send, such as a partner package of LangChain.
+
+A converter builds the request body from the messages of its library. Adapters read its limits from
+a table and add them to those of the target, as the limit ``converter``.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +12,27 @@ _NO_TYPES: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
-class Converter:
-    """What the converter of a partner package can send."""
+class ConverterLimits:
+    """What a converter can send; the defaults limit nothing."""
 
     results_inside: bool = True
     """Whether it sends tool results that are blocks of a user message."""
     calls_inside: frozenset[str] | None = None
     """Block types that it sends as calls even if ``tool_calls`` does not list them; None: all."""
+    standard_calls: bool = True
+    """Whether it translates the call blocks of messages in LangChain's own format (``v1``)."""
+    raw_calls: bool = False
+    """Whether it sends only the calls in ``additional_kwargs``, in OpenAI's format."""
+    legacy_calls: bool = False
+    """Whether it sends ``function_call`` of ``additional_kwargs`` in addition to the calls."""
     refused_mirrors: frozenset[str] = _NO_TYPES
     """Types of call blocks that it sends in addition to ``tool_calls``, which providers refuse."""
     sources: frozenset[str] | None = None
     """Block types with a ``source`` that it sends (Anthropic's images, documents); None: all."""
+    images: str = "any"
+    """The form of LangChain's own image blocks: ``any``, or ``url`` (as ``image_url``)."""
+    files: str = "any"
+    """The form of LangChain's own blocks with a file: ``any``, or ``source`` (Anthropic's)."""
     bare_urls: bool = True
     """Whether ``image_url`` may be a string instead of an object."""
     image_files: bool = True
@@ -56,6 +70,8 @@ class Converter:
     """Whether ``reasoning_content`` in ``additional_kwargs`` of an assistant message is sent."""
     writers: frozenset[str] = _NO_TYPES
     """``model_provider`` of messages that the provider wrote; it accepts all of their blocks."""
+    foreign_refuses: frozenset[str] = _NO_TYPES
+    """Block types that it refuses in answers whose ``model_provider`` is another provider."""
     typed: frozenset[str] = _NO_TYPES
     """Origins (``user``, ``answer``, ``result``) whose blocks all need a ``type``."""
     user_takes: frozenset[str] | None = None
@@ -75,22 +91,15 @@ class Converter:
         """Return the only block types that are accepted from an origin; None: any."""
         if origin == "user":
             return self.user_takes
-        return (
-            self.answer_takes
-            if origin == "answer"
-            else self.result_takes
-            if origin == "result"
-            else None
-        )
+        if origin in ("answer", "foreign"):
+            return self.answer_takes
+        return self.result_takes if origin == "result" else None
 
     def refused_types(self, origin: str) -> frozenset[str]:
         """Return the block types that are refused from an origin."""
         if origin == "user":
             return self.user_refuses
-        return (
-            self.answer_refuses
-            if origin == "answer"
-            else self.result_refuses
-            if origin == "result"
-            else _NO_TYPES
-        )
+        if origin in ("answer", "foreign"):
+            more = self.foreign_refuses if origin == "foreign" else _NO_TYPES
+            return self.answer_refuses | more
+        return self.result_refuses if origin == "result" else _NO_TYPES

@@ -1,0 +1,192 @@
+"""LangChain's content blocks, and those of providers in its messages: what they hold, and as text.
+
+Another block type that expresses the same content is preferred to text.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Any
+
+from chatmend import jsontext
+from chatmend.dialects.pictures import convert_image, find_picture
+from chatmend.images.payload import payload_of
+
+_PDF = "JVBERi"
+"""The base64 of ``%PDF``."""
+_BINARY_KEYS = frozenset({"base64", "data", "file_data", "bytes"})
+"""Keys that hold encoded bytes."""
+_LINKABLE_TYPES = frozenset({"image", "audio", "video", "file"})
+"""Types of LangChain's own blocks that may have a ``url``."""
+_MEDIA_TYPES = {
+    "image": "image/png",
+    "audio": "audio/wav",
+    "video": "video/mp4",
+    "file": "application/pdf",
+}
+"""LangChain's own blocks that need a media type, with the usual one."""
+_TEXT_KEYS = {
+    "input_text": "text",
+    "output_text": "text",
+    "text-plain": "text",
+    "refusal": "refusal",
+}
+"""Block types that contain only text, with the key of the text."""
+
+
+def convert_to_text(block: dict[str, Any]) -> dict[str, Any]:
+    """Convert a block to a text block: its text if it contains only text, otherwise its JSON.
+
+    Bytes are left out of the JSON.
+    """
+    text = find_text(block)
+    return {
+        "type": "text",
+        "text": jsontext.dumps(without_binary(block)) if text is None else text,
+    }
+
+
+def find_text(block: dict[str, Any]) -> str | None:
+    """Return the text of a block that contains only text; None for any other block."""
+    kind = block.get("type")
+    found = block.get(_TEXT_KEYS.get(kind, "text") if isinstance(kind, str) else "text")
+    if isinstance(found, str) and (not isinstance(kind, str) or kind in _TEXT_KEYS):
+        return found
+    encoded = block.get("base64")
+    if kind == "text-plain" and isinstance(encoded, str):
+        try:
+            return base64.b64decode(encoded, validate=True).decode()
+        except (binascii.Error, ValueError):
+            return None
+    return None
+
+
+def has_bytes(block: dict[str, Any]) -> bool:
+    """Return whether a block holds a file or a recording as encoded bytes."""
+    return bool(without_binary(block) != block)
+
+
+def without_binary(value: Any, depth: int = 4) -> Any:  # noqa: ANN401 - any JSON value
+    """Copy a block without binary data."""
+    if not isinstance(value, dict) or not depth:
+        return value
+    kept = {
+        key: item
+        for key, item in value.items()
+        if key not in _BINARY_KEYS and not isinstance(item, bytes)
+    }
+    return {key: without_binary(item, depth - 1) for key, item in kept.items()}
+
+
+def is_data_link(block: dict[str, Any]) -> bool:
+    """Return whether the link of a block is a data URL."""
+    url = block.get("url")
+    return (
+        isinstance(url, str)
+        and url[:5].lower() == "data:"
+        and jsontext.is_one_of(block.get("type"), _LINKABLE_TYPES)
+    )
+
+
+def inline_data_url(block: dict[str, Any]) -> dict[str, Any]:
+    """Replace the data URL of a block by its data; unchanged if it is not base64."""
+    head, _, data = block["url"].partition(",")
+    kind, *parameters = head[5:].split(";")
+    if "base64" not in parameters:
+        return block
+    kept = {key: value for key, value in block.items() if key not in ("url", "source_type")}
+    return {
+        **kept,
+        "base64": data,
+        "mime_type": kind or block.get("mime_type") or "application/octet-stream",
+    }
+
+
+def convert_source(block: dict[str, Any]) -> dict[str, Any]:
+    """Convert a block with Anthropic's ``source`` to a block of OpenAI or LangChain.
+
+    Unchanged if the source does not contain the data.
+    """
+    source = block["source"]
+    if block.get("type") == "image":
+        found = find_picture(block)
+        return (convert_image(block, found, "url-object") if found else None) or block
+    data, kind = source.get("data"), source.get("media_type")
+    if source.get("type") == "text" and isinstance(data, str):
+        return {"type": "text", "text": data}
+    if source.get("type") == "base64" and isinstance(data, str) and isinstance(kind, str):
+        return {"type": "file", "base64": data, "mime_type": kind}
+    return block
+
+
+def with_media_type(block: dict[str, Any]) -> dict[str, Any]:
+    """Return a block of LangChain with the media type of its data; unchanged if it has one."""
+    data = block.get("base64")
+    if (
+        not data
+        or block.get("mime_type")
+        or not jsontext.is_one_of(block.get("type"), _MEDIA_TYPES.keys())
+    ):
+        return block
+    kind = _MEDIA_TYPES[block["type"]]
+    payload = payload_of(data)
+    if block["type"] == "image" and payload is not None:
+        kind = payload.probe().media_type or kind
+    elif isinstance(data, str) and not data.startswith(_PDF):
+        kind = "application/octet-stream" if block["type"] == "file" else kind
+    return {**block, "mime_type": kind}
+
+
+def image_as_url(block: dict[str, Any]) -> dict[str, Any]:
+    """Convert an image block of LangChain to one of OpenAI; unchanged if it has no image."""
+    found = find_picture(block)
+    return (convert_image(block, found, "url-object") if found else None) or block
+
+
+def file_as_source(block: dict[str, Any]) -> dict[str, Any]:
+    """Convert a file block of LangChain with data to a document block of Anthropic."""
+    data, kind = block.get("base64"), block.get("mime_type")
+    if not isinstance(data, str) or kind != "application/pdf":
+        return block
+    kept = {key: block[key] for key in ("cache_control",) if key in block}
+    source = {"type": "base64", "media_type": kind, "data": data}
+    return {"type": "document", "source": source, **kept}
+
+
+def name_of_file(block: dict[str, Any]) -> str | None:
+    """Return the name of a file block; None if it has none."""
+    found = (
+        holder.get(key)
+        for holder in (block, block.get("metadata"), block.get("extras"))
+        if isinstance(holder, dict)
+        for key in ("name", "filename")
+    )
+    return next((name for name in found if isinstance(name, str) and name), None)
+
+
+def with_file_name(block: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return a file block with another name, under the key that converters prefer."""
+    return {**block, "name": name}
+
+
+def item_id(block: dict[str, Any]) -> str | None:
+    """Return the id that OpenAI gave to the item of a block; None if it has none."""
+    found = block.get("id") if isinstance(block.get("type"), str) else None
+    return found if isinstance(found, str) and found else None
+
+
+def without_item_id(block: dict[str, Any]) -> dict[str, Any]:
+    """Return a block without the id of its item."""
+    return {key: value for key, value in block.items() if key != "id"}
+
+
+def item_ids(content: list[Any]) -> set[str]:
+    """Return the ids of the items in a content."""
+    return {found for block in content if isinstance(block, dict) and (found := item_id(block))}
+
+
+def names_of_files(content: list[Any]) -> set[str]:
+    """Return the names of the files in a content."""
+    files = (block for block in content if isinstance(block, dict) and block.get("type") == "file")
+    return {name for block in files if (name := name_of_file(block))}

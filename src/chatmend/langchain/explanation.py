@@ -1,0 +1,64 @@
+"""``explain``: describes how the messages of a chat model are repaired."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.runnables.base import RunnableBindingBase
+
+from chatmend.langchain.hooks import settings_of
+from chatmend.langchain.model import is_mended
+from chatmend.langchain.partners import find_destination, find_partner, inner_model
+from chatmend.policy import Policy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from chatmend.targets import Target
+
+
+def explain(model: Any) -> str:
+    """Describe the class, the target, the table row and the policy of a chat model, as text.
+
+    The last lines name what is not known, and how to state it.
+
+    Args:
+        model: a chat model, wrapped or not, or one with bound options (``bind_tools``).
+
+    Raises:
+        TypeError: ``model`` is not a chat model.
+    """
+    options: dict[str, Any] = {}
+    while isinstance(model, RunnableBindingBase):
+        options, model = {**model.kwargs, **options}, model.bound
+    if not isinstance(model, BaseChatModel):
+        text = f"explain takes a chat model, not a {type(model).__name__}"
+        raise TypeError(text)
+    return "\n".join(_lines(model, options))
+
+
+def _lines(model: BaseChatModel, options: dict[str, Any]) -> Iterator[str]:
+    settings = settings_of(model)
+    target = find_destination(model, options, settings.target).target
+    partner, inner = find_partner(model), inner_model(model)
+    yield f"class:   {type(model).__module__}.{type(model).__qualname__}"
+    yield f"wrapped: {'yes' if is_mended(model) else 'no; mend(model) wraps it'}"
+    yield f"target:  {target.name} (host {target.provider}, maker {target.maker or 'not known'})"
+    yield f"row:     {partner or 'none'} (partners.toml)"
+    yield f"policy:  {settings.policy or Policy()}"
+    yield f"mode:    {settings.mode}, report={settings.report}, react={settings.react}"
+    if partner is None and inner is not None and settings.target is None:
+        name = type(inner).__qualname__
+        yield f"unknown: the class; it delegates to {name}, whose target is used"
+    elif partner is None:
+        yield "unknown: what the class can send; blocks of other providers are passed through"
+    yield from _unknown_target(target)
+
+
+def _unknown_target(target: Target) -> Iterator[str]:
+    if target.is_floor or target.provider == "openai_compatible":
+        yield (
+            "unknown: the host; only what no server refuses is repaired, and what the maker of the "
+            "model demands. Name it: mend(model, target='provider/model')"
+        )

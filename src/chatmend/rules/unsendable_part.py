@@ -1,0 +1,266 @@
+"""A content part that the converter of the client library cannot send.
+
+Partner packages of LangChain build the request from its messages. On a block of another provider
+they raise an exception, drop it silently, or send a form that the provider refuses.
+
+Why: ``KeyError: 'toolUseId'`` (langchain-aws, for a server tool of OpenAI); ``ValueError:
+Unsupported message content type`` (langchain-ollama); ``mime_type key is required for base64 data``
+(langchain-core).
+
+Repair: The part is converted to a part with the same content that the converter can send. If there
+is none, it becomes text: its JSON, without the bytes of a recording or a document. Reasoning of
+another provider is removed if it would be refused. This runs only in the adapter for LangChain.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from chatmend.changes import Effect, Fix
+from chatmend.dialects import blocks
+from chatmend.dialects.entries import missing_keys, with_required_keys
+from chatmend.dialects.formats import ITEM_KEYS
+from chatmend.rules.rule import KeyedJudge, Rule
+from chatmend.targets.converter_limits import ConverterLimits
+from chatmend.transcript import (
+    Message,
+    Opaque,
+    Part,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    is_unchanged,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from chatmend.context import Context
+    from chatmend.dialects import Traits
+    from chatmend.rules.rule import Judge
+    from chatmend.targets.limits import Limits
+    from chatmend.windows import Memory, Window
+
+LIMIT = "converter"
+Block = dict[str, Any]
+Origin = Literal["user", "answer", "own", "foreign", "result"]
+"""Who wrote a part.
+
+``user``: a user or the system. ``answer``: a model of an unknown provider. ``own``: the target's
+provider. ``foreign``: another provider. ``result``: a tool.
+"""
+_HOSTED_ITEMS = ITEM_KEYS.keys() - {"reasoning", "message", "function_call", "custom_tool_call"}
+"""LangChain's own blocks of reasoning have other keys than the items that they become."""
+_WHY = "the partner package cannot send this form"
+
+
+class _Sent(NamedTuple):
+    """The form in which a part is sent; None if it is not sent."""
+
+    part: Part | None
+    effect: Effect = Effect.RESHAPES
+
+
+def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
+    """Yield fixes for the messages with a part that the converter cannot send."""
+    converter: ConverterLimits | None = context.limits.of(LIMIT)
+    if converter is None:
+        return
+    for at, message in enumerate(window.messages):
+        if not isinstance(message.extra.get("content"), list):
+            continue
+        origin = _origin_of(message, converter)
+        parts, effect = _send_all(message.parts, origin, converter)
+        if message.is_assistant:
+            parts, more = _without_useless(parts, converter)
+            effect = max(effect, more)
+        if not is_unchanged(message.parts, parts):
+            yield Fix(at, at + 1, (message.with_parts(parts),), _WHY, effect)
+
+
+def _origin_of(message: Message, converter: ConverterLimits) -> Origin:
+    if not message.is_assistant:
+        return "result" if message.role is Role.TOOL else "user"
+    provenance = message.extra.get("_provenance")
+    provider = provenance.get("provider") if isinstance(provenance, dict) else None
+    if provider in converter.writers:
+        return "own"
+    return "foreign" if provider else "answer"
+
+
+def _send_all(
+    parts: tuple[Part, ...], origin: Origin, converter: ConverterLimits
+) -> tuple[tuple[Part, ...], Effect]:
+    """Return the parts in the form in which they are sent, and the worst effect."""
+    sent = [_send(part, origin, converter) for part in parts]
+    out = tuple(one.part for one in sent if one.part is not None)
+    return out, max((one.effect for one in sent), default=Effect.RESHAPES)
+
+
+def _send(part: Part, origin: Origin, converter: ConverterLimits) -> _Sent:
+    if isinstance(part, ToolResult):
+        content, effect = _send_all(part.content, "result", converter)
+        part = _with_known_keys(part, converter) if part.is_object else part
+        same = is_unchanged(content, part.content)
+        return _Sent(part if same else replace(part, content=content), effect)
+    block = part.extra
+    if not block or isinstance(part, ToolCall) or _is_key_of_message(part):
+        return _Sent(part)
+    return _send_block(part, _reshape(block, converter), origin, converter)
+
+
+def _send_block(part: Part, block: Block, origin: Origin, converter: ConverterLimits) -> _Sent:
+    """Return the part with this block, or its text if it cannot be sent."""
+    if _is_dropped(block, converter):
+        return _Sent(None, Effect.DROPS)
+    if converter.item_ids and block.get("type") in _HOSTED_ITEMS and missing_keys(block):
+        complete = with_required_keys(block)
+        return _as_text(block) if complete is None else _Sent(Opaque(complete))
+    if not is_sendable(block, origin, converter):
+        return _as_text(block)
+    if block is part.extra:
+        return _Sent(part)
+    if isinstance(part, Text) and block.get("text") == part.text:
+        return _Sent(Text(part.text, block))
+    return _Sent(Opaque(block))
+
+
+def _as_text(block: Block) -> _Sent:
+    """Return a block as text."""
+    is_text = blocks.find_text(block) is not None
+    has_bytes = not is_text and blocks.has_bytes(block)
+    effect = Effect.RESHAPES if is_text else Effect.DROPS if has_bytes else Effect.DEGRADES
+    text = blocks.convert_to_text(block)
+    return _Sent(Text(text["text"], text), effect)
+
+
+def _is_key_of_message(part: Part) -> bool:
+    """Return whether the part is reasoning under a key of the message, not a block."""
+    return isinstance(part, Thinking) and part.location not in ("content", "own")
+
+
+def _with_known_keys(result: ToolResult, converter: ConverterLimits) -> ToolResult:
+    """Return a result block without keys that the provider does not know."""
+    keys = converter.result_keys
+    if keys is None or keys.issuperset(result.extra):
+        return result
+    return replace(result, native={key: result.extra[key] for key in result.extra if key in keys})
+
+
+def _reshape(block: Block, converter: ConverterLimits) -> Block:
+    """Return a block with the same content in a form that the converter can send."""
+    block = blocks.with_media_type(block)
+    kind = block.get("type")
+    if not converter.cache_markers and "cache_control" in block:
+        block = {key: value for key, value in block.items() if key != "cache_control"}
+    if not converter.data_links and blocks.is_data_link(block):
+        block = blocks.inline_data_url(block)
+    if converter.images == "url" and kind == "image":
+        block = blocks.image_as_url(block)
+    if converter.files == "source" and kind == "file":
+        block = blocks.file_as_source(block)
+    if not converter.bare_urls and isinstance(block.get("image_url"), str):
+        block = {**block, "image_url": {"url": block["image_url"]}}
+    is_foreign_source = converter.sources is not None and isinstance(block.get("source"), dict)
+    if is_foreign_source and block.get("type") not in (converter.sources or ()):
+        block = blocks.convert_source(block)
+    return block
+
+
+def _is_dropped(block: Block, converter: ConverterLimits) -> bool:
+    """Return whether a block is reasoning of another provider, which this one would refuse."""
+    kind = block.get("type")
+    has_own_id = block.get("id") or block.get("encrypted_content")
+    is_foreign = not converter.foreign_reasoning and kind == "reasoning" and not has_own_id
+    is_listed = kind == "thinking" and isinstance(block.get("thinking"), list)
+    is_foreign = is_foreign or (is_listed and not converter.listed_thinking)
+    return is_foreign or (isinstance(kind, str) and kind in converter.drops)
+
+
+def is_sendable(block: Block, origin: Origin, converter: ConverterLimits) -> bool:
+    """Return whether the converter can send a block in a form that the provider accepts."""
+    if "type" not in block:
+        return origin not in converter.typed
+    kind = block["type"]
+    if not isinstance(kind, str) or kind in converter.refused_types(origin):
+        return False
+    if kind == "text" and not isinstance(block.get("text"), str):
+        return False
+    if kind == "image" and not _has_image(block, converter):
+        return False
+    if kind == "text-plain" and not _has_supported_text(block, converter):
+        return False
+    accepted = converter.accepted_types(origin)
+    return accepted is None or kind in accepted
+
+
+def _has_image(block: Block, converter: ConverterLimits) -> bool:
+    if any(block.get(key) for key in ("base64", "data", "url", "image_url")):
+        return True
+    if "source" not in block:
+        has_file = block.get("file_id") or block.get("source_type") == "id"
+        return converter.image_files and bool(has_file)
+    is_source_known = converter.sources is None or "image" in converter.sources
+    return is_source_known and _is_complete_source(block["source"], converter)
+
+
+def _is_complete_source(source: object, converter: ConverterLimits) -> bool:
+    """Return whether the source of an image contains the image or a link to it."""
+    if not isinstance(source, dict):
+        return False
+    kind = source.get("type")
+    if kind == "file":
+        return converter.image_files and isinstance(source.get("file_id"), str)
+    return isinstance(source.get("url" if kind == "url" else "data"), str | bytes)
+
+
+def _has_supported_text(block: Block, converter: ConverterLimits) -> bool:
+    is_text_only = "text" in block and not any(key in block for key in ("base64", "data", "url"))
+    return converter.plain_text == "any" or is_text_only == (converter.plain_text == "text")
+
+
+def _without_useless(
+    parts: tuple[Part, ...], converter: ConverterLimits
+) -> tuple[tuple[Part, ...], Effect]:
+    """Return the parts of an answer without those that the converter loses or cannot end with."""
+    effect = Effect.RESHAPES
+    if not converter.blank_texts:
+        parts = _without_blank_texts(parts)
+    if converter.trailing_reasoning or any(isinstance(part, ToolCall) for part in parts):
+        return parts, effect
+    end = len(parts)
+    while end and _is_item_of_reasoning(parts[end - 1].extra):
+        end, effect = end - 1, Effect.DROPS
+    return parts[:end], effect
+
+
+def _is_item_of_reasoning(block: Block) -> bool:
+    return block.get("type") == "reasoning" and bool(block.get("id"))
+
+
+def _without_blank_texts(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+    """Drop blank texts directly after thinking, which the converter would drop silently."""
+    out: list[Part] = []
+    for part in parts:
+        is_blank = isinstance(part, Text) and part.is_object and not part.text.strip()
+        if not (is_blank and out and out[-1].extra.get("type") == "thinking"):
+            out.append(part)
+    return tuple(out)
+
+
+def _judge(limits: Limits, traits: Traits) -> Judge | None:
+    """Make the judge of links: whether one holds the data itself."""
+    converter: ConverterLimits | None = limits.of(LIMIT)
+    return blocks.is_data_link if converter is not None and not converter.data_links else None
+
+
+RULE = Rule(
+    "PART002",
+    "unsendable-part",
+    find,
+    {"parts": KeyedJudge(frozenset({"url"}), _judge)},
+    own_limits={LIMIT: ConverterLimits},
+)

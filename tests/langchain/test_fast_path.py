@@ -1,0 +1,61 @@
+"""Messages as partner packages return them take the fast path: no rule runs on a known structure."""
+
+from __future__ import annotations
+
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+pytest.importorskip("langchain_core")
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+
+from chatmend.engine import Run
+from chatmend.langchain.message_repair import RepairSettings, repair_for_destination
+from chatmend.langchain.partners import find_destination_by_name
+
+TARGETS = {"openai": "openai/gpt-4o", "anthropic": "anthropic/claude-sonnet-4-6"}
+
+
+def returned(provider: str, turns: int) -> list[BaseMessage]:
+    """Return a conversation with the keys, ids and metadata that a partner package adds."""
+    messages: list[BaseMessage] = []
+    for number in range(turns):
+        call: Any = {
+            "name": "read",
+            "args": {"path": f"{number}.py"},
+            "id": f"call_{number:05d}",
+            "type": "tool_call",
+        }
+        blocks: Any = [
+            {"type": "text", "text": f"I read {number}."},
+            {"type": "tool_use", "id": call["id"], "name": "read", "input": call["args"]},
+        ]
+        common: Any = {
+            "additional_kwargs": {"refusal": None} if provider == "openai" else {},
+            "response_metadata": {
+                "model_provider": provider,
+                "model_name": "m",
+                "id": f"r{number}",
+            },
+        }
+        content = "" if provider == "openai" else blocks
+        messages += [
+            HumanMessage(f"question {number}"),
+            AIMessage(content, tool_calls=[call], id=f"run-{number}", **common),
+            ToolMessage(f"text {number}", tool_call_id=call["id"], name="read"),
+            AIMessage(f"answer {number}", id=f"run-{number}-2", **common),
+        ]
+    return [*messages, HumanMessage("and now?")]
+
+
+@pytest.mark.parametrize("provider", TARGETS)
+def test_no_rule_runs_on_structures_that_are_known(provider: str) -> None:
+    destination = find_destination_by_name(TARGETS[provider])
+    settings = RepairSettings(on_error="raise")
+    repair_for_destination(returned(provider, 3), destination, settings)
+    messages = returned(provider, 50)
+    with patch.object(Run, "_read_window", side_effect=AssertionError("a window was read")):
+        done = repair_for_destination(messages, destination, settings)
+    assert done.messages is messages
+    assert done.changes == ()

@@ -1,0 +1,77 @@
+"""Answers of each provider are continued with each partner class, and then with their own again."""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("langchain_core")
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+
+from chatmend.langchain import mend
+from tests.langchain.answers import BODIES, PDF, PIXEL, SIGNATURE, answer_of
+from tests.langchain.destinations import DESTINATIONS, HOME
+from tests.langchain.recorder import Recorder
+from tests.langchain.test_damage import look
+from tests.scale import sampled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MEDIA: dict[str, list[dict[str, Any]]] = {
+    "text": [],
+    "image": [{"type": "image", "base64": PIXEL, "mime_type": "image/png"}],
+    "pdf": [{"type": "file", "base64": PDF, "mime_type": "application/pdf", "filename": "a.pdf"}],
+}
+ALL = list(product(BODIES, DESTINATIONS, MEDIA))
+RETURNS = list(product(HOME, DESTINATIONS))
+
+
+@pytest.fixture(scope="module")
+def answers() -> Iterator[Any]:
+    """Return a function that returns the answer of a provider, parsed once."""
+    parsed: dict[str, AIMessage] = {}
+    with Recorder() as recorder:
+
+        def find(name: str) -> AIMessage:
+            if name not in parsed:
+                parsed[name] = answer_of(recorder, name)
+            return parsed[name]
+
+        yield find
+
+
+def history(answer: AIMessage, media: str = "text") -> list[BaseMessage]:
+    """Return a question, the answer with its calls, their results, and the next question."""
+    results = [
+        ToolMessage("18", tool_call_id=call["id"], name="look")
+        for call in answer.tool_calls
+        if call["name"] == "look"
+    ]
+    question = HumanMessage([{"type": "text", "text": "What is it like?"}, *MEDIA[media]])
+    return [question, answer, *results, HumanMessage("And now?")]
+
+
+@pytest.mark.parametrize(("name", "destination", "media"), sampled(ALL, ALL[::17]))
+def test_an_answer_of_another_provider_is_continued(
+    sandbox: Any, answers: Any, name: str, destination: str, media: str
+) -> None:
+    model = mend(DESTINATIONS[destination].model(sandbox), on_error="raise").bind_tools([look])
+    assert isinstance(model.invoke(history(answers(name), media)), AIMessage)
+    assert not sandbox.refusals
+
+
+@pytest.mark.parametrize(("name", "destination"), sampled(RETURNS, RETURNS[::13]))
+def test_signed_thinking_is_intact_when_the_conversation_returns(
+    sandbox: Any, answers: Any, name: str, destination: str
+) -> None:
+    messages = history(answers(name))
+    other = mend(DESTINATIONS[destination].model(sandbox), on_error="raise").bind_tools([look])
+    messages += [other.invoke(messages), HumanMessage("And then?")]
+    own = DESTINATIONS[HOME[name]].model(sandbox)
+    mend(own, on_error="raise").bind_tools([look]).invoke(messages)
+    assert not sandbox.refusals
+    assert SIGNATURE in json.dumps(sandbox.requests[-1].body)
