@@ -130,9 +130,7 @@ def prepare(model: BaseChatModel, messages: Any, options: dict[str, Any]) -> Mod
         sender, options = with_thinking(model, options, result.thinking)
     sent = RepairedMessages(result.messages)
     sent.needs_reasoning = destination.needs_reasoning and settings.mode == "repair"
-    call = ModelCall(
-        sent, options, destination, changes, settings.usage, sender, turn=result.turn
-    )
+    call = ModelCall(sent, options, destination, changes, settings.usage, sender, turn=result.turn)
     if not changes:
         return call
     return call._replace(report_mode=settings.report, first_new=index_of_last_answer(given))
