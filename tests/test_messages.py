@@ -215,7 +215,7 @@ ERRORS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         chatmend.PolicyError,
         (
             "policy: 'nix' is not a policy; pass a chatmend.Policy, one of the names strict_alternation, "
-            "provider_hygiene, drop_instead_of_note, offline, or a dict of fields"
+            "provider_hygiene, drop_instead_of_note, offline, train, or a dict of fields"
         ),
     ),
     "changes of another transcript": (

@@ -242,6 +242,11 @@ def test_another_target_gets_the_limits_of_ollama_for_this_format() -> None:
 
 def test_images_are_recompressed_for_a_target_with_only_image_limits() -> None:
     large = base64.b64encode(saved(noise(9000, 400), "PNG")).decode()
-    done = chatmend.repair([{**ASK, "images": [large]}], "other", dialect="ollama_chat")
+    messages = [{**ASK, "images": [large]}]
+    done = chatmend.repair(messages, "other", dialect="ollama_chat", policy={"tall": "scale"})
     assert [change.code for change in done.changes] == ["IMG007"]
     assert done.messages[0]["images"] != [large]
+    done = chatmend.repair(messages, "other", dialect="ollama_chat")
+    assert [change.code for change in done.changes] == ["IMG013"]
+    assert len(done.messages[0]["images"]) == 4
+    assert all(f"Tile {number} of 4" in done.messages[0]["content"] for number in (1, 2, 3, 4))
