@@ -19,6 +19,7 @@ MEGABYTES ?= 100
 SHARE ?= 0.2
 NEWEST_OPENAI := 3.54.0
 PY := $(VENV)/bin/python
+EDITOR := src/chatmend/inspect/static/codemirror.js
 # Hundreds of tests start a Python process; bytecode files keep each from compiling chatmend again.
 unexport PYTHONDONTWRITEBYTECODE
 # One process per core; all tests of a file run in the same process. Tests may only connect to this
@@ -26,15 +27,18 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder --allow-hosts=127.0.0.1,::1 --allow-unix-socket
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check nightly twins mutants docs links docs-rules facts-age bench compare golden formats package harm field fuzz kill usage-report fidelity cassettes judge litellm-matrix litellm-identical litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain
+.PHONY: demo inspector test check nightly twins mutants docs links docs-rules facts-age bench compare golden formats package harm field fuzz kill usage-report fidelity cassettes judge litellm-matrix litellm-identical litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py
 
-test: $(VENV)/.dev
+# The editor of the inspector, from the versions in inspector/package-lock.json.
+inspector: $(EDITOR)
+
+test: $(VENV)/.dev $(EDITOR)
 	$(PYTEST) -m "not showpiece"
 
-check: $(VENV)/.dev
+check: $(VENV)/.dev $(EDITOR)
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
@@ -108,7 +112,7 @@ golden: $(VENV)/.dev
 # Build wheel and sdist, check their metadata and contents, then run all tests with the installed
 # wheel. Its environment uses the packages of .venv through a .pth file. Python does not process the
 # .pth files in .venv from there, so `import chatmend` finds the wheel and not src.
-package: $(VENV)/.dev
+package: $(VENV)/.dev $(EDITOR)
 	rm -rf dist build
 	$(PY) -m build --no-isolation --outdir dist .
 	$(PY) -m twine check --strict dist/*
@@ -204,7 +208,7 @@ bench-langchain: $(LANGCHAIN)/.ready
 	$(LANGCHAIN)/bin/python benchmarks/bench_langchain.py
 
 clean:
-	rm -rf $(VENV) $(LANGCHAIN) $(LOWER) $(DOCS) docs/_build docs/notebooks dist build
+	rm -rf $(VENV) $(LANGCHAIN) $(LOWER) $(DOCS) docs/_build docs/notebooks dist build inspector/node_modules $(EDITOR)
 
 $(LANGCHAIN)/.ready: pyproject.toml constraints-langchain.txt
 	$(PYTHON) -m venv $(LANGCHAIN)
@@ -223,6 +227,12 @@ $(DOCS)/.ready: pyproject.toml constraints-docs.txt
 
 $(PY):
 	$(PYTHON) -m venv $(VENV)
+
+# Without npm the inspector works with a plain text field, and the tests that need more are skipped.
+$(EDITOR): inspector/package-lock.json inspector/codemirror.js inspector/build.mjs
+	@if command -v npm >/dev/null; then \
+	  cd inspector && npm ci --silent --no-audit --no-fund && node build.mjs; \
+	else echo "npm is missing: the editor of the inspector is not built"; fi
 
 # A small installation for the demo, without test tools.
 $(VENV)/.demo: pyproject.toml constraints.txt | $(PY)

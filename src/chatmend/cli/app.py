@@ -12,6 +12,7 @@ from chatmend.cli import (
     check,
     explain,
     image,
+    inspect,
     lessons,
     probe,
     repair,
@@ -66,6 +67,7 @@ app.command(
     epilog="Example: chatmend explain 'messages: text content blocks must be non-empty' "
     "--file chat.json"
 )(explain.explain)
+app.command(epilog="Example: chatmend inspect chat.json")(inspect.inspect)
 app.command(epilog="Example: chatmend rules")(rules.rules)
 app.command(epilog="Example: chatmend targets --explain openrouter/deepseek/deepseek-v4-pro")(
     targets.targets

@@ -1,0 +1,57 @@
+// Asks chatmend: the local app over HTTP, or Pyodide in a worker.
+
+/** Returns an object with `settings` and the function `ask`. */
+export async function connect(onProgress) {
+  const settings = await (await fetch("settings.json")).json();
+  return settings.transport === "worker" ? overWorker(settings, onProgress) : overHttp(settings);
+}
+
+function overHttp(settings) {
+  return {
+    settings,
+    async ask(question) {
+      const answer = await fetch("ask", {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(question),
+      });
+      if (!answer.ok) throw new Error(await answer.text());
+      return answer.json();
+    },
+    async document() {
+      const answer = await fetch("document");
+      if (!answer.ok) throw new Error(await answer.text());
+      return answer.text();
+    },
+  };
+}
+
+function overWorker(settings, onProgress) {
+  const worker = new Worker("worker.js", { type: "module" });
+  const waiting = new Map();
+  let number = 0;
+  worker.onmessage = ({ data }) => {
+    if (data.progress !== undefined) {
+      onProgress(data.progress, data.what);
+      return;
+    }
+    const [resolve, reject] = waiting.get(data.number) ?? [];
+    waiting.delete(data.number);
+    if (data.error !== undefined) reject?.(new Error(data.error));
+    else resolve?.(data.answer);
+  };
+  worker.onerror = (event) => {
+    const error = new Error(`chatmend could not be loaded: ${event.message ?? "unknown reason"}`);
+    for (const [, reject] of waiting.values()) reject(error);
+    waiting.clear();
+    onProgress(undefined, error.message);
+  };
+  return {
+    settings,
+    ask: (question) =>
+      new Promise((resolve, reject) => {
+        waiting.set((number += 1), [resolve, reject]);
+        worker.postMessage({ number, question });
+      }),
+  };
+}
