@@ -58,6 +58,7 @@ function clearAll() {
   chosenByHand = false;
   picker.set([], { quiet: true });
   $("error").value = "";
+  current = { answer: null, target: 0, tab: "findings" };
   setText("");
   editor.focus();
 }
