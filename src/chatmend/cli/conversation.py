@@ -22,6 +22,7 @@ from chatmend.sessions.stored import Conversation, messages_of, repair_conversat
 if TYPE_CHECKING:
     from chatmend import Change, Policy
 
+
 class UnreadableConversationError(Exception):
     """The text is not a conversation or cannot be written; the message says where and why."""
 

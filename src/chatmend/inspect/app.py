@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
@@ -19,6 +18,8 @@ from chatmend.failures import reason_of
 from chatmend.inspect.answer import answer
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from starlette.requests import Request as Http
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 

@@ -1,4 +1,4 @@
-"""Inspects a conversation for one target: findings, verdict, and the transcript before and after."""
+"""Inspects a conversation for one target: findings, verdict, transcripts before and after."""
 
 from __future__ import annotations
 
@@ -151,5 +151,5 @@ def _verdicts(
     told: list[dict[str, Any] | None] = []
     for body in (before, after):
         refusal = refusal_of(endpoint, body, target.model)
-        told.append(refusal and {"status": refusal.status, "text": refusal.text})
+        told.append(None if refusal is None else {"status": refusal.status, "text": refusal.text})
     return {"refused": told[0], "refused_after": told[1], "judged": True}

@@ -100,23 +100,29 @@ def _is_request(text: str) -> bool:
 
 
 def _conversation_in(value: object) -> tuple[Conversation | None, str]:
-    """Return the conversation in a JSON value, or the reason why it is none."""
+    """Return the conversation in a JSON value, or None and the reason if it is known."""
     value = from_serialised(value)
     if isinstance(value, list):
-        if value and all(isinstance(item, dict) for item in value) and _is_readable(value):
-            return value, ""
-        return None, "" if value else "the list is empty"
+        is_chat = bool(value) and all(isinstance(item, dict) for item in value)
+        return (value, "") if is_chat and _is_readable(value) else (None, _WHY_NOT[bool(value)])
     if not isinstance(value, dict):
         return None, ""
     if "role" in value and value.keys().isdisjoint(("messages", "usage")):
         return [value], ""
     if find_conversation(value) is not None or messages_of(value) is not None:
         return value, ""
+    return None, _fault_of(value)
+
+
+_WHY_NOT = {True: "", False: "the list is empty"}
+
+
+def _fault_of(body: dict[str, object]) -> str:
     try:
-        format_of_body(value)
+        format_of_body(body)
     except TranscriptError as error:
-        return None, str(error)
-    return None, ""
+        return str(error)
+    return ""
 
 
 def _is_readable(messages: list[object]) -> bool:
@@ -140,7 +146,7 @@ def _describe(conversation: Conversation) -> str:
         found = format_of_body(inner) if isinstance(inner, dict) else format_of(inner)
     except TranscriptError as error:
         return f"{counted}; {error}."
-    form = "an unknown format" if isinstance(found, Unsure) else _FORMATS.get(found, found)
+    form = _FORMATS.get(found, found) if isinstance(found, str) else "an unknown format"
     what = "A list of messages" if isinstance(inner, list) else "A request body"
     logged = "" if embedded is None else ", found inside a log or a dump"
     return f"{what} in the format of {form}: {counted}{logged}."

@@ -45,9 +45,9 @@ class _Redaction:
         if not isinstance(value, dict):
             return value if value is None or isinstance(value, bool) else self._number(value, key)
         if key in _CALLER_OBJECTS:
-            return f"‹object, {len(json.dumps(value, default=str))} characters›"
+            return f"<object, {len(json.dumps(value, default=str))} characters>"
         return {
-            name if _KEY.fullmatch(name) else f"‹key, {len(name)} characters›": self.of(
+            name if _KEY.fullmatch(name) else f"<key, {len(name)} characters>": self.of(
                 item, "" if name == "input" and _is_list_of_items(item) else name, depth + 1
             )
             for name, item in value.items()
@@ -58,14 +58,14 @@ class _Redaction:
             return text
         if key in _IDS and text:
             number = self.ids.setdefault(text, len(self.ids) + 1)
-            return f"‹id {number}, {len(text)} characters›"
+            return f"<id {number}, {len(text)} characters>"
         if not text.strip():
             return text
-        return f"‹{len(text)} characters›"
+        return f"<{len(text)} characters>"
 
     @staticmethod
     def _number(value: object, key: str) -> object:
-        return value if key not in _CALLER_OBJECTS else "‹number›"
+        return value if key not in _CALLER_OBJECTS else "<number>"
 
 
 def _is_list_of_items(value: object) -> bool:

@@ -46,7 +46,7 @@ class Guess(NamedTuple):
 
 @lru_cache(maxsize=1)
 def choices() -> tuple[dict[str, str], ...]:
-    """Return hosts × makers: the targets that the picker offers, each with host and maker."""
+    """Return hosts and makers: the targets that the picker offers, each with host and maker."""
     found: dict[str, dict[str, str]] = {}
     for host in host_tables():
         name = host["host"]

@@ -51,9 +51,7 @@ def repair_conversation(
     object.
     """
     if (embedded := find_conversation(value)) is not None:
-        inner, changes = repair_conversation(
-            embedded.conversation, target, policy, recompressor
-        )
+        inner, changes = repair_conversation(embedded.conversation, target, policy, recompressor)
         return (value if inner is embedded.conversation else embedded.replace(inner)), changes
     if isinstance(value, list):
         result = repair(value, target, policy=policy, recompressor=recompressor)

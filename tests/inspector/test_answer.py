@@ -29,7 +29,9 @@ BODY = {
         {"role": "user", "content": "Never mind."},
     ],
 }
-REFUSAL = "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_1."
+REFUSAL = (
+    "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_1."
+)
 EXAMPLES = json.loads(files("chatmend.inspect").joinpath("static/examples.json").read_text("utf-8"))
 
 
@@ -125,7 +127,10 @@ def png(width: int, height: int) -> str:
 
 def test_images_have_pictures_sizes_and_tokens_before_and_after() -> None:
     source = {"type": "base64", "media_type": "image/png", "data": png(900, 9000)}
-    body = {**BODY, "messages": [{"role": "user", "content": [{"type": "image", "source": source}]}]}
+    body = {
+        **BODY,
+        "messages": [{"role": "user", "content": [{"type": "image", "source": source}]}],
+    }
     (target,) = inspect(body)["targets"]
     (before,), (after,) = (target[which][0]["parts"] for which in ("before", "after"))
     assert before["size"] == [900, 9000]
@@ -167,9 +172,9 @@ def test_questions_that_cannot_be_answered_raise() -> None:
         answer({"ask": "copy", "what": "secrets", "text": json.dumps(BODY)})
 
 
-SECRETS = st.text(
-    st.characters(categories=["Lu", "Ll"]), min_size=12, max_size=20
-).map(lambda text: f"sécret{text}")
+SECRETS = st.text(st.characters(categories=["Lu", "Ll"]), min_size=12, max_size=20).map(
+    lambda text: f"sécret{text}"
+)
 
 
 @given(st.lists(SECRETS, min_size=9, max_size=9, unique=True))
@@ -201,7 +206,7 @@ def test_a_redacted_report_keeps_what_explains_the_defect() -> None:
     report = copied("report", BODY)
     assert '"role": "assistant"' in report
     assert '"type": "tool_use"' in report
-    assert "‹id 1, 7 characters›" in report
+    assert "<id 1, 7 characters>" in report
     assert "TOOL007 missing-tool-result" in report
 
 

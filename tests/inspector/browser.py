@@ -15,10 +15,15 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 EDITOR = ROOT / "src/chatmend/inspect/static/codemirror.js"
 AXE = ROOT / "inspector/node_modules/axe-core/axe.min.js"
-ARGUMENTS = (
-    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-).split()
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 WIDE, PHONE = {"width": 1440, "height": 1000}, {"width": 390, "height": 844}
 SERIOUS = ("serious", "critical")

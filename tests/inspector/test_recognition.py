@@ -13,7 +13,9 @@ from chatmend.targets import resolve
 
 CHAT = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
 BODY = {"model": "gpt-4o", "messages": CHAT}
-REFUSAL = "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_1."
+REFUSAL = (
+    "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_1."
+)
 
 
 def har(*entries: tuple[str, object, int, str]) -> str:
@@ -130,7 +132,11 @@ def test_messages_that_langchain_serialised_are_read() -> None:
     from langchain_core.messages import AIMessage, HumanMessage, ToolMessage  # noqa: PLC0415
 
     call = {"name": "f", "args": {}, "id": "c1"}
-    chat = [HumanMessage("hi"), AIMessage("", tool_calls=[call]), ToolMessage("1", tool_call_id="c1")]
+    chat = [
+        HumanMessage("hi"),
+        AIMessage("", tool_calls=[call]),
+        ToolMessage("1", tool_call_id="c1"),
+    ]
     found = recognise(dumps(chat))
     assert "LangChain: 3 messages" in found.said
     assert [entry["type"] for entry in found.conversation or ()] == ["human", "ai", "tool"]  # type: ignore[index]
@@ -140,13 +146,25 @@ def test_messages_that_langchain_serialised_are_read() -> None:
     ("value", "error", "target"),
     [
         (BODY, "", "openai/gpt-4o"),
-        ({**BODY, "model": "openrouter/google/gemini-2.5-pro"}, "", "openrouter/google/gemini-2.5-pro"),
+        (
+            {**BODY, "model": "openrouter/google/gemini-2.5-pro"},
+            "",
+            "openrouter/google/gemini-2.5-pro",
+        ),
         ({**BODY, "model": "llama-of-mine"}, "", "openai_compatible/llama-of-mine"),
-        (BODY, "Tool call id was call_abc but must be a-z, A-Z, 0-9, with a length of 9.", "mistral/gpt-4o"),
+        (
+            BODY,
+            "Tool call id was call_abc but must be a-z, A-Z, 0-9, with a length of 9.",
+            "mistral/gpt-4o",
+        ),
         (CHAT, "", "openai"),
         (CHAT, REFUSAL, "anthropic"),
         ({"contents": [{"role": "user", "parts": [{"text": "hi"}]}]}, "", "gemini"),
-        ([{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a"}]}], "", "anthropic"),
+        (
+            [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a"}]}],
+            "",
+            "anthropic",
+        ),
     ],
 )
 def test_the_target_is_guessed(value: Any, error: str, target: str) -> None:
