@@ -101,7 +101,7 @@ bench: $(VENV)/.dev
 	$(PY) benchmarks/bench_cli.py
 
 # Other libraries and chatmend on the same broken transcripts. COUNT=100 is a quick run.
-# WRITE=--write writes the tables to README.md and docs/comparison.md.
+# WRITE=--write writes the tables to docs/comparison.md.
 compare: $(VENV)/.dev
 	PYTHONHASHSEED=0 $(PY) -m benchmarks.compare $(if $(filter command line,$(origin COUNT)),$(COUNT),2000) $(WRITE)
 

@@ -31,6 +31,7 @@ html_theme = "furo"
 html_title = f"chatmend {release}"
 html_static_path = ["_static"]
 html_css_files = ["tables.css"]
+html_js_files = [("error_search.js", {"defer": "defer"})]
 html_theme_options = {
     "source_repository": "https://github.com/chatmend/chatmend/",
     "source_branch": "main",
@@ -51,6 +52,7 @@ suppress_warnings = ["myst.header"]  # generated pages may begin with a second-l
 # Docstrings of fields are sentences; Napoleon would parse the part before a colon as a type.
 GoogleDocstring._parse_attribute_docstring = GoogleDocstring._consume_to_end  # noqa: SLF001
 autodoc_typehints = "signature"
+maximum_signature_line_length = 70  # then one parameter per line
 autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True, "show-inheritance": False}
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from chatmend.dialects import format_of_body
-from chatmend.dialects.recognition import NOTHING, Unsure, format_of
+from chatmend.dialects.recognition import NOTHING, format_of
 from chatmend.errors import TranscriptError
 from chatmend.inspect.http_logs import (
     LoggedRequest,
