@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from chatmend import SessionFormatError, Target, TranscriptError
+from chatmend.cli.advice import advice_on
 from chatmend.cli.depth import exceeds_max_depth
 from chatmend.cli.difference import difference, text_difference
 from chatmend.cli.json_text import splice
@@ -162,7 +163,7 @@ def _parse_json(raw: bytes, *, exact: bool = False) -> object:
             return orjson.loads(raw)
         except orjson.JSONDecodeError:
             pass  # the slower parser below accepts more, and reports position and reason
-    row, column = 1, 1
+    row, column, text = 1, 1, ""
     try:
         value = parse(text := raw.decode("utf-8-sig"))
         if not exceeds_max_depth(value, text):
@@ -171,9 +172,13 @@ def _parse_json(raw: bytes, *, exact: bool = False) -> object:
     except UnicodeDecodeError as error:
         before = error.object[: error.start].decode("utf-8", "replace")
         row, column, fault = before.count("\n") + 1, len(before) - before.rfind("\n"), "not UTF-8"
+        fault += f"; {advice_on(raw)}" if row == 1 else ""
     except json.JSONDecodeError as error:
         row, column, fault = error.lineno, error.colno, error.msg
-        if fault == "Extra data":
+        # Only a fault right at the beginning shows that the text is not JSON at all.
+        if text.lstrip()[:1] not in ("[", "{") or not text[: error.pos].strip("[{ \n"):
+            fault = f"{fault}; {advice_on(raw)}"
+        elif fault == "Extra data":
             fault += "; if the file has one conversation per line, name it .jsonl"
     except ValueError as error:
         fault = str(error)
