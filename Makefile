@@ -74,9 +74,13 @@ mutants: $(VENV)/.mutants
 	$(PY) -m tests.mutants
 
 # Build the site in docs/_build/html. A warning is an error.
-docs: $(DOCS)/.ready
+# The inspector in it needs npm.
+docs: $(DOCS)/.ready $(EDITOR)
 	$(DOCS)/bin/python docs/generate.py --check
 	$(DOCS)/bin/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@if command -v npm >/dev/null; then \
+	  cd inspector && node site.mjs ../docs/_build/html/inspector "$$(../$(DOCS)/bin/python -c 'import importlib.metadata as m; print(m.version("chatmend"))')"; \
+	else echo "npm is missing: the site is built without the inspector"; fi
 
 # Check every link in the pages; needs the internet.
 links: $(DOCS)/.ready

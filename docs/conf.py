@@ -64,9 +64,15 @@ for notebook in (HERE.parent / "notebooks").glob("*.ipynb"):
 sys.path.insert(0, str(HERE.parent / "src"))
 
 
+_INSPECTOR = "<!-- inspector -->"
+"""Pages contain this where the site links to the inspector that `make docs` builds into it."""
+_LINK = '<a href="{}inspector/index.html">Open the inspector in this browser</a>: no installation.'
+
+
 def _as_site(_app: Sphinx, page: str, source: list[str]) -> None:
     """Adapt links and tables of contents, which GitHub displays differently."""
     text = source[0].replace("](../notebooks/", "](notebooks/")
+    text = text.replace(_INSPECTOR, _LINK.format("../" * page.count("/")))
     source[0] = text.replace("](../../notebooks/", "](../notebooks/")
     if page.endswith("/README"):
         pages = "hosts/*\nmakers/*" if page.startswith("providers/") else "*"

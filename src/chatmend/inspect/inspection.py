@@ -150,6 +150,9 @@ def _verdicts(
         return {}
     told: list[dict[str, Any] | None] = []
     for body in (before, after):
-        refusal = refusal_of(endpoint, body, target.model)
+        try:
+            refusal = refusal_of(endpoint, body, target.model)
+        except ImportError:  # an image, on the static page, which has no Pillow
+            return {}
         told.append(None if refusal is None else {"status": refusal.status, "text": refusal.text})
     return {"refused": told[0], "refused_after": told[1], "judged": True}

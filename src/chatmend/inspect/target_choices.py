@@ -10,8 +10,8 @@ from chatmend.dialects.recognition import Unsure, format_of
 from chatmend.errors import TranscriptError
 from chatmend.refusals import search
 from chatmend.sessions.embedded import find_conversation
-from chatmend.targets import resolve
 from chatmend.targets.addresses import provider_at
+from chatmend.targets.layers import maker_behind
 from chatmend.targets.resolve import UNKNOWN
 from chatmend.targets.tables import (
     find_host,
@@ -52,7 +52,7 @@ def choices() -> tuple[dict[str, str], ...]:
         name = host["host"]
         for model in ("", *_models_of(host)):
             target = f"{name}/{model}" if model else name
-            maker = resolve(target).maker
+            maker = maker_behind(host, model)
             found[target] = {"target": target, "host": name, "maker": maker}
     return tuple(found.values())
 

@@ -415,14 +415,16 @@ async function start() {
       ? "Runs on this machine; nothing leaves it."
       : "Runs in this page; nothing leaves it.";
   if (settings.docs) $("docs").href = settings.docs;
-  transport.ask({ ask: "targets" }).then(({ targets }) => picker.offer(targets));
+  if (settings.targets) picker.offer(settings.targets);
+  else transport.ask({ ask: "targets" }).then(({ targets }) => picker.offer(targets));
   const linked = await fromLink();
   if (linked) open(linked);
   else if (settings.document) {
     const text = await transport.document();
     if (!getText()) setText(text, settings.document);
   }
-  await inspect();
+  await Promise.all([inspect(), transport.ready]);
+  if (!getText().trim() && !$("error").value.trim()) inspect();
   document.body.dataset.ready = "yes";
 }
 

@@ -1,5 +1,7 @@
 // Asks chatmend: the local app over HTTP, or Pyodide in a worker.
 
+const LONGEST_WAIT = 15_000;
+
 /** Returns an object with `settings` and the function `ask`. */
 export async function connect(onProgress) {
   const settings = await (await fetch("settings.json")).json();
@@ -26,13 +28,37 @@ function overHttp(settings) {
   };
 }
 
-function overWorker(settings, onProgress) {
+/**
+ * Waits until the service worker answers the requests of this page: it adds the policy to the
+ * files of the worker, and keeps all files for use without a network.
+ */
+async function underControl() {
+  const workers = navigator.serviceWorker;
+  if (!workers) return;
+  try {
+    await workers.register("service_worker.js");
+    if (workers.controller) return;
+    await new Promise((resolve) => {
+      workers.addEventListener("controllerchange", resolve, { once: true });
+      setTimeout(resolve, LONGEST_WAIT);
+    });
+  } catch {
+    // Some browsers forbid service workers in private windows; the page works without one.
+  }
+}
+
+async function overWorker(settings, onProgress) {
+  onProgress(1, "Loading …");
+  await underControl();
   const worker = new Worker("worker.js", { type: "module" });
   const waiting = new Map();
   let number = 0;
+  let isReady;
+  const ready = new Promise((resolve) => (isReady = resolve));
   worker.onmessage = ({ data }) => {
     if (data.progress !== undefined) {
       onProgress(data.progress, data.what);
+      if (data.progress === 100) isReady();
       return;
     }
     const [resolve, reject] = waiting.get(data.number) ?? [];
@@ -48,6 +74,7 @@ function overWorker(settings, onProgress) {
   };
   return {
     settings,
+    ready,
     ask: (question) =>
       new Promise((resolve, reject) => {
         waiting.set((number += 1), [resolve, reject]);
