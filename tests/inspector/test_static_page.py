@@ -149,9 +149,13 @@ def test_it_works_offline_after_the_first_visit(
 ) -> None:
     page.wait_for_function("() => navigator.serviceWorker.controller !== null")
     server.shutdown()
+    server.server_close()
     page.context.set_offline(True)
-    page.goto(page.url.split("#")[0])
-    page.reload()
-    page.wait_for_selector("body[data-ready]")
+    page.goto("about:blank")
+    page.goto(f"http://127.0.0.1:{server.server_port}/inspector/")
+    try:
+        page.wait_for_selector("body[data-ready]", timeout=45_000)
+    except Exception as error:
+        raise AssertionError(page.locator("#said").inner_text()) from error
     insert(page, BODY, tmp_path / "request.json")
     page.wait_for_selector(".card")

@@ -54,7 +54,8 @@ async function overWorker(settings, onProgress) {
   const waiting = new Map();
   let number = 0;
   let isReady;
-  const ready = new Promise((resolve) => (isReady = resolve));
+  let isLost;
+  const ready = new Promise((resolve, reject) => ([isReady, isLost] = [resolve, reject]));
   worker.onmessage = ({ data }) => {
     if (data.progress !== undefined) {
       onProgress(data.progress, data.what);
@@ -70,6 +71,7 @@ async function overWorker(settings, onProgress) {
     const error = new Error(`chatmend could not be loaded: ${event.message ?? "unknown reason"}`);
     for (const [, reject] of waiting.values()) reject(error);
     waiting.clear();
+    isLost(error);
     onProgress(undefined, error.message);
   };
   return {
