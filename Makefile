@@ -19,7 +19,7 @@ MEGABYTES ?= 100
 SHARE ?= 0.2
 NEWEST_OPENAI := 3.54.0
 PY := $(VENV)/bin/python
-EDITOR := src/chatmend/inspect/static/codemirror.js
+CODEMIRROR := src/chatmend/inspect/static/codemirror.js
 # Hundreds of tests start a Python process; bytecode files keep each from compiling chatmend again.
 unexport PYTHONDONTWRITEBYTECODE
 # One process per core; all tests of a file run in the same process. Tests may only connect to this
@@ -33,12 +33,12 @@ demo: $(VENV)/.demo
 	$(PY) examples/demo.py
 
 # The editor of the inspector, from the versions in inspector/package-lock.json.
-inspector: $(EDITOR)
+inspector: $(CODEMIRROR)
 
-test: $(VENV)/.dev $(EDITOR)
+test: $(VENV)/.dev $(CODEMIRROR)
 	$(PYTEST) -m "not showpiece"
 
-check: $(VENV)/.dev $(EDITOR)
+check: $(VENV)/.dev $(CODEMIRROR)
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
@@ -75,7 +75,7 @@ mutants: $(VENV)/.mutants
 
 # Build the site in docs/_build/html. A warning is an error.
 # The inspector in it needs npm.
-docs: $(DOCS)/.ready $(EDITOR)
+docs: $(DOCS)/.ready $(CODEMIRROR)
 	$(DOCS)/bin/python docs/generate.py --check
 	$(DOCS)/bin/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@if command -v npm >/dev/null; then \
@@ -116,7 +116,7 @@ golden: $(VENV)/.dev
 # Build wheel and sdist, check their metadata and contents, then run all tests with the installed
 # wheel. Its environment uses the packages of .venv through a .pth file. Python does not process the
 # .pth files in .venv from there, so `import chatmend` finds the wheel and not src.
-package: $(VENV)/.dev $(EDITOR)
+package: $(VENV)/.dev $(CODEMIRROR)
 	rm -rf dist build
 	$(PY) -m build --no-isolation --outdir dist .
 	$(PY) -m twine check --strict dist/*
@@ -212,7 +212,7 @@ bench-langchain: $(LANGCHAIN)/.ready
 	$(LANGCHAIN)/bin/python benchmarks/bench_langchain.py
 
 clean:
-	rm -rf $(VENV) $(LANGCHAIN) $(LOWER) $(DOCS) docs/_build docs/notebooks dist build inspector/node_modules $(EDITOR)
+	rm -rf $(VENV) $(LANGCHAIN) $(LOWER) $(DOCS) docs/_build docs/notebooks dist build inspector/node_modules $(CODEMIRROR)
 
 $(LANGCHAIN)/.ready: pyproject.toml constraints-langchain.txt
 	$(PYTHON) -m venv $(LANGCHAIN)
@@ -233,7 +233,7 @@ $(PY):
 	$(PYTHON) -m venv $(VENV)
 
 # Without npm the inspector works with a plain text field, and the tests that need more are skipped.
-$(EDITOR): inspector/package-lock.json inspector/codemirror.js inspector/build.mjs
+$(CODEMIRROR): inspector/package-lock.json inspector/codemirror.js inspector/build.mjs
 	@if command -v npm >/dev/null; then \
 	  cd inspector && npm ci --silent --no-audit --no-fund && node build.mjs; \
 	else echo "npm is missing: the editor of the inspector is not built"; fi

@@ -69,6 +69,10 @@ _INSPECTOR = "<!-- inspector -->"
 _LINK = '<a href="{}inspector/index.html">Open the inspector in this browser</a>: no installation.'
 
 
+_MOST_FIELDS = 14
+"""Fields of a class that its signature lists."""
+
+
 def _as_site(_app: Sphinx, page: str, source: list[str]) -> None:
     """Adapt links and tables of contents, which GitHub displays differently."""
     text = source[0].replace("](../notebooks/", "](notebooks/")
@@ -79,6 +83,15 @@ def _as_site(_app: Sphinx, page: str, source: list[str]) -> None:
         source[0] += f"\n```{{toctree}}\n:hidden:\n:glob:\n\n{pages}\n```\n"
 
 
+def _shorten(  # noqa: PLR0913, PLR0917 - Sphinx calls it
+    _app: Sphinx, what: str, _name: str, _obj: object, _options: object, text: str, result: str
+) -> tuple[str, str] | None:
+    """Replace the signature of a class with many fields; each field is described below it."""
+    is_long = what == "class" and bool(text) and text.count(":") > _MOST_FIELDS
+    return ("(**fields)", result) if is_long else None
+
+
 def setup(app: Sphinx) -> None:
-    """Register the function above; Sphinx calls this."""
+    """Register the functions above; Sphinx calls this."""
     app.connect("source-read", _as_site)
+    app.connect("autodoc-process-signature", _shorten)
