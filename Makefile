@@ -232,10 +232,12 @@ $(DOCS)/.ready: pyproject.toml constraints-docs.txt
 $(PY):
 	$(PYTHON) -m venv $(VENV)
 
-# Without npm the inspector works with a plain text field, and the tests that need more are skipped.
+# Without npm or its registry the inspector works with a plain text field, and the tests that need
+# more are skipped; `make package` refuses to build a wheel without the editor.
 $(CODEMIRROR): inspector/package-lock.json inspector/codemirror.js inspector/build.mjs
 	@if command -v npm >/dev/null; then \
-	  cd inspector && npm ci --silent --no-audit --no-fund && node build.mjs; \
+	  cd inspector && npm ci --silent --no-audit --no-fund && node build.mjs || \
+	  echo "npm failed: the editor of the inspector is not built"; \
 	else echo "npm is missing: the editor of the inspector is not built"; fi
 
 # A small installation for the demo, without test tools.

@@ -83,7 +83,7 @@ def _as_site(_app: Sphinx, page: str, source: list[str]) -> None:
         source[0] += f"\n```{{toctree}}\n:hidden:\n:glob:\n\n{pages}\n```\n"
 
 
-def _shorten(  # noqa: PLR0913, PLR0917 - Sphinx calls it
+def _shorten(
     _app: Sphinx, what: str, _name: str, _obj: object, _options: object, text: str, result: str
 ) -> tuple[str, str] | None:
     """Replace the signature of a class with many fields; each field is described below it."""

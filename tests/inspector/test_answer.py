@@ -172,9 +172,7 @@ def test_questions_that_cannot_be_answered_raise() -> None:
         answer({"ask": "copy", "what": "secrets", "text": json.dumps(BODY)})
 
 
-SECRETS = st.text(st.characters(categories=["Lu", "Ll"]), min_size=12, max_size=20).map(
-    lambda text: f"sécret{text}"
-)
+SECRETS = st.text("abcdefXYZ", min_size=12, max_size=20).map(lambda text: f"secret{text}")
 
 
 @given(st.lists(SECRETS, min_size=9, max_size=9, unique=True))

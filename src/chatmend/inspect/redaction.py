@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from chatmend.dialects.formats import ENTRIES, KEYS, PARTS
 from chatmend.report import line
 
 if TYPE_CHECKING:
@@ -27,7 +28,34 @@ _CALLER_OBJECTS = frozenset(
     | {"json", "response", "json_schema", "schema", "parametersJsonSchema"}
 )
 """Keys whose values have keys that the caller chose, unless they hold a list of messages."""
-_KEY = re.compile(r"[A-Za-z][A-Za-z_]{0,39}")
+_NAMES = """
+    additional_kwargs additionalModelRequestFields annotations anthropic_beta anthropic_version
+    args arguments audio author bytes cache_control cachePoint call_id candidates choices content
+    contents context_management conversation data description detail disable_parallel_tool_use
+    effort encrypted_content error example extra_content file_data file_id file_url fileData
+    filename finish_reason format frequency_penalty function function_call functionCall
+    functionDeclarations functionResponse functions generation_config generationConfig id image
+    image_url inferenceConfig inline_data inlineData input input_audio input_schema inputSchema
+    instructions invalid_tool_calls is_error items json kwargs lc logprobs max_completion_tokens
+    max_output_tokens max_tokens maxOutputTokens maxTokens media_type messages metadata mime_type
+    mimeType model modelId n name object options output parallel_tool_calls parameters params
+    parts prefix presence_penalty previous_response_id prompt properties provider_specific_fields
+    reasoning reasoning_content reasoning_details redacted_thinking refusal request required
+    response response_format response_metadata role safetySettings schema seed signature source
+    status stop stop_reason stop_sequences store stream stream_options strict summary system
+    system_instruction systemInstruction temperature text thinking thinking_blocks thought
+    thought_signature thoughtSignature title tokens tool tool_call_id tool_calls tool_choice
+    tool_use_id toolConfig toolResult tools toolSpec toolUse toolUseId top_k top_p topK topP
+    truncation ttl type url usage usage_metadata user video
+"""
+_KNOWN_KEYS = frozenset(_NAMES.split()).union(*KEYS.values())
+"""Keys of wire formats and of the dumps of LangChain. Other keys come from the caller."""
+_ROLES = "system developer user assistant tool function model human ai bot"
+_TYPES = "object string number integer boolean array base64 url ephemeral enabled disabled adaptive"
+_KNOWN_WORDS = frozenset((*_ROLES.split(), *_TYPES.split())).union(
+    *PARTS.values(), *ENTRIES.values()
+)
+"""Values of ``role`` and ``type`` that wire formats define."""
 _DEEPEST = 60
 
 
@@ -47,14 +75,15 @@ class _Redaction:
         if key in _CALLER_OBJECTS:
             return f"<object, {len(json.dumps(value, default=str))} characters>"
         return {
-            name if _KEY.fullmatch(name) else f"<key, {len(name)} characters>": self.of(
+            name if name in _KNOWN_KEYS else f"<key, {len(name)} characters>": self.of(
                 item, "" if name == "input" and _is_list_of_items(item) else name, depth + 1
             )
             for name, item in value.items()
         }
 
     def _text(self, text: str, key: str) -> str:
-        if key in _KEPT and _PLAIN.fullmatch(text):
+        is_word = text in _KNOWN_WORDS if key in ("role", "type") else key in _KEPT
+        if is_word and _PLAIN.fullmatch(text):
             return text
         if key in _IDS and text:
             number = self.ids.setdefault(text, len(self.ids) + 1)
