@@ -22,6 +22,7 @@ ROWS ?= 100000
 TRL := 1.16.0
 NEWEST_OPENAI := 3.54.0
 PY := $(VENV)/bin/python
+CODEMIRROR := src/chatmend/inspect/static/codemirror.js
 # Hundreds of tests start a Python process; bytecode files keep each from compiling chatmend again.
 unexport PYTHONDONTWRITEBYTECODE
 # One process per core; all tests of a file run in the same process. Tests may only connect to this
@@ -29,15 +30,18 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder --allow-hosts=127.0.0.1,::1 --allow-unix-socket
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check nightly twins mutants docs links docs-rules facts-age bench compare golden formats package harm field fuzz kill scale usage-report fidelity cassettes judge litellm-matrix litellm-identical litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain
+.PHONY: demo inspector test check nightly twins mutants docs links docs-rules facts-age bench compare golden formats package harm field fuzz kill scale usage-report fidelity cassettes judge litellm-matrix litellm-identical litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py
 
-test: $(VENV)/.dev
+# The editor of the inspector, from the versions in inspector/package-lock.json.
+inspector: $(CODEMIRROR)
+
+test: $(VENV)/.dev $(CODEMIRROR)
 	$(PYTEST) -m "not showpiece"
 
-check: $(VENV)/.dev
+check: $(VENV)/.dev $(CODEMIRROR)
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
@@ -73,9 +77,13 @@ mutants: $(VENV)/.mutants
 	$(PY) -m tests.mutants
 
 # Build the site in docs/_build/html. A warning is an error.
-docs: $(DOCS)/.ready
+# The inspector in it needs npm.
+docs: $(DOCS)/.ready $(CODEMIRROR)
 	$(DOCS)/bin/python docs/generate.py --check
 	$(DOCS)/bin/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@if command -v npm >/dev/null; then \
+	  cd inspector && node site.mjs ../docs/_build/html/inspector "$$(../$(DOCS)/bin/python -c 'import importlib.metadata as m; print(m.version("chatmend"))')"; \
+	else echo "npm is missing: the site is built without the inspector"; fi
 
 # Check every link in the pages; needs the internet.
 links: $(DOCS)/.ready
@@ -101,7 +109,7 @@ bench: $(VENV)/.dev
 	$(PY) benchmarks/bench_cli.py
 
 # Other libraries and chatmend on the same broken transcripts. COUNT=100 is a quick run.
-# WRITE=--write writes the tables to README.md and docs/comparison.md.
+# WRITE=--write writes the tables to docs/comparison.md.
 compare: $(VENV)/.dev
 	PYTHONHASHSEED=0 $(PY) -m benchmarks.compare $(if $(filter command line,$(origin COUNT)),$(COUNT),2000) $(WRITE)
 
@@ -112,7 +120,7 @@ golden: $(VENV)/.dev
 # Build wheel and sdist, check their metadata and contents, then run all tests with the installed
 # wheel. Its environment uses the packages of .venv through a .pth file. Python does not process the
 # .pth files in .venv from there, so `import chatmend` finds the wheel and not src.
-package: $(VENV)/.dev
+package: $(VENV)/.dev $(CODEMIRROR)
 	rm -rf dist build
 	$(PY) -m build --no-isolation --outdir dist .
 	$(PY) -m twine check --strict dist/*
@@ -222,7 +230,7 @@ bench-langchain: $(LANGCHAIN)/.ready
 	$(LANGCHAIN)/bin/python benchmarks/bench_langchain.py
 
 clean:
-	rm -rf $(VENV) $(LANGCHAIN) $(LOWER) $(DOCS) $(ENGINES) docs/_build docs/notebooks dist build
+	rm -rf $(VENV) $(LANGCHAIN) $(LOWER) $(DOCS) $(ENGINES) docs/_build docs/notebooks dist build inspector/node_modules $(CODEMIRROR)
 
 $(LANGCHAIN)/.ready: pyproject.toml constraints-langchain.txt
 	$(PYTHON) -m venv $(LANGCHAIN)
@@ -246,6 +254,14 @@ $(ENGINES)/.ready: pyproject.toml constraints-engines.txt
 
 $(PY):
 	$(PYTHON) -m venv $(VENV)
+
+# Without npm or its registry the inspector works with a plain text field, and the tests that need
+# more are skipped; `make package` refuses to build a wheel without the editor.
+$(CODEMIRROR): inspector/package-lock.json inspector/codemirror.js inspector/build.mjs
+	@if command -v npm >/dev/null; then \
+	  cd inspector && npm ci --silent --no-audit --no-fund && node build.mjs || \
+	  echo "npm failed: the editor of the inspector is not built"; \
+	else echo "npm is missing: the editor of the inspector is not built"; fi
 
 # A small installation for the demo, without test tools.
 $(VENV)/.demo: pyproject.toml constraints.txt | $(PY)

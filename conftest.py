@@ -44,6 +44,8 @@ BASES = {
 }
 KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "MISTRAL_API_KEY")
 EXIT_FOUND, EXIT_CLEAN = 1, 0
+SERVERS = ("inspect", "sandbox")
+"""Commands that run until they are interrupted."""
 
 go_offline()
 
@@ -107,7 +109,7 @@ def _run_commands(example: Example) -> None:
             assert re.search(
                 rf"^{words[1]}:", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE
             ), line
-        elif words[0] == "chatmend" and words[1] != "sandbox":
+        elif words[0] == "chatmend" and words[1] not in SERVERS:
             command = [sys.executable, "-m", "chatmend", *words[1:]]
             done = subprocess.run(  # noqa: S603 - commands of our own pages
                 command, capture_output=True, text=True, check=False

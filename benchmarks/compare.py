@@ -6,7 +6,7 @@ For each library and provider it counts the repaired transcripts that are still 
 text, or changed an earlier prefix. Every second transcript has one defect, each kind in turn;
 ``tests.broken`` generates the others with none to five defects, or twenty. Third-party validators,
 SDK types, request transformations and recorded errors (``tests.judges``) decide whether a
-transcript is accepted. ``--write`` writes the tables to README.md and docs/comparison.md.
+transcript is accepted. ``--write`` writes the tables to docs/comparison.md.
 
 Exit status 1 if chatmend's repair was refused, silently lost a text, or changed a prefix.
 """
@@ -281,8 +281,8 @@ def main() -> int:
     }
     print("\n\n".join(tables.values()))
     if "--write" in sys.argv[1:]:
-        replace_section(ROOT / "README.md", "compare", tables["compare"])
-        replace_section(ROOT / "docs" / "comparison.md", "compare-full", tables["compare-full"])
+        for name, text in tables.items():
+            replace_section(ROOT / "docs" / "comparison.md", name, text)
     own_scores = [scores[CHATMEND, name] for name in (*TARGETS, *NATIVE)]
     for one in own_scores:
         for example, times in one.examples.most_common(3):

@@ -1,4 +1,4 @@
-"""Prints the speed table of README.md: CPU time of a repair, compared with ``json.dumps``.
+"""Prints the speed table of docs/comparison.md: CPU time of a repair, compared with ``json.dumps``.
 
     python -m benchmarks.speed [--write]
 
@@ -28,7 +28,7 @@ import chatmend
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-README = Path(__file__).resolve().parents[1] / "README.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "comparison.md"
 TIMES, TIMES_OF_OTHERS = 5, 1
 SEEDS = 11
 """Number of randomly broken transcripts."""
@@ -126,4 +126,4 @@ if __name__ == "__main__":
     text = table()
     print(text)
     if "--write" in sys.argv[1:]:
-        replace_section(README, "speed", text)
+        replace_section(PAGE, "speed", text)

@@ -31,6 +31,7 @@ html_theme = "furo"
 html_title = f"chatmend {release}"
 html_static_path = ["_static"]
 html_css_files = ["tables.css"]
+html_js_files = [("error_search.js", {"defer": "defer"})]
 html_theme_options = {
     "source_repository": "https://github.com/chatmend/chatmend/",
     "source_branch": "main",
@@ -51,6 +52,7 @@ suppress_warnings = ["myst.header"]  # generated pages may begin with a second-l
 # Docstrings of fields are sentences; Napoleon would parse the part before a colon as a type.
 GoogleDocstring._parse_attribute_docstring = GoogleDocstring._consume_to_end  # noqa: SLF001
 autodoc_typehints = "signature"
+maximum_signature_line_length = 70  # then one parameter per line
 autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True, "show-inheritance": False}
 
@@ -62,15 +64,34 @@ for notebook in (HERE.parent / "notebooks").glob("*.ipynb"):
 sys.path.insert(0, str(HERE.parent / "src"))
 
 
+_INSPECTOR = "<!-- inspector -->"
+"""Pages contain this where the site links to the inspector that `make docs` builds into it."""
+_LINK = '<a href="{}inspector/index.html">Open the inspector in this browser</a>: no installation.'
+
+
+_MOST_FIELDS = 14
+"""Fields of a class that its signature lists."""
+
+
 def _as_site(_app: Sphinx, page: str, source: list[str]) -> None:
     """Adapt links and tables of contents, which GitHub displays differently."""
     text = source[0].replace("](../notebooks/", "](notebooks/")
+    text = text.replace(_INSPECTOR, _LINK.format("../" * page.count("/")))
     source[0] = text.replace("](../../notebooks/", "](../notebooks/")
     if page.endswith("/README"):
         pages = "hosts/*\nmakers/*" if page.startswith("providers/") else "*"
         source[0] += f"\n```{{toctree}}\n:hidden:\n:glob:\n\n{pages}\n```\n"
 
 
+def _shorten(
+    _app: Sphinx, what: str, _name: str, _obj: object, _options: object, text: str, result: str
+) -> tuple[str, str] | None:
+    """Replace the signature of a class with many fields; each field is described below it."""
+    is_long = what == "class" and bool(text) and text.count(":") > _MOST_FIELDS
+    return ("(**fields)", result) if is_long else None
+
+
 def setup(app: Sphinx) -> None:
-    """Register the function above; Sphinx calls this."""
+    """Register the functions above; Sphinx calls this."""
     app.connect("source-read", _as_site)
+    app.connect("autodoc-process-signature", _shorten)

@@ -74,6 +74,7 @@ def _pages() -> Iterator[tuple[Path, str]]:
         yield DOCS / "rules" / f"{manual.name}.md", _rule_page(manual, homes[code])
     yield DOCS / "rules" / "README.md", _index(homes)
     yield DOCS / "errors.md", _errors()
+    yield DOCS / "error-index.md", _error_index()
     for name, text in provider_pages(_TABLES, _NOTICE):
         yield DOCS / "providers" / f"{name}.md", text
 
@@ -186,6 +187,29 @@ def _errors() -> str:
             f"{_table_of(said)}"
         )
     return "\n".join(parts)
+
+
+def _error_index() -> str:
+    known = manuals()
+    rows = [
+        f"| `{_cell(refusal.says)}` | {', '.join(refusal.by) or 'many'} "
+        f"| {', '.join(_page_link(page, known) for page in refusal.pages)} |"
+        for refusal in refusals()
+    ]
+    return (
+        f"{_NOTICE}\n# Error index\n\n"
+        f"The {len(rows)} error messages that chatmend knows. `chatmend explain 'TEXT'` searches "
+        "the same table, and [the inspector](how-to/inspect.md) also shows the message of your "
+        "request that causes the error. Texts are regular expressions in lower case, without "
+        'quotes.\n\n<div id="error-search"></div>\n\n'
+        "| error message | provider | cause and repair |\n|---|---|---|\n" + "\n".join(rows) + "\n"
+    )
+
+
+def _page_link(page: str, known: dict[str, Manual]) -> str:
+    if page in known:
+        return f"[{page} {known[page].name}](rules/{known[page].name}.md)"
+    return f"[{topics()[page].title}](errors.md)"
 
 
 if __name__ == "__main__":

@@ -19,7 +19,10 @@ CELLS = (
 
 After an interrupted tool call, the provider refuses every later request of the conversation. This
 notebook shows such a conversation, the refusal, and the line that repairs it. The provider is a
-sandbox on this machine: no API keys, no internet.""",
+sandbox on this machine: no API keys, no internet.
+
+**Result.** Anthropic refuses the conversation with status 400. With one line, `install()`, the same
+call is answered: one tool message is added, and the list of the caller is unchanged.""",
     """
 import logging, os
 
@@ -200,6 +203,8 @@ def write(cells: tuple[str, ...], name: str) -> int:
     NotebookClient(notebook, timeout=300, coalesce_streams=True).execute()
     for cell in notebook.cells:
         cell.metadata = {}
+    # The notebook opens with the result: the set-up is collapsed, in Jupyter and on the site.
+    notebook.cells[1].metadata = {"jupyter": {"source_hidden": True}, "tags": ["hide-cell"]}
     nbformat.write(notebook, HERE / name)
     return 0
 

@@ -18,7 +18,10 @@ refuse their own thinking if anything before it has changed. This notebook runs 
 tools through LiteLLM: Claude answers, is overloaded in the middle of a tool loop, Gemini takes over,
 and Claude comes back. It shows what each provider was sent, which thinking survived, and what the
 prompt cache saved. The answers come from a sandbox on this machine, which verifies signatures like
-the providers do: no API keys, no internet.""",
+the providers do: no API keys, no internet.
+
+**Result.** With chatmend, all requests are accepted. When Claude comes back, its signed thinking is still valid;
+69% of the prompt comes from the cache, so the prompt costs 38% of its price.""",
     """
 import json, logging
 

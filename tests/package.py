@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 
 ROOT = Path(__file__).resolve().parents[1]
 STRAY = re.compile(r"(__pycache__|\.pyc$|\.ipynb_checkpoints|_build|\.env$|\.venv)")
+EDITOR = "chatmend/inspect/static/codemirror.js"
 EXPECTED = {
     "README.md",
     "CHANGELOG.md",
@@ -48,6 +49,11 @@ def in_wheel(names: list[str]) -> list[str]:
     return [
         *(f"not in the wheel: {name}" for name in sorted(wanted - held)),
         *(f"should not be in the wheel: {name}" for name in sorted(held - wanted)),
+        *(
+            []
+            if EDITOR in held
+            else ["the editor of the inspector is not in the wheel; run 'make inspector'"]
+        ),
         *([] if licences else ["the wheel has no licence"]),
     ]
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from typer.testing import CliRunner
 
-from chatmend.cli import app, conversation, processing, sources, workers
+from chatmend.cli import app, processing, sources, workers
 from chatmend.cli.conversation import RunSettings
 from chatmend.cli.sources import InputFile, discover
+from chatmend.sessions import stored as stored_conversations
 from chatmend.targets import resolve
 
 if TYPE_CHECKING:
@@ -245,8 +246,8 @@ def test_a_fault_of_our_own_is_named_without_content_and_the_others_go_on(
             raise ZeroDivisionError("Where is order 1042?")
         return mend(messages, *words, **names)
 
-    mend: Any = conversation.repair
-    monkeypatch.setattr(conversation, "repair", fail)
+    mend: Any = stored_conversations.repair
+    monkeypatch.setattr(stored_conversations, "repair", fail)
     file = stored(tmp_path / "many.jsonl", ORPHAN, SOUND, ORPHAN)
     done = run("check", file)
     assert done.exit_code == 2

@@ -11,7 +11,8 @@ try:
     import rich  # noqa: F401
     import typer  # noqa: F401
 except ImportError as error:
-    extra = "sandbox" if sys.argv[1:2] == ["sandbox"] else "cli"
+    command = "".join(sys.argv[1:2])
+    extra = command if command in ("inspect", "sandbox") else "cli"
     text = (
         f"the command line requires Typer, Rich and orjson ({error}); "
         f"install them: pip install 'chatmend[{extra}]'"

@@ -13,6 +13,7 @@ from chatmend.cli import (
     data,
     explain,
     image,
+    inspect,
     lessons,
     probe,
     proxy,
@@ -71,6 +72,7 @@ app.command(
     epilog="Example: chatmend explain 'messages: text content blocks must be non-empty' "
     "--file chat.json"
 )(explain.explain)
+app.command(epilog="Example: chatmend inspect chat.json")(inspect.inspect)
 app.command(epilog="Example: chatmend rules")(rules.rules)
 app.command(epilog="Example: chatmend targets --explain openrouter/deepseek/deepseek-v4-pro")(
     targets.targets

@@ -8,21 +8,20 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from chatmend import SessionFormatError, Target, TranscriptError, repair, repair_request
+from chatmend import SessionFormatError, Target, TranscriptError
+from chatmend.cli.advice import advice_on
 from chatmend.cli.depth import exceeds_max_depth
 from chatmend.cli.difference import difference, text_difference
-from chatmend.cli.json_text import Conversation, splice
+from chatmend.cli.json_text import splice
 from chatmend.dialects import format_of_body
 from chatmend.jsontext import parse
 from chatmend.report import is_left, line
 from chatmend.sessions.embedded import find_conversation
 from chatmend.sessions.repairs import is_session, repair_file
+from chatmend.sessions.stored import Conversation, messages_of, repair_conversation
 
 if TYPE_CHECKING:
     from chatmend import Change, Policy
-
-_REQUEST_KEYS = frozenset({"model", "modelId", "tools", "toolConfig"})
-"""Keys of a request body; other objects with messages are stored conversations."""
 
 
 class UnreadableConversationError(Exception):
@@ -164,7 +163,7 @@ def _parse_json(raw: bytes, *, exact: bool = False) -> object:
             return orjson.loads(raw)
         except orjson.JSONDecodeError:
             pass  # the slower parser below accepts more, and reports position and reason
-    row, column = 1, 1
+    row, column, text = 1, 1, ""
     try:
         value = parse(text := raw.decode("utf-8-sig"))
         if not exceeds_max_depth(value, text):
@@ -173,9 +172,13 @@ def _parse_json(raw: bytes, *, exact: bool = False) -> object:
     except UnicodeDecodeError as error:
         before = error.object[: error.start].decode("utf-8", "replace")
         row, column, fault = before.count("\n") + 1, len(before) - before.rfind("\n"), "not UTF-8"
+        fault += f"; {advice_on(raw)}" if row == 1 else ""
     except json.JSONDecodeError as error:
         row, column, fault = error.lineno, error.colno, error.msg
-        if fault == "Extra data":
+        # Only a fault right at the beginning shows that the text is not JSON at all.
+        if text.lstrip()[:1] not in ("[", "{") or not text[: error.pos].strip("[{ \n"):
+            fault = f"{fault}; {advice_on(raw)}"
+        elif fault == "Extra data":
             fault += "; if the file has one conversation per line, name it .jsonl"
     except ValueError as error:
         fault = str(error)
@@ -202,67 +205,7 @@ def _as_conversation(value: object) -> Conversation:
     raise NoConversationError(f"line 1, column 1: could not be read: {fault}")
 
 
-def messages_of(value: Conversation) -> list[object] | None:
-    """Return the messages under ``messages``, ``input`` (Responses) or ``contents`` (Gemini)."""
-    if isinstance(value, list):
-        return value
-    if isinstance(messages := value.get("messages"), list):
-        return messages
-    listed = (value.get(key) for key in ("input", "contents"))
-    return next(
-        (
-            found
-            for found in listed
-            if isinstance(found, list) and all(isinstance(m, dict) for m in found)
-        ),
-        None,
-    )
-
-
 def _is_conversation(item: object) -> bool:
     return isinstance(item, list) or (
         isinstance(item, dict) and "messages" in item and "role" not in item
     )
-
-
-def repair_conversation(
-    value: Conversation, target: Target, policy: Policy | None = None
-) -> tuple[Conversation, tuple[Change, ...]]:
-    """Return a conversation repaired for a target, and the changes.
-
-    An object with a model or a declaration of tools is a request body, so undeclared tools are
-    repaired. For any other object and for a bare list, the declared tools are unknown and not
-    checked. If the system prompt of a list must be outside of the messages, the result is an
-    object.
-    """
-    if (embedded := find_conversation(value)) is not None:
-        inner, changes = repair_conversation(embedded.conversation, target, policy)
-        return (value if inner is embedded.conversation else embedded.replace(inner)), changes
-    if isinstance(value, list):
-        result = repair(value, target, policy=policy)
-        if result.system is not None:
-            return {"system": result.system, "messages": result.messages}, result.changes
-        return result.messages, result.changes
-    if not _REQUEST_KEYS.isdisjoint(value) or "messages" not in value:
-        request = repair_request(value, target, policy=policy)
-        return request.body, request.changes
-    messages, system = value["messages"], value.get("system")
-    if not isinstance(messages, list):
-        raise TranscriptError("the value of 'messages' is not a list")
-    dialect = format_of_body(value, target.provider)
-    if not isinstance(dialect, str):
-        request = repair_request(value, target, policy=policy)
-        return value, request.changes
-    result = repair(
-        messages,
-        target,
-        system=system,
-        thinking=value.get("thinking"),
-        policy=policy,
-        dialect=dialect,
-    )
-    new: dict[str, object] = (
-        {"messages": result.messages} if result.messages is not messages else {}
-    )
-    new |= {"system": result.system} if result.system is not system else {}
-    return {**value, **new} if new else value, result.changes

@@ -11,7 +11,7 @@ from chatmend.jsontext import dumps
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from chatmend.cli.json_text import Conversation
+    from chatmend.sessions.stored import Conversation
 
 
 def difference(old: Conversation, new: Conversation) -> str:

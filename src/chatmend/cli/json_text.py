@@ -6,9 +6,11 @@ import json
 import re
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-Conversation: TypeAlias = "list[object] | dict[str, object]"
+if TYPE_CHECKING:
+    from chatmend.sessions.stored import Conversation
+
 _Span: TypeAlias = tuple[int, int]
 
 _DECODER = json.JSONDecoder()

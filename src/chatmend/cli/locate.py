@@ -9,23 +9,19 @@ from chatmend.cli.conversation import (
     NoConversationError,
     RunSettings,
     UnreadableConversationError,
-    messages_of,
     parse_conversation,
     process_conversation,
 )
 from chatmend.cli.depth import deep_values
 from chatmend.cli.sources import InputFile, blocks
+from chatmend.refusals.positions import ids_named
+from chatmend.sessions.stored import messages_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from chatmend.cli.conversation import Finding
-    from chatmend.cli.json_text import Conversation
-
-_ID_KEYS = frozenset({"id", "tool_call_id", "tool_use_id", "call_id"})
-_MIN_ID_LENGTH = 2
-"""Shorter ids are not searched, because they would match by accident."""
 
 
 @dataclass(slots=True)
@@ -66,30 +62,7 @@ def _locate_in(title: str, raw: bytes, settings: RunSettings, text: str) -> Loca
             return Located(
                 title,
                 process_conversation(raw, settings).findings,
-                dict(_ids_in_text(parse_conversation(raw), text)),
+                dict(ids_named(messages_of(parse_conversation(raw)) or (), text)),
             )
     except (NoConversationError, UnreadableConversationError) as error:
         return Located(title, error=str(error))
-
-
-def _ids_in_text(conversation: Conversation, text: str) -> Iterator[tuple[str, list[int]]]:
-    indices_by_id: dict[str, list[int]] = {}
-    for index, message in enumerate(messages_of(conversation) or ()):
-        for found in dict.fromkeys(_ids(message)):
-            indices_by_id.setdefault(found, []).append(index)
-    for found, indices in indices_by_id.items():
-        if len(found) >= _MIN_ID_LENGTH and found in text:
-            yield found, indices
-
-
-def _ids(message: object) -> Iterator[str]:
-    stack = [message]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, dict):
-            yield from (
-                value for key, value in item.items() if key in _ID_KEYS and isinstance(value, str)
-            )
-            stack += item.values()
-        elif isinstance(item, list):
-            stack += item

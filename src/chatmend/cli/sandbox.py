@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from chatmend.cli.terminal import error_exit
+from chatmend.sandbox.guide import PROVIDERS, exports
 
 
 def sandbox(
@@ -22,6 +23,15 @@ def sandbox(
             "--strict-signatures", help="Also refuse signatures that this sandbox did not create."
         ),
     ] = False,
+    env: Annotated[
+        str,
+        typer.Option(
+            "--env",
+            metavar="PROVIDER",
+            help="Only print the environment variables that direct the clients of one provider to "
+            'a sandbox on --host and --port: eval "$(chatmend sandbox --env anthropic)".',
+        ),
+    ] = "",
     report: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write counts and refusals to FILE at the end, as JSON."),
@@ -36,6 +46,9 @@ def sandbox(
 
     Exit status: 2 the port is in use or the extra 'sandbox' is not installed.
     """
+    if env:
+        _print_environment(env, host, port)
+        return
     try:
         # Other commands do not need the extra.
         from chatmend.sandbox.serving import serve  # noqa: PLC0415
@@ -49,3 +62,10 @@ def sandbox(
         raise error_exit(
             f"cannot listen on {host}:{port}: {error.strerror or error}; try --port 0"
         ) from error
+
+
+def _print_environment(provider: str, host: str, port: int) -> None:
+    name = provider.strip().lower()
+    if name not in PROVIDERS:
+        raise error_exit(f"--env {provider!r}: choose one of {', '.join(PROVIDERS)}")
+    typer.echo(exports(f"http://{host}:{port}", name))

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from chatmend.cli.advice import empty_file
 from chatmend.sessions.repairs import is_session
 
 if TYPE_CHECKING:
@@ -78,12 +79,16 @@ def discover(
     for name in names:
         if str(name) == "-":
             report_error("-: standard input is not supported; write it to a file and pass the file")
+        elif name.is_file() and not _size(name):
+            report_error(f"{name}: {empty_file()}")
         elif not name.is_dir():
             sources.setdefault(
                 _absolute(name), InputFile(name, Path(name.name), found=False, size=_size(name))
             )
         else:
-            for path in _files_below(name, report_error, excluded):
+            faults: list[str] = []
+            paths = list(_files_below(name, faults.append, excluded))
+            for path in paths:
                 if path.is_symlink():
                     links += 1
                 else:
@@ -92,6 +97,13 @@ def discover(
                         _absolute(path),
                         InputFile(path, relative_path, found=True, size=_size(path)),
                     )
+            if not paths and not faults:
+                faults.append(
+                    f"{name}: holds no .json, .jsonl or .ndjson file and no session of chatmend; "
+                    "name the files, or the directory that holds them"
+                )
+            for fault in faults:
+                report_error(fault)
     return Discovery([*sources.values()], links)
 
 

@@ -25,6 +25,7 @@ from chatmend.sandbox.refusals import RefusalResponse, RefusalTable, load_table
 from chatmend.sandbox.request import SandboxRequest
 from chatmend.sandbox.script import Failure, Refusal, Reply, Script, ScriptedChanges
 from chatmend.sandbox.side_routes import side_routes
+from chatmend.sandbox.status_page import status_route
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Mapping
@@ -87,7 +88,12 @@ def build(shared: SharedState) -> Starlette:
         )
 
     return Starlette(
-        routes=[*routes, *side_routes()], exception_handlers={404: unknown, 405: unknown}
+        routes=[
+            *routes,
+            *side_routes(),
+            status_route(shared.ledger, shared.script, shared.changes),
+        ],
+        exception_handlers={404: unknown, 405: unknown},
     )
 
 

@@ -42,6 +42,32 @@ appended to the base URL.
 """
 
 
+PROVIDERS = {path.split("/")[1]: (provider, path) for provider, path, _, _ in _GUIDE}
+"""The name and the path of each provider, by the first part of the path."""
+
+
+def exports(root: str, name: str) -> str:
+    """Return the lines for a shell that direct the clients of one provider to the sandbox.
+
+    Args:
+        root: the URL of the server.
+        name: a key of ``PROVIDERS``.
+
+    Raises:
+        KeyError: the sandbox has no such provider.
+    """
+    _, path = PROVIDERS[name]
+    variables, keys = next((row[2], row[3]) for row in _GUIDE if row[1] == path)
+    lines = _settings(root, path, variables, keys)
+    return "\n".join([*lines, f"export CHATMEND_HOSTS={root}/{name}={name}"])
+
+
+def _settings(root: str, path: str, variables: tuple[str, ...], keys: str) -> list[str]:
+    pairs = [variable.partition("=") for variable in variables]
+    lines = [f"export {stem}={root}{path}{tail}" for stem, _, tail in pairs]
+    return lines + [f"export {name}=sandbox" for name in keys.split()]
+
+
 def hosts_setting(root: str) -> str:
     """Return the value of ``CHATMEND_HOSTS``: the provider that each path emulates."""
     names = (path.split("/")[1] for _, path, _, _ in _GUIDE)
@@ -53,10 +79,7 @@ def guide(root: str) -> str:
     blocks = [f"chatmend sandbox on {root} (accepts any API key; sends nothing to the network)"]
     for provider, path, variables, keys in _GUIDE:
         lines = [f"{provider:<17} {root}{path}"]
-        for variable in variables:
-            stem, _, tail = variable.partition("=")
-            lines.append(f"  export {stem}={root}{path}{tail}")
-        lines += [f"  export {name}=sandbox" for name in keys.split()]
+        lines += [f"  {line}" for line in _settings(root, path, variables, keys)]
         blocks.append("\n".join(lines))
     blocks.append(
         "So that chatmend's adapters apply these providers' rules:\n"

@@ -9,8 +9,6 @@ import re
 import warnings
 from dataclasses import dataclass
 
-from PIL import Image
-
 _FORMATS = {
     "PNG": "image/png",
     "JPEG": "image/jpeg",
@@ -53,6 +51,8 @@ def inspect_base64(text: str) -> SandboxPicture:
 
 def inspect_bytes(data: bytes) -> SandboxPicture:
     """Inspect the bytes of an image."""
+    from PIL import Image  # noqa: PLC0415 - bodies without images are judged without Pillow
+
     media_type = next((name for magic, name in _MAGIC if data.startswith(magic)), "")
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         media_type = "image/webp"

@@ -52,6 +52,10 @@ class Script:
         self._lines: deque[Reply | Failure] = deque()
         self._lock = Lock()
 
+    def __len__(self) -> int:
+        """Return the number of entries that wait."""
+        return len(self._lines)
+
     def add(self, lines: Iterable[Reply | Failure]) -> None:
         """Append replies and failures."""
         with self._lock:
@@ -152,6 +156,10 @@ class ScriptedChanges:
         """Start without changes."""
         self._applied: tuple[ScriptedChange, ...] = ()
         self._lock = Lock()
+
+    def __len__(self) -> int:
+        """Return the number of changes."""
+        return len(self._applied)
 
     def add(self, what: Refusal | BoundThinking | Expiry) -> ScriptedChange:
         """Apply a change."""

@@ -72,7 +72,6 @@ def side_routes() -> list[Route]:
         _fixed("/ollama/api/tags", {"models": ollama}),
         _fixed("/ollama/api/version", {"version": "0.12.0"}),
         Route("/ollama/api/show", _show, methods=["POST"]),
-        _fixed("/", {"sandbox": "chatmend"}),
     ]
 
 

@@ -10,9 +10,29 @@ The stored messages are exactly those that were sent, and the next request begin
 provider's prompt cache therefore still matches.
 """
 
-from chatmend.sessions.local import LocalStorage
-from chatmend.sessions.session import Session
-from chatmend.sessions.storage import Storage
-from chatmend.sessions.store import SessionStore
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from chatmend.sessions.local import LocalStorage
+    from chatmend.sessions.session import Session
+    from chatmend.sessions.storage import Storage
+    from chatmend.sessions.store import SessionStore
 
 __all__ = ["LocalStorage", "Session", "SessionStore", "Storage"]
+
+# Imported on first access: Pyodide has no hard links, which the storage needs.
+_HOMES = {
+    "LocalStorage": "local",
+    "Session": "session",
+    "SessionStore": "store",
+    "Storage": "storage",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'chatmend.sessions' has no attribute {name!r}")
+    value: object = getattr(import_module(f"chatmend.sessions.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value

@@ -1,0 +1,84 @@
+"""Repairs a stored conversation: a list of messages, a request body, a LangChain dump or a log."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from chatmend.dialects import format_of_body
+from chatmend.errors import TranscriptError
+from chatmend.repair import repair, repair_request
+from chatmend.sessions.embedded import find_conversation
+
+if TYPE_CHECKING:
+    from chatmend.changes import Change
+    from chatmend.images.recompressor import Recompressor
+    from chatmend.policy import Policy
+    from chatmend.targets import Target
+
+Conversation: TypeAlias = "list[object] | dict[str, object]"
+_REQUEST_KEYS = frozenset({"model", "modelId", "tools", "toolConfig"})
+"""Keys of a request body; other objects with messages are stored conversations."""
+
+
+def messages_of(value: Conversation) -> list[object] | None:
+    """Return the messages under ``messages``, ``input`` (Responses) or ``contents`` (Gemini)."""
+    if isinstance(value, list):
+        return value
+    if isinstance(messages := value.get("messages"), list):
+        return messages
+    listed = (value.get(key) for key in ("input", "contents"))
+    return next(
+        (
+            found
+            for found in listed
+            if isinstance(found, list) and all(isinstance(m, dict) for m in found)
+        ),
+        None,
+    )
+
+
+def repair_conversation(
+    value: Conversation,
+    target: Target,
+    policy: Policy | None = None,
+    recompressor: Recompressor | None = None,
+) -> tuple[Conversation, tuple[Change, ...]]:
+    """Return a conversation repaired for a target, and the changes.
+
+    An object with a model or a declaration of tools is a request body, so undeclared tools are
+    repaired. For any other object and for a bare list, the declared tools are unknown and not
+    checked. If the system prompt of a list must be outside of the messages, the result is an
+    object.
+    """
+    if (embedded := find_conversation(value)) is not None:
+        inner, changes = repair_conversation(embedded.conversation, target, policy, recompressor)
+        return (value if inner is embedded.conversation else embedded.replace(inner)), changes
+    if isinstance(value, list):
+        result = repair(value, target, policy=policy, recompressor=recompressor)
+        if result.system is not None:
+            return {"system": result.system, "messages": result.messages}, result.changes
+        return result.messages, result.changes
+    if not _REQUEST_KEYS.isdisjoint(value) or "messages" not in value:
+        request = repair_request(value, target, policy=policy, recompressor=recompressor)
+        return request.body, request.changes
+    messages, system = value["messages"], value.get("system")
+    if not isinstance(messages, list):
+        raise TranscriptError("the value of 'messages' is not a list")
+    dialect = format_of_body(value, target.provider)
+    if not isinstance(dialect, str):
+        request = repair_request(value, target, policy=policy, recompressor=recompressor)
+        return value, request.changes
+    result = repair(
+        messages,
+        target,
+        system=system,
+        thinking=value.get("thinking"),
+        policy=policy,
+        dialect=dialect,
+        recompressor=recompressor,
+    )
+    new: dict[str, object] = (
+        {"messages": result.messages} if result.messages is not messages else {}
+    )
+    new |= {"system": result.system} if result.system is not system else {}
+    return {**value, **new} if new else value, result.changes
