@@ -25,9 +25,9 @@ PY := $(VENV)/bin/python
 CODEMIRROR := src/chatmend/inspect/static/codemirror.js
 # Hundreds of tests start a Python process; bytecode files keep each from compiling chatmend again.
 unexport PYTHONDONTWRITEBYTECODE
-# One process per core; all tests of a file run in the same process. Tests may only connect to this
+# One process per core; all tests of a file run in the same process. A test that hangs fails. Tests may only connect to this
 # machine.
-PYTEST := $(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder --allow-hosts=127.0.0.1,::1 --allow-unix-socket
+PYTEST := $(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder --allow-hosts=127.0.0.1,::1 --allow-unix-socket --timeout 500
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .PHONY: demo inspector test check nightly twins mutants docs links docs-rules facts-age bench compare golden formats package harm field fuzz kill scale usage-report fidelity cassettes judge litellm-matrix litellm-identical litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain

@@ -67,6 +67,16 @@ def ask(sandbox: Any, model: str, messages: list[Any], **more: Any) -> Any:
     )
 
 
+@pytest.fixture(autouse=True)
+def new_connection_pool() -> None:
+    """Start each test with a new HTTP client.
+
+    LiteLLM does not close all streams. httpcore deadlocks if the garbage collector closes a stream
+    while the same connection pool handles another request.
+    """
+    litellm.in_memory_llm_clients_cache.flush_cache()
+
+
 @pytest.mark.parametrize("model", BASES)
 def test_a_request_is_answered_and_has_usage(sandbox: Any, model: str) -> None:
     answer = ask(sandbox, model, [{"role": "user", "content": "hello there"}])
