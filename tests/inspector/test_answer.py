@@ -126,14 +126,14 @@ def png(width: int, height: int) -> str:
 
 
 def test_images_have_pictures_sizes_and_tokens_before_and_after() -> None:
-    source = {"type": "base64", "media_type": "image/png", "data": png(900, 9000)}
+    source = {"type": "base64", "media_type": "image/png", "data": png(4500, 9000)}
     body = {
         **BODY,
         "messages": [{"role": "user", "content": [{"type": "image", "source": source}]}],
     }
     (target,) = inspect(body)["targets"]
     (before,), (after,) = (target[which][0]["parts"] for which in ("before", "after"))
-    assert before["size"] == [900, 9000]
+    assert before["size"] == [4500, 9000]
     assert before["tokens"] > 0
     assert before["picture"].startswith("data:image/")
     assert after["size"][1] <= 8000

@@ -129,7 +129,7 @@ def test_a_request_that_a_fallback_answers_is_not_accepted(sandbox: Sandbox) -> 
 
 def turns(model: Any, history: list[Any]) -> Any:
     """The requests in the memory of a conversation."""
-    return model.mending.memories.of("", history, resolve("anthropic/claude-opus-5-5")).turns
+    return settings_of(model).memories.of("", history, resolve("anthropic/claude-opus-5-5")).turns
 
 
 def test_a_new_process_has_the_memory_of_the_old_one(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_a_new_process_has_the_memory_of_the_old_one(sandbox: Sandbox, tmp_path:
         history = [*messages[1:], HumanMessage("l")]
     assert [request.status for request in sandbox.requests] == [200, 200]
     assert thinking(sandbox) == []
-    memory = again.mending.memories.of("", history, resolve("anthropic/claude-opus-5-5"))
+    memory = settings_of(again).memories.of("", history, resolve("anthropic/claude-opus-5-5"))
     assert memory is not None
     ((_, _, (placeholder,)),) = memory.turns[-1].edits[:1]
     assert placeholder.tool_call_id == "call_1"
