@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "present")
+pytestmark = [
+    pytest.mark.showpiece,
+    pytest.mark.skipif(bool(missing()), reason=missing() or "present"),
+]
 
 CLAUDE = "anthropic/claude-sonnet-4-6"
 REFUSAL = (

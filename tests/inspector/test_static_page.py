@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 PYODIDE = ROOT / "inspector/node_modules/pyodide"
 REASON = missing() or ("" if PYODIDE.exists() else "Pyodide is not installed (make inspector)")
-pytestmark = pytest.mark.skipif(bool(REASON), reason=REASON or "present")
+pytestmark = [pytest.mark.showpiece, pytest.mark.skipif(bool(REASON), reason=REASON or "present")]
 CALL = {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}
 BODY = {
     "model": "claude-sonnet-4-6",

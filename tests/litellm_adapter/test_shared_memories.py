@@ -17,6 +17,7 @@ from chatmend.litellm import ChatMend, SharedMemories, install, uninstall
 from chatmend.litellm.settings import from_section
 from chatmend.litellm.shared_memories import LiteLLMState
 from chatmend.memory_store import MemoryStore
+from chatmend.shared_entries import SharedEntries
 from chatmend.shared_state import SessionMemories
 from chatmend.targets import resolve
 from tests.litellm_adapter.test_react import CHAT, MODEL
@@ -227,3 +228,27 @@ def test_what_a_replica_sent_in_place_of_messages_arrives_at_the_other(cache: Re
     memory = repaired(LATE[:3], SessionMemory()).memory
     first.keep("team", LATE, memory, SessionMemory())
     assert second.of("team", LATE, resolve(BOUND)) == memory
+
+
+def test_a_store_that_fails_is_not_asked_at_every_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("chatmend.shared_entries.time.monotonic", lambda: now[0])
+    asked: list[str] = []
+
+    class Unreachable:
+        def get(self, key: str) -> bytes | None:
+            asked.append(key)
+            now[0] += 5  # LiteLLM waits, and returns None
+            return None
+
+        def update(self, key: str, change: Any) -> None:
+            raise AssertionError(key)
+
+    entries = SharedEntries(Unreachable(), "memory")
+    assert entries.get("a") is None
+    entries.update("a", lambda data: data or b"")
+    assert entries.get("a") is None
+    assert asked == ["memory:a"]
+    now[0] += 31
+    entries.get("a")
+    assert asked == ["memory:a", "memory:a"]
