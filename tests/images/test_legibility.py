@@ -17,6 +17,8 @@ from tests.images.ocr import needs_tesseract, page, read, recall
 from tests.images.pictures import Sample, desktop, said, saved
 from tests.scale import sampled
 
+pytestmark = pytest.mark.showpiece
+"""Reading a page with tesseract takes seconds."""
 CLAUDE = "anthropic/claude-sonnet-4-5"
 _ROWS = re.compile(r"rows (\d+) to (\d+)")
 _TARGETS = [CLAUDE, "anthropic/claude-opus-4-8", "openai/gpt-4o", "openai/gpt-5.4", "strict"]

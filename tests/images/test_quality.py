@@ -124,6 +124,7 @@ def test_the_format_follows_the_content() -> None:
 
 
 @needs_tesseract
+@pytest.mark.showpiece
 @pytest.mark.parametrize("target", [CLAUDE, STRICT])
 def test_small_text_is_read_as_well_as_after_the_plain_pipeline(target: str) -> None:
     pairs = []

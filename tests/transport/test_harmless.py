@@ -72,7 +72,7 @@ def test_other_requests_pass_byte_for_byte(library: str, path: str, content: byt
 
 @pytest.mark.skipif(not there("requests_accepted"), reason="the corpus is not here")
 def test_recorded_requests_that_were_accepted_pass_byte_for_byte() -> None:
-    accepted = spoken("requests_accepted")[:: examples(20, 2)]
+    accepted = spoken("requests_accepted")[:: examples(80, 2)]
     with recording(OK) as server:
         for row in accepted:
             content = json.dumps(row["body"], indent=1).encode()
