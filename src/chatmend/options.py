@@ -37,7 +37,7 @@ ReportMode = Literal["new", "counts", "all", "off"]
 """Which changes an answer's report lists.
 
 ``new``: those of messages since the last answer, with the number of the others; ``counts``: only
-the number for each code; ``all``; ``off``: there is no report.
+the number for each code; ``all``; ``off``: none.
 """
 UsageMode = Literal["body", "hidden", "off"]
 """Where an adapter stores the usage record of a response.

@@ -42,8 +42,8 @@ def build(token: str, document: Path | None = None) -> Starlette:
     """Build the app.
 
     Args:
-        token: the first part of each path. Whoever does not know it, such as another page in the
-            browser or another user of the machine, cannot read the document.
+        token: the first part of each path. Other pages in the browser and other users of the
+            machine do not know it, so they cannot read the document.
         document: a file that the page opens.
     """
 
