@@ -51,7 +51,6 @@ OPENAI_RESPONSES = (
     "xai/grok-4",
     "deepseek/deepseek-chat",
     "openrouter/openai/gpt-5",
-    "openai_compatible/some-model",
     "other",
 )
 GEMINI_CONTENTS = (
