@@ -31,6 +31,12 @@ def with_dropped_blocks(thinking: object) -> dict[str, Any] | None:
     return {**thinking, "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
 
 
+def with_binding_beta(betas: str | None) -> str:
+    """Return the value of the header ``anthropic-beta`` with the beta for ``block_binding``."""
+    known = [beta.strip() for beta in (betas or "").split(",") if beta.strip()]
+    return ",".join(dict.fromkeys([*known, BINDING_BETA]))
+
+
 def drops_blocks(thinking: object) -> bool:
     """Return whether the parameter has a ``block_binding``."""
     return isinstance(thinking, dict) and "block_binding" in thinking

@@ -10,7 +10,7 @@ from chatmend.litellm.conversion import target_through_litellm
 from chatmend.litellm.shapes import RESPONSES
 from chatmend.reaction import react
 from chatmend.repair import repair_request
-from chatmend.thinking_parameter import BINDING_BETA, drops_blocks
+from chatmend.thinking_parameter import drops_blocks, with_binding_beta
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -148,8 +148,7 @@ def _with_beta(headers: Any) -> dict[str, Any]:
     """Return the headers of a request with the beta feature that ``block_binding`` needs."""
     given = headers if isinstance(headers, dict) else {}
     name = next((key for key in given if key.lower() == _BETA_HEADER), _BETA_HEADER)
-    known = [beta for beta in str(given.get(name) or "").split(",") if beta]
-    return {**given, name: ",".join(dict.fromkeys([*known, BINDING_BETA]))}
+    return {**given, name: with_binding_beta(str(given.get(name) or ""))}
 
 
 def lesson_of(

@@ -30,7 +30,7 @@ from chatmend.report import Reportable
 from chatmend.session_memory import digest_of_json
 from chatmend.targets import Target, resolve
 from chatmend.telemetry import record_repair
-from chatmend.thinking_parameter import BINDING_BETA, drops_blocks
+from chatmend.thinking_parameter import drops_blocks, with_binding_beta
 from chatmend.transport import endpoints
 
 if TYPE_CHECKING:
@@ -111,8 +111,7 @@ class RepairedCall:
         thinking = self.body.get("thinking")
         if thinking is self.original.get("thinking") or not drops_blocks(thinking):
             return None
-        known = [beta.strip() for beta in (header or "").split(",") if beta.strip()]
-        return ",".join(dict.fromkeys([*known, BINDING_BETA]))
+        return with_binding_beta(header)
 
 
 class RepairOptions(TypedDict, total=False):
