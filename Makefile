@@ -7,6 +7,7 @@ LANGCHAIN := .venv-langchain
 LOWER := .venv-lower
 DOCS := .venv-docs
 ENGINES := .venv-engines
+FUZZING := .venv-fuzzing
 INSTALLED := build/venv
 COUNT ?= 20000
 DAYS ?= 120
@@ -19,6 +20,8 @@ TRANSCRIPTS ?= 2000
 MEGABYTES ?= 100
 SHARE ?= 0.2
 ROWS ?= 100000
+TIME ?= 300
+TARGET ?=
 TRL := 1.16.0
 NEWEST_OPENAI := 3.54.0
 PY := $(VENV)/bin/python
@@ -30,7 +33,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder --allow-hosts=127.0.0.1,::1 --allow-unix-socket --timeout 500
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo inspector test check nightly twins mutants docs links docs-rules facts-age bench compare golden formats package harm field fuzz kill scale usage-report fidelity cassettes judge litellm-matrix litellm-identical litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain
+.PHONY: demo inspector test check nightly twins mutants docs links docs-rules facts-age bench compare golden formats package harm field fuzz fuzz-bytes kill scale usage-report fidelity cassettes judge litellm-matrix litellm-identical litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py
@@ -135,6 +138,11 @@ package: $(VENV)/.dev $(CODEMIRROR)
 # installed SDKs.
 formats: $(VENV)/.dev
 	$(PY) -m tests.formats
+
+# Coverage-guided fuzzing of what reads bytes or JSON of strangers: TIME seconds for each target, or
+# for TARGET. `python -m tests.fuzz_bytes` runs one with libFuzzer's options.
+fuzz-bytes: $(FUZZING)/.ready
+	$(FUZZING)/bin/python -m tests.fuzz_bytes.every $(TIME) $(TARGET)
 
 harm: $(VENV)/.dev
 	$(PY) -m tests.harm
@@ -250,6 +258,11 @@ $(DOCS)/.ready: pyproject.toml constraints-docs.txt
 $(ENGINES)/.ready: pyproject.toml constraints-engines.txt
 	$(PYTHON) -m venv $(ENGINES)
 	$(ENGINES)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-engines.txt -e ".[engines]"
+	touch $@
+
+$(FUZZING)/.ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(FUZZING)
+	$(FUZZING)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[fuzzing]"
 	touch $@
 
 $(PY):
