@@ -44,6 +44,13 @@ def read(data: bytes) -> tuple[list[Any], dict[str, Any]]:
     return with_markers(messages, document.header.markers), document.request_parameters()
 
 
+@pytest.mark.parametrize("year", [1, 99, 2026, 9999])
+def test_a_time_of_any_year_is_read_as_it_was_written(year: int) -> None:
+    header = Header(NOW.replace(year=year), NOW, "main")
+    document, _ = parse(Document(header).render(), "main_1.md")
+    assert document.header.created == header.created
+
+
 def test_a_text_is_readable_as_it_is() -> None:
     data = written([{"role": "user", "content": "Hello\n\n  world\r\n"}])
     assert b'<!--MSG role="user"-->\nHello\n\n  world\r\n\n<!--/MSG-->\n' in data

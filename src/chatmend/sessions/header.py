@@ -125,7 +125,8 @@ _FIELDS = frozenset(f.name for f in fields(Header))
 
 def timestamp(moment: datetime) -> str:
     """Return a time in UTC, in the format of RFC 3339."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    # strftime writes years before 1000 without zeros on Linux.
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
 def _money(costs: tuple[Cost, ...], *, estimated: bool) -> str | None:
