@@ -81,6 +81,12 @@ def test_a_second_pass_changes_nothing(target: str) -> None:
             Policy(),
         ),
         (
+            [{"role": "user", "content": [{"type": "image", "thinking": "x", "signature": "y"}]}],
+            CLAUDE,
+            "anthropic_messages",
+            Policy(),
+        ),
+        (
             [USER, {"role": "assistant", "content": [IMAGE]}],
             GPT,
             "openai_responses",

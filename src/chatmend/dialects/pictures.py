@@ -20,6 +20,8 @@ _WITHOUT_LINKS = ("bedrock", "flat")
 """Shapes that hold only the data of an image, never a link."""
 LISTED = "images"
 """Key of Ollama's messages that holds a list of images, each as base64 text."""
+_HOLDERS = ("url", "data", "base64", "image", "image_url", "file_id", "id", "path")
+"""Keys of an image part itself that hold or name an image: LangChain, MCP, Vercel, Hugging Face."""
 _FORMATS = {"jpg": "jpeg"}
 _LONGEST_SCHEME = 16
 """The ``://`` of a link ends within its first characters."""
@@ -67,8 +69,7 @@ def has_image_data(native: _Part) -> bool:
         return isinstance(url.get("url") if isinstance(url, dict) else url, str)
     source = native.get("source")
     if not isinstance(source, dict):
-        others = native.keys() - {"type", "source", "cache_control"}
-        return bool(source) or any(native[key] is not None for key in others)
+        return bool(source) or any(native.get(key) is not None for key in _HOLDERS)
     if source.get("type") == "base64":
         return isinstance(source.get("data"), str | bytes)
     return any(value is not None for key, value in source.items() if key != "type")
