@@ -20,6 +20,12 @@ USER, CALL = (
 DATA = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 PIXEL = f"data:image/png;base64,{DATA}"
 IMAGE = {"type": "input_image", "image_url": PIXEL}
+UNREADABLE = {
+    "type": "reasoning",
+    "id": "rs_1",
+    "summary": [{"type": "summary_text", "text": "t"}],
+    "encrypted_content": 1.5,
+}
 SIGNED = {"name": [], "thoughtSignature": "data:x"}
 TARGETS = sorted({target for _, target in ALL})
 
@@ -80,6 +86,13 @@ def test_a_second_pass_changes_nothing(target: str) -> None:
             "anthropic_messages",
             Policy(),
         ),
+        (
+            [USER, UNREADABLE, {"role": "assistant", "content": "x"}],
+            GPT,
+            "openai_responses",
+            Policy(),
+        ),
+        ([USER, UNREADABLE], "openrouter/openai/gpt-5", "openai_responses", Policy()),
         (
             [{"role": "user", "content": [{"type": "image", "thinking": "x", "signature": "y"}]}],
             CLAUDE,

@@ -91,12 +91,18 @@ def _is_typed(part: Any, kind: str) -> bool:  # noqa: ANN401
 
 def is_nonempty_reasoning(native: dict[str, Any]) -> bool:
     """Return whether a reasoning item has a summary text or encrypted content."""
-    summary, encrypted = native.get("summary"), native.get("encrypted_content")
+    summary = native.get("summary")
     has_text = any(
         isinstance(part, dict) and part.get("text")
         for part in (summary if isinstance(summary, list) else ())
     )
-    return has_text or (isinstance(encrypted, str) and bool(encrypted))
+    return has_text or has_encrypted_content(native)
+
+
+def has_encrypted_content(native: dict[str, Any]) -> bool:
+    """Return whether a reasoning item has encrypted content, which must be a text."""
+    encrypted = native.get("encrypted_content")
+    return isinstance(encrypted, str) and bool(encrypted)
 
 
 def is_legal_id(native: dict[str, Any]) -> bool:

@@ -28,7 +28,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
-from chatmend.dialects.entries import is_nonempty_reasoning, repair_reasoning
+from chatmend.dialects.entries import (
+    has_encrypted_content,
+    is_nonempty_reasoning,
+    repair_reasoning,
+)
 from chatmend.jsontext import strings
 from chatmend.placeholders import continued
 from chatmend.rules.rule import STRUCTURE, Rule
@@ -90,7 +94,7 @@ def _lost_its_item(window: Window, at: int) -> bool:
     Reasoning with its encrypted content needs no id to belong to what follows. A call is not
     reported to need one.
     """
-    if window.messages[at].extra.get("encrypted_content"):
+    if has_encrypted_content(window.messages[at].extra):
         return False
     following = window.messages[at + 1 : window.run_length]
     item = next((message for message in following if not _leads_nowhere(message)), None)

@@ -30,6 +30,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
+from chatmend.dialects.entries import has_encrypted_content
 from chatmend.placeholders import continued
 from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import Message, Role
@@ -59,7 +60,7 @@ def _is_looked_up(message: Message) -> bool:
     if message.kind == "item_reference":
         return True
     is_reasoning = message.kind == "reasoning" and isinstance(message.item_id, str)
-    return is_reasoning and not message.extra.get("encrypted_content")
+    return is_reasoning and not has_encrypted_content(message.extra)
 
 
 RULE = Rule("ITEM002", "unstored-item", find, STRUCTURE)
