@@ -115,7 +115,7 @@ def _follows_answer(messages: list[Any], repaired: list[Any]) -> bool:
 
 @pytest.mark.parametrize(("dialect", "target"), ALL)
 def test_the_promises_hold_for_training(dialect: str, target: str) -> None:
-    for seed in seeds(2, 100, ALL.index((dialect, target))):
+    for seed in seeds(1, 100, ALL.index((dialect, target))):
         found = broken_training_promises(broken(seed, dialect), target, dialect)
         assert not found, (seed, found)
 
