@@ -82,6 +82,13 @@ def test_a_late_result_moves_to_its_call() -> None:
     assert done.messages == [ASK, CALLING, RESULT, hurry, wait, ANSWER]
 
 
+def test_a_missing_question_is_added_before_the_answer() -> None:
+    said = [{"role": "assistant", "content": "Hello."}]
+    for target in ("anthropic/claude-opus-4-8", "hosted_vllm/Qwen/Qwen3.5-32B"):
+        done = chatmend.repair(said, target, policy="train")
+        assert done.messages == [{"role": "user", "content": CONTINUED}, *said]
+
+
 def broken_training_promises(messages: list[Any], target: str, dialect: str) -> list[str]:
     """Return the promises that a repair for training breaks."""
     before = digest(messages)
