@@ -35,7 +35,8 @@ def pytest_collection() -> None:
     gc.disable()
 
 
-def pytest_collection_finish() -> None:
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop() -> None:
     """Exclude from later collections what was imported: it stays until the end."""
     gc.freeze()
     gc.enable()
