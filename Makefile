@@ -19,6 +19,7 @@ PROCESSES ?= 64
 TRANSCRIPTS ?= 2000
 MEGABYTES ?= 100
 SHARE ?= 0.2
+TESTS ?= tests docs README.md
 ROWS ?= 100000
 TIME ?= 300
 TARGET ?=
@@ -30,10 +31,11 @@ CODEMIRROR := src/chatmend/inspect/static/codemirror.js
 unexport PYTHONDONTWRITEBYTECODE
 # One process per core; all tests of a file run in the same process. A test that hangs fails. Tests may only connect to this
 # machine.
-PYTEST := $(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder --allow-hosts=127.0.0.1,::1 --allow-unix-socket --timeout 500
+GUARDED := --allow-hosts=127.0.0.1,::1 --allow-unix-socket --timeout 500
+PYTEST := $(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder $(GUARDED)
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo inspector test check nightly twins mutants docs links docs-rules facts-age bench compare golden formats package harm field fuzz fuzz-bytes kill scale usage-report fidelity cassettes judge litellm-matrix litellm-identical litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain
+.PHONY: demo inspector test check nightly twins mutants docs links docs-rules facts-age bench compare golden formats package harm field fuzz fuzz-bytes kill scale usage-report fidelity cassettes judge litellm-matrix litellm-identical litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain slow-tests
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py
@@ -44,16 +46,19 @@ inspector: $(CODEMIRROR)
 test: $(VENV)/.dev $(CODEMIRROR)
 	$(PYTEST) -m "not showpiece"
 
+# The CPU time of each test and of each file in TESTS, in one process. It changes little if the machine
+# is busy.
+slow-tests: $(VENV)/.dev $(CODEMIRROR)
+	$(PY) -m pytest -p tests.cpu -m "not showpiece" $(GUARDED) $(TESTS)
+
 check: $(VENV)/.dev $(CODEMIRROR)
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
 	$(VENV)/bin/lint-imports
-	$(PY) docs/generate.py --check
 	$(PYTEST) -p no:chatmend-sandbox --cov --cov-report=term:skip-covered tests/test_*.py tests/golden
 	$(PYTEST) --ignore-glob="tests/test_*.py" --ignore=tests/golden
-	$(MAKE) test-langchain-standard
-	$(MAKE) litellm-lower
+	$(MAKE) --jobs 2 --output-sync=target test-langchain-standard litellm-lower
 
 # The same properties with many new examples, in random order; each test file separately. Under 90
 # minutes.

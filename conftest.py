@@ -12,11 +12,11 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 import tempfile
 import tomllib
 from functools import cache
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +57,15 @@ def _sandbox() -> Sandbox:
     return Sandbox().start()
 
 
+@cache
+def _screenshot() -> bytes:
+    from PIL import Image  # noqa: PLC0415 - only examples need it
+
+    data = BytesIO()
+    Image.new("RGB", (900, 9000), "white").save(data, "png")
+    return data.getvalue()
+
+
 def _set_up(names: dict[str, Any]) -> None:
     sandbox = _sandbox()
     sandbox.clear()
@@ -81,15 +90,13 @@ def _tear_down(names: dict[str, Any]) -> None:
 
 def _write_files(folder: Path) -> None:
     """Create the files that the pages use: conversations, rows, a screenshot, responses."""
-    from PIL import Image  # noqa: PLC0415 - only examples need it
-
     conversation = json.loads((ROOT / "examples/transcripts/anthropic.json").read_text("utf-8"))[
         "messages"
     ]
     (folder / "sessions").mkdir()
     for name in ("chat.json", "sessions/monday.json", "sessions/tuesday.json"):
         (folder / name).write_text(json.dumps(conversation, indent=2), "utf-8")
-    Image.new("RGB", (900, 9000), "white").save(folder / "shot.png")
+    (folder / "shot.png").write_bytes(_screenshot())
     usage = {"input_tokens": 10, "output_tokens": 5, "cache_read_input_tokens": 90}
     answer = {"type": "message", "model": "claude-sonnet-4-5", "content": [], "usage": usage}
     row = {
@@ -101,6 +108,10 @@ def _write_files(folder: Path) -> None:
 
 def _run_commands(example: Example) -> None:
     """Run the `chatmend` commands of a page; check the names in `pip` and `make` commands."""
+    from typer.testing import CliRunner  # noqa: PLC0415
+
+    from chatmend.cli import app  # noqa: PLC0415 - only examples need it
+
     for line in re.findall(r"^\$ (.*)$", str(example.parsed), re.MULTILINE):
         words = shlex.split(line, comments=True)
         if words[0] == "pip":
@@ -110,11 +121,8 @@ def _run_commands(example: Example) -> None:
                 rf"^{words[1]}:", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE
             ), line
         elif words[0] == "chatmend" and words[1] not in SERVERS:
-            command = [sys.executable, "-m", "chatmend", *words[1:]]
-            done = subprocess.run(  # noqa: S603 - commands of our own pages
-                command, capture_output=True, text=True, check=False
-            )
-            assert done.returncode in (EXIT_CLEAN, EXIT_FOUND), (line, done.stderr)
+            done = CliRunner().invoke(app, words[1:])
+            assert done.exit_code in (EXIT_CLEAN, EXIT_FOUND), (line, done.output)
 
 
 def _check_extras(words: list[str]) -> None:

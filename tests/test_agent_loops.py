@@ -13,7 +13,7 @@ from tests.broken.agent_loops import damaged, loop
 from tests.promises import broken_promises
 from tests.scale import examples
 
-SEEDS = range(examples(20, 2_000))
+SEEDS = range(examples(6, 2_000))
 BLOCKS, ITEMS = "anthropic_messages", "openai_responses"
 TARGETS = [
     (BLOCKS, "anthropic/claude-sonnet-4-5"),

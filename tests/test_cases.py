@@ -16,7 +16,7 @@ import chatmend
 from chatmend.placeholders import CONTINUED, NO_RESULT, NOTE, RAW_ARGUMENTS, SYSTEM_NOTE
 from tests import corpus
 from tests.judges import judge
-from tests.scale import examples
+from tests.scale import examples, sampled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -699,7 +699,7 @@ def test_two_processes_with_other_hash_seeds_write_the_same_bytes(row: Row, targ
             text=True,
             check=True,
         ).stdout
-        for seed in ("1", "2")
+        for seed in sampled(["1", "2"], ["1"])  # and that of this process
     }
     assert written == {json.dumps(mended(row, target)) + "\n"}
 

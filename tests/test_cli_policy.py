@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -66,18 +64,7 @@ def stored(path: Path, *values: object) -> Path:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_named_policy_repairs_a_file_as_it_repairs_in_python(tmp_path: Path, name: str) -> None:
     file = stored(tmp_path / "chat.json", {"messages": messy()})
-    command = [
-        sys.executable,
-        "-m",
-        "chatmend",
-        "repair",
-        str(file),
-        "--target",
-        CLAUDE,
-        "--policy",
-        name,
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
+    done = run("repair", file, "--target", CLAUDE, "--policy", name)
     wanted = chatmend.repair(messy(), CLAUDE, policy=name)
     assert wanted.messages != chatmend.repair(messy(), CLAUDE).messages
     written = json.loads(done.stdout)

@@ -322,7 +322,7 @@ def test_a_kill_at_any_step_leaves_each_file_old_or_new_and_whole(tmp_path: Path
     steps = steps_of(words)
     new, seen, lots = texts(), set[tuple[bool, ...]](), random.Random(4)
     assert all(new[name] != old[name] for name in old)
-    count = examples(25, 200)
+    count = examples(12, 200)
     for part in range(count):  # one kill in each part of the run
         lay_out()
         assert killed_at(

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.scale import sampled
+
 ROOT = Path(__file__).resolve().parents[1]
 WORDS = [sys.executable, "examples/demo.py"]
 
@@ -51,7 +53,7 @@ def _heard() -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="processes are found in /proc")
-@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("sign", sampled([signal.SIGINT, signal.SIGTERM], [signal.SIGINT]))
 def test_a_demo_that_is_stopped_leaves_no_process_and_no_file(
     sign: signal.Signals, tmp_path: Path
 ) -> None:

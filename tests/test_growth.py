@@ -67,7 +67,7 @@ def repairs(
     return prepare
 
 
-@pytest.mark.parametrize(("shape", "dialect"), sampled(SPOKEN, SPOKEN[::23]))
+@pytest.mark.parametrize(("shape", "dialect"), sampled(SPOKEN, SPOKEN[::37]))
 def test_a_longer_transcript_costs_as_much_more_for_each_target_and_policy(
     shape: str, dialect: str
 ) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 import chatmend
 from chatmend import Effect, Policy
+from tests.scale import examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -348,7 +349,7 @@ TURNS: dict[str, Callable[[int], list[Any]]] = {
 @pytest.mark.parametrize("first", TURNS)
 def test_every_sequence_of_turns_is_append_only_and_idempotent(first: str, policy: str) -> None:
     chosen = Policy(lost_thinking=policy)
-    for rest in product(TURNS.values(), repeat=3):
+    for rest in product(TURNS.values(), repeat=examples(2, 3)):
         messages, before = [ASK], list[Any]()
         for number, turn in enumerate((TURNS[first], *rest)):
             messages += turn(number)

@@ -290,7 +290,7 @@ ENDINGS = [
 
 
 @pytest.mark.parametrize(
-    ("dialect", "target", "shape", "ends_with"), sampled(ENDINGS, ENDINGS[::5])
+    ("dialect", "target", "shape", "ends_with"), sampled(ENDINGS, ENDINGS[::13])
 )
 def test_the_result_stands_between_the_call_and_the_answer(
     dialect: str, target: str, shape: str, ends_with: str
@@ -312,7 +312,7 @@ POLICIES = {
 CHOICES = [(*target, shape, name) for target, shape, name in product(TARGETS, SHAPES, POLICIES)]
 
 
-@pytest.mark.parametrize(("dialect", "target", "shape", "name"), sampled(CHOICES, CHOICES[::23]))
+@pytest.mark.parametrize(("dialect", "target", "shape", "name"), sampled(CHOICES, CHOICES[::43]))
 def test_the_promises_hold_for_every_policy(
     dialect: str, target: str, shape: str, name: str
 ) -> None:

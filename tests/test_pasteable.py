@@ -14,6 +14,7 @@ import pytest
 import chatmend
 from tests.broken import broken
 from tests.pasteable import LONGEST, commands, from_traceback
+from tests.scale import sampled
 
 CLAUDE, GPT, GEMINI = "anthropic/claude-sonnet-4-5", "openai/gpt-5", "gemini/gemini-2.5-flash"
 ORPHAN = [
@@ -55,14 +56,17 @@ def test_the_transcript_of_the_innermost_test_function_is_printed() -> None:
     assert messages[0]["content"] not in commands(ORPHAN, target)
 
 
+FORMATS = [
+    ("openai_chat", CLAUDE, None),
+    ("anthropic_messages", CLAUDE, "messages"),
+    ("openai_responses", GPT, "input"),
+    ("gemini_contents", GEMINI, "contents"),
+]
+
+
 @pytest.mark.parametrize(
     ("dialect", "target", "key"),
-    [
-        ("openai_chat", CLAUDE, None),
-        ("anthropic_messages", CLAUDE, "messages"),
-        ("openai_responses", GPT, "input"),
-        ("gemini_contents", GEMINI, "contents"),
-    ],
+    sampled(FORMATS, FORMATS[::3]),
 )
 def test_pasted_into_a_shell_it_is_repaired_as_in_the_test(
     dialect: str, target: str, key: str | None, tmp_path: Path

@@ -33,7 +33,7 @@ def test_nothing_is_lost_moved_or_unexplained_whatever_is_broken(dialect: str, t
 def test_the_promises_hold_on_what_chance_has_torn(dialect: str, target: str) -> None:
     if target == "other":
         pytest.skip("it changes nothing and promises nothing")
-    for seed in range(examples(3, 200)):
+    for seed in seeds(1, 200, ALL.index((dialect, target))):
         messages = torn(seed, dialect)
         found = list(broken_promises(messages, target, dialect, torn=True))
         assert not found, (seed, found)
@@ -86,7 +86,7 @@ POLICIES = {
 CHOICES = [(dialect, target, name) for dialect, target in ALL for name in POLICIES]
 
 
-@pytest.mark.parametrize(("dialect", "target", "name"), sampled(CHOICES, CHOICES[::5]))
+@pytest.mark.parametrize(("dialect", "target", "name"), sampled(CHOICES, CHOICES[::8]))
 def test_choices_move_nothing_either_not_even_where_the_front_is_cut_off(
     dialect: str, target: str, name: str
 ) -> None:
@@ -114,7 +114,7 @@ def test_a_window_begins_where_the_model_speaks_again(dialect: str, target: str)
     [("openai_responses", "openai/gpt-5"), ("gemini_contents", "gemini/gemini-3")],
 )
 @given(data=st.data())
-@settings(max_examples=examples(20, 600), suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(12, 600), suppress_health_check=list(HealthCheck))
 def test_the_promises_hold_on_drawn_items_and_contents(
     dialect: str, target: str, data: st.DataObject
 ) -> None:
@@ -126,7 +126,7 @@ def test_the_promises_hold_on_drawn_items_and_contents(
     "target", ["openai/gpt-4o", "anthropic/claude-sonnet-4-5", "mistral/open-mistral-7b", "strict"]
 )
 @given(messages=transcripts("openai_chat"))
-@settings(max_examples=examples(20, 600), suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(12, 600), suppress_health_check=list(HealthCheck))
 def test_the_promises_hold_on_drawn_transcripts(target: str, messages: list[object]) -> None:
     assert not list(broken_promises(messages, target, "openai_chat", judged=False))
 
@@ -153,9 +153,9 @@ def test_code_that_is_not_ours_accepts_what_was_broken_in_one_way(
     dialect: str, target: str
 ) -> None:
     refused, every = {}, all_mutations(dialect)
-    if dialect == "openai_chat":  # five targets: each mutation is tried on some
+    if dialect == "openai_chat":  # five targets: each mutation is tried on one
         at = CHAT_TARGETS.index(target)
-        every = sampled(every, every[at % 3 :: 3])
+        every = sampled(every, every[at::5])
     for name in every:
         found = list(broken_promises(broken(1, dialect, [name]), target, dialect))
         refused |= {name: found} if found else {}

@@ -21,7 +21,7 @@ from chatmend.refusals import Refusal, compiled, refusals
 from chatmend.targets import Limits
 from tests.broken import broken
 from tests.corpus import rows, there
-from tests.scale import examples
+from tests.scale import seeds
 
 DEMANDS = tomllib.loads(files("chatmend.refusals").joinpath("demands.toml").read_text("utf-8"))
 CLAUDE, GPT, GEMINI = "anthropic/claude-opus-4-8", "openai/gpt-4o", "gemini/gemini-3-pro-preview"
@@ -146,7 +146,10 @@ def broken_and_repaired(
     return body, chatmend.repair_request(body, target, dialect=dialect).body
 
 
-@pytest.mark.parametrize("page", [*sorted(DEMANDS["limits"]), "BLOCK001"])
+PAGES = [*sorted(DEMANDS["limits"]), "BLOCK001"]
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_a_provider_that_refuses_everything_is_asked_a_few_times(
     page: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,7 +158,7 @@ def test_a_provider_that_refuses_everything_is_asked_a_few_times(
     known = Refusal(says="", pages=(page,), by=(), source="inferred")
     monkeypatch.setattr(reaction, "search", lambda _: known)
     most = len(DEMANDS["limits"].get(page, range(40))) + 2  # a limit each time, or a block
-    for seed in range(examples(3, 10)):
+    for seed in seeds(1, 10, PAGES.index(page)):
         for target, dialect in (
             (CLAUDE, "anthropic_messages"),
             (GPT, "openai_chat"),

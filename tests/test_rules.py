@@ -167,7 +167,7 @@ def test_in_recorded_requests_too(name: str, dialect: str) -> None:
     same_as_with_every_rule(
         [
             (corpus.messages_of(row), corpus.target_of(row))
-            for row in rows[:: 1 if IS_NIGHTLY else 3]
+            for row in rows[:: 1 if IS_NIGHTLY else 5]
         ],
         dialect,
     )

@@ -227,6 +227,7 @@ print(json.dumps(sent["messages"]))
 
 
 @pytest.mark.skipif(find_spec("litellm") is None, reason="litellm is not installed")
+@pytest.mark.showpiece
 def test_litellms_callback_repairs_by_them(house: Path) -> None:
     sent = json.loads(run(house, "-c", LITELLM, given=CHAT).splitlines()[-1])
     assert sent[0] == {"role": "user", "content": LONG[:40]}

@@ -85,7 +85,7 @@ def repeats_thinking(messages: list[Any]) -> bool:
 @pytest.mark.parametrize("make", [broken, torn])
 def test_a_memory_changes_nothing_while_nothing_else_changes(target: str, make: Any) -> None:
     dialect = "anthropic_messages" if target.startswith("anthropic") else "openai_chat"
-    for seed in range(examples(10, 200)):
+    for seed in range(examples(4, 200)):
         messages = make(seed, dialect)
         if target == BOUND and repeats_thinking(messages):
             continue
@@ -131,7 +131,7 @@ def test_no_policy_changes_what_was_accepted(dialect: str, target: str) -> None:
     """Whatever is wrong with a transcript: sent unrepaired before, and repaired from now on."""
     raw = Policy(allow=Effect.RESHAPES)
     kept = 0
-    for seed in range(examples(15, 300)):
+    for seed in range(examples(5, 300)):
         messages = broken(seed, dialect)
         memory, sent = SessionMemory(), []
         for end in boundaries(messages, dialect):

@@ -18,6 +18,7 @@ from openai.types.chat.chat_completion_message_tool_call import Function as Open
 
 import chatmend
 from chatmend.placeholders import CONTINUED, NO_RESULT, NOTE, RAW_ARGUMENTS, SYSTEM_NOTE
+from tests.scale import examples
 
 CLAUDE, OPENAI = "anthropic/claude-sonnet-4-5", "openai/gpt-4o"
 STRICT_TARGETS = (OPENAI, CLAUDE, "gemini/gemini-2.5-flash", "mistral/open-mistral-7b", "strict")
@@ -161,6 +162,7 @@ def deep(levels: int) -> Any:
     return nest
 
 
+MEGABYTES = examples(2, 20) * 1_000_000
 MALFORMED = {
     "a message that is a number": [user("hi"), 7, answer("?"), user("x")],
     "no message at all": [None, user("x")],
@@ -173,10 +175,10 @@ MALFORMED = {
         result("c1", "r"),
     ],
     "content nested 10,000 deep": [user([deep(10_000)]), answer("?"), user("x")],
-    "20 MB of one string": [user("x" * 20_000_000), answer("?"), user("y")],
-    "20 MB of arguments": [
+    "megabytes of one string": [user("x" * MEGABYTES), answer("?"), user("y")],
+    "megabytes of arguments": [
         user("a"),
-        asks("c1", arguments='{"a": "' + "x" * 20_000_000),
+        asks("c1", arguments='{"a": "' + "x" * MEGABYTES),
         result("c1", "r"),
     ],
     "calls that are no list": [

@@ -82,6 +82,13 @@ def test_a_late_result_moves_to_its_call() -> None:
     assert done.messages == [ASK, CALLING, RESULT, hurry, wait, ANSWER]
 
 
+def test_a_missing_question_is_added_before_the_answer() -> None:
+    said = [{"role": "assistant", "content": "Hello."}]
+    for target in ("anthropic/claude-opus-4-8", "hosted_vllm/Qwen/Qwen3.5-32B"):
+        done = chatmend.repair(said, target, policy="train")
+        assert done.messages == [{"role": "user", "content": CONTINUED}, *said]
+
+
 def broken_training_promises(messages: list[Any], target: str, dialect: str) -> list[str]:
     """Return the promises that a repair for training breaks."""
     before = digest(messages)
@@ -115,7 +122,7 @@ def _follows_answer(messages: list[Any], repaired: list[Any]) -> bool:
 
 @pytest.mark.parametrize(("dialect", "target"), ALL)
 def test_the_promises_hold_for_training(dialect: str, target: str) -> None:
-    for seed in seeds(2, 100, ALL.index((dialect, target))):
+    for seed in seeds(1, 100, ALL.index((dialect, target))):
         found = broken_training_promises(broken(seed, dialect), target, dialect)
         assert not found, (seed, found)
 

@@ -4,8 +4,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from functools import cache
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -40,8 +39,6 @@ from .tokens import TOKEN
 
 DIALECTS = tuple(WIRES)
 both = pytest.mark.parametrize("dialect", DIALECTS)
-PAIRS = [(dialect, name) for dialect in DIALECTS for name in MUTATIONS[dialect]]
-every = pytest.mark.parametrize(("dialect", "name"), PAIRS)
 
 RUBBISH: list[Any] = [
     None,
@@ -150,7 +147,7 @@ def test_every_process_makes_the_same_transcripts() -> None:
     root = Path(__file__).resolve().parents[package.count(".") + 1]
     script = (
         f"import sys; sys.path.insert(0, {str(root)!r}); import importlib; b = importlib.import_module({package!r});"
-        "print(b.digest([[b.broken(s, d), b.broken_request(s, d)] for s in range(60) for d in b.WIRES]))"
+        "print(b.digest([[b.broken(s, d), b.broken_request(s, d)] for s in range(25) for d in b.WIRES]))"
     )
     printed = {
         subprocess.run(
@@ -160,7 +157,7 @@ def test_every_process_makes_the_same_transcripts() -> None:
             check=True,
             text=True,
         ).stdout
-        for seed in ("0", "1", "4242")
+        for seed in ("0", "4242")
     }
     assert len(printed) == 1
     assert len(printed.pop().strip()) == 64
@@ -172,49 +169,41 @@ def test_three_hundred_seeds_apply_every_mutation(dialect: Dialect) -> None:
     assert applied == set(MUTATIONS[dialect])
 
 
-@every
-def test_a_mutation_breaks_what_is_there(dialect: Dialect, name: str) -> None:
-    for seed in range(examples(2, 5)):
+@both
+def test_a_mutation_breaks_what_is_there(dialect: Dialect) -> None:
+    for seed, name in product(range(examples(2, 5)), MUTATIONS[dialect]):
         messages = valid(seed, dialect, extras=True)
         plant(messages, Random(seed), WIRES[dialect])
         before = copied(messages)
         DEFECTS[name][1](messages, Random(seed), WIRES[dialect])
-        assert not same(messages, before)
+        assert not same(messages, before), (name, seed)
 
 
-@cache
-def inputs_of_mutations(dialect: Dialect) -> list[list[Any]]:
-    """The transcripts that every mutation of a dialect gets; none may change them."""
-    return [
+@both
+def test_a_mutation_changes_every_transcript_and_never_its_input(dialect: Dialect) -> None:
+    inputs = [
         [],
         copied(RUBBISH),
         *(broken(seed, dialect) for seed in range(examples(2, 5))),
     ]
-
-
-@every
-def test_a_mutation_changes_every_transcript_and_never_its_input(
-    dialect: Dialect, name: str
-) -> None:
-    for messages in inputs_of_mutations(dialect):
+    for messages, name in product(inputs, MUTATIONS[dialect]):
         before = copied(messages)
         after = mutate(messages, name, 1, dialect)
-        assert not same(after, before)
-        assert same(messages, before), "the input was changed in place"
+        assert not same(after, before), name
+        assert same(messages, before), f"{name} has changed its input"
 
 
-@every
-def test_what_a_mutation_returns_shares_nothing_with_its_input(dialect: Dialect, name: str) -> None:
+@both
+def test_what_a_mutation_returns_shares_nothing_with_its_input(dialect: Dialect) -> None:
     messages = valid(3, dialect)
     before = digest(messages)
-    for seed in range(examples(1, 4)):
+    for seed, name in product(range(examples(1, 4)), MUTATIONS[dialect]):
         after = mutate(messages, name, seed, dialect)
         expected = digest(after)
         empty_everything(after)
-        assert digest(messages) == before
-        assert digest(mutate(messages, name, seed, dialect)) == expected, (
-            "a table of the generator was handed out"
-        )
+        assert digest(messages) == before, name
+        again = digest(mutate(messages, name, seed, dialect))
+        assert again == expected, f"{name}: a table of the generator was handed out"
 
 
 @both

@@ -20,6 +20,7 @@ from chatmend.cli import app, data_files
 from chatmend.data import repair_table
 from chatmend.placeholders import NO_RESULT
 from tests.data.test_formats import ANSWER, ASK, CALLING, RESULT
+from tests.scale import examples
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -145,7 +146,8 @@ def test_a_completed_file_is_skipped_until_it_or_an_option_changes(tmp_path: Pat
 def test_all_processes_give_the_same_files_as_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = [VALID, BROKEN, HOPELESS, VALID] * 1500
+    count = examples(400, 1_500)
+    rows = [VALID, BROKEN, HOPELESS, VALID] * count
     (tmp_path / "a.jsonl").write_bytes(lines(*rows))
     parquet(tmp_path / "b.parquet", *rows)
     monkeypatch.setattr("chatmend.cli.data._MIN_PARALLEL_BYTES", 0)
@@ -154,7 +156,8 @@ def test_all_processes_give_the_same_files_as_one(
     for jobs, out in enumerate(outs, 1):
         for name in ("a.jsonl", "b.parquet"):
             done = run(tmp_path / name, "--out", out, "--jobs", jobs)
-            assert "6,000 rows: 3,000 valid, 1,500 repaired, 1,500 quarantined" in done.stdout
+            counts = f"{2 * count:,} valid, {count:,} repaired, {count:,} quarantined"
+            assert f"{4 * count:,} rows: {counts}" in done.stdout
     for name in ("a.jsonl", "quarantine/a.jsonl"):
         assert (outs[0] / name).read_bytes() == (outs[1] / name).read_bytes()
     for name in ("b.parquet", "quarantine/b.parquet"):
@@ -181,6 +184,7 @@ def test_a_killed_run_leaves_no_half_file_and_continues(tmp_path: Path) -> None:
         record = out / ".chatmend" / "a.jsonl.json"
         while not (record.exists() and any(out.glob(".chatmend-*"))):
             assert time.monotonic() < deadline
+            time.sleep(0.002)
         process.send_signal(signal.SIGKILL)
     assert not (out / "b.jsonl").exists()
     done = run(tmp_path, "--out", out)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,19 +14,24 @@ from tests.images.pictures import samples
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from typer.testing import Result
+
 pytest.importorskip("typer")
 
 
-def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "chatmend", "image", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+def run(*arguments: str | Path) -> Result:
+    from typer.testing import CliRunner  # noqa: PLC0415
+
+    from chatmend.cli import app  # noqa: PLC0415 - it needs typer
+
+    return CliRunner().invoke(app, ["image", *map(str, arguments)])
 
 
 def test_an_image_is_shown_before_and_after_with_its_tokens_and_written(tmp_path: Path) -> None:
     source = tmp_path / "photo.png"
     source.write_bytes(samples()["photo as png"].data)
     done = run(source, "--target", "anthropic/claude-sonnet-4-5", "--out", tmp_path / "out")
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.stderr
     assert "PNG, 2200 x 1500, 6.5 MB, about 1551 tokens; becomes WebP, 2000 x 1363" in done.stdout
     assert probe_image((tmp_path / "out" / "photo.webp").read_bytes()).display_size == (2000, 1363)
 
@@ -55,7 +58,7 @@ def test_a_contact_sheet_shows_each_before_and_after(tmp_path: Path) -> None:
     for name in ("large photo", "orientation 6"):
         (tmp_path / f"{name}.jpg").write_bytes(samples()[name].data)
     done = run(*tmp_path.glob("*.jpg"), "-t", "anthropic", "--sheet", tmp_path / "sheet.png")
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.stderr
     with Image.open(io.BytesIO((tmp_path / "sheet.png").read_bytes())) as sheet:
         assert sheet.size == (840, 2 * 460)
         assert len(set(sheet.getcolors(1 << 20) or [])) > 1000
@@ -64,20 +67,20 @@ def test_a_contact_sheet_shows_each_before_and_after(tmp_path: Path) -> None:
 def test_what_cannot_be_read_is_named_and_the_status_says_so(tmp_path: Path) -> None:
     (tmp_path / "bad.png").write_bytes(samples()["truncated png"].data)
     done = run(tmp_path / "bad.png", tmp_path / "absent.png", "-t", "anthropic")
-    assert done.returncode == 2
+    assert done.exit_code == 2
     assert "it cannot be decoded" in done.stderr
     assert "absent.png: could not be read" in done.stderr
 
 
 def test_a_misspelt_target_stops_before_any_file_is_read(tmp_path: Path) -> None:
     done = run(tmp_path / "absent.png", "-t", "antropic/claude-sonnet-4-5")
-    assert done.returncode == 2
+    assert done.exit_code == 2
     assert "did you mean 'anthropic'" in done.stderr
     assert "absent" not in done.stderr
 
 
 def test_a_name_of_control_characters_reaches_no_terminal(tmp_path: Path) -> None:
     done = run(tmp_path / "a\x1b[31m.png", "-t", "anthropic")
-    assert done.returncode == 2
+    assert done.exit_code == 2
     assert "could not be read" in done.stderr
     assert "\x1b" not in done.stderr

@@ -22,7 +22,7 @@ NAMES = [
     "large screenshot", "large on its side", "tall page", "small alpha", "cmyk photo", "bmp", "still gif",
     "animated gif", "png called jpeg", "jpeg of no type", "truncated jpeg", "empty", "html",
 ]  # fmt: skip
-"""In a quick run each target gets every fourth, beginning with another than the target before."""
+"""In a quick run each target gets every sixth, beginning with another than the target before."""
 REFUSED = ("truncated jpeg", "empty", "bmp")
 
 
@@ -33,5 +33,5 @@ def test_what_was_refused_is_accepted_once_repaired(sandbox: Sandbox, target: st
         ("flat bomb",) if target.startswith("mistral/") else REFUSED
     )  # sides are all that is recorded of Mistral
     assert refused(sandbox, target, wrong, repair=False), "the server does not look"
-    names = sampled(NAMES, NAMES[list(ROUTES).index(target) % 4 :: 4])
+    names = sampled(NAMES, NAMES[list(ROUTES).index(target) % 6 :: 6])
     assert refused(sandbox, target, names, repair=True) == {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import io
 from functools import cache
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import pytest
@@ -24,10 +24,12 @@ from chatmend.images.tiles import LEGIBLE, Tiling
 from chatmend.targets import resolve
 from tests.images.judge import FACTS, refusals
 from tests.images.pictures import Sample, desktop, oriented, part, said, samples, saved, shapes
+from tests.scale import sampled
 
 CLAUDE, OPUS, GPT4O = "anthropic/claude-sonnet-4-5", "anthropic/claude-opus-4-8", "openai/gpt-4o"
 GPT54, MISTRAL = "openai/gpt-5.4", "mistral/mistral-medium-latest"
 SEEING = sorted(target for target in FACTS if FACTS[target].vision)
+SIZED = list(product(SEEING, [(700, 5000), (5200, 700)]))
 
 
 @cache
@@ -156,8 +158,7 @@ def test_each_tile_shows_its_part_of_the_page() -> None:
         assert sum(difference) / len(difference) < 4
 
 
-@pytest.mark.parametrize("target", SEEING)
-@pytest.mark.parametrize("size", [(700, 5000), (5200, 700)])
+@pytest.mark.parametrize(("target", "size"), sampled(SIZED, SIZED[::3]))
 def test_every_target_accepts_the_result_which_a_second_repair_keeps(
     target: str, size: tuple[int, int]
 ) -> None:

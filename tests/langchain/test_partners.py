@@ -55,7 +55,7 @@ def history(answer: AIMessage, media: str = "text") -> list[BaseMessage]:
     return [question, answer, *results, HumanMessage("And now?")]
 
 
-@pytest.mark.parametrize(("name", "destination", "media"), sampled(ALL, ALL[::17]))
+@pytest.mark.parametrize(("name", "destination", "media"), sampled(ALL, ALL[::31]))
 def test_an_answer_of_another_provider_is_continued(
     sandbox: Any, answers: Any, name: str, destination: str, media: str
 ) -> None:
@@ -64,7 +64,7 @@ def test_an_answer_of_another_provider_is_continued(
     assert not sandbox.refusals
 
 
-@pytest.mark.parametrize(("name", "destination"), sampled(RETURNS, RETURNS[::13]))
+@pytest.mark.parametrize(("name", "destination"), sampled(RETURNS, RETURNS[::17]))
 def test_signed_thinking_is_intact_when_the_conversation_returns(
     sandbox: Any, answers: Any, name: str, destination: str
 ) -> None:

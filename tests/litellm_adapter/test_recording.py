@@ -369,6 +369,7 @@ def test_a_failing_disk_fails_the_recording_but_not_the_call(
     recorder.close()
 
 
+@pytest.mark.showpiece
 def test_a_call_is_recorded_if_the_script_exits_right_after_it(
     sandbox: Any, tmp_path: Path
 ) -> None:

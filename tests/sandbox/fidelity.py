@@ -160,9 +160,9 @@ def _send(client: httpx.Client, path: str, body: Body) -> httpx.Response:
     )
 
 
-def send_accepted(client: httpx.Client) -> Iterator[Outcome]:
-    """Send every recorded request that was accepted."""
-    for row in rows("requests_accepted"):
+def send_accepted(client: httpx.Client, step: int = 1) -> Iterator[Outcome]:
+    """Send the recorded requests that were accepted, or every ``step``th of them."""
+    for row in rows("requests_accepted")[::step]:
         path = path_of(row)
         if path is None:
             continue

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from chatmend.sandbox import Sandbox
 
-SEEDS = range(examples(25, 2_000))
+SEEDS = range(examples(10, 2_000))
 BLOCKS, ITEMS = "anthropic_messages", "openai_responses"
 
 

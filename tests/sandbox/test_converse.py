@@ -43,7 +43,7 @@ def send(client: httpx.Client, sandbox: Sandbox, target: str, body: Any) -> str:
 @pytest.mark.parametrize("target", TARGETS)
 def test_what_is_repaired_is_accepted(client: httpx.Client, sandbox: Sandbox, target: str) -> None:
     refused = 0
-    for seed in range(examples(25, 400)):
+    for seed in range(examples(14, 400)):
         body = {"messages": broken(seed, "bedrock_converse"), "toolConfig": TOOLS}
         if "claude-sonnet-4-5" in target:  # without it, thinking in the last turn is refused
             body["additionalModelRequestFields"] = THINKING
@@ -53,4 +53,4 @@ def test_what_is_repaired_is_accepted(client: httpx.Client, sandbox: Sandbox, ta
             refused += bool(send(client, sandbox, target, body))
         except (TypeError, ValueError, RecursionError):  # no JSON text can hold it
             refused += 1
-    assert refused > 15
+    assert refused > 8

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from chatmend.sandbox import Sandbox
     from chatmend.targets import Target
 
-COUNT = examples(25, 2_000)
+COUNT = examples(12, 2_000)
 FOLDER = Path(__file__).parent
 UNCERTAIN = tomllib.loads((FOLDER / "uncertain.toml").read_text("utf-8"))
 UNCONFIRMED = tomllib.loads((FOLDER / "unconfirmed.toml").read_text("utf-8"))

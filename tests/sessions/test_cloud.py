@@ -40,6 +40,7 @@ from obstore.store import AzureStore, S3Store
 from werkzeug.serving import WSGIRequestHandler, make_server
 
 from chatmend.sessions.cloud import CloudStorage
+from tests.scale import examples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -163,14 +164,14 @@ def _reserve(endpoint: str, number: int, results: Any) -> None:
 
 def test_no_two_processes_ever_share_a_name(endpoint: str) -> None:
     spawn = multiprocessing.get_context("spawn")  # obstore's runtime does not survive a fork
-    results = spawn.Queue()
-    processes = [spawn.Process(target=_reserve, args=(endpoint, 10, results)) for _ in range(3)]
+    results, count = spawn.Queue(), examples(2, 3)
+    processes = [spawn.Process(target=_reserve, args=(endpoint, 10, results)) for _ in range(count)]
     for process in processes:
         process.start()
     paths = [path for _ in processes for path in results.get(timeout=120)]
     for process in processes:
         process.join()
-    assert len(set(paths)) == len(paths) == 30
+    assert len(set(paths)) == len(paths) == 10 * count
     assert sorted(bucket(endpoint, "five").paths()) == sorted(paths)
 
 

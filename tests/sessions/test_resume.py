@@ -12,6 +12,7 @@ import pytest
 
 from chatmend.sessions import SessionStore
 from chatmend.usage import normalize_usage
+from tests.scale import sampled
 from tests.sessions import agent
 
 pytest.importorskip("uvicorn")
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 WEATHER = Reply(calls=(("get_weather", {"city": "Paris"}),), thought="I must look it up.")
 ANSWER = Reply(text="18 degrees in <b>Paris</b>. <!--/MSG-->", thought="It is 18 degrees.")
+
+PROVIDERS = ["anthropic", "openai", "mistral"]
 
 
 @pytest.fixture
@@ -55,7 +58,7 @@ def in_a_process(
     return json.loads(run.stdout)
 
 
-@pytest.mark.parametrize("provider", ["anthropic", "openai", "mistral"])
+@pytest.mark.parametrize("provider", sampled(PROVIDERS, PROVIDERS[::2]))
 def test_the_first_call_after_a_resume_reads_all_that_was_sent_from_the_cache(
     tmp_path: Path, server: Sandbox, provider: str
 ) -> None:

@@ -61,13 +61,10 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         and not has_user
         and (window.is_last or not window.is_opening)
     ):
-        position = (
-            max(
-                (at for at, message in enumerate(window.messages) if not message.is_system),
-                default=end - 1,
-            )
-            + 1
-        )
+        turns = [at for at, message in enumerate(window.messages) if not message.is_system]
+        position = turns[-1] + 1 if turns else end
+        if turns and context.policy.purpose == "train":
+            position = turns[0]  # the answer that is learnt stays the end
         yield Fix(
             position,
             position,
