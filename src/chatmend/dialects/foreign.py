@@ -36,6 +36,19 @@ def is_chat(native: dict[str, object]) -> bool:
     )
 
 
+def has_chat_parts(message: Message) -> bool:
+    """Return whether a message is a result, a call or thinking as only Chat Completions has them.
+
+    A key of Chat Completions with an unreadable value is no reason to convert the message.
+    """
+    native = message.native if isinstance(message.native, dict) else {}
+    if native.get("role") in ("tool", "function"):
+        return True
+    return is_chat(native) and any(
+        isinstance(part, ToolCall | ToolResult | Thinking) for part in message.parts
+    )
+
+
 def has_blocks(native: dict[str, object]) -> bool:
     """Return whether a message holds blocks that only Anthropic's Messages API has."""
     return anthropic_messages.has_own_blocks(native)

@@ -368,7 +368,7 @@ def translate_foreign(message: Message) -> tuple[Message, ...]:
         isinstance(kind := native.get("type"), str) and kind in ITEMS
     ):
         return ()
-    if not (foreign.is_chat(native) or foreign.has_blocks(native)):
+    if not (foreign.has_blocks(native) or foreign.has_chat_parts(message)):
         return ()
     return tuple(foreign.split_items(message))
 

@@ -6,8 +6,8 @@ message(s).`` (Perplexity).
 
 Repair: The messages are merged into one that has all their parts in order. With
 ``Policy(turns="insert")``, a message ``[continued]`` of the other role is inserted between them
-instead. If the target accepts no user message directly after a tool result, an assistant message
-``[continued]`` is inserted between the two.
+instead. If the target accepts no user message directly after a tool result, or nothing else in a
+message with results (Gemini 3), an assistant message ``[continued]`` is inserted between the two.
 
 Before (strict):
     [{"role": "user", "content": "a"},
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Yield fixes for runs of one role, and for user messages directly after tool results."""
     limits = context.limits
-    if (not limits.alternation and limits.user_after_tool) or context.traits.messages_are_items:
+    if not (limits.alternation or _parts_results(context)) or context.traits.messages_are_items:
         return
     at, messages = 0, window.messages
     while at < len(messages):
@@ -50,9 +50,18 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             stop += 1
         if stop - at > 1:
             yield from _fix_run(messages, at, stop, context)
-        if not limits.user_after_tool and role is Role.USER and stop - at == 1:
+        if _parts_results(context) and role is Role.USER and stop - at == 1:
             yield from _fix_user_after_tool(messages, at)
         at = stop
+
+
+def _parts_results(context: Context) -> bool:
+    """Return whether an assistant message must separate results from what the user says next.
+
+    Messages with only results cannot be merged with others, so those must alternate, too.
+    """
+    limits = context.limits
+    return not limits.user_after_tool or (limits.alternation and limits.results_alone)
 
 
 def _fix_user_after_tool(messages: list[Message], at: int) -> Iterator[Fix]:
@@ -83,12 +92,10 @@ def _fix_run(messages: list[Message], at: int, stop: int, context: Context) -> I
     why = "the target requires user and assistant messages to alternate"
     run = messages[at:stop]
     follows_tool = at > 0 and run[0].role is Role.USER and messages[at - 1].role is Role.TOOL
-    lead = (
-        (continued(Role.ASSISTANT),) if follows_tool and not context.limits.user_after_tool else ()
-    )
+    lead = (continued(Role.ASSISTANT),) if follows_tool and _parts_results(context) else ()
     if context.policy.turns == "merge":
         merged, effect = merge(run, context.traits)
-        parted = (merged,) if context.limits.user_after_tool else _split_results(merged)
+        parted = _split_results(merged) if _parts_results(context) else (merged,)
         becomes = [*lead, *parted]
         adds = len(becomes) > 1
         yield Fix(at, stop, tuple(becomes), why, max(effect, Effect.ADDS) if adds else effect)
@@ -96,7 +103,7 @@ def _fix_run(messages: list[Message], at: int, stop: int, context: Context) -> I
     other = Role.ASSISTANT if run[0].role is Role.USER else Role.USER
     becomes = list(lead)
     turn_messages, effect = _merge_results(run, context)
-    for message in turn_messages if context.limits.user_after_tool else _split_all(turn_messages):
+    for message in _split_all(turn_messages) if _parts_results(context) else turn_messages:
         if becomes and becomes[-1].role is message.role:
             becomes.append(continued(other))
         becomes.append(message)
