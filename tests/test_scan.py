@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import chatmend
-from chatmend import engine, scan, sketch
+from chatmend import engine, rule_cache, sketch
 from chatmend.context import Context
 from chatmend.dialects import DIALECTS
 from chatmend.policy import Policy
@@ -180,6 +180,7 @@ def test_a_rule_that_does_not_say_what_it_judges_is_found_out(
     assert name in found(twin)
     rules = without(name)
     monkeypatch.setattr(engine, "rules_for", lambda *_: rules)
+    forget()
     for _ in range(3):
         assert name not in found(fine)
     assert name not in found(twin)
@@ -213,7 +214,7 @@ def test_what_is_learnt_has_a_bound_and_changes_nothing_beyond_it(
     forget()
     free = [account(chatmend.repair(messages, GPT)) for messages in said]
     forget()
-    monkeypatch.setattr(scan, "_MAX_ENTRIES", 8)
+    monkeypatch.setattr(rule_cache, "MAX_ENTRIES", 8)
     monkeypatch.setattr(sketch, "_MAX_ENTRIES", 8)
     for _ in range(2):
         assert [account(chatmend.repair(messages, GPT)) for messages in said] == free
@@ -233,7 +234,7 @@ def test_what_is_learnt_has_a_bound_and_changes_nothing_beyond_it(
 def learnt(target: str) -> Any:
     """Return the cache for a target."""
     limits = Policy().apply(chatmend.resolve(target).limits_in("openai_chat"))
-    return scan.cache_for(Context(limits, DIALECTS["openai_chat"], Policy()), RULES)
+    return rule_cache.cache_for(Context(limits, DIALECTS["openai_chat"], Policy()), RULES)
 
 
 def test_threads_learn_together() -> None:
@@ -252,7 +253,7 @@ def test_threads_learn_together() -> None:
 def test_messages_of_one_form_have_one_structure(dialect: str, target: str) -> None:
     """Messages with the same form on the fast path must have the same full structure, apart from the order of keys."""
     spoken: Any = DIALECTS[dialect]
-    store = scan.RuleCache(spoken.TRAITS, chatmend.resolve(target).limits_in(dialect), RULES)
+    store = rule_cache.RuleCache(spoken.TRAITS, chatmend.resolve(target).limits_in(dialect), RULES)
     seen: dict[object, object] = {}
     for seed in range(examples(10, 100)):
         for message in (*broken(seed, dialect), *torn(seed, dialect)):

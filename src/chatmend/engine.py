@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Change
 from chatmend.jsontext import is_identical
+from chatmend.letters import cut
 from chatmend.request_rules import run_first_rules, run_last_rules
-from chatmend.rules import Request, rules_for
-from chatmend.scan import Scan
+from chatmend.rules import Request, offline_order, rules_for
+from chatmend.scan import FIRST, LAST, Scan
 from chatmend.transcript import Role, ToolCall
 from chatmend.turns import cut_positions
 from chatmend.windows import Edit, Memory, Window
@@ -18,13 +19,12 @@ from chatmend.windows import Edit, Memory, Window
 if TYPE_CHECKING:
     from chatmend.changes import Fix
     from chatmend.context import Context
+    from chatmend.known_transcripts import Source
     from chatmend.rules import Rule
     from chatmend.sketch import Group
     from chatmend.transcript import Message
 
 Messages = list[Any]
-_FIRST, _LAST = "<", ">"
-"""Mark the first and the last window of a transcript; a single window has both marks."""
 
 
 @dataclass(slots=True)
@@ -49,6 +49,10 @@ class Run:
     """The position of the first rule that runs on each turn of a window separately."""
     accepted: int = 0
     """Messages at the beginning that the provider has accepted; no rule changes them."""
+    source: Source | None = None
+    """Remembers the transcript if it is clean."""
+    depends_on_structure: bool = True
+    """Whether any transcript of the same structure is known to be clean."""
 
     def start(self) -> None:
         """Process each window once; clean windows cost only their sketch."""
@@ -57,13 +61,28 @@ class Run:
             return
         given = Request(self.native)
         request, self.changes = run_first_rules(given, self.context, self.accepted)
-        messages = request.messages
         scan = self.scan = Scan(self.context, self.rules, self.memory)
+        letters = scan.reader.read(request.messages)
+        self.depends_on_structure = not (
+            self.accepted or self.memory.has_stored_history or offline_order.rewrites(self.context)
+        )
+        if self.depends_on_structure and scan.reader.is_known_clean(letters):
+            self._remember(letters)
+            return
+        self._process_windows(request.messages, letters, scan)
+        if self.depends_on_structure and scan.reader.remember_clean(letters):
+            self._remember(letters)
+
+    def _remember(self, letters: str) -> None:
+        if self.source is not None and self.scan is not None:
+            self.source.remember(letters, self.context, self.scan.cache)
+
+    def _process_windows(self, messages: Messages, letters: str, scan: Scan) -> None:
         self.cut = scan.turn_rules_start
         start = 0
         out: Messages | None = None
         scan.refresh()
-        words = scan.words(messages)
+        words = cut(letters)
         positions = _window_positions(len(words))
         for word, position in zip(words, positions, strict=True):
             stop = start + len(word)
@@ -84,6 +103,8 @@ class Run:
     def _pass(self, group: Group, natives: Messages) -> None:
         """Update the memory after an unchanged window."""
         memory = self.memory
+        if group.updates_memory or group.has_counted_content or not group.is_known:
+            self.depends_on_structure = False
         self.has_counted_content = self.has_counted_content or group.has_counted_content
         memory.has_user = memory.has_user or group.has_user
         memory.has_turns = memory.has_turns or group.has_turns
@@ -95,7 +116,7 @@ class Run:
         self, scan: Scan, word: str, natives: Messages, start: int, position: str
     ) -> Messages | None:
         """Run the due rules on a window; return its new messages, None if it is unchanged."""
-        group, last = scan.group(word, natives), _LAST in position
+        group, last = scan.group(word, natives), LAST in position
         sketch = scan.next_window(group, last=last)
         flags = (not start and not group.run_length, group.has_other_roles, group.has_input, last)
         is_accepted = start + len(natives) <= self.accepted
@@ -112,6 +133,7 @@ class Run:
             self.memory.item_ids.update(sketch.item_ids)
             return None
         self.has_counted_content = self.has_counted_content or group.has_counted_content
+        self.depends_on_structure = False
         window, span = self._read_window(natives, start, flags), (start, start + len(natives))
         new_key, self.has_fixes = scan.new_key, False
         scan.start_window(natives, sketch)
@@ -146,7 +168,7 @@ class Run:
         self, window: Window, span: tuple[int, int], due: int, group: Group
     ) -> Messages | None:
         changed = self._run_due(window, span, due, group)
-        self._remember(window)
+        self._remember_window(window)
         return [message.list_item for message in window.messages] if changed else None
 
     def _run_due(
@@ -174,7 +196,7 @@ class Run:
             changed = (
                 self._run_rules(turn, span, due, (self.cut, len(self.rules)), group)[0] or changed
             )
-            self._remember(turn)
+            self._remember_window(turn)
             self.context.dialect.remember(
                 [message.list_item for message in turn.messages], self.memory
             )
@@ -216,7 +238,7 @@ class Run:
         sketch = self.scan.rescan(natives, last=window.is_last)
         return self.scan.due(sketch, flags, lambda: window), sketch.group
 
-    def _remember(self, window: Window) -> None:
+    def _remember_window(self, window: Window) -> None:
         memory = self.memory
         if not (memory.has_user and memory.has_turns):
             for message in window.messages:
@@ -291,8 +313,8 @@ def _window_positions(number: int) -> list[str]:
     """Return the position marks of windows: of the first, the last, and those between."""
     positions = [""] * number
     if positions:
-        positions[0] = _FIRST
-        positions[-1] += _LAST
+        positions[0] = FIRST
+        positions[-1] += LAST
     return positions
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from chatmend import passes
@@ -13,10 +13,11 @@ from chatmend.dialects import DIALECTS, Dialect, Traits, Unsure, format_of_body,
 from chatmend.engine import Run
 from chatmend.errors import ReplayError, TranscriptError
 from chatmend.jsontext import is_same
+from chatmend.known_transcripts import source_of
 from chatmend.lessons import Lesson, with_lessons
 from chatmend.objects import PlainMessages
 from chatmend.placeholders import CONTINUED, is_placeholder
-from chatmend.policy import Policy, resolve_policy
+from chatmend.policy import DEFAULT, Policy, resolve_policy
 from chatmend.report import Reportable
 from chatmend.rules import Request, lost_thinking, offline_order, unknown_format
 from chatmend.targets import Target, resolve
@@ -25,14 +26,16 @@ from chatmend.transcript import Text, ToolResult
 from chatmend.windows import Memory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from chatmend.images.recompressor import Recompressor
+    from chatmend.known_transcripts import Source
     from chatmend.session_memory import SessionMemory
     from chatmend.transcript import Part
 
+    _Pass = Callable[[Request, Context, Source | None], tuple[Request, tuple[Change, ...]]]
+
 Messages = list[Any]
-_DEFAULT = Policy()
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +123,18 @@ def repair(  # noqa: PLR0913 - request parameters affect the repair
             "pass a request body to repair_request"
         )
         raise TranscriptError(text)
-    chosen_policy = resolve_policy(policy) or _DEFAULT
+    chosen_policy = resolve_policy(policy) or DEFAULT
     resolved = target if isinstance(target, Target) else resolve(target)
+    source = None
+    has_only_messages = (
+        tools is None and thinking is None and cache_control is None and memory is None
+        and not continues and store is not False and not lessons
+        and (system is None or system.__class__ is str)
+    )  # fmt: skip
+    if has_only_messages and (dialect is None or isinstance(dialect, str)):
+        source = source_of(resolved, chosen_policy, dialect or "")
+        if source.has(messages):
+            return Repaired(messages, system=system)
     if isinstance(dialect, str) and dialect not in DIALECTS:
         text = f"unknown dialect {dialect!r}; use one of {', '.join(DIALECTS)}"
         raise TranscriptError(text)
@@ -159,7 +172,8 @@ def repair(  # noqa: PLR0913 - request parameters affect the repair
             thinking=is_thinking_on(thinking), tools=bool(tools), stored=is_stored
         )
         context = Context(limits, found, chosen_policy, recompressor)
-        return _passes(request, context, continues=continues, accepted=accepted)
+        run = partial(_one_pass, continues=continues, accepted=accepted)
+        return _passes(request, context, run, source)
 
     if memory is None:
         request, changes = pass_through_rules(request)
@@ -183,14 +197,17 @@ def repair(  # noqa: PLR0913 - request parameters affect the repair
 
 
 def _passes(
-    request: Request, context: Context, *, continues: bool, accepted: int
+    request: Request, context: Context, run: _Pass, source: Source | None
 ) -> tuple[Request, tuple[Change, ...]]:
-    """Run the rules; with policies other than the default, until nothing changes."""
-    done, changes = _ordered_pass(request, context, continues=continues, accepted=accepted)
-    if done.messages is request.messages or context.policy == _DEFAULT:
+    """Run the rules; with policies other than the default, until nothing changes.
+
+    ``source`` remembers the transcript if it is clean.
+    """
+    done, changes = _ordered_pass(request, context, run, source)
+    if done.messages is request.messages or context.policy == DEFAULT:
         return done, changes
     for _ in range(passes.MAX_PASSES - 1):
-        becomes, more = _ordered_pass(done, context, continues=continues, accepted=accepted)
+        becomes, more = _ordered_pass(done, context, run)
         if becomes.messages is done.messages:
             break
         changes = passes.join_changes(request.messages, changes, done.messages, more)
@@ -199,16 +216,16 @@ def _passes(
 
 
 def _ordered_pass(
-    request: Request, context: Context, *, continues: bool, accepted: int
+    request: Request, context: Context, run: _Pass, source: Source | None = None
 ) -> tuple[Request, tuple[Change, ...]]:
     """Run the rules once; look for late results that could move only if a window is not clean."""
     if offline_order.moves_only_results(request.messages, context):
         policy = _without_moves(context.policy)
         in_place = Context(context.limits, context.dialect, policy, context.recompressor)
-        done, changes = _one_pass(request, in_place, continues=continues, accepted=accepted)
+        done, changes = run(request, in_place, source)
         if not changes or not offline_order.RULE.apply(request, context)[1]:
             return done, changes
-    return _one_pass(request, context, continues=continues, accepted=accepted)
+    return run(request, context, source)
 
 
 @lru_cache(maxsize=16)
@@ -217,10 +234,10 @@ def _without_moves(policy: Policy) -> Policy:
 
 
 def _one_pass(
-    request: Request, context: Context, *, continues: bool, accepted: int
+    request: Request, context: Context, source: Source | None, *, continues: bool, accepted: int
 ) -> tuple[Request, tuple[Change, ...]]:
     memory = Memory(has_stored_history=continues)
-    run = Run(request.messages, context, memory=memory, accepted=accepted)
+    run = Run(request.messages, context, memory=memory, accepted=accepted, source=source)
     run.start()
     return run.finish(request)
 

@@ -1,0 +1,234 @@
+"""Compares every repair of this version of chatmend with that of another version.
+
+    python -m tests.equivalence OLD [--seeds N] [--matrix N] [--only PART] [--langchain]
+
+``OLD`` is a commit, a wheel, or a directory that contains the package ``chatmend``; also
+``make equivalence OLD=...``. Both versions repair the same generated transcripts, each in a process
+of its own. The digests of the messages, of the system prompt, of the tools and of every field of every change must be
+equal, also when the result is repaired again.
+
+- ``--seeds``: transcripts by seed, each for one target and policy drawn from the seed;
+- ``--matrix``: transcripts by seed, each for all targets and all policies;
+- ``--only``: only targets that contain this text;
+- ``--langchain``: the same transcripts as LangChain messages.
+
+Differences are listed by class: the rules that appear in only one of the two lists of changes. Exit status 1 if there is
+one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import fields
+from itertools import zip_longest
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from tests.broken import broken, digest, torn
+from tests.targets import ALL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).resolve().parents[1]
+POLICIES = (
+    None,
+    "strict_alternation",
+    "provider_hygiene",
+    "drop_instead_of_note",
+    "offline",
+    "train",
+    "every option",
+)
+_OPTIONS = {
+    "orphans": "drop",
+    "turns": "insert",
+    "late_results": "move",
+    "duplicates": "messages",
+    "system": "hoist",
+}
+"""Options that no predefined policy combines."""
+EXAMPLES = 3
+
+Case = tuple[str, int, str, str, str | None]
+"""How the transcript is made, its seed, the dialect, the target, and the policy."""
+
+
+def cases(seeds: int, matrix: int, only: str = "") -> Iterator[Case]:
+    """Yield the cases in order: drawn by seed, then the whole matrix."""
+    places = [place for place in ALL if only in " ".join(place)]
+    for seed in range(seeds):
+        rng = Random(f"equivalence:{seed}")
+        for kind in ("broken", "torn"):
+            yield kind, seed, *rng.choice(places), rng.choice(POLICIES)
+    for seed in range(matrix):
+        for dialect, target in places:
+            for policy in POLICIES:
+                yield "torn" if seed % 5 == 4 else "broken", seed, dialect, target, policy
+
+
+def account(done: Any) -> list[Any]:
+    """Return digests of everything that a repair returned, and the rules that changed something."""
+    names = sorted({one.name for change in done.changes[:1] for one in fields(change)})
+    rows = [[getattr(change, name) for name in names] for change in done.changes]
+    plain = [[list(value) if isinstance(value, tuple) else value for value in row] for row in rows]
+    rules = Counter(f"{change.code} {change.rule}" for change in done.changes)
+    values = [done.messages, done.system, getattr(done, "tools", None), plain]
+    return [*map(digest, values), sorted(rules.items())]
+
+
+def _as_langchain(messages: list[Any]) -> list[Any] | None:
+    from langchain_core.messages import convert_to_messages
+
+    try:
+        return list(convert_to_messages(messages))
+    except Exception:  # noqa: BLE001 - LangChain cannot hold every broken transcript
+        return None
+
+
+def work(seeds: int, matrix: int, only: str, *, langchain: bool) -> None:
+    """Print one line per case: what the installed version does with it."""
+    import chatmend
+
+    makers = {"broken": broken, "torn": torn}
+    last: tuple[object, ...] = ()
+    messages: Any = []
+    for kind, seed, dialect, target, policy in cases(seeds, matrix, only):
+        if (kind, seed, dialect) != last:
+            last, messages = (kind, seed, dialect), makers[kind](seed, dialect)
+            if langchain:
+                messages = _as_langchain(messages) if dialect == "openai_chat" else None
+        if messages is None:
+            continue
+        try:
+            chosen = chatmend.Policy(**_OPTIONS) if policy == "every option" else policy
+            options = {"policy": chosen} | ({} if langchain else {"dialect": dialect})
+            done = chatmend.repair(messages, target, **options)
+            again = [chatmend.repair(done.messages, target, **options) for _ in range(2)]
+            row = [*_account(done, langchain), *(_account(one, langchain)[:3] for one in again)]
+        except Exception as error:  # noqa: BLE001 - an exception is a result, too
+            row = [f"{type(error).__name__}: {error}"[:200]]
+        print(json.dumps([[kind, seed, dialect, target, policy], row]), flush=False)
+
+
+def _account(done: Any, langchain: bool) -> list[Any]:  # noqa: FBT001
+    return account(_Dumped(done)) if langchain else account(done)
+
+
+class _Dumped:
+    """A repair of LangChain messages, with each message as a dict."""
+
+    def __init__(self, done: Any) -> None:
+        from dataclasses import make_dataclass
+
+        self.messages, self.system = [*map(_dump, done.messages)], done.system
+        names = [one.name for change in done.changes[:1] for one in fields(change)]
+        kind = make_dataclass("Dumped", names)
+        self.changes = [
+            kind(**{name: _dump(getattr(change, name)) for name in names})
+            for change in done.changes
+        ]
+
+
+def _dump(value: Any) -> Any:
+    if isinstance(value, tuple | list):
+        return [*map(_dump, value)]
+    return {"class": type(value).__name__, **value.model_dump()} if hasattr(value, "model_dump") else value
+
+
+@contextmanager
+def unpacked(old: str) -> Iterator[Path]:
+    """Yield a directory that contains the package of the other version."""
+    if Path(old).is_dir():
+        holder = Path(old)
+        yield holder / "src" if (holder / "src" / "chatmend").is_dir() else holder
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        if old.endswith(".whl"):
+            zipfile.ZipFile(old).extractall(folder)
+            yield Path(folder)
+            return
+        packed = Path(folder) / "src.tar"
+        subprocess.run(["git", "archive", "-o", packed, old, "src"], cwd=ROOT, check=True)
+        subprocess.run(["tar", "-xf", packed, "-C", folder], check=True)
+        yield Path(folder) / "src"
+
+
+def _start(package: Path, words: list[str]) -> subprocess.Popen[str]:
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join((str(package), str(ROOT))), "PYTHONHASHSEED": "0"}
+    command = [sys.executable, "-m", "tests.equivalence", "--work", "-", *words]
+    return subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True)
+
+
+def compare(package: Path, words: list[str]) -> int:
+    """Print the differences by class; return their number."""
+    workers = [_start(package, words), _start(ROOT / "src", words)]
+    old, new = (worker.stdout for worker in workers)
+    assert old is not None
+    assert new is not None
+    number, classes = 0, dict[str, list[str]]()
+    for before, after in zip_longest(old, new, fillvalue="null"):
+        number += 1
+        if before != after:
+            case, name = difference(json.loads(before), json.loads(after))
+            classes.setdefault(name, []).append(case)
+    if any(worker.wait() for worker in workers):
+        raise SystemExit("a version failed: see above")
+    found = sum(map(len, classes.values()))
+    print(f"{number:,} repairs by each version: {found:,} different")
+    for name, examples in sorted(classes.items(), key=lambda pair: -len(pair[1])):
+        print(f"{len(examples):>8,}  {name}")
+        for example in examples[:EXAMPLES]:
+            print(f"          {example}")
+    return found
+
+
+def difference(before: Any, after: Any) -> tuple[str, str]:
+    """Return the case of a difference, and its class: which rules changed more or fewer."""
+    if before is None or after is None:
+        return str((after or before)[0]), "one version has more cases"
+    case = " ".join(map(str, after[0]))
+    old, new = before[1], after[1]
+    if len(old) == 1 or len(new) == 1:
+        return case, f"exception: {old[0]} | {new[0]}"
+    rules, more = ({name: count for name, count in row[4]} for row in (old, new))
+    changed = [
+        f"{name} {rules.get(name, 0)} -> {more.get(name, 0)}"
+        for name in sorted({*rules, *more})
+        if rules.get(name) != more.get(name)
+    ]
+    parts = ("messages", "system", "tools", "fields of changes", "rules", "again", "a third time")
+    return case, ", ".join(changed) or "same rules: " + ", ".join(
+        part for part, one, other in zip(parts, old, new, strict=True) if one != other
+    )
+
+
+def main() -> int:
+    """Compare the versions, or work for another process that does."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("old")
+    parser.add_argument("--seeds", type=int, default=2_000)
+    parser.add_argument("--matrix", type=int, default=0)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--langchain", action="store_true")
+    parser.add_argument("--work", action="store_true")
+    given = parser.parse_args()
+    if given.work:
+        work(given.seeds, given.matrix, given.only, langchain=given.langchain)
+        return 0
+    words = ["--seeds", str(given.seeds), "--matrix", str(given.matrix), "--only", given.only]
+    with unpacked(given.old) as package:
+        return 1 if compare(package, words + ["--langchain"] * given.langchain) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
