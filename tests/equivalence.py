@@ -33,7 +33,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from tests.broken import broken, digest, torn
+from tests.broken import WIRES, broken, digest, torn, valid
 from tests.targets import ALL
 
 if TYPE_CHECKING:
@@ -68,12 +68,41 @@ def cases(seeds: int, matrix: int, only: str = "") -> Iterator[Case]:
     places = [place for place in ALL if only in " ".join(place)]
     for seed in range(seeds):
         rng = Random(f"equivalence:{seed}")
-        for kind in ("broken", "torn"):
+        for kind in ("broken", "torn", "refused ids"):
             yield kind, seed, *rng.choice(places), rng.choice(POLICIES)
     for seed in range(matrix):
         for dialect, target in places:
             for policy in POLICIES:
                 yield "torn" if seed % 5 == 4 else "broken", seed, dialect, target, policy
+
+
+def refused_ids(seed: int, dialect: Any) -> list[Any]:
+    """Return a transcript in which many ids are refused by one provider or another."""
+    rng = Random(f"ids:{seed}")
+    shapes = ("call.{}", "{}" + "x" * rng.choice((30, 60)), "{}", "toolu_{}", "a b {}", "same")
+    chosen: dict[str, str] = {}
+
+    def rename(old: str) -> str:
+        return chosen.setdefault(old, rng.choice(shapes).format(old[-8:]))
+
+    original = valid(seed, dialect) if dialect in WIRES else broken(seed, dialect)
+    return renamed(original, rename)
+
+
+def renamed(value: Any, rename: Any) -> Any:
+    """Return a value with another text under each key of ids, except of items and messages."""
+    keys = ("tool_call_id", "tool_use_id", "call_id", "toolUseId")
+    if isinstance(value, list):
+        return [renamed(item, rename) for item in value]
+    if not isinstance(value, dict):
+        return value
+    is_call = value.get("type") in ("function", "tool_use")
+    return {
+        key: rename(item)
+        if isinstance(item, str) and (key in keys or (key == "id" and is_call))
+        else renamed(item, rename)
+        for key, item in value.items()
+    }
 
 
 def account(done: Any) -> list[Any]:
@@ -99,7 +128,7 @@ def work(seeds: int, matrix: int, only: str, *, langchain: bool) -> None:
     """Print one line per case: what the installed version does with it."""
     import chatmend
 
-    makers = {"broken": broken, "torn": torn}
+    makers = {"broken": broken, "torn": torn, "refused ids": refused_ids}
     last: tuple[object, ...] = ()
     messages: Any = []
     for kind, seed, dialect, target, policy in cases(seeds, matrix, only):
@@ -113,7 +142,7 @@ def work(seeds: int, matrix: int, only: str, *, langchain: bool) -> None:
             chosen = chatmend.Policy(**_OPTIONS) if policy == "every option" else policy
             options = {"policy": chosen} | ({} if langchain else {"dialect": dialect})
             done = chatmend.repair(messages, target, **options)
-            again = [chatmend.repair(done.messages, target, **options) for _ in range(2)]
+            again = [chatmend.repair(one, target, **options) for one in (messages, done.messages)]
             row = [*_account(done, langchain), *(_account(one, langchain)[:3] for one in again)]
         except Exception as error:  # noqa: BLE001 - an exception is a result, too
             row = [f"{type(error).__name__}: {error}"[:200]]
@@ -142,7 +171,11 @@ class _Dumped:
 def _dump(value: Any) -> Any:
     if isinstance(value, tuple | list):
         return [*map(_dump, value)]
-    return {"class": type(value).__name__, **value.model_dump()} if hasattr(value, "model_dump") else value
+    return (
+        {"class": type(value).__name__, **value.model_dump()}
+        if hasattr(value, "model_dump")
+        else value
+    )
 
 
 @contextmanager
@@ -164,7 +197,11 @@ def unpacked(old: str) -> Iterator[Path]:
 
 
 def _start(package: Path, words: list[str]) -> subprocess.Popen[str]:
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join((str(package), str(ROOT))), "PYTHONHASHSEED": "0"}
+    env = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join((str(package), str(ROOT))),
+        "PYTHONHASHSEED": "0",
+    }
     command = [sys.executable, "-m", "tests.equivalence", "--work", "-", *words]
     return subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True)
 
@@ -206,7 +243,15 @@ def difference(before: Any, after: Any) -> tuple[str, str]:
         for name in sorted({*rules, *more})
         if rules.get(name) != more.get(name)
     ]
-    parts = ("messages", "system", "tools", "fields of changes", "rules", "again", "a third time")
+    parts = (
+        "messages",
+        "system",
+        "tools",
+        "fields of changes",
+        "rules",
+        *["again"] * 3,
+        *["of the result"] * 3,
+    )
     return case, ", ".join(changed) or "same rules: " + ", ".join(
         part for part, one, other in zip(parts, old, new, strict=True) if one != other
     )

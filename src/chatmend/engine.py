@@ -6,9 +6,10 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from chatmend.changes import Change
+from chatmend.changes import Change, Effect
 from chatmend.jsontext import is_identical
 from chatmend.letters import cut
+from chatmend.renaming import apply_plan
 from chatmend.request_rules import run_first_rules, run_last_rules
 from chatmend.rules import Request, offline_order, rules_for
 from chatmend.scan import FIRST, LAST, Scan
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
     from chatmend.changes import Fix
     from chatmend.context import Context
     from chatmend.known_transcripts import Source
+    from chatmend.renaming import Renaming
     from chatmend.rules import Rule
-    from chatmend.sketch import Group
+    from chatmend.sketch import Group, WindowSketch
     from chatmend.transcript import Message
 
 Messages = list[Any]
@@ -132,9 +134,65 @@ class Run:
             self.memory.call_ids.update(sketch.call_ids)
             self.memory.item_ids.update(sketch.item_ids)
             return None
-        self.has_counted_content = self.has_counted_content or group.has_counted_content
         self.depends_on_structure = False
-        window, span = self._read_window(natives, start, flags), (start, start + len(natives))
+        key = scan.key if scan.renames_only(due, group) else ()
+        renaming = scan.cache.renamings.get(key) if key else None
+        if renaming and (renamed := self._rename(renaming, sketch, natives, start)) is not None:
+            return renamed
+        self.has_counted_content = self.has_counted_content or group.has_counted_content
+        window = self._read_window(natives, start, flags)
+        changes = len(self.changes)
+        becomes = self._process_due(window, sketch, due, natives)
+        if key and becomes is not None and key not in scan.cache.renamings:
+            rule = self.rules[scan.cache.renaming].code
+            if all(change.code == rule for change in self.changes[changes:]):
+                read = self._read_window(natives, start, flags)
+                scan.remember_renaming(key, sketch, read, becomes)
+        return becomes
+
+    def _rename(
+        self, renaming: Renaming, sketch: WindowSketch, natives: Messages, start: int
+    ) -> Messages | None:
+        """Rename the calls of a window in which nothing else is wrong.
+
+        None if this may lead to other defects; then nothing has changed.
+        """
+        assert self.scan is not None  # noqa: S101 - set before the first window
+        memory, limits, judge = self.memory, self.context.limits, self.scan.judge_of_new_ids
+        rule = self.rules[self.scan.cache.renaming]
+        call_ids, span = sketch.call_ids, (start, start + len(natives))
+        taken, counts = set(call_ids), {key: memory.id_counts.get(key) for key in call_ids}
+        choose = rule.rename
+        assert choose is not None  # noqa: S101 - the cache has found the rule by it
+        changed = dict(
+            apply_plan(
+                renaming.plan, natives, sketch.ids, lambda old: choose(old, memory, limits, taken)
+            )
+        )
+        new_ids = taken.difference(call_ids)
+        if judge is not None and any(judge(new) != renaming.id_class for new in new_ids):
+            memory.id_counts.update({key: count or 0 for key, count in counts.items()})
+            return None
+        self.changes += [
+            Change(
+                rule.code, rule.name, Effect.RESHAPES, start + at, rule.why, (natives[at],),
+                (native,), span, at,
+            )
+            for at, native in changed.items()
+        ]  # fmt: skip
+        out = [changed.get(at, native) for at, native in enumerate(natives)]
+        self._pass(sketch.group, out)
+        memory.call_ids |= taken
+        memory.item_ids.update(sketch.item_ids)
+        return out
+
+    def _process_due(
+        self, window: Window, sketch: WindowSketch, due: int, natives: Messages
+    ) -> Messages | None:
+        """Read a window and run the due rules; return its new messages, None if unchanged."""
+        assert self.scan is not None  # noqa: S101 - set before the first window
+        scan, group, start = self.scan, sketch.group, window.origins[0] or 0
+        span = (start, start + len(natives))
         new_key, self.has_fixes = scan.new_key, False
         scan.start_window(natives, sketch)
         original_ids = (

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from chatmend.context import Context
     from chatmend.dialects import Traits
+    from chatmend.renaming import Renaming
     from chatmend.rules import Rule
     from chatmend.sketch import Group, WindowSketch
     from chatmend.targets.limits import Limits
@@ -89,6 +90,19 @@ class RuleCache:
             if rule.watches is not None and (watch := rule.watches(limits, traits)) is not None:
                 self.watches.append((1 << position, watch))
         self.all = (1 << len(rules)) - 1
+        self.renaming = next(
+            (
+                at
+                for at, rule in enumerate(rules)
+                if rule.rename and {*(rule.judges or ())} == {"ids"}
+            ),
+            -1,
+        )
+        """The position of the rule that renames calls; -1 if there is none."""
+        self.judges_new_ids = len(columns.get("ids", ())) > 1
+        """Whether another rule judges ids, too."""
+        self.renamings: dict[tuple[object, ...], Renaming | None] = {}
+        """For windows in which only ids are wrong: how to rename them, if this is known."""
         self.turn_rules_start = next(
             (position for position, rule in enumerate(rules, 1) if rule.splits_window), 0
         )

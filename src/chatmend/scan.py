@@ -13,6 +13,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from chatmend.letters import UNKNOWN_OTHER, Reader, cut
+from chatmend.renaming import learn, make_plan
 from chatmend.rule_cache import MAX_ENTRIES, CleanWindow, cache_for
 from chatmend.sketch import Group, WindowSketch, equality_pattern
 from chatmend.transcript import Role
@@ -56,6 +57,8 @@ class Scan:
 
         Empty until a rule changes the window.
         """
+        self.key: tuple[object, ...] = ()
+        """The key of the current window, if its structure is known."""
         self.new_key: tuple[object, ...] | None = None
         """The key of the current window if its structure is new."""
         self.all = self.cache.all
@@ -149,11 +152,11 @@ class Scan:
         reads it, and the rules are tried.
         """
         cache, group = self.cache, sketch.group
-        self.new_key = None
+        self.key, self.new_key = (), None
         if not group.is_known:
             return cache.all
         patterns = self._patterns(sketch.ids, sketch.names)
-        key = (group.word, *patterns, flags, sketch.last_text, self._facts())
+        key = self.key = (group.word, *patterns, flags, sketch.last_text, self._facts())
         if (due := cache.windows.get(key)) is None:
             if key not in cache.met:
                 cache.met.add(key)
@@ -163,6 +166,26 @@ class Scan:
             due = self._try_rules(read_window()) | cache.always | self._watching(sketch)
             cache.windows[key] = due
         return due
+
+    def renames_only(self, due: int, group: Group) -> bool:
+        """Whether only the rule that renames calls is due, on a window that is one turn."""
+        position = self.cache.renaming
+        return position >= 0 and due == 1 << position and not group.may_span_turns
+
+    @property
+    def judge_of_new_ids(self) -> Callable[[str], object] | None:
+        """The judge of ids that the rule has chosen, if another rule judges them."""
+        return self.cache.sketches.judges["ids"] if self.cache.judges_new_ids else None
+
+    def remember_renaming(
+        self, key: tuple[object, ...], window: WindowSketch, read: Window, becomes: list[Any]
+    ) -> None:
+        """Record how the rule renamed the calls of a window, to repeat it in others."""
+        known = [self.cache.structure_of_letter[letter] for letter in window.group.word]
+        natives = [message.list_item for message in read.messages]
+        plan = make_plan(read.messages, [info.id_count for info in known], window.ids)
+        learnt = learn(plan, window, natives, becomes, self.judge_of_new_ids) if plan else None
+        self.cache.renamings[key] = learnt
 
     def record_clean(self, key: tuple[object, ...], sketch: WindowSketch) -> None:
         """Record that no rule proposed a fix for a window with this key."""

@@ -46,6 +46,8 @@ _COLUMNS = {
     "encrypted_content": "signatures", "redactedContent": "signatures",
 }  # fmt: skip
 """The column of a text by its key; texts under all other keys are in column ``texts``."""
+ID_KEYS = frozenset(key for key, column in _COLUMNS.items() if column == "ids")
+"""The keys of column ``ids``."""
 LAST_TEXT = "last_text"
 """The column that contains only the text at the end of the last message."""
 COLUMNS = frozenset({*_COLUMNS.values(), "texts", "parts", LAST_TEXT})
