@@ -89,18 +89,20 @@ def refused_ids(seed: int, dialect: Any) -> list[Any]:
     return renamed(original, rename)
 
 
-def renamed(value: Any, rename: Any) -> Any:
+def renamed(value: Any, rename: Any, depth: int = 0) -> Any:
     """Return a value with another text under each key of ids, except of items and messages."""
+    if depth > 8:  # noqa: PLR2004 - ids are not as deep
+        return value
     keys = ("tool_call_id", "tool_use_id", "call_id", "toolUseId")
     if isinstance(value, list):
-        return [renamed(item, rename) for item in value]
+        return [renamed(item, rename, depth + 1) for item in value]
     if not isinstance(value, dict):
         return value
     is_call = value.get("type") in ("function", "tool_use")
     return {
         key: rename(item)
         if isinstance(item, str) and (key in keys or (key == "id" and is_call))
-        else renamed(item, rename)
+        else renamed(item, rename, depth + 1)
         for key, item in value.items()
     }
 

@@ -112,10 +112,11 @@ class Reader:
             sketch.names,
             sketch.unusual,
         )
-        ignores_text_values, ignores_common_parts, plans = (
+        ignores_text_values, ignores_common_parts, plans, inner = (
             cache.sketches.ignores_text_values,
             cache.sketches.ignores_common_parts,
             cache.sketches.message_plans,
+            cache.sketches.plans,
         )
         for native in natives:
             if (
@@ -144,7 +145,7 @@ class Reader:
                 push(known.letter)
             elif form is None and native.__class__ is dict:
                 plan = plans.get((*native, *map(type, native.values())))
-                letter = None if plan is None else plan.find_letter(native)
+                letter = None if plan is None else plan.find_letter(native, inner)
                 push(letter or self._letter_by_keys(native, plan, id_at, name_at))
             else:
                 push(self._info_for(native, form, id_at, name_at).letter)
@@ -158,7 +159,7 @@ class Reader:
             return self._info_for(native, None, id_at, name_at, plan).letter
         letter = self._info_for(native, None, id_at, name_at, plan).letter
         if plan is not None and letter not in (UNKNOWN_OTHER, UNKNOWN_ASSISTANT):
-            plan.remember_letter(native, letter)
+            plan.remember_letter(native, self._cache.sketches.plans, letter)
         return letter
 
     def _letter_for_role(self, native: dict[str, Any], role: str) -> str:

@@ -146,6 +146,7 @@ class WalkPlan:
         "dicts",
         "has_more",
         "ids",
+        "is_flat",
         "judged",
         "letters",
         "lists",
@@ -200,34 +201,63 @@ class WalkPlan:
             ]
         )
         self.has_more = bool(self.ids or self.names or self.judged or self.tool_data or self.parts)
-        is_flat = top and not (self.has_more or self.lists or self.dicts or cache.texts)
-        self.letters: dict[object, str] | None = {} if is_flat else None
-        """For messages with only texts and literals: the letters of their structures."""
+        self.is_flat = not (self.has_more or self.lists or self.dicts or cache.texts)
+        """Whether it has only literals and texts, which no rule judges."""
+        has_only_dicts = top and not (self.has_more or self.lists or cache.texts)
+        self.letters: dict[object, str] | None = {} if has_only_dicts else None
+        """For messages with only literals, texts and flat dicts: the letters of their structures.
 
-    def find_letter(self, message: dict[Any, Any]) -> str | None:
-        """Return the letter of a message if all its texts are ordinary and the letter is known."""
-        letters = self.letters
-        if not letters:
+        The keys are the literals, and the plans of the dicts with their literals.
+        """
+
+    def find_letter(self, message: dict[Any, Any], plans: dict[object, WalkPlan]) -> str | None:
+        """Return the letter of a message if all its texts are ordinary and the letter is known.
+
+        ``plans`` are those of the dicts in messages.
+        """
+        if not self.letters:
             return None
-        for key in self.texts:
-            text = message[key]
-            if not text or text.isspace() or not (text.isascii() or is_encodable(text)):
-                return None
+        if self.dicts:
+            return self.letters.get(self._key(message, plans))
+        if not self._has_ordinary_texts(message):
+            return None
         literals = self.literals
         if len(literals) == 1:
-            return letters.get(message[literals[0]])
-        return letters.get(tuple([message[key] for key in literals]))
+            return self.letters.get((message[literals[0]],))
+        return self.letters.get(tuple([message[key] for key in literals]))
 
-    def remember_letter(self, message: dict[Any, Any], letter: str) -> None:
+    def remember_letter(
+        self, message: dict[Any, Any], plans: dict[object, WalkPlan], letter: str
+    ) -> None:
         """Remember the letter of a message whose texts are all ordinary."""
-        literals = [message[key] for key in self.literals]
-        if (
-            self.letters is not None
-            and len(self.letters) < _MAX_LETTERS
-            and all(item.__class__ is bool or len(item) < _MAX_LITERAL_LENGTH for item in literals)
-            and all(_class_of_text(message[key]) == TEXT for key in self.texts)
+        if self.letters is None or len(self.letters) >= _MAX_LETTERS:
+            return
+        key = self._key(message, plans)
+        if key and all(
+            item.__class__ is not str or len(item) < _MAX_LITERAL_LENGTH for item in key
         ):
-            self.letters[literals[0] if len(literals) == 1 else tuple(literals)] = letter
+            self.letters[key] = letter
+
+    def _key(self, message: dict[Any, Any], plans: dict[object, WalkPlan]) -> tuple[Any, ...]:
+        """Return the key in ``letters``; empty if a text is not ordinary or a dict is not flat."""
+        if not self._has_ordinary_texts(message):
+            return ()
+        key: list[Any] = [message[name] for name in self.literals]
+        for name in self.dicts:
+            value = message[name]
+            plan = plans.get((*value, *map(type, value.values())))
+            if plan is None or not plan.is_flat or not plan._has_ordinary_texts(value):  # noqa: SLF001
+                return ()
+            key.append(plan)
+            key += [value[inner] for inner in plan.literals]
+        return tuple(key)
+
+    def _has_ordinary_texts(self, value: dict[Any, Any]) -> bool:
+        for key in self.texts:
+            text = value[key]
+            if not text or text.isspace() or not (text.isascii() or is_encodable(text)):
+                return False
+        return True
 
 
 class SketchCache:

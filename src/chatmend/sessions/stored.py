@@ -24,12 +24,14 @@ _REQUEST_KEYS = frozenset({"model", "modelId", "tools", "toolConfig"})
 """Keys of a request body; other objects with messages are stored conversations."""
 _OTHER_INPUTS = (_REQUEST_KEYS | DECIDING_KEYS | {"thinking"}) - {"system"}
 """Keys next to ``messages`` on which the wire format or the repair depends."""
+_LIST, _OBJECT, _WITH_SYSTEM = "stored list", "stored object", "stored object with a system prompt"
+"""How the wire format of a stored conversation is determined."""
 
 
 def is_known_clean(value: object, target: Target, policy: Policy | None = None) -> bool:
     """Whether a stored conversation has the structure of an earlier one that needed no repair."""
     if isinstance(value, list):
-        return _source(target, policy, "list").has(value)
+        return _source(target, policy, _LIST).has(value)
     if not isinstance(value, dict):
         return False
     source = _source_of_object(value, target, policy)
@@ -43,13 +45,13 @@ def _source_of_object(
     if value.get("messages").__class__ is not list or not _OTHER_INPUTS.isdisjoint(value):
         return None
     if "system" not in value:
-        return _source(target, policy, "object")
+        return _source(target, policy, _OBJECT)
     has_text = value["system"].__class__ is str
-    return _source(target, policy, "object with system") if has_text else None
+    return _source(target, policy, _WITH_SYSTEM) if has_text else None
 
 
 def _source(target: Target, policy: Policy | None, kind: str) -> Source:
-    return source_of(target, policy or DEFAULT, f"stored {kind}")
+    return source_of(target, policy or DEFAULT, kind)
 
 
 def messages_of(value: Conversation) -> list[object] | None:
@@ -88,7 +90,7 @@ def repair_conversation(
     if isinstance(value, list):
         result = repair(value, target, policy=policy, recompressor=recompressor)
         if not result.changes:
-            _source(target, policy, "list").adopt(source_of(target, policy or DEFAULT, ""), value)
+            _source(target, policy, _LIST).adopt(source_of(target, policy or DEFAULT, ""), value)
         if result.system is not None:
             return {"system": result.system, "messages": result.messages}, result.changes
         return result.messages, result.changes
