@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Change, Effect
 from chatmend.jsontext import is_identical
-from chatmend.letters import cut
+from chatmend.letters import UNKNOWN, cut
 from chatmend.renaming import apply_plan
 from chatmend.request_rules import run_first_rules, run_last_rules
 from chatmend.rules import Request, offline_order, rules_for
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from chatmend.transcript import Message
 
 Messages = list[Any]
+
+
+class NotPlainError(Exception):
+    """The messages cannot be examined as they are: they may hold objects of other classes."""
 
 
 @dataclass(slots=True)
@@ -53,11 +57,17 @@ class Run:
     """Messages at the beginning that the provider has accepted; no rule changes them."""
     source: Source | None = None
     """Remembers the transcript if it is clean."""
+    assumes_plain: bool = False
+    """Whether to stop before any rule runs if the messages may hold objects of other classes."""
     depends_on_structure: bool = True
     """Whether any transcript of the same structure is known to be clean."""
 
     def start(self) -> None:
-        """Process each window once; clean windows cost only their sketch."""
+        """Process each window once; clean windows cost only their sketch.
+
+        Raises:
+            NotPlainError: ``assumes_plain`` is set, and the structure of a message is unknown.
+        """
         self.rules = rules_for(self.context.limits, self.native)
         if not self.rules:
             return
@@ -65,6 +75,8 @@ class Run:
         request, self.changes = run_first_rules(given, self.context, self.accepted)
         scan = self.scan = Scan(self.context, self.rules, self.memory)
         letters = scan.reader.read(request.messages)
+        if self.assumes_plain and not UNKNOWN.isdisjoint(letters):
+            raise NotPlainError
         self.depends_on_structure = not (
             self.accepted or self.memory.has_stored_history or offline_order.rewrites(self.context)
         )

@@ -31,6 +31,7 @@ MAX_MESSAGES = 64
 """The maximum number of messages of a transcript that is recognised as a whole."""
 UNKNOWN_OTHER, UNKNOWN_ASSISTANT = chr(FIRST_OTHER - 1), chr(FIRST_ASSISTANT - 1)
 """The letters of messages that cannot be sketched or cached; the second is for the assistant's."""
+UNKNOWN = frozenset((UNKNOWN_OTHER, UNKNOWN_ASSISTANT))
 
 _ASSISTANT_LETTERS = f"{UNKNOWN_ASSISTANT}-\U0010ffff"
 _WINDOW = re.compile(f"[{_ASSISTANT_LETTERS}]+[^{_ASSISTANT_LETTERS}]*|[^{_ASSISTANT_LETTERS}]+")

@@ -63,6 +63,8 @@ class CleanWindow:
     group: Group
     updates_run: bool
     """Whether the state of the repair must be updated after such a window."""
+    pattern: tuple[int, ...] = ()
+    """For each of its ids, the position of its first occurrence."""
 
 
 class RuleCache:

@@ -249,22 +249,38 @@ class Scan:
         known = self._clean.get(word + position)
         if known is None or (self.reader.last_text and position.endswith(LAST)):
             return None
-        group = known.group
+        group, memory = known.group, self._memory
         if group.id_count or group.name_count > 1:
-            id_end, name_end = self._id_at + group.id_count, self._name_at + group.name_count
-            ids, names = self._ids[self._id_at : id_end], self._names[self._name_at : name_end]
-            if (
-                self._clean_key(word, position, ids, names if group.name_count > 1 else ())
-                not in self._clean
-            ):
+            id_end = self._id_at + group.id_count
+            ids = self._ids[self._id_at : id_end]
+            if not self._has_clean_ids(known, word, position, ids):
                 return None
             for at in group.call_positions:
-                self._memory.call_ids.add(ids[at])
+                memory.call_ids.add(ids[at])
             for at in group.item_positions:
-                self._memory.item_ids.add(ids[at])
+                memory.item_ids.add(ids[at])
             self._id_at = id_end
         self._name_at += group.name_count
         return known
+
+    def _has_clean_ids(self, known: CleanWindow, word: str, position: str, ids: list[str]) -> bool:
+        """Whether a window is clean with these ids and with its names."""
+        count = known.group.name_count
+        if count > 1:
+            names = self._names[self._name_at : self._name_at + count]
+            return self._clean_key(word, position, ids, names) in self._clean
+        if known.pattern and tuple(map(ids.index, ids)) == known.pattern:
+            return self._are_new(ids)
+        return self._clean_key(word, position, ids, ()) in self._clean
+
+    def _are_new(self, ids: list[str]) -> bool:
+        """Whether no id of a window occurred before."""
+        memory = self._memory
+        return (
+            memory.call_ids.isdisjoint(ids)
+            and (not memory.item_ids or memory.item_ids.isdisjoint(ids))
+            and (not memory.server_calls or memory.server_calls.keys().isdisjoint(ids))
+        )
 
     def remember_clean(self, sketch: WindowSketch, position: str) -> None:
         """Record a window in which no rule must run."""
@@ -277,6 +293,7 @@ class Scan:
         updates_run = updates_run or (group.has_reasoning and not memory.has_reasoning)
         known = CleanWindow(
             group,
+            pattern=tuple(map(sketch.ids.index, sketch.ids)) if group.id_count <= _SMALL else (),
             updates_run=updates_run
             or group.updates_memory
             or group.is_signed
@@ -300,12 +317,7 @@ class Scan:
 
         Ids and names are represented by the position of their first occurrence.
         """
-        memory = self._memory
-        if (
-            len(ids) > _SMALL or len(names) > _SMALL or not memory.call_ids.isdisjoint(ids)
-            or (memory.item_ids and not memory.item_ids.isdisjoint(ids))
-            or (memory.server_calls and not memory.server_calls.keys().isdisjoint(ids))
-        ):  # fmt: skip
+        if len(ids) > _SMALL or len(names) > _SMALL or not self._are_new(ids):
             return ()
         return (word, position, *map(ids.index, ids), *map(names.index, names))
 

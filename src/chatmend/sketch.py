@@ -371,7 +371,11 @@ class Sketch:
         """Whether a value is an id; adds it to ``ids``, and its class to ``unusual``."""
         if value.__class__ is not str:
             return False
-        if value_class := self._class_of_id(value):
+        self.ids.append(value)
+        value_class = self._known_ids.get(value, _MISSING)
+        if value_class is _MISSING:
+            value_class = self._find_class("ids", value, self._known_ids)
+        if value_class:
             self.unusual.append((len(self.ids), value_class))
         return True
 
@@ -398,7 +402,11 @@ class Sketch:
         """Whether a value is a name; adds it to ``names``, and its class to ``unusual``."""
         if value.__class__ is not str:
             return False
-        if value_class := self._class_of_name(value):
+        self.names.append(value)
+        value_class = self._known_names.get(value, _MISSING)
+        if value_class is _MISSING:
+            value_class = self._find_class("names", value, self._known_names)
+        if value_class:
             self.unusual.append((-len(self.names), value_class))
         return True
 
