@@ -69,7 +69,7 @@ nightly: $(VENV)/.dev $(LANGCHAIN)/.ready
 	$(PY) -m tests.fuzz $(NIGHTLY) --torn
 
 # Clean transcripts with replaced texts and keys: each must be repaired as in a run of all rules on
-# every window. A fifth of them takes about 20 minutes; SHARE=1 runs all.
+# every window. A fifth of them takes about 5 minutes on two cores; SHARE=1 runs all.
 twins: $(VENV)/.dev
 	$(PY) -m tests.twins $(SHARE)
 
