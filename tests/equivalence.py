@@ -5,11 +5,12 @@
 ``OLD`` is a commit, a wheel, or a directory that contains the package ``chatmend``; also
 ``make equivalence OLD=...``. Both versions repair the same generated transcripts, each in a process
 of its own. The digests of the messages, of the system prompt, of the tools and of every field of every change must be
-equal, also when the result is repaired again.
+equal, also when the transcript or the result is repaired again. Fields of changes that only one version has are left out.
 
 - ``--seeds``: transcripts by seed, each for one target and policy drawn from the seed;
 - ``--matrix``: transcripts by seed, each for all targets and all policies;
 - ``--only``: only targets that contain this text;
+- ``--ignore``: fields of changes to leave out, such as ``why``, a text for people;
 - ``--langchain``: the same transcripts as LangChain messages.
 
 Differences are listed by class: the rules that appear in only one of the two lists of changes. Exit status 1 if there is
@@ -27,10 +28,10 @@ import tempfile
 import zipfile
 from collections import Counter
 from contextlib import contextmanager
-from dataclasses import fields
 from itertools import zip_longest
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from tests.broken import WIRES, broken, digest, torn, valid
@@ -58,6 +59,13 @@ _OPTIONS = {
 }
 """Options that no predefined policy combines."""
 EXAMPLES = 3
+UNKNOWN = (
+    "PolicyError",
+    "TargetError",
+    "TranscriptError: unknown dialect",
+    "TranscriptError: no dialect",
+)
+UNKNOWN_TO_OLD = "the old version does not know the target, the policy or the dialect"
 
 Case = tuple[str, int, str, str, str | None]
 """How the transcript is made, its seed, the dialect, the target, and the policy."""
@@ -107,9 +115,8 @@ def renamed(value: Any, rename: Any, depth: int = 0) -> Any:
     }
 
 
-def account(done: Any) -> list[Any]:
+def account(done: Any, names: list[str]) -> list[Any]:
     """Return digests of everything that a repair returned, and the rules that changed something."""
-    names = sorted({one.name for change in done.changes[:1] for one in fields(change)})
     rows = [[getattr(change, name) for name in names] for change in done.changes]
     plain = [[list(value) if isinstance(value, tuple) else value for value in row] for row in rows]
     rules = Counter(f"{change.code} {change.rule}" for change in done.changes)
@@ -126,7 +133,7 @@ def _as_langchain(messages: list[Any]) -> list[Any] | None:
         return None
 
 
-def work(seeds: int, matrix: int, only: str, *, langchain: bool) -> None:
+def work(seeds: int, matrix: int, only: str, names: list[str], *, langchain: bool) -> None:
     """Print one line per case: what the installed version does with it."""
     import chatmend
 
@@ -145,27 +152,24 @@ def work(seeds: int, matrix: int, only: str, *, langchain: bool) -> None:
             options = {"policy": chosen} | ({} if langchain else {"dialect": dialect})
             done = chatmend.repair(messages, target, **options)
             again = [chatmend.repair(one, target, **options) for one in (messages, done.messages)]
-            row = [*_account(done, langchain), *(_account(one, langchain)[:3] for one in again)]
+            if langchain:
+                done, again = _Dumped(done, names), [_Dumped(one, names) for one in again]
+            row = [
+                *account(done, names),
+                *(digested for one in again for digested in account(one, names)[:3]),
+            ]
         except Exception as error:  # noqa: BLE001 - an exception is a result, too
             row = [f"{type(error).__name__}: {error}"[:200]]
         print(json.dumps([[kind, seed, dialect, target, policy], row]), flush=False)
 
 
-def _account(done: Any, langchain: bool) -> list[Any]:  # noqa: FBT001
-    return account(_Dumped(done)) if langchain else account(done)
-
-
 class _Dumped:
     """A repair of LangChain messages, with each message as a dict."""
 
-    def __init__(self, done: Any) -> None:
-        from dataclasses import make_dataclass
-
+    def __init__(self, done: Any, names: list[str]) -> None:
         self.messages, self.system = [*map(_dump, done.messages)], done.system
-        names = [one.name for change in done.changes[:1] for one in fields(change)]
-        kind = make_dataclass("Dumped", names)
         self.changes = [
-            kind(**{name: _dump(getattr(change, name)) for name in names})
+            SimpleNamespace(**{name: _dump(getattr(change, name)) for name in names})
             for change in done.changes
         ]
 
@@ -173,11 +177,9 @@ class _Dumped:
 def _dump(value: Any) -> Any:
     if isinstance(value, tuple | list):
         return [*map(_dump, value)]
-    return (
-        {"class": type(value).__name__, **value.model_dump()}
-        if hasattr(value, "model_dump")
-        else value
-    )
+    if hasattr(value, "model_dump"):
+        return {"class": type(value).__name__, **value.model_dump()}
+    return value
 
 
 @contextmanager
@@ -208,8 +210,21 @@ def _start(package: Path, words: list[str]) -> subprocess.Popen[str]:
     return subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True)
 
 
-def compare(package: Path, words: list[str]) -> int:
+def fields_of(package: Path) -> list[str]:
+    """Return the names of the fields of a change in a version."""
+    code = "import dataclasses, chatmend; print(*[f.name for f in dataclasses.fields(chatmend.Change)])"
+    env = {**os.environ, "PYTHONPATH": str(package)}
+    command = [sys.executable, "-c", code]
+    return subprocess.run(
+        command, env=env, capture_output=True, text=True, check=True
+    ).stdout.split()
+
+
+def compare(package: Path, words: list[str], ignored: list[str]) -> int:
     """Print the differences by class; return their number."""
+    new_fields = fields_of(ROOT / "src")
+    common = [name for name in fields_of(package) if name in new_fields and name not in ignored]
+    words = [*words, "--fields", *common]
     workers = [_start(package, words), _start(ROOT / "src", words)]
     old, new = (worker.stdout for worker in workers)
     assert old is not None
@@ -222,8 +237,10 @@ def compare(package: Path, words: list[str]) -> int:
             classes.setdefault(name, []).append(case)
     if any(worker.wait() for worker in workers):
         raise SystemExit("a version failed: see above")
+    unknown = len(classes.pop(UNKNOWN_TO_OLD, ()))
     found = sum(map(len, classes.values()))
-    print(f"{number:,} repairs by each version: {found:,} different")
+    note = f", {unknown:,} with options unknown to the old version" if unknown else ""
+    print(f"{number:,} repairs by each version: {found:,} different{note}")
     for name, examples in sorted(classes.items(), key=lambda pair: -len(pair[1])):
         print(f"{len(examples):>8,}  {name}")
         for example in examples[:EXAMPLES]:
@@ -238,22 +255,16 @@ def difference(before: Any, after: Any) -> tuple[str, str]:
     case = " ".join(map(str, after[0]))
     old, new = before[1], after[1]
     if len(old) == 1 or len(new) == 1:
-        return case, f"exception: {old[0]} | {new[0]}"
+        unknown = str(old[0]).startswith(UNKNOWN)
+        return case, UNKNOWN_TO_OLD if unknown else f"exception: {old[0]} | {new[0]}"
     rules, more = ({name: count for name, count in row[4]} for row in (old, new))
     changed = [
-        f"{name} {rules.get(name, 0)} -> {more.get(name, 0)}"
+        f"{name} ({'more' if more.get(name, 0) > rules.get(name, 0) else 'fewer'})"
         for name in sorted({*rules, *more})
         if rules.get(name) != more.get(name)
     ]
-    parts = (
-        "messages",
-        "system",
-        "tools",
-        "fields of changes",
-        "rules",
-        *["again"] * 3,
-        *["of the result"] * 3,
-    )
+    parts = ("messages", "system", "tools", "fields of changes", "rules")
+    parts += ("again",) * 3 + ("of the result",) * 3
     return case, ", ".join(changed) or "same rules: " + ", ".join(
         part for part, one, other in zip(parts, old, new, strict=True) if one != other
     )
@@ -267,14 +278,16 @@ def main() -> int:
     parser.add_argument("--matrix", type=int, default=0)
     parser.add_argument("--only", default="")
     parser.add_argument("--langchain", action="store_true")
+    parser.add_argument("--ignore", nargs="*", default=[])
     parser.add_argument("--work", action="store_true")
+    parser.add_argument("--fields", nargs="*", default=[])
     given = parser.parse_args()
     if given.work:
-        work(given.seeds, given.matrix, given.only, langchain=given.langchain)
+        work(given.seeds, given.matrix, given.only, given.fields, langchain=given.langchain)
         return 0
     words = ["--seeds", str(given.seeds), "--matrix", str(given.matrix), "--only", given.only]
     with unpacked(given.old) as package:
-        return 1 if compare(package, words + ["--langchain"] * given.langchain) else 0
+        return 1 if compare(package, words + ["--langchain"] * given.langchain, given.ignore) else 0
 
 
 if __name__ == "__main__":
