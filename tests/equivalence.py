@@ -7,6 +7,7 @@
 of its own. The digests of the messages, of the system prompt, of the tools and of every field of every change must be
 equal, also when the transcript or the result is repaired again. Fields of changes that only one version has are left out.
 
+- ``--new``: a third version to compare with, instead of this one;
 - ``--seeds``: transcripts by seed, each for one target and policy drawn from the seed;
 - ``--matrix``: transcripts by seed, each for all targets and all policies;
 - ``--only``: only targets that contain this text;
@@ -220,12 +221,12 @@ def fields_of(package: Path) -> list[str]:
     ).stdout.split()
 
 
-def compare(package: Path, words: list[str], ignored: list[str]) -> int:
+def compare(package: Path, other: Path, words: list[str], ignored: list[str]) -> int:
     """Print the differences by class; return their number."""
-    new_fields = fields_of(ROOT / "src")
+    new_fields = fields_of(other)
     common = [name for name in fields_of(package) if name in new_fields and name not in ignored]
     words = [*words, "--fields", *common]
-    workers = [_start(package, words), _start(ROOT / "src", words)]
+    workers = [_start(package, words), _start(other, words)]
     old, new = (worker.stdout for worker in workers)
     assert old is not None
     assert new is not None
@@ -274,6 +275,7 @@ def main() -> int:
     """Compare the versions, or work for another process that does."""
     parser = argparse.ArgumentParser()
     parser.add_argument("old")
+    parser.add_argument("--new", default=str(ROOT))
     parser.add_argument("--seeds", type=int, default=2_000)
     parser.add_argument("--matrix", type=int, default=0)
     parser.add_argument("--only", default="")
@@ -286,8 +288,9 @@ def main() -> int:
         work(given.seeds, given.matrix, given.only, given.fields, langchain=given.langchain)
         return 0
     words = ["--seeds", str(given.seeds), "--matrix", str(given.matrix), "--only", given.only]
-    with unpacked(given.old) as package:
-        return 1 if compare(package, words + ["--langchain"] * given.langchain, given.ignore) else 0
+    words += ["--langchain"] * given.langchain
+    with unpacked(given.old) as old, unpacked(given.new) as new:
+        return 1 if compare(old, new, words, given.ignore) else 0
 
 
 if __name__ == "__main__":
