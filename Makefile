@@ -20,6 +20,7 @@ TRANSCRIPTS ?= 2000
 MEGABYTES ?= 100
 SHARE ?= 0.2
 TESTS ?= tests docs README.md
+MATRIX ?= 0
 ROWS ?= 100000
 TIME ?= 300
 TARGET ?=
@@ -35,7 +36,7 @@ GUARDED := --allow-hosts=127.0.0.1,::1 --allow-unix-socket --timeout 500
 PYTEST := $(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder $(GUARDED)
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo inspector test check nightly twins mutants docs links docs-rules facts-age bench compare golden formats package harm field fuzz fuzz-bytes kill scale usage-report fidelity cassettes judge litellm-matrix litellm-identical litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain slow-tests
+.PHONY: demo inspector test check nightly twins mutants docs links docs-rules facts-age bench compare golden formats package harm field fuzz fuzz-bytes kill scale usage-report fidelity cassettes judge litellm-matrix litellm-identical litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain slow-tests equivalence
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py
@@ -76,9 +77,15 @@ nightly: $(VENV)/.dev $(LANGCHAIN)/.ready
 	$(PY) -m tests.fuzz $(NIGHTLY) --torn
 
 # Clean transcripts with replaced texts and keys: each must be repaired as in a run of all rules on
-# every window. A fifth of them takes about 20 minutes; SHARE=1 runs all.
+# every window. A fifth of them takes about 5 minutes on two cores; SHARE=1 runs all.
 twins: $(VENV)/.dev
 	$(PY) -m tests.twins $(SHARE)
+
+# Compare every repair with that of another version, a commit, wheel or directory:
+# make equivalence OLD=v0.1.0 SEEDS=2000. MATRIX=150 also repairs 150 transcripts for all targets
+# with all policies, which takes about half an hour.
+equivalence: $(VENV)/.dev
+	$(PY) -m tests.equivalence $(OLD) --seeds $(if $(filter command line,$(origin SEEDS)),$(SEEDS),2000) --matrix $(MATRIX)
 
 # Mutation testing: 400 small changes to the source, the same in every run.
 mutants: $(VENV)/.mutants
@@ -105,7 +112,9 @@ facts-age: $(VENV)/.dev
 docs-rules: $(VENV)/.dev
 	$(PY) docs/generate.py
 
+# The first table compares each figure with its budget; a row over its budget does not stop the others.
 bench: $(VENV)/.dev
+	-$(PY) -m benchmarks.budgets
 	$(PY) -m benchmarks.speed $(WRITE)
 	$(PY) benchmarks/bench_repair.py
 	$(PY) -m benchmarks.bench_shapes

@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
-from chatmend import engine, rules, scan
+from chatmend import engine, known_transcripts, rule_cache, rules
 from chatmend.changes import Change
 from tests.broken.nested import digest
 
@@ -26,14 +26,18 @@ _FIELDS = [field.name for field in fields(Change)]
 @contextmanager
 def every_rule() -> Iterator[None]:
     """No rule says what it judges, so each looks at every window."""
-    asked = engine.rules_for
-    with patch.object(engine, "rules_for", lambda *given: _EVERY[asked(*given)]):
+    asked, known = engine.rules_for, dict[Any, Any]()
+    with (
+        patch.object(engine, "rules_for", lambda *given: _EVERY[asked(*given)]),
+        patch.object(known_transcripts, "_SOURCES", known),
+    ):
         yield
 
 
 def forget() -> None:
     """Nothing was learnt."""
-    scan._CACHES.clear()
+    rule_cache._CACHES.clear()
+    known_transcripts._SOURCES.clear()
 
 
 def account(done: Any) -> str:

@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 import chatmend
-from chatmend import reaction, scan
+from chatmend import reaction, rule_cache
 from chatmend.lessons import Lesson, digest_of, with_lessons
 from chatmend.refusals import Refusal, compiled, refusals
 from chatmend.targets import Limits
@@ -270,7 +270,7 @@ def test_conversations_with_other_refused_blocks_are_told_apart() -> None:
         signature: {**THINKING, "signature": signature}
         for signature in (f"EqoB{i}" + "q" * 200 for i in range(5))
     }
-    before = len(scan._CACHES)
+    before = len(rule_cache._CACHES)
     for _ in range(2):
         for block in refused.values():
             lesson = Lesson(CLAUDE, "refused_blocks", (digest_of(block),))
@@ -279,7 +279,7 @@ def test_conversations_with_other_refused_blocks_are_told_apart() -> None:
             done = chatmend.repair(messages, CLAUDE, dialect="anthropic_messages", lessons=[lesson])
             left = [m["content"][0] for m in done.messages if m["role"] == "assistant"]
             assert left == [TEXT if one is block else one for one in refused.values()]
-    assert len(scan._CACHES) <= before + 1
+    assert len(rule_cache._CACHES) <= before + 1
 
 
 def test_encrypted_content_that_cannot_be_verified_goes() -> None:

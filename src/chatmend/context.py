@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from chatmend.policy import Policy
+from chatmend.policy import DEFAULT, Policy
 
 if TYPE_CHECKING:
     from chatmend.dialects import Dialect, Traits
     from chatmend.images.recompressor import Recompressor
     from chatmend.targets.limits import Limits
-
-_DEFAULT = Policy()
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +22,7 @@ class Context:
 
     limits: Limits
     dialect: Dialect
-    policy: Policy = _DEFAULT
+    policy: Policy = DEFAULT
     recompressor: Recompressor | None = None
     """Recompresses images; ``None`` selects the recompressor that the process shares."""
 

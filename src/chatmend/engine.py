@@ -6,11 +6,13 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from chatmend.changes import Change
+from chatmend.changes import Change, Effect
 from chatmend.jsontext import is_identical
+from chatmend.letters import UNKNOWN, cut
+from chatmend.renaming import apply_plan
 from chatmend.request_rules import run_first_rules, run_last_rules
-from chatmend.rules import Request, rules_for
-from chatmend.scan import Scan
+from chatmend.rules import Request, offline_order, rules_for
+from chatmend.scan import FIRST, LAST, Scan
 from chatmend.transcript import Role, ToolCall
 from chatmend.turns import cut_positions
 from chatmend.windows import Edit, Memory, Window
@@ -18,13 +20,17 @@ from chatmend.windows import Edit, Memory, Window
 if TYPE_CHECKING:
     from chatmend.changes import Fix
     from chatmend.context import Context
+    from chatmend.known_transcripts import Source
+    from chatmend.renaming import Renaming
     from chatmend.rules import Rule
-    from chatmend.sketch import Group
+    from chatmend.sketch import Group, WindowSketch
     from chatmend.transcript import Message
 
 Messages = list[Any]
-_FIRST, _LAST = "<", ">"
-"""Mark the first and the last window of a transcript; a single window has both marks."""
+
+
+class NotPlainError(Exception):
+    """The messages cannot be examined as they are: they may hold objects of other classes."""
 
 
 @dataclass(slots=True)
@@ -49,21 +55,48 @@ class Run:
     """The position of the first rule that runs on each turn of a window separately."""
     accepted: int = 0
     """Messages at the beginning that the provider has accepted; no rule changes them."""
+    source: Source | None = None
+    """Remembers the transcript if it is clean."""
+    assumes_plain: bool = False
+    """Whether to stop before any rule runs if the messages may hold objects of other classes."""
+    depends_on_structure: bool = True
+    """Whether any transcript of the same structure is known to be clean."""
 
     def start(self) -> None:
-        """Process each window once; clean windows cost only their sketch."""
+        """Process each window once; clean windows cost only their sketch.
+
+        Raises:
+            NotPlainError: ``assumes_plain`` is set, and the structure of a message is unknown.
+        """
         self.rules = rules_for(self.context.limits, self.native)
         if not self.rules:
             return
         given = Request(self.native)
         request, self.changes = run_first_rules(given, self.context, self.accepted)
-        messages = request.messages
         scan = self.scan = Scan(self.context, self.rules, self.memory)
+        letters = scan.reader.read(request.messages)
+        if self.assumes_plain and not UNKNOWN.isdisjoint(letters):
+            raise NotPlainError
+        self.depends_on_structure = not (
+            self.accepted or self.memory.has_stored_history or offline_order.rewrites(self.context)
+        )
+        if self.depends_on_structure and scan.reader.is_known_clean(letters):
+            self._remember(letters)
+            return
+        self._process_windows(request.messages, letters, scan)
+        if self.depends_on_structure and scan.reader.remember_clean(letters):
+            self._remember(letters)
+
+    def _remember(self, letters: str) -> None:
+        if self.source is not None and self.scan is not None:
+            self.source.remember(letters, self.context, self.scan.cache)
+
+    def _process_windows(self, messages: Messages, letters: str, scan: Scan) -> None:
         self.cut = scan.turn_rules_start
         start = 0
         out: Messages | None = None
         scan.refresh()
-        words = scan.words(messages)
+        words = cut(letters)
         positions = _window_positions(len(words))
         for word, position in zip(words, positions, strict=True):
             stop = start + len(word)
@@ -84,6 +117,8 @@ class Run:
     def _pass(self, group: Group, natives: Messages) -> None:
         """Update the memory after an unchanged window."""
         memory = self.memory
+        if group.updates_memory or group.has_counted_content or not group.is_known:
+            self.depends_on_structure = False
         self.has_counted_content = self.has_counted_content or group.has_counted_content
         memory.has_user = memory.has_user or group.has_user
         memory.has_turns = memory.has_turns or group.has_turns
@@ -95,7 +130,7 @@ class Run:
         self, scan: Scan, word: str, natives: Messages, start: int, position: str
     ) -> Messages | None:
         """Run the due rules on a window; return its new messages, None if it is unchanged."""
-        group, last = scan.group(word, natives), _LAST in position
+        group, last = scan.group(word, natives), LAST in position
         sketch = scan.next_window(group, last=last)
         flags = (not start and not group.run_length, group.has_other_roles, group.has_input, last)
         is_accepted = start + len(natives) <= self.accepted
@@ -111,8 +146,65 @@ class Run:
             self.memory.call_ids.update(sketch.call_ids)
             self.memory.item_ids.update(sketch.item_ids)
             return None
+        self.depends_on_structure = False
+        key = scan.key if scan.renames_only(due, group) else ()
+        renaming = scan.cache.renamings.get(key) if key else None
+        if renaming and (renamed := self._rename(renaming, sketch, natives, start)) is not None:
+            return renamed
         self.has_counted_content = self.has_counted_content or group.has_counted_content
-        window, span = self._read_window(natives, start, flags), (start, start + len(natives))
+        window = self._read_window(natives, start, flags)
+        changes = len(self.changes)
+        becomes = self._process_due(window, sketch, due, natives)
+        if key and becomes is not None and key not in scan.cache.renamings:
+            rule = self.rules[scan.cache.renaming].code
+            if all(change.code == rule for change in self.changes[changes:]):
+                read = self._read_window(natives, start, flags)
+                scan.remember_renaming(key, sketch, read, becomes)
+        return becomes
+
+    def _rename(
+        self, renaming: Renaming, sketch: WindowSketch, natives: Messages, start: int
+    ) -> Messages | None:
+        """Rename the calls of a window in which nothing else is wrong.
+
+        None if this may lead to other defects; then nothing has changed.
+        """
+        assert self.scan is not None  # noqa: S101 - set before the first window
+        memory, limits, judge = self.memory, self.context.limits, self.scan.judge_of_new_ids
+        rule = self.rules[self.scan.cache.renaming]
+        call_ids, span = sketch.call_ids, (start, start + len(natives))
+        taken, counts = set(call_ids), {key: memory.id_counts.get(key) for key in call_ids}
+        choose = rule.rename
+        assert choose is not None  # noqa: S101 - the cache has found the rule by it
+        changed = dict(
+            apply_plan(
+                renaming.plan, natives, sketch.ids, lambda old: choose(old, memory, limits, taken)
+            )
+        )
+        new_ids = taken.difference(call_ids)
+        if judge is not None and any(judge(new) != renaming.id_class for new in new_ids):
+            memory.id_counts.update({key: count or 0 for key, count in counts.items()})
+            return None
+        self.changes += [
+            Change(
+                rule.code, rule.name, Effect.RESHAPES, start + at, rule.why, (natives[at],),
+                (native,), span, at,
+            )
+            for at, native in changed.items()
+        ]  # fmt: skip
+        out = [changed.get(at, native) for at, native in enumerate(natives)]
+        self._pass(sketch.group, out)
+        memory.call_ids |= taken
+        memory.item_ids.update(sketch.item_ids)
+        return out
+
+    def _process_due(
+        self, window: Window, sketch: WindowSketch, due: int, natives: Messages
+    ) -> Messages | None:
+        """Read a window and run the due rules; return its new messages, None if unchanged."""
+        assert self.scan is not None  # noqa: S101 - set before the first window
+        scan, group, start = self.scan, sketch.group, window.origins[0] or 0
+        span = (start, start + len(natives))
         new_key, self.has_fixes = scan.new_key, False
         scan.start_window(natives, sketch)
         original_ids = (
@@ -146,7 +238,7 @@ class Run:
         self, window: Window, span: tuple[int, int], due: int, group: Group
     ) -> Messages | None:
         changed = self._run_due(window, span, due, group)
-        self._remember(window)
+        self._remember_window(window)
         return [message.list_item for message in window.messages] if changed else None
 
     def _run_due(
@@ -174,7 +266,7 @@ class Run:
             changed = (
                 self._run_rules(turn, span, due, (self.cut, len(self.rules)), group)[0] or changed
             )
-            self._remember(turn)
+            self._remember_window(turn)
             self.context.dialect.remember(
                 [message.list_item for message in turn.messages], self.memory
             )
@@ -216,7 +308,7 @@ class Run:
         sketch = self.scan.rescan(natives, last=window.is_last)
         return self.scan.due(sketch, flags, lambda: window), sketch.group
 
-    def _remember(self, window: Window) -> None:
+    def _remember_window(self, window: Window) -> None:
         memory = self.memory
         if not (memory.has_user and memory.has_turns):
             for message in window.messages:
@@ -291,8 +383,8 @@ def _window_positions(number: int) -> list[str]:
     """Return the position marks of windows: of the first, the last, and those between."""
     positions = [""] * number
     if positions:
-        positions[0] = _FIRST
-        positions[-1] += _LAST
+        positions[0] = FIRST
+        positions[-1] += LAST
     return positions
 
 

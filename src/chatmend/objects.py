@@ -10,13 +10,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from chatmend.dialects import adapter_of
+from chatmend.dialects import adapter_of, recognise
 from chatmend.transcript import is_unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from chatmend.changes import Change
+    from chatmend.dialects import Dialect, Unsure
 
 _CONTAINER_KEYS = ("content", "tool_calls", "parts", "output")
 _PLAIN_TYPES = frozenset({dict, str})
@@ -25,20 +26,24 @@ _PLAIN_TYPES = frozenset({dict, str})
 class PlainMessages:
     """A list of messages converted to plain dicts, which remembers the original objects."""
 
-    def __init__(self, messages: list[Any]) -> None:
-        """Convert each message and the items of its content lists, where necessary."""
+    def __init__(self, messages: list[Any], *, is_plain: bool = False) -> None:
+        """Convert each message and the items of its content lists, where necessary.
+
+        ``is_plain``: whether the messages are known to be dicts with only dicts and strings inside.
+        """
         self._original_list, self.messages = messages, messages
         self._originals: dict[int, Any] = {}
-        self.are_role_and_text = _are_role_and_text(messages)
-        """Whether each message is a dict with a role and a text and no other keys."""
-        self.is_plain = self.are_role_and_text or all(map(_is_plain, messages))
-        """Whether no message needs conversion: all are dicts with only dicts and strings inside."""
-        if not self.is_plain:
+        self._is_plain = is_plain or all(map(_is_plain, messages))
+        if not self._is_plain:
             converted = [_as_plain(message) for message in messages]
             self._originals = {
                 id(new): old for new, old in zip(converted, messages, strict=True) if new is not old
             }
             self.messages = converted if self._originals else messages
+
+    def recognise(self, provider: str) -> Dialect | Unsure:
+        """Return the dialect of the messages, for a target of this provider."""
+        return recognise(self.messages, provider, dicts=self._is_plain)
 
     def restore_messages(self, messages: list[Any]) -> list[Any]:
         """Return the repaired messages with the original object for each unchanged message.
@@ -62,15 +67,6 @@ class PlainMessages:
             )
             for change in changes
         )
-
-
-def _are_role_and_text(messages: list[Any]) -> bool:
-    for message in messages:
-        if message.__class__ is not dict or len(message) != 2:  # noqa: PLR2004 - role, content
-            return False
-        if message.get("content").__class__ is not str or message.get("role").__class__ is not str:
-            return False
-    return True
 
 
 def _is_plain(message: Any) -> bool:  # noqa: ANN401 - messages can be of any type

@@ -253,6 +253,8 @@ def _for_training(limits: Limits) -> Limits:
     return replace(limits, **changes)
 
 
+DEFAULT = Policy()
+"""The policy of a repair without another one."""
 NAMES = ("strict_alternation", "provider_hygiene", "drop_instead_of_note", "offline", "train")
 """The names of the predefined policies."""
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from chatmend.continuation import Continuation
-from chatmend.dialects import DIALECTS, Dialect, Traits, Unsure, format_of_body, recognise
+from chatmend.dialects import DIALECTS, Dialect, Traits, Unsure, format_of_body
 from chatmend.objects import PlainMessages
 from chatmend.policy import Policy
 from chatmend.repair import read_body
@@ -61,7 +61,7 @@ def remember(  # noqa: PLR0913 - request parameters affect the memory
     """
     plain = PlainMessages(request.messages)
     found = DIALECTS[dialect] if isinstance(dialect, str) else dialect
-    chosen = found or recognise(plain.messages, target.provider, dicts=plain.is_plain)
+    chosen = found or plain.recognise(target.provider)
     if isinstance(chosen, Unsure):
         return memory
     continuation = Continuation(

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from chatmend import passes
 from chatmend.changes import Change, Effect
 from chatmend.context import Context
 from chatmend.dialects import DIALECTS, Dialect, Traits, Unsure, format_of_body, recognise
-from chatmend.engine import Run
+from chatmend.engine import NotPlainError, Run
 from chatmend.errors import ReplayError, TranscriptError
 from chatmend.jsontext import is_same
+from chatmend.known_transcripts import source_of
 from chatmend.lessons import Lesson, with_lessons
 from chatmend.objects import PlainMessages
 from chatmend.placeholders import CONTINUED, is_placeholder
-from chatmend.policy import Policy, resolve_policy
+from chatmend.policy import DEFAULT, Policy, resolve_policy
 from chatmend.report import Reportable
 from chatmend.rules import Request, lost_thinking, offline_order, unknown_format
 from chatmend.targets import Target, resolve
@@ -25,14 +27,17 @@ from chatmend.transcript import Text, ToolResult
 from chatmend.windows import Memory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from chatmend.images.recompressor import Recompressor
+    from chatmend.known_transcripts import Source
     from chatmend.session_memory import SessionMemory
+    from chatmend.targets.limits import Limits
     from chatmend.transcript import Part
 
+    _Pass = Callable[[Request, Context, Source | None], tuple[Request, tuple[Change, ...]]]
+
 Messages = list[Any]
-_DEFAULT = Policy()
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,77 +125,117 @@ def repair(  # noqa: PLR0913 - request parameters affect the repair
             "pass a request body to repair_request"
         )
         raise TranscriptError(text)
-    chosen_policy = resolve_policy(policy) or _DEFAULT
+    chosen_policy = resolve_policy(policy) or DEFAULT
     resolved = target if isinstance(target, Target) else resolve(target)
+    source = None
+    has_only_messages = (
+        tools is None and thinking is None and cache_control is None and memory is None
+        and not continues and store is not False and not lessons
+        and (system is None or system.__class__ is str)
+    )  # fmt: skip
+    if has_only_messages and (dialect is None or isinstance(dialect, str)):
+        source = source_of(resolved, chosen_policy, dialect or "")
+        if source.has(messages):
+            return Repaired(messages, system=system)
     if isinstance(dialect, str) and dialect not in DIALECTS:
         text = f"unknown dialect {dialect!r}; use one of {', '.join(DIALECTS)}"
         raise TranscriptError(text)
-    plain = PlainMessages(messages)
-    if isinstance(dialect, str):
-        found: Dialect | Unsure = DIALECTS[dialect]
-    else:
-        # Messages with only a role and a text are recognised as Chat Completions.
-        chat = DIALECTS["openai_chat"] if plain.are_role_and_text else None
-        found = (
-            dialect or chat or recognise(plain.messages, resolved.provider, dicts=plain.is_plain)
-        )
-    if isinstance(found, Unsure):
-        return Repaired(
-            messages,
-            (unknown_format.make_finding(found.why),),
-            system,
-            tools,
-            cache_control,
-            thinking,
-            memory,
-        )
-    learnt = tuple(lessons)
-    is_stored = store is not False or not found.TRAITS.messages_are_items
-    known = chosen_policy.apply(
-        resolved.limits_in(found.NAME, hygiene=chosen_policy.rules == "hygiene")
-    )
-    request = Request(plain.messages, system, tools, cache_control, thinking)
+    job = _Job(
+        Request(messages, system, tools, cache_control, thinking), resolved, chosen_policy,
+        DIALECTS[dialect] if isinstance(dialect, str) else dialect, recompressor, continues,
+        store, tuple(lessons), memory, source,
+    )  # fmt: skip
+    if memory is None and {*map(type, messages)} == {dict}:
+        with suppress(NotPlainError, TranscriptError):
+            return job.run(PlainMessages(messages, is_plain=True), assumes_plain=True)
+    return job.run(PlainMessages(messages))
 
-    def pass_through_rules(
-        request: Request, *more: Lesson, accepted: int = 0
-    ) -> tuple[Request, tuple[Change, ...]]:
-        limits = with_lessons(known, (*learnt, *more), resolved.name)
-        limits = limits.beside(
-            thinking=is_thinking_on(thinking), tools=bool(tools), stored=is_stored
-        )
-        context = Context(limits, found, chosen_policy, recompressor)
-        return _passes(request, context, continues=continues, accepted=accepted)
 
-    if memory is None:
-        request, changes = pass_through_rules(request)
-    else:
-        # Loads OpenSSL, which only digests need.
-        from chatmend.continuation import Continuation  # noqa: PLC0415
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """The arguments of a repair, after they were checked."""
 
-        continuation = Continuation(
-            memory, resolved.name, learnt, found, chosen_policy, is_bound=known.thinking_bound
+    request: Request
+    target: Target
+    policy: Policy
+    dialect: Dialect | None
+    recompressor: Recompressor | None
+    continues: bool
+    store: bool | None
+    lessons: tuple[Lesson, ...]
+    memory: SessionMemory | None
+    source: Source | None
+
+    def run(self, plain: PlainMessages, *, assumes_plain: bool = False) -> Repaired:
+        """Find the dialect of the messages and repair them.
+
+        Raises:
+            NotPlainError: with ``assumes_plain``, the messages hold other objects than JSON.
+        """
+        given, memory, target = self.request, self.memory, self.target
+        found = self.dialect or plain.recognise(target.provider)
+        if isinstance(found, Unsure):
+            if assumes_plain:
+                raise NotPlainError
+            findings = (unknown_format.make_finding(found.why),)
+            return _repaired(given, given.messages, findings, memory)
+        run = partial(_one_pass, continues=self.continues, assumes_plain=assumes_plain)
+        request = replace(given, messages=plain.messages)
+        limits = self.policy.apply(
+            target.limits_in(found.NAME, hygiene=self.policy.rules == "hygiene")
         )
-        request, changes, memory = continuation.repair(request, pass_through_rules)
+        if memory is None:
+            request, changes = _passes(request, self._context(found, limits), run, self.source)
+        else:
+            # Loads OpenSSL, which only digests need.
+            from chatmend.continuation import Continuation  # noqa: PLC0415
+
+            def pass_through_rules(
+                request: Request, *more: Lesson, accepted: int = 0
+            ) -> tuple[Request, tuple[Change, ...]]:
+                context = self._context(found, limits, *more)
+                return _passes(request, context, partial(run, accepted=accepted), self.source)
+
+            continuation = Continuation(
+                memory, target.name, self.lessons, found, self.policy,
+                is_bound=limits.thinking_bound,
+            )  # fmt: skip
+            request, changes, memory = continuation.repair(request, pass_through_rules)
+        messages = plain.restore_messages(request.messages)
+        return _repaired(request, messages, plain.restore_changes(changes), memory)
+
+    def _context(self, dialect: Dialect, limits: Limits, *more: Lesson) -> Context:
+        limits = with_lessons(limits, (*self.lessons, *more), self.target.name)
+        thinking, tools = is_thinking_on(self.request.thinking), bool(self.request.tools)
+        stored = self.store is not False or not dialect.TRAITS.messages_are_items
+        limits = limits.beside(thinking=thinking, tools=tools, stored=stored)
+        return Context(limits, dialect, self.policy, self.recompressor)
+
+
+def _repaired(
+    request: Request,
+    messages: Messages,
+    changes: tuple[Change, ...],
+    memory: SessionMemory | None,
+) -> Repaired:
     return Repaired(
-        plain.restore_messages(request.messages),
-        plain.restore_changes(changes),
-        request.system,
-        request.tools,
-        request.cache_control,
-        request.thinking,
+        messages, changes, request.system, request.tools, request.cache_control, request.thinking,
         memory,
-    )
+    )  # fmt: skip
 
 
 def _passes(
-    request: Request, context: Context, *, continues: bool, accepted: int
+    request: Request, context: Context, run: _Pass, source: Source | None
 ) -> tuple[Request, tuple[Change, ...]]:
-    """Run the rules; with policies other than the default, until nothing changes."""
-    done, changes = _ordered_pass(request, context, continues=continues, accepted=accepted)
-    if done.messages is request.messages or context.policy == _DEFAULT:
+    """Run the rules; with policies other than the default, until nothing changes.
+
+    ``source`` remembers the transcript if it is clean.
+    """
+    done, changes = _ordered_pass(request, context, run, source)
+    if done.messages is request.messages or context.policy == DEFAULT:
         return done, changes
     for _ in range(passes.MAX_PASSES - 1):
-        becomes, more = _ordered_pass(done, context, continues=continues, accepted=accepted)
+        becomes, more = _ordered_pass(done, context, run)
         if becomes.messages is done.messages:
             break
         changes = passes.join_changes(request.messages, changes, done.messages, more)
@@ -199,16 +244,16 @@ def _passes(
 
 
 def _ordered_pass(
-    request: Request, context: Context, *, continues: bool, accepted: int
+    request: Request, context: Context, run: _Pass, source: Source | None = None
 ) -> tuple[Request, tuple[Change, ...]]:
     """Run the rules once; look for late results that could move only if a window is not clean."""
     if offline_order.moves_only_results(request.messages, context):
         policy = _without_moves(context.policy)
         in_place = Context(context.limits, context.dialect, policy, context.recompressor)
-        done, changes = _one_pass(request, in_place, continues=continues, accepted=accepted)
+        done, changes = run(request, in_place, source)
         if not changes or not offline_order.RULE.apply(request, context)[1]:
             return done, changes
-    return _one_pass(request, context, continues=continues, accepted=accepted)
+    return run(request, context, source)
 
 
 @lru_cache(maxsize=16)
@@ -217,10 +262,15 @@ def _without_moves(policy: Policy) -> Policy:
 
 
 def _one_pass(
-    request: Request, context: Context, *, continues: bool, accepted: int
+    request: Request,
+    context: Context,
+    source: Source | None,
+    *,
+    continues: bool,
+    **fields: Any,  # noqa: ANN401 - other fields of Run
 ) -> tuple[Request, tuple[Change, ...]]:
     memory = Memory(has_stored_history=continues)
-    run = Run(request.messages, context, memory=memory, accepted=accepted)
+    run = Run(request.messages, context, memory=memory, source=source, **fields)
     run.start()
     return run.finish(request)
 

@@ -7,169 +7,46 @@ window costs no more than its sketch.
 
 from __future__ import annotations
 
-import re
 from collections import ChainMap
-from dataclasses import dataclass, replace
-from itertools import accumulate, count
+from dataclasses import replace
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from chatmend.jsontext import is_encodable
-from chatmend.rules import LAST
-from chatmend.sketch import (
-    Group,
-    Sketch,
-    SketchCache,
-    Unsketched,
-    WindowSketch,
-    equality_pattern,
-)
-from chatmend.transcript import Media, Role, Text, is_signed
-from chatmend.windows import Memory
+from chatmend.letters import UNKNOWN_OTHER, Reader, cut
+from chatmend.renaming import learn, make_plan
+from chatmend.rule_cache import MAX_ENTRIES, CleanWindow, cache_for
+from chatmend.sketch import Group, WindowSketch, equality_pattern
+from chatmend.transcript import Role
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from chatmend.context import Context
-    from chatmend.dialects import Dialect, Traits
+    from chatmend.rule_cache import StructureInfo
     from chatmend.rules import Rule
-    from chatmend.targets.limits import Limits
-    from chatmend.transcript import Message
-    from chatmend.windows import Window
+    from chatmend.windows import Memory, Window
 
-_MAX_ENTRIES = 4096
-"""The maximum number of structures of messages, and of windows, in a cache.
-
-Beyond it, every rule runs on new structures, and the next repair starts with an empty cache.
-"""
+FIRST, LAST = "<", ">"
+"""Mark the first and the last window of a transcript; a single window has both marks."""
 _SMALL = 16
 """The maximum number of ids and names of a window in the key of a clean window."""
-_FIRST_OTHER, _FIRST_ASSISTANT = 0x1000, 0x3000
-"""Each structure of a message gets a letter.
-
-The letters of assistant messages start at ``_FIRST_ASSISTANT``, all others at ``_FIRST_OTHER``.
-"""
-_UNKNOWN_OTHER, _UNKNOWN_ASSISTANT = chr(_FIRST_OTHER - 1), chr(_FIRST_ASSISTANT - 1)
-"""The letters of messages that cannot be sketched or cached; the second is for the assistant's."""
-_ASSISTANT_LETTERS = f"{_UNKNOWN_ASSISTANT}-\U0010ffff"
-_WINDOW = re.compile(f"[{_ASSISTANT_LETTERS}]+[^{_ASSISTANT_LETTERS}]*|[^{_ASSISTANT_LETTERS}]+")
-"""Matches the letters of one window."""
-
-
-@dataclass(frozen=True, slots=True)
-class StructureInfo:
-    """Facts about all messages of one structure."""
-
-    letter: str
-    role: Role
-    is_assistant: bool
-    is_signed: bool
-    has_counted_content: bool
-    """Whether it may hold an image or a cache marker, which request rules count at the end."""
-    updates_memory: bool
-    """Whether the dialect remembers more than item ids and the presence of reasoning."""
-    has_reasoning: bool
-    """Whether it is a reasoning item."""
-    has_text_or_media: bool
-    has_calls: bool
-    id_count: int = 0
-    """How many ids it holds: of calls, results and items."""
-    name_count: int = 0
-    call_positions: tuple[int, ...] = ()
-    """The positions, among its ids, of the ids of calls."""
-    item_positions: tuple[int, ...] = ()
-    """The positions, among its ids, of the ids of items."""
-
-
-@dataclass(frozen=True, slots=True)
-class CleanWindow:
-    """Facts about windows in which no rule must run."""
-
-    group: Group
-    updates_run: bool
-    """Whether the state of the repair must be updated after such a window."""
-
-
-class RuleCache:
-    """What is known about structures under one set of limits and rules.
-
-    Threads share it. Entries are only added; a full cache is replaced by an empty one.
-    """
-
-    def __init__(self, traits: Traits, limits: Limits, rules: tuple[Rule, ...]) -> None:
-        """Start with no structures."""
-        self.rules = rules
-        """Kept so that no other tuple of rules can get the same ``id()``."""
-        self.always = 0
-        self.watches: list[tuple[int, Callable[[WindowSketch], bool]]] = []
-        columns: dict[str, dict[object, tuple[frozenset[str] | None, Callable[[Any], object]]]] = {}
-        for position, rule in enumerate(rules):
-            if rule.judges is None:
-                self.always |= 1 << position
-                continue
-            for column, make in rule.judges.items():
-                if (judge := make(limits, traits)) is not None:
-                    columns.setdefault(column, {}).setdefault(
-                        make, (getattr(make, "keys", None), judge)
-                    )
-            if rule.watches is not None and (watch := rule.watches(limits, traits)) is not None:
-                self.watches.append((1 << position, watch))
-        self.all = (1 << len(rules)) - 1
-        self.turn_rules_start = next(
-            (position for position, rule in enumerate(rules, 1) if rule.splits_window), 0
-        )
-        """The position of the first rule that runs on each turn separately; 0 if none does."""
-        self.sketches = SketchCache(
-            {column: list(judges.values()) for column, judges in columns.items()}
-        )
-        self.letter_of_role: dict[str, str] = {}
-        """For each role, the letter of messages with only that role and an ordinary text."""
-        self.structures: dict[object, StructureInfo] = {}
-        self.structure_of_letter: dict[str, StructureInfo] = {}
-        self.numbers = count()
-        self.groups: dict[str, Group] = {}
-        self.windows: dict[tuple[object, ...], int] = {}
-        """The rules that must run, as a bit mask of their positions."""
-        self.met: set[tuple[object, ...]] = set()
-        """The keys of the windows that occurred at least once."""
-        self.clean: dict[tuple[bool, ...], dict[object, CleanWindow]] = {}
-        """For each set of facts in the memory, the clean windows, with and without their ids."""
-        self.is_full = False
-        """Whether no more entries are added."""
-
-
-_CACHES: dict[tuple[object, ...], RuleCache] = {}
-"""The caches by dialect, limits, policy and rules."""
-_MAX_CACHES = 64
-_REFUSED_BLOCKS = frozenset({""})
-"""The refused blocks in the key of a cache, in place of their digests."""
-
-
-def cache_for(context: Context, rules: tuple[Rule, ...]) -> RuleCache:
-    """Return the cache for a dialect, limits and a policy."""
-    limits = context.limits
-    if limits.refused_blocks or limits.outdated_blocks:
-        # The rule of refused blocks runs on each window, whichever blocks these are, so all
-        # conversations with refused blocks share one cache.
-        limits = replace(limits, refused_blocks=_REFUSED_BLOCKS, outdated_blocks=frozenset())
-    key = (context.dialect.cache_key(), limits, context.policy, id(rules))
-    cache = _CACHES.get(key)
-    if cache is None or cache.is_full or len(cache.sketches.plans) >= _MAX_ENTRIES:
-        if cache is not None or len(_CACHES) >= _MAX_CACHES:
-            _CACHES.clear()
-        cache = _CACHES[key] = RuleCache(context.dialect.TRAITS, limits, rules)
-    return cache
 
 
 class Scan:
     """Goes through the windows of one transcript in order and finds the rules that must run."""
 
-    def __init__(self, context: Context, rules: tuple[Rule, ...], memory: Memory) -> None:
+    def __init__(
+        self,
+        context: Context,
+        rules: tuple[Rule, ...],
+        memory: Memory,
+    ) -> None:
         """``memory`` is the memory of the repair."""
         self._context, self._rules, self._memory = context, rules, memory
         context.dialect.set_limits(context.limits)
-        self._cache = cache_for(context, rules)
-        self._sketch = Sketch(self._cache.sketches)
-        self._ids, self._names = self._sketch.ids, self._sketch.names
+        self.cache = cache_for(context, rules)
+        self.reader = Reader(context, self.cache)
+        self._ids, self._names = self.reader.ids, self.reader.names
         self._id_at = self._name_at = 0
         """How many of the ids and names belong to windows that are already done."""
         self._clean: dict[object, CleanWindow] = {}
@@ -180,189 +57,33 @@ class Scan:
 
         Empty until a rule changes the window.
         """
+        self.key: tuple[object, ...] = ()
+        """The key of the current window, if its structure is known."""
         self.new_key: tuple[object, ...] | None = None
         """The key of the current window if its structure is new."""
-        self.all = self._cache.all
+        self.all = self.cache.all
         """The bit mask of all rules."""
-        self.turn_rules_start = self._cache.turn_rules_start
+        self.turn_rules_start = self.cache.turn_rules_start
 
     def words(self, natives: Sequence[Any]) -> list[str]:
         """Cut the transcript into windows, each as a word of the letters of its messages."""
-        return _WINDOW.findall(self._letters_of(natives))
-
-    def _letters_of(self, natives: Sequence[Any]) -> str:
-        """Return the letters of messages, and collect their ids and names."""
-        letters: list[str] = []
-        cache, sketch, form_of = self._cache, self._sketch, self._context.dialect.sketch
-        push, letter_of_role, forms, ids, names, unusual = (
-            letters.append,
-            cache.letter_of_role,
-            cache.structures,
-            sketch.ids,
-            sketch.names,
-            sketch.unusual,
-        )
-        ignores_text_values, ignores_common_parts = (
-            cache.sketches.ignores_text_values,
-            cache.sketches.ignores_common_parts,
-        )
-        for native in natives:
-            if (
-                native.__class__ is dict
-                and len(native) == 2  # noqa: PLR2004 - most messages have only a role and a text
-                and ignores_text_values
-            ):
-                text, role = native.get("content"), native.get("role")
-                if (
-                    text.__class__ is str and text and not text.isspace() and role.__class__ is str
-                    and (text.isascii() or is_encodable(text))
-                ):  # fmt: skip
-                    push(
-                        letter_of_role[role]
-                        if role in letter_of_role
-                        else self._letter_for_role(native, role)
-                    )
-                    continue
-            id_at, name_at = len(ids), len(names)
-            form = form_of(native, sketch) if ignores_common_parts else None
-            if unusual:
-                own = sketch.take_unusual(id_at, name_at)
-                form = None if form is None else (form, *own)
-            known = None if form is None else forms.get(form)
-            push(
-                self._info_for(native, form, id_at, name_at).letter
-                if known is None
-                else known.letter
-            )
-        return "".join(letters)
-
-    def _letter_for_role(self, native: dict[str, Any], role: str) -> str:
-        """Find and cache the letter of a message with only a role and an ordinary text."""
-        letter = self._info_for(native, None, len(self._ids), len(self._names)).letter
-        if letter not in (_UNKNOWN_OTHER, _UNKNOWN_ASSISTANT):
-            self._cache.letter_of_role[role] = letter
-        return letter
-
-    def _info_for(
-        self,
-        native: Any,  # noqa: ANN401 - callers may pass any object as a message
-        form: object,
-        id_at: int,
-        name_at: int,
-    ) -> StructureInfo:
-        """Return the facts about a message's structure.
-
-        ``form`` is the structure found by the dialect, or None. The ids and names of the message
-        start at ``id_at`` and ``name_at``.
-        """
-        structures, sketch = self._cache.structures, self._sketch
-        try:
-            if form is None:
-                del sketch.ids[id_at:], sketch.names[name_at:]
-                form = (
-                    sketch.message(native)
-                    if native.__class__ is dict
-                    else self._walk_object(native)
-                )
-            known = structures.get(form)
-            if known is None:
-                known = structures[form] = self._make_info(
-                    native, sketch.ids[id_at:], len(sketch.names) - name_at
-                )
-                self._cache.structure_of_letter[known.letter] = known
-        except Unsketched:
-            del sketch.ids[id_at:], sketch.names[name_at:]
-            message = self._context.dialect.read(native)
-            return self._describe(
-                _UNKNOWN_ASSISTANT if message.is_assistant else _UNKNOWN_OTHER, message
-            )
-        return known
-
-    def _walk_object(self, native: Any) -> object:  # noqa: ANN401
-        as_dict = self._context.dialect.read(native).native
-        if as_dict.__class__ is not dict:
-            raise Unsketched
-        return (native.__class__, *self._sketch.message(as_dict))
-
-    def _make_info(
-        self,
-        native: Any,  # noqa: ANN401
-        ids: list[str],
-        name_count: int,
-    ) -> StructureInfo:
-        """Collect the facts about a new structure, from one message that has it.
-
-        Raises:
-            Unsketched: its calls and items cannot be found by their ids, or the cache is full.
-        """
-        message = self._context.dialect.read(native)
-        call_ids = (
-            [part.id for part in message.calls if isinstance(part.id, str)]
-            if message.is_assistant
-            else []
-        )
-        if len(self._cache.structures) >= _MAX_ENTRIES:
-            self._cache.is_full = True
-            raise Unsketched
-        item_ids = _item_ids(message, self._context.dialect)
-        are_unique = not call_ids or len(set(ids)) == len(ids)
-        if not are_unique or not {*call_ids, *item_ids}.issubset(ids):
-            raise Unsketched
-        letter = chr(
-            (_FIRST_ASSISTANT if message.is_assistant else _FIRST_OTHER) + next(self._cache.numbers)
-        )
-        call_positions, item_positions = (
-            tuple(map(ids.index, call_ids)),
-            tuple(map(ids.index, item_ids)),
-        )
-        return replace(
-            self._describe(letter, message),
-            id_count=len(ids),
-            name_count=name_count,
-            call_positions=call_positions,
-            item_positions=item_positions,
-        )
-
-    def _describe(self, letter: str, message: Message) -> StructureInfo:
-        memory = Memory()
-        self._context.dialect.remember([message.list_item], memory)
-        has_reasoning = memory.has_reasoning
-        memory.item_ids, memory.has_reasoning = set(), False
-        parts, role = message.parts, message.role
-        has_counted_content = any(
-            rule.has_counted_content(message)
-            for rule in LAST
-            if rule.has_counted_content is not None
-        )
-        has_text_or_media = any(isinstance(part, Text | Media) for part in parts)
-        updates_memory, has_calls = memory != Memory(), bool(message.calls)
-        return StructureInfo(
-            letter,
-            role,
-            role is Role.ASSISTANT,
-            is_signed(parts),
-            has_counted_content,
-            updates_memory,
-            has_reasoning,
-            has_text_or_media,
-            has_calls,
-        )
+        return cut(self.reader.read(natives))
 
     def group(self, word: str, natives: Sequence[Any]) -> Group:
         """Return the facts about the messages of a window."""
-        cache = self._cache
+        cache = self.cache
         if (group := cache.groups.get(word)) is None:
             known = [cache.structure_of_letter.get(letter) for letter in word]
             if None in known:
                 messages = map(self._context.dialect.read, natives)
                 described = [
-                    info or self._describe(_UNKNOWN_OTHER, message)
+                    info or self.reader.describe(UNKNOWN_OTHER, message)
                     for info, message in zip(known, messages, strict=True)
                 ]
                 return _group(word, described)
             group = _group(word, [info for info in known if info is not None], is_known=True)
             cache.groups[word] = group
-            cache.is_full = cache.is_full or len(cache.groups) >= _MAX_ENTRIES
+            cache.has_room(cache.groups)
         return group
 
     def next_window(self, group: Group, *, last: bool) -> WindowSketch:
@@ -370,7 +91,11 @@ class Scan:
         ids, names = self._id_at, self._name_at
         self._id_at, self._name_at = ids + group.id_count, names + group.name_count
         return WindowSketch(
-            group, self._ids[ids : self._id_at], self._names[names : self._name_at], last
+            group,
+            self._ids[ids : self._id_at],
+            self._names[names : self._name_at],
+            last,
+            self.reader.last_text if last else None,
         )
 
     def start_window(self, natives: list[Any], window: WindowSketch) -> None:
@@ -384,7 +109,7 @@ class Scan:
         """Keep the letter, ids and names of each message."""
         id_at = name_at = 0
         for native, letter in zip(natives, letters, strict=True):
-            known = self._cache.structure_of_letter.get(letter)
+            known = self.cache.structure_of_letter.get(letter)
             id_end, name_end = (
                 (id_at, name_at)
                 if known is None
@@ -408,11 +133,12 @@ class Scan:
             word += letter
             ids += own_ids
             names += own_names
-        return WindowSketch(self.group(word, natives), ids, names, last)
+        last_text = self.reader.class_of_last_text(natives, word) if last else None
+        return WindowSketch(self.group(word, natives), ids, names, last, last_text)
 
     def _scan_new(self, natives: list[Any]) -> None:
         id_at, name_at = len(self._ids), len(self._names)
-        letters = self._letters_of(natives)
+        letters = self.reader.letters_of(natives)
         self._keep_messages(natives, letters, self._ids[id_at:], self._names[name_at:])
         del self._ids[id_at:], self._names[name_at:]
 
@@ -425,28 +151,49 @@ class Scan:
         broken structures never occur again. When it occurs for the second time, ``read_window``
         reads it, and the rules are tried.
         """
-        cache, group = self._cache, sketch.group
-        self.new_key = None
+        cache, group = self.cache, sketch.group
+        self.key, self.new_key = (), None
         if not group.is_known:
             return cache.all
-        key = (group.word, *self._patterns(sketch.ids, sketch.names), flags, self._facts())
+        patterns = self._patterns(sketch.ids, sketch.names)
+        key = self.key = (group.word, *patterns, flags, sketch.last_text, self._facts())
         if (due := cache.windows.get(key)) is None:
             if key not in cache.met:
                 cache.met.add(key)
-                cache.is_full = cache.is_full or len(cache.met) >= _MAX_ENTRIES
+                cache.has_room(cache.met)
                 self.new_key = key
                 return cache.all
             due = self._try_rules(read_window()) | cache.always | self._watching(sketch)
             cache.windows[key] = due
         return due
 
+    def renames_only(self, due: int, group: Group) -> bool:
+        """Whether only the rule that renames calls is due, on a window that is one turn."""
+        position = self.cache.renaming
+        return position >= 0 and due == 1 << position and not group.may_span_turns
+
+    @property
+    def judge_of_new_ids(self) -> Callable[[str], object] | None:
+        """The judge of ids that the rule has chosen, if another rule judges them."""
+        return self.cache.sketches.judges["ids"] if self.cache.judges_new_ids else None
+
+    def remember_renaming(
+        self, key: tuple[object, ...], window: WindowSketch, read: Window, becomes: list[Any]
+    ) -> None:
+        """Record how the rule renamed the calls of a window, to repeat it in others."""
+        known = [self.cache.structure_of_letter[letter] for letter in window.group.word]
+        natives = [message.list_item for message in read.messages]
+        plan = make_plan(read.messages, [info.id_count for info in known], window.ids)
+        learnt = learn(plan, window, natives, becomes, self.judge_of_new_ids) if plan else None
+        self.cache.renamings[key] = learnt
+
     def record_clean(self, key: tuple[object, ...], sketch: WindowSketch) -> None:
         """Record that no rule proposed a fix for a window with this key."""
-        self._cache.windows[key] = self._cache.always | self._watching(sketch)
+        self.cache.windows[key] = self.cache.always | self._watching(sketch)
 
     def _watching(self, sketch: WindowSketch) -> int:
         """Return the rules that run on every window of this structure."""
-        return sum([bit for bit, watch in self._cache.watches if watch(sketch)])
+        return sum([bit for bit, watch in self.cache.watches if watch(sketch)])
 
     def _try_rules(self, window: Window) -> int:
         """Return the rules that propose a fix for the window, without changing it."""
@@ -491,7 +238,7 @@ class Scan:
 
     def refresh(self) -> None:
         """Select the clean windows that match the facts now in the memory."""
-        self._clean = self._cache.clean.setdefault(self._facts(), {})
+        self._clean = self.cache.clean.setdefault(self._facts(), {})
 
     def find_clean(self, word: str, position: str) -> CleanWindow | None:
         """Return the facts about the next window if it is known to be clean, else None.
@@ -500,29 +247,45 @@ class Scan:
         the first or last window; it is empty for all others.
         """
         known = self._clean.get(word + position)
-        if known is None:
+        if known is None or (self.reader.last_text and position.endswith(LAST)):
             return None
-        group = known.group
+        group, memory = known.group, self._memory
         if group.id_count or group.name_count > 1:
-            id_end, name_end = self._id_at + group.id_count, self._name_at + group.name_count
-            ids, names = self._ids[self._id_at : id_end], self._names[self._name_at : name_end]
-            if (
-                self._clean_key(word, position, ids, names if group.name_count > 1 else ())
-                not in self._clean
-            ):
+            id_end = self._id_at + group.id_count
+            ids = self._ids[self._id_at : id_end]
+            if not self._has_clean_ids(known, word, position, ids):
                 return None
             for at in group.call_positions:
-                self._memory.call_ids.add(ids[at])
+                memory.call_ids.add(ids[at])
             for at in group.item_positions:
-                self._memory.item_ids.add(ids[at])
+                memory.item_ids.add(ids[at])
             self._id_at = id_end
         self._name_at += group.name_count
         return known
 
+    def _has_clean_ids(self, known: CleanWindow, word: str, position: str, ids: list[str]) -> bool:
+        """Whether a window is clean with these ids and with its names."""
+        count = known.group.name_count
+        if count > 1:
+            names = self._names[self._name_at : self._name_at + count]
+            return self._clean_key(word, position, ids, names) in self._clean
+        if known.pattern and tuple(map(ids.index, ids)) == known.pattern:
+            return self._are_new(ids)
+        return self._clean_key(word, position, ids, ()) in self._clean
+
+    def _are_new(self, ids: list[str]) -> bool:
+        """Whether no id of a window occurred before."""
+        memory = self._memory
+        return (
+            memory.call_ids.isdisjoint(ids)
+            and (not memory.item_ids or memory.item_ids.isdisjoint(ids))
+            and (not memory.server_calls or memory.server_calls.keys().isdisjoint(ids))
+        )
+
     def remember_clean(self, sketch: WindowSketch, position: str) -> None:
         """Record a window in which no rule must run."""
-        memory, group, cache = self._memory, sketch.group, self._cache
-        if not group.is_known or len(self._clean) >= _MAX_ENTRIES:
+        memory, group, cache = self._memory, sketch.group, self.cache
+        if not group.is_known or len(self._clean) >= MAX_ENTRIES or sketch.last_text:
             return
         updates_run = (group.has_user and not memory.has_user) or (
             group.has_turns and not memory.has_turns
@@ -530,6 +293,7 @@ class Scan:
         updates_run = updates_run or (group.has_reasoning and not memory.has_reasoning)
         known = CleanWindow(
             group,
+            pattern=tuple(map(sketch.ids.index, sketch.ids)) if group.id_count <= _SMALL else (),
             updates_run=updates_run
             or group.updates_memory
             or group.is_signed
@@ -544,7 +308,7 @@ class Scan:
                 return
             self._clean[key] = known
         self._clean[group.word + position] = known
-        cache.is_full = cache.is_full or len(self._clean) >= _MAX_ENTRIES
+        cache.has_room(self._clean)
 
     def _clean_key(
         self, word: str, position: str, ids: list[str], names: Sequence[str]
@@ -553,12 +317,7 @@ class Scan:
 
         Ids and names are represented by the position of their first occurrence.
         """
-        memory = self._memory
-        if (
-            len(ids) > _SMALL or len(names) > _SMALL or not memory.call_ids.isdisjoint(ids)
-            or (memory.item_ids and not memory.item_ids.isdisjoint(ids))
-            or (memory.server_calls and not memory.server_calls.keys().isdisjoint(ids))
-        ):  # fmt: skip
+        if len(ids) > _SMALL or len(names) > _SMALL or not self._are_new(ids):
             return ()
         return (word, position, *map(ids.index, ids), *map(names.index, names))
 
@@ -602,13 +361,6 @@ def _group(word: str, messages: list[StructureInfo], *, is_known: bool = False) 
             for position in known.item_positions
         ),
     )
-
-
-def _item_ids(message: Message, dialect: Dialect) -> list[str]:
-    """Return the item ids that the dialect remembers from a message."""
-    memory = Memory()
-    dialect.remember([message.list_item], memory)
-    return sorted(memory.item_ids)
 
 
 def _may_span_turns(messages: list[StructureInfo]) -> bool:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from chatmend.jsontext import is_encodable, is_encodable_value, is_too_deep, strings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from collections.abc import Set as AbstractSet
 
     Classes = dict[str, list[tuple[frozenset[str] | None, Callable[[Any], object]]]]
@@ -46,7 +46,11 @@ _COLUMNS = {
     "encrypted_content": "signatures", "redactedContent": "signatures",
 }  # fmt: skip
 """The column of a text by its key; texts under all other keys are in column ``texts``."""
-COLUMNS = frozenset({*_COLUMNS.values(), "texts", "parts"})
+ID_KEYS = frozenset(key for key, column in _COLUMNS.items() if column == "ids")
+"""The keys of column ``ids``."""
+LAST_TEXT = "last_text"
+"""The column that contains only the text at the end of the last message."""
+COLUMNS = frozenset({*_COLUMNS.values(), "texts", "parts", LAST_TEXT})
 """The columns of values that rules can judge.
 
 Column ``parts`` contains the message and each dict in it.
@@ -65,6 +69,8 @@ _COMMON_PART_KEYS = frozenset({
 _NUMBERS = (int, float, type(None))
 _MAX_ENTRIES = 4096
 """The maximum number of walk plans, ids and names in the cache."""
+_MAX_LETTERS = 64
+"""The maximum number of letters that a walk plan remembers."""
 _TYPE_AND_TEXT = 2
 _MISSING = object()
 _SMALL = 16
@@ -115,6 +121,8 @@ class WindowSketch:
     names: list[str]
     is_last: bool
     """Whether no window follows."""
+    last_text: object = None
+    """The class of the text at the end of the last message; None if it is ordinary."""
 
     @property
     def call_ids(self) -> list[str]:
@@ -138,7 +146,9 @@ class WalkPlan:
         "dicts",
         "has_more",
         "ids",
+        "is_flat",
         "judged",
+        "letters",
         "lists",
         "literals",
         "names",
@@ -147,12 +157,13 @@ class WalkPlan:
         "tool_data",
     )
 
-    def __init__(self, value: dict[Any, Any], classes: Classes, *, top: bool) -> None:
+    def __init__(self, value: dict[Any, Any], cache: SketchCache, *, top: bool) -> None:
         """Sort the keys of ``value``; ``top`` means that the dict is a message.
 
         Raises:
             Unsketched: it holds an object of another class.
         """
+        classes = cache.classes
         self.literals: list[Any] = []
         self.texts: list[Any] = []
         self.ids: list[Any] = []
@@ -165,6 +176,8 @@ class WalkPlan:
         for key, item in value.items():
             kind = item.__class__
             column = _COLUMNS.get(key, "texts")
+            if top and key == "id" and not cache.has_item_ids:
+                column = "texts"
             if kind is bool or (kind is str and key in _LITERAL_KEYS):
                 self.literals.append(key)
             elif kind is str and column in columns:
@@ -187,9 +200,64 @@ class WalkPlan:
                 if not _has_none_of(keys, value)
             ]
         )
-        self.has_more = bool(
-            self.judged or self.tool_data or self.lists or self.dicts or self.parts
-        )
+        self.has_more = bool(self.ids or self.names or self.judged or self.tool_data or self.parts)
+        self.is_flat = not (self.has_more or self.lists or self.dicts or cache.texts)
+        """Whether it has only literals and texts, which no rule judges."""
+        has_only_dicts = top and not (self.has_more or self.lists or cache.texts)
+        self.letters: dict[object, str] | None = {} if has_only_dicts else None
+        """For messages with only literals, texts and flat dicts: the letters of their structures.
+
+        The keys are the literals, and the plans of the dicts with their literals.
+        """
+
+    def find_letter(self, message: dict[Any, Any], plans: dict[object, WalkPlan]) -> str | None:
+        """Return the letter of a message if all its texts are ordinary and the letter is known.
+
+        ``plans`` are those of the dicts in messages.
+        """
+        if not self.letters:
+            return None
+        if self.dicts:
+            return self.letters.get(self._key(message, plans))
+        if not self._has_ordinary_texts(message):
+            return None
+        literals = self.literals
+        if len(literals) == 1:
+            return self.letters.get((message[literals[0]],))
+        return self.letters.get(tuple([message[key] for key in literals]))
+
+    def remember_letter(
+        self, message: dict[Any, Any], plans: dict[object, WalkPlan], letter: str
+    ) -> None:
+        """Remember the letter of a message whose texts are all ordinary."""
+        if self.letters is None or len(self.letters) >= _MAX_LETTERS:
+            return
+        key = self._key(message, plans)
+        if key and all(
+            item.__class__ is not str or len(item) < _MAX_LITERAL_LENGTH for item in key
+        ):
+            self.letters[key] = letter
+
+    def _key(self, message: dict[Any, Any], plans: dict[object, WalkPlan]) -> tuple[Any, ...]:
+        """Return the key in ``letters``; empty if a text is not ordinary or a dict is not flat."""
+        if not self._has_ordinary_texts(message):
+            return ()
+        key: list[Any] = [message[name] for name in self.literals]
+        for name in self.dicts:
+            value = message[name]
+            plan = plans.get((*value, *map(type, value.values())))
+            if plan is None or not plan.is_flat or not plan._has_ordinary_texts(value):  # noqa: SLF001
+                return ()
+            key.append(plan)
+            key += [value[inner] for inner in plan.literals]
+        return tuple(key)
+
+    def _has_ordinary_texts(self, value: dict[Any, Any]) -> bool:
+        for key in self.texts:
+            text = value[key]
+            if not text or text.isspace() or not (text.isascii() or is_encodable(text)):
+                return False
+        return True
 
 
 class SketchCache:
@@ -198,20 +266,30 @@ class SketchCache:
     __slots__ = (
         "arguments",
         "classes",
+        "has_item_ids",
         "ids",
         "ignores_common_parts",
         "ignores_text_values",
         "judges",
+        "message_plans",
         "names",
         "plans",
         "signatures",
         "texts",
     )
 
-    def __init__(self, classes: Classes) -> None:
-        """``classes``: for each column, the judges that return the class of a value."""
-        self.classes = classes
+    def __init__(self, classes: Classes, *, has_item_ids: bool = True) -> None:
+        """Start with no plans.
+
+        Args:
+            classes: for each column, the judges that return the class of a value.
+            has_item_ids: whether the ``id`` of a message is an id of column ``ids``; otherwise it
+                is an ordinary text.
+        """
+        self.classes, self.has_item_ids = classes, has_item_ids
+        self.message_plans: dict[object, WalkPlan] = {}
         self.plans: dict[object, WalkPlan] = {}
+        """The walk plans of messages, and of the dicts in them."""
         self.ids: dict[str, object] = {}
         self.names: dict[str, object] = {}
         """The classes of the ids and names that occurred before."""
@@ -264,14 +342,18 @@ class Sketch:
         The number of a name is negative.
         """
 
-    def message(self, native: dict[Any, Any]) -> tuple[object, ...]:
+    def message(self, native: dict[Any, Any], plan: WalkPlan | None = None) -> tuple[object, ...]:
         """Return the structure of a message.
+
+        Args:
+            native: the message.
+            plan: its walk plan, if the caller knows it.
 
         Raises:
             Unsketched: it is nested too deeply, or holds an object of another class.
         """
         shape: list[object] = []
-        self._walk(native, shape, 0)
+        self._follow(plan or self._plan_for(native, self._cache.message_plans), native, shape, 0)
         return tuple(shape)
 
     def is_text(self, value: Any) -> bool:  # noqa: ANN401 - any JSON value
@@ -289,7 +371,11 @@ class Sketch:
         """Whether a value is an id; adds it to ``ids``, and its class to ``unusual``."""
         if value.__class__ is not str:
             return False
-        if value_class := self._class_of_id(value):
+        self.ids.append(value)
+        value_class = self._known_ids.get(value, _MISSING)
+        if value_class is _MISSING:
+            value_class = self._find_class("ids", value, self._known_ids)
+        if value_class:
             self.unusual.append((len(self.ids), value_class))
         return True
 
@@ -316,7 +402,11 @@ class Sketch:
         """Whether a value is a name; adds it to ``names``, and its class to ``unusual``."""
         if value.__class__ is not str:
             return False
-        if value_class := self._class_of_name(value):
+        self.names.append(value)
+        value_class = self._known_names.get(value, _MISSING)
+        if value_class is _MISSING:
+            value_class = self._find_class("names", value, self._known_names)
+        if value_class:
             self.unusual.append((-len(self.names), value_class))
         return True
 
@@ -364,9 +454,16 @@ class Sketch:
         )
 
     def _walk(self, value: dict[Any, Any], shape: list[object], depth: int) -> None:
-        plan = self._plans.get((*value, *map(type, value.values()))) or self._make_plan(
-            value, depth
-        )
+        plan = self._plans.get((*value, *map(type, value.values())))
+        if plan is None:
+            if depth > _MAX_DEPTH:
+                raise Unsketched
+            plan = self._plan_for(value, self._plans)
+        self._follow(plan, value, shape, depth)
+
+    def _follow(
+        self, plan: WalkPlan, value: dict[Any, Any], shape: list[object], depth: int
+    ) -> None:
         push = shape.append
         push(plan)
         for key in plan.literals:
@@ -380,18 +477,16 @@ class Sketch:
             item = value[key]
             if not item or not item.isascii() or item.isspace() or self._texts is not None:
                 self._push_text_class(key, item, self._texts, shape)
-        for key in plan.ids:
-            if value_class := self._class_of_id(value[key]):
-                push((key, value_class))
-        for key in plan.names:
-            if value_class := self._class_of_name(value[key]):
-                push((key, value_class))
         if plan.has_more:
-            self._walk_nested(plan, value, shape, depth)
+            self._push_judged(plan, value, shape)
+        for key in plan.lists:
+            self._walk_list(value[key], shape, depth + 1)
+        for key in plan.dicts:
+            self._walk(value[key], shape, depth + 1)
 
-    def _walk_nested(
-        self, plan: WalkPlan, value: dict[Any, Any], shape: list[object], depth: int
-    ) -> None:
+    def _push_judged(self, plan: WalkPlan, value: dict[Any, Any], shape: list[object]) -> None:
+        for keys, class_of in ((plan.ids, self._class_of_id), (plan.names, self._class_of_name)):
+            shape += [(key, found) for key in keys if (found := class_of(value[key]))]
         for key, judge in plan.judged:
             self._push_text_class(key, value[key], judge, shape)
         for key, judge in plan.tool_data:
@@ -399,10 +494,6 @@ class Sketch:
                 shape.append((key, value_class))
         if plan.parts is not None:
             shape.append(plan.parts(value))
-        for key in plan.lists:
-            self._walk_list(value[key], shape, depth + 1)
-        for key in plan.dicts:
-            self._walk(value[key], shape, depth + 1)
 
     def _walk_list(self, items: list[Any], shape: list[object], depth: int) -> None:
         if depth > _MAX_DEPTH:
@@ -431,11 +522,14 @@ class Sketch:
                 push(_class_of_scalar(item))
         push(_END)
 
-    def _make_plan(self, value: dict[Any, Any], depth: int) -> WalkPlan:
-        plan = WalkPlan(value, self._cache.classes, top=not depth)
-        if depth > _MAX_DEPTH or len(self._plans) >= _MAX_ENTRIES:
+    def _plan_for(self, value: dict[Any, Any], plans: dict[object, WalkPlan]) -> WalkPlan:
+        key = (*value, *map(type, value.values()))
+        if (known := plans.get(key)) is not None:
+            return known
+        plan = WalkPlan(value, self._cache, top=plans is self._cache.message_plans)
+        if len(plans) >= _MAX_ENTRIES:
             raise Unsketched
-        return self._plans.setdefault((*value, *map(type, value.values())), plan)
+        return plans.setdefault(key, plan)
 
     def _push_text_class(
         self, key: object, text: str, judge: Callable[[Any], object] | None, shape: list[object]
@@ -521,7 +615,7 @@ def _class_of_scalar(item: object) -> int:
     raise Unsketched
 
 
-def equality_pattern(values: list[str], *known: AbstractSet[str]) -> tuple[int, ...]:
+def equality_pattern(values: Sequence[str], *known: AbstractSet[str]) -> tuple[int, ...]:
     """Describe which values are equal, and which of the given sets contain each value.
 
     Each value is represented by the position of its first occurrence.

@@ -18,7 +18,12 @@ from chatmend.jsontext import parse
 from chatmend.report import is_left, line
 from chatmend.sessions.embedded import find_conversation
 from chatmend.sessions.repairs import is_session, repair_file
-from chatmend.sessions.stored import Conversation, messages_of, repair_conversation
+from chatmend.sessions.stored import (
+    Conversation,
+    is_known_clean,
+    messages_of,
+    repair_conversation,
+)
 
 if TYPE_CHECKING:
     from chatmend import Change, Policy
@@ -85,7 +90,10 @@ def process_conversation(raw: bytes, settings: RunSettings) -> ConversationOutco
     """
     if is_session(raw):
         return _process_session(raw, settings)
-    value = _as_conversation(_parse_json(raw, exact=settings.wants_repair))
+    parsed = _parse_json(raw, exact=settings.wants_repair)
+    if is_known_clean(parsed, settings.target, settings.policy):
+        return _CLEAN
+    value = _as_conversation(parsed)
     try:
         repaired, changes = repair_conversation(value, settings.target, settings.policy)
         if not changes:

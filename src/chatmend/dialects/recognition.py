@@ -71,6 +71,10 @@ _ANY_FORMAT_KEYS = _DISTINCTIVE_KEYS | {"role", "content", "name"}
 """A message of any wire format has at least one of these keys."""
 _ANTHROPIC_PARAMETERS = ("anthropic_version", "anthropic_beta", "stop_sequences")
 _CONVERSE_PARAMETERS = ("inferenceConfig", "toolConfig", "modelId", "additionalModelRequestFields")
+DECIDING_KEYS = frozenset(
+    {*_ANTHROPIC_PARAMETERS, *_CONVERSE_PARAMETERS, "options", "system", "tools"}
+)
+"""The keys next to ``messages`` that may decide the format of a body."""
 _WITHOUT_RESPONSES = ("anthropic", "bedrock", "cohere", "gemini", "mistral", "vertex_ai")
 """Providers that have no Responses API."""
 

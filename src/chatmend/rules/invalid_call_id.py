@@ -58,6 +58,9 @@ if TYPE_CHECKING:
     from chatmend.windows import Memory, Window
 
 
+_WHY = "the target refuses the call id"
+
+
 def is_legal(call_id: object, limits: Limits) -> bool:
     """Return whether the target accepts an id."""
     if not isinstance(call_id, str) or not is_encodable(call_id):
@@ -79,9 +82,14 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     def choose(call: ToolCall) -> object:
         if call.id is None and limits.optional_call_ids:
             return None
-        return call.id if is_legal(call.id, limits) else new_call_id(call.id, memory, limits, taken)
+        return rename(call.id, memory, limits, taken)
 
-    return rename_calls(window, choose, "the target refuses the call id")
+    return rename_calls(window, choose, _WHY)
+
+
+def rename(call_id: object, memory: Memory, limits: Limits, taken: set[str]) -> object:
+    """Return the id, or a new one if the target refuses it."""
+    return call_id if is_legal(call_id, limits) else new_call_id(call_id, memory, limits, taken)
 
 
 def _judge(limits: Limits, traits: Traits) -> Judge | None:
@@ -94,4 +102,4 @@ def _judge(limits: Limits, traits: Traits) -> Judge | None:
     return lambda call_id: len(call_id) > max_length or fullmatch_id(call_id) is None
 
 
-RULE = Rule("TOOL010", "invalid-call-id", find, {"ids": _judge})
+RULE = Rule("TOOL010", "invalid-call-id", find, {"ids": _judge}, rename=rename, why=_WHY)

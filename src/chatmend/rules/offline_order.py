@@ -63,6 +63,12 @@ def _hoists(context: Context) -> bool:
     return is_wanted and limits.system != "anywhere"
 
 
+def rewrites(context: Context) -> bool:
+    """Return whether the policy may rewrite messages before the first window."""
+    policy = context.policy
+    return policy.duplicates == "messages" or policy.late_results == "move" or _hoists(context)
+
+
 def _has_equal_neighbours(messages: _Messages) -> bool:
     return any(map(is_same, messages[1:], messages))
 
@@ -70,9 +76,9 @@ def _has_equal_neighbours(messages: _Messages) -> bool:
 def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
     """Apply the options of the policy that are for stored transcripts, one change for each."""
     policy, changes, messages = context.policy, list[Change](), request.messages
-    hoists = _hoists(context)
-    if not (hoists or policy.duplicates == "messages" or policy.late_results == "move"):
+    if not rewrites(context):
         return request, changes
+    hoists = _hoists(context)
     for wanted, step, why in (
         (
             policy.duplicates == "messages",

@@ -70,6 +70,13 @@ class Rule:
 
     It is for structures in which the rule depends on values that no judge can classify.
     """
+    rename: Callable[[object, Memory, Limits, set[str]], object] | None = None
+    """Return the id that replaces the id of a call; the last argument holds the ids of the window.
+
+    Only for a rule whose fixes do nothing but rename calls and their results by this function.
+    """
+    why: str = ""
+    """The reason of all fixes of such a rule."""
     own_limits: Mapping[str, type] = field(default_factory=dict)
     """Limits that only this rule uses, with the types of their values; see ``Limits.of``."""
     splits_window: bool = False

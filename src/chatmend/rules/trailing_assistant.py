@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 from chatmend.changes import Effect, Fix
 from chatmend.dialects import server_tools
 from chatmend.placeholders import continued
-from chatmend.rules.rule import STRUCTURE, Rule
+from chatmend.rules.rule import Rule
 from chatmend.transcript import Opaque, Role, Text
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from chatmend.context import Context
     from chatmend.dialects import Traits
-    from chatmend.sketch import WindowSketch
     from chatmend.targets.limits import Limits
     from chatmend.transcript import Message
     from chatmend.windows import Memory, Window
@@ -64,7 +63,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         if (
             text is not None
             and text is last.parts[-1]
-            and text.text != text.text.rstrip()
+            and _ends_with_space(text.text)
             and text.text.strip()
         ):
             parts = (*last.parts[:-1], replace(text, text=text.text.rstrip()))
@@ -85,11 +84,13 @@ def _is_paused(message: Message) -> bool:
     return server_tools.call_id(block) is not None or server_tools.result_call_id(block) is not None
 
 
-def _watch(limits: Limits, traits: Traits) -> Callable[[WindowSketch], bool] | None:
-    """Return a check for the window in which the rule depends on how the last text ends."""
-    if limits.trailing_assistant != "no-trailing-space":
-        return None
-    return lambda seen: seen.is_last and not seen.group.has_other_roles
+def _judge(limits: Limits, traits: Traits) -> Callable[[str], bool] | None:
+    """Return a judge of the text at the end: whether it ends with white space."""
+    return _ends_with_space if limits.trailing_assistant == "no-trailing-space" else None
 
 
-RULE = Rule("TURN005", "trailing-assistant", find, STRUCTURE, _watch)
+def _ends_with_space(text: str) -> bool:
+    return text[-1:].isspace()
+
+
+RULE = Rule("TURN005", "trailing-assistant", find, {"last_text": _judge})

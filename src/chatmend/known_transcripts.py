@@ -1,0 +1,87 @@
+"""Finds clean transcripts by their structure, before their dialect and limits are determined.
+
+Most stored transcripts are short and clean, and many have the same structure. The dialect and
+whether the transcript is clean depend only on the structure, so both are looked up at once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from chatmend.dialects import DIALECTS
+from chatmend.letters import MAX_MESSAGES, Reader
+from chatmend.rule_cache import MAX_ENTRIES
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+    from chatmend.context import Context
+    from chatmend.policy import Policy
+    from chatmend.rule_cache import RuleCache
+    from chatmend.targets import Target
+
+_MAX_SOURCES = 256
+
+
+class _Known(NamedTuple):
+    """The transcripts that were recognised as one dialect and found clean."""
+
+    context: Context
+    cache: RuleCache
+    letters: set[str]
+
+
+class Source:
+    """Transcripts whose dialect is determined in the same way, for one target and policy."""
+
+    __slots__ = ("_known", "_owners")
+
+    def __init__(self, *owners: object) -> None:
+        """``owners`` are kept so that no other object can get the ``id()`` of one of them."""
+        self._owners = owners
+        self._known: _Known | None = None
+        """Those of the dialect recognised last."""
+
+    def has(self, messages: Sequence[Any]) -> bool:
+        """Whether a transcript is known to be clean."""
+        return self._find(messages) is not None
+
+    def _find(self, messages: Sequence[Any]) -> str | None:
+        """Return the letters of a transcript if it is known to be clean."""
+        known = self._known
+        if known is None or known.cache.is_full or not 0 < len(messages) <= MAX_MESSAGES:
+            return None
+        if messages[0].__class__ is not dict:
+            return None
+        reader = Reader(known.context, known.cache)
+        letters = reader.read(messages)
+        return letters if letters in known.letters and reader.is_known_clean(letters) else None
+
+    def remember(self, letters: str, context: Context, cache: RuleCache) -> None:
+        """Remember a clean transcript, after its dialect was determined."""
+        if DIALECTS.get(context.dialect.NAME) is not context.dialect:
+            return  # an object of its own for each repair
+        known = self._known
+        if known is None or known.cache is not cache or len(known.letters) >= MAX_ENTRIES:
+            known = self._known = _Known(context, cache, set())
+        known.letters.add(letters)
+
+    def adopt(self, other: Source, messages: Sequence[Any]) -> None:
+        """Remember a transcript that ``other`` knows to be clean, in the same dialect."""
+        letters, known = other._find(messages), other._known
+        if letters is not None and known is not None:
+            self.remember(letters, known.context, known.cache)
+
+
+_SOURCES: dict[tuple[Hashable, ...], Source] = {}
+
+
+def source_of(target: Target, policy: Policy, kind: str) -> Source:
+    """Return the source for a target and a policy; ``kind`` tells how the dialect is determined."""
+    key = (id(target), id(policy), kind)
+    source = _SOURCES.get(key)
+    if source is None:
+        if len(_SOURCES) >= _MAX_SOURCES:
+            _SOURCES.clear()
+        source = _SOURCES[key] = Source(target, policy)
+    return source

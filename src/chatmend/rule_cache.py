@@ -1,0 +1,171 @@
+"""What is known about structures of messages, windows and transcripts under the limits of a target.
+
+Threads share these caches. They are limited in size and never affect a result.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from chatmend.sketch import LAST_TEXT, SketchCache, combine_judges
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sized
+
+    from chatmend.context import Context
+    from chatmend.dialects import Traits
+    from chatmend.renaming import Renaming
+    from chatmend.rules import Rule
+    from chatmend.sketch import Group, WindowSketch
+    from chatmend.targets.limits import Limits
+    from chatmend.transcript import Role
+
+MAX_ENTRIES = 4096
+"""The maximum number of structures of messages, and of windows, in a cache.
+
+Beyond it, every rule runs on new structures, and the next repair starts with an empty cache.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class StructureInfo:
+    """Facts about all messages of one structure."""
+
+    letter: str
+    role: Role
+    is_assistant: bool
+    is_signed: bool
+    has_counted_content: bool
+    """Whether it may hold an image or a cache marker, which request rules count at the end."""
+    updates_memory: bool
+    """Whether the dialect remembers more than item ids and the presence of reasoning."""
+    has_reasoning: bool
+    """Whether it is a reasoning item."""
+    has_text_or_media: bool
+    has_calls: bool
+    ends_with_content: bool
+    """Whether the last part is the text under ``content``."""
+    id_count: int = 0
+    """How many ids it holds: of calls, results and items."""
+    name_count: int = 0
+    call_positions: tuple[int, ...] = ()
+    """The positions, among its ids, of the ids of calls."""
+    item_positions: tuple[int, ...] = ()
+    """The positions, among its ids, of the ids of items."""
+
+
+@dataclass(frozen=True, slots=True)
+class CleanWindow:
+    """Facts about windows in which no rule must run."""
+
+    group: Group
+    updates_run: bool
+    """Whether the state of the repair must be updated after such a window."""
+    pattern: tuple[int, ...] = ()
+    """For each of its ids, the position of its first occurrence."""
+
+
+class RuleCache:
+    """What is known about structures under one set of limits and rules.
+
+    Threads share it. Entries are only added; a full cache is replaced by an empty one.
+    """
+
+    def __init__(self, traits: Traits, limits: Limits, rules: tuple[Rule, ...]) -> None:
+        """Start with no structures."""
+        self.rules = rules
+        """Kept so that no other tuple of rules can get the same ``id()``."""
+        self.always = 0
+        self.watches: list[tuple[int, Callable[[WindowSketch], bool]]] = []
+        columns: dict[str, dict[object, tuple[frozenset[str] | None, Callable[[Any], object]]]] = {}
+        for position, rule in enumerate(rules):
+            if rule.judges is None:
+                self.always |= 1 << position
+                continue
+            for column, make in rule.judges.items():
+                if (judge := make(limits, traits)) is not None:
+                    columns.setdefault(column, {}).setdefault(
+                        make, (getattr(make, "keys", None), judge)
+                    )
+            if rule.watches is not None and (watch := rule.watches(limits, traits)) is not None:
+                self.watches.append((1 << position, watch))
+        self.all = (1 << len(rules)) - 1
+        self.renaming = next(
+            (
+                at
+                for at, rule in enumerate(rules)
+                if rule.rename and {*(rule.judges or ())} == {"ids"}
+            ),
+            -1,
+        )
+        """The position of the rule that renames calls; -1 if there is none."""
+        self.judges_new_ids = len(columns.get("ids", ())) > 1
+        """Whether another rule judges ids, too."""
+        self.renamings: dict[tuple[object, ...], Renaming | None] = {}
+        """For windows in which only ids are wrong: how to rename them, if this is known."""
+        self.turn_rules_start = next(
+            (position for position, rule in enumerate(rules, 1) if rule.splits_window), 0
+        )
+        """The position of the first rule that runs on each turn separately; 0 if none does."""
+        self.last_text = combine_judges(columns.pop(LAST_TEXT, {}).values())
+        """The judge of the text at the end of the last message, if a rule has one."""
+        self.sketches = SketchCache(
+            {column: list(judges.values()) for column, judges in columns.items()},
+            has_item_ids=traits.messages_are_items,
+        )
+        self.letter_of_role: dict[str, str] = {}
+        """For each role, the letter of messages with only that role and an ordinary text."""
+        self.structures: dict[object, StructureInfo] = {}
+        self.structure_of_letter: dict[str, StructureInfo] = {}
+        self.numbers = count()
+        self.groups: dict[str, Group] = {}
+        self.windows: dict[tuple[object, ...], int] = {}
+        """The rules that must run, as a bit mask of their positions."""
+        self.met: set[tuple[object, ...]] = set()
+        """The keys of the windows that occurred at least once."""
+        self.clean: dict[tuple[bool, ...], dict[object, CleanWindow]] = {}
+        """For each set of facts in the memory, the clean windows, with and without their ids."""
+        self.transcripts: dict[object, int] = {}
+        """The clean transcripts: by their letters, how many of the columns of ids and names matter.
+
+        If some matter, there is a second entry by the letters with the pattern of these columns.
+        """
+        self.is_full = False
+        """Whether no more entries are added."""
+
+    def has_room(self, entries: Sized) -> bool:
+        """Whether an entry may be added; if not, the next repair starts with an empty cache."""
+        self.is_full = self.is_full or len(entries) >= MAX_ENTRIES
+        return not self.is_full
+
+    @property
+    def needs_renewal(self) -> bool:
+        """Whether the next repair must start with an empty cache."""
+        sketches = self.sketches
+        plans = max(len(sketches.plans), len(sketches.message_plans))
+        return self.is_full or plans >= MAX_ENTRIES
+
+
+_CACHES: dict[tuple[object, ...], RuleCache] = {}
+"""The caches by dialect, limits, policy and rules."""
+_MAX_CACHES = 64
+_REFUSED_BLOCKS = frozenset({""})
+"""The refused blocks in the key of a cache, in place of their digests."""
+
+
+def cache_for(context: Context, rules: tuple[Rule, ...]) -> RuleCache:
+    """Return the cache for a dialect, limits and a policy."""
+    limits = context.limits
+    if limits.refused_blocks or limits.outdated_blocks:
+        # The rule of refused blocks runs on each window, whichever blocks these are, so all
+        # conversations with refused blocks share one cache.
+        limits = replace(limits, refused_blocks=_REFUSED_BLOCKS, outdated_blocks=frozenset())
+    key = (context.dialect.cache_key(), limits, context.policy, id(rules))
+    cache = _CACHES.get(key)
+    if cache is None or cache.needs_renewal:
+        if cache is not None or len(_CACHES) >= _MAX_CACHES:
+            _CACHES.clear()
+        cache = _CACHES[key] = RuleCache(context.dialect.TRAITS, limits, rules)
+    return cache

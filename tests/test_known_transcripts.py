@@ -1,0 +1,191 @@
+"""A transcript that is found by its structure gets the answer of a repair without memory of earlier transcripts."""
+
+from __future__ import annotations
+
+import json
+from collections import UserDict
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import chatmend
+from chatmend import known_transcripts, letters
+from chatmend.cli.conversation import RunSettings, process_conversation
+from tests.broken import broken, torn, valid
+from tests.every_rule import account, forget
+from tests.scale import examples, sampled
+
+if TYPE_CHECKING:
+    from chatmend.policy import Policy
+
+CLAUDE, GPT = "anthropic/claude-sonnet-4-5", "openai/gpt-4o"
+CHAT: list[Any] = [
+    {"role": "user", "content": "go", "at": "12:00"},
+    {"role": "assistant", "content": "Done.", "at": "12:01"},
+]
+DIALECTS = (
+    "openai_chat",
+    "anthropic_messages",
+    "openai_responses",
+    "gemini_contents",
+    "bedrock_converse",
+)
+
+
+def known(target: str, kind: str, policy: Policy = chatmend.policy.DEFAULT) -> Any:
+    return known_transcripts.source_of(chatmend.resolve(target), policy, kind)
+
+
+def variants(seed: int) -> list[Any]:
+    """Return transcripts of similar structures, some clean and some not."""
+    rng = Random(seed)
+    dialect = rng.choice(DIALECTS)
+    clean = chatmend.repair(broken(seed, dialect), GPT, dialect=dialect).messages[:6]
+    keyed = [
+        {"id": f"m{rng.random()}", **m, "at": rng.random(), "more": {"lang": "en"}}
+        for m in clean
+        if isinstance(m, dict)
+    ]
+    spaced = [*clean[:-1], {"role": "assistant", "content": rng.choice(("Yes.", "Yes. ", " "))}]
+    return [clean, keyed, spaced, torn(seed, dialect)[:6], broken(seed, dialect)[:4]]
+
+
+@pytest.mark.parametrize("target", [CLAUDE, GPT, "bedrock/us.amazon.nova-pro-v1:0"])
+@pytest.mark.parametrize("policy", sampled([None, "train", "offline"], ["train"]))
+def test_the_dialect_and_the_changes_do_not_depend_on_earlier_transcripts(
+    target: str, policy: str | None
+) -> None:
+    every = [one for seed in range(examples(3, 300)) for one in variants(seed)]
+
+    def answer(messages: list[Any]) -> str:
+        try:
+            return account(chatmend.repair(messages, target, policy=policy))
+        except chatmend.TranscriptError as error:
+            return str(error)
+
+    alone = []
+    for messages in every:
+        forget()
+        alone.append(answer(messages))
+    forget()
+    for _ in range(3):
+        assert [answer(messages) for messages in every] == alone
+
+
+def rows(seed: int) -> list[Any]:
+    """Return stored conversations, as lists and as objects with and without other keys."""
+    stored: list[Any] = []
+    for messages in variants(seed):
+        stored += [
+            messages,
+            {"messages": messages},
+            {"id": seed, "messages": messages},
+            {"messages": messages, "system": "Be brief."},
+            {"messages": messages, "system": [{"text": "Be brief."}]},
+            {"messages": messages, "stop_sequences": ["x"]},
+            {"messages": messages, "inferenceConfig": {}},
+            {"messages": messages, "tools": []},
+            {"request": {"messages": messages}},
+        ]
+    return stored
+
+
+@pytest.mark.parametrize("target", [CLAUDE, GPT])
+def test_the_findings_in_a_row_do_not_depend_on_earlier_rows(target: str) -> None:
+    settings = RunSettings(chatmend.resolve(target))
+    texts = []
+    for seed in range(examples(1, 100)):
+        for row in rows(seed):
+            try:
+                texts.append(json.dumps(row).encode())
+            except RecursionError:
+                continue
+
+    def outcome(raw: bytes) -> Any:
+        try:
+            return process_conversation(raw, settings)
+        except Exception as error:  # noqa: BLE001 - compared, too
+            return str(error)
+
+    alone = []
+    for raw in texts:
+        forget()
+        alone.append(outcome(raw))
+    forget()
+    for _ in range(3):
+        assert [outcome(raw) for raw in texts] == alone
+
+
+def test_a_transcript_of_a_known_structure_is_found() -> None:
+    forget()
+    for _ in range(2):
+        assert not known(CLAUDE, "").has(CHAT)
+        assert chatmend.repair(CHAT, CLAUDE).messages is CHAT
+    assert known(CLAUDE, "").has(CHAT)
+    assert known(CLAUDE, "").has([{**CHAT[0], "content": "stop"}, CHAT[1]])
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        [{**CHAT[0], "content": ""}, CHAT[1]],
+        [{**CHAT[0], "content": "\ud800"}, CHAT[1]],
+        [CHAT[0], {**CHAT[1], "content": "Done. "}],
+        [CHAT[1], CHAT[0]],
+        [{**CHAT[0], "at": 1}, CHAT[1]],
+        [UserDict(CHAT[0]), CHAT[1]],
+        [type("Row", (dict,), {})(CHAT[0]), CHAT[1]],
+        [],
+    ],
+)
+def test_a_transcript_of_another_structure_is_not_found(other: list[Any]) -> None:
+    forget()
+    for _ in range(4):
+        chatmend.repair(CHAT, CLAUDE)
+    assert not known(CLAUDE, "").has(other)
+
+
+def test_the_ids_of_calls_must_have_the_same_pattern() -> None:
+    def exchange(call_id: str, result_id: str) -> list[Any]:
+        function = {"name": "f", "arguments": "{}"}
+        call = {"id": call_id, "type": "function", "function": function}
+        return [
+            {"role": "user", "content": "go"},
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": result_id, "content": "18"},
+            {"role": "assistant", "content": "It is 18."},
+        ]
+
+    forget()
+    for _ in range(4):
+        chatmend.repair(exchange("a", "a"), GPT)
+    assert known(GPT, "").has(exchange("b", "b"))
+    assert not known(GPT, "").has(exchange("a", "b"))
+
+
+def test_the_number_of_known_transcripts_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(known_transcripts, "MAX_ENTRIES", 8)
+    monkeypatch.setattr(letters, "MAX_ENTRIES", 8)
+    monkeypatch.setattr(known_transcripts, "_MAX_SOURCES", 4)
+    forget()
+    plain = [{"role": "user", "content": "go"}, {"role": "assistant", "content": "Done."}]
+    for target in (CLAUDE, GPT, "strict", "xai/grok-4", "deepseek/deepseek-chat", "mistral"):
+        for length in range(1, 30):
+            chat = [*plain * length, plain[0]]
+            for _ in range(3):
+                assert chatmend.repair(chat, target).messages is chat
+        found = known(target, "")._known
+        assert len(found.letters) <= 8
+        assert len(found.cache.transcripts) <= 9
+        assert len(known_transcripts._SOURCES) <= 4
+    forget()
+
+
+def test_a_long_valid_transcript_is_checked_window_by_window() -> None:
+    messages = valid(1, "openai_chat") * 20
+    assert len(messages) > letters.MAX_MESSAGES
+    forget()
+    answers = {account(chatmend.repair(messages, GPT)) for _ in range(4)}
+    assert len(answers) == 1
+    assert not known(GPT, "").has(messages)
