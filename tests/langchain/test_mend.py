@@ -26,9 +26,10 @@ from chatmend.langchain import (
     partners,
     repair_messages,
 )
-from chatmend.langchain.hooks import prepare, settings_of
+from chatmend.langchain.hooks import prepare
 from chatmend.langchain.model import repairing_class
 from chatmend.langchain.partners import find_destination
+from chatmend.langchain.settings import settings_of
 from tests.langchain.configurations import CONFIGURATIONS
 from tests.langchain.damage import DAMAGE
 from tests.langchain.loop import run

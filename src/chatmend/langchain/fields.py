@@ -25,7 +25,6 @@ from chatmend.langchain.calls import (
     is_call,
     malformed_entries,
 )
-from chatmend.langchain.reasoning import REASONING_KEY, reasoning_of
 from chatmend.rules import mirrored_call, nested_result, unsendable_key
 
 if TYPE_CHECKING:
@@ -37,6 +36,8 @@ SOURCE = "langchain"
 
 A number survives JSON.
 """
+REASONING_KEY = "reasoning_content"
+"""The key of an answer's reasoning in ``additional_kwargs``."""
 PROVENANCE = "_provenance"
 """The key under which the core expects the provider that wrote a message."""
 
@@ -123,6 +124,14 @@ def fields_of(
     elif isinstance(message, FunctionMessage):
         fields["name"] = message.name
     return fields
+
+
+def reasoning_of(message: BaseMessage) -> str:
+    """Return the reasoning in ``additional_kwargs`` of a message."""
+    reasoning = (
+        message.additional_kwargs.get(REASONING_KEY) if isinstance(message, AIMessage) else None
+    )
+    return reasoning if isinstance(reasoning, str) else ""
 
 
 def _add_assistant_fields(
