@@ -23,9 +23,11 @@ from chatmend.langchain.fields import (
     PRIVATE_KEYS,
     PROVENANCE,
     SOURCE,
+    answers_continuation,
     fields_of,
     is_result_block,
 )
+from chatmend.langchain.reports import REPORT
 from chatmend.langchain.writing import SourceMessage, build
 from chatmend.rules import unsendable_part
 from chatmend.targets.converter_limits import ConverterLimits
@@ -196,9 +198,11 @@ def _sketch_result(message: ToolMessage, checker: Sketch) -> object:
 
 def _sketch_answer(message: AIMessage, checker: Sketch) -> object:
     content, calls = checker.form_of_content(message.content), message.tool_calls
-    provider = message.response_metadata.get("model_provider")
+    metadata = message.response_metadata
+    provider = metadata.get("model_provider")
     if (
         content is False
+        or (REPORT in metadata and answers_continuation(message))
         or message.name is not None
         or message.invalid_tool_calls
         or not _INSPECTED_KWARGS.isdisjoint(message.additional_kwargs)

@@ -41,6 +41,17 @@ def report(
     return {"changes": [_change_as_dict(change) for change in new], **earlier}
 
 
+def has_code(found: object, code: str) -> bool:
+    """Return whether a report lists an applied change with this code."""
+    if not isinstance(found, dict):
+        return False
+    counts, changes = found.get("counts"), found.get("changes")
+    return (isinstance(counts, dict) and code in counts) or any(
+        isinstance(change, dict) and change.get("code") == code and change.get("applied") is True
+        for change in (changes if isinstance(changes, list) else ())
+    )
+
+
 def report_of_input(messages: Sequence[BaseMessage]) -> dict[str, Any] | None:
     """Return the report that a node or function left in the last message of a request."""
     if not messages or isinstance(messages[-1], AIMessage):
