@@ -25,13 +25,16 @@ _PLAIN_TYPES = frozenset({dict, str})
 class PlainMessages:
     """A list of messages converted to plain dicts, which remembers the original objects."""
 
-    def __init__(self, messages: list[Any]) -> None:
-        """Convert each message and the items of its content lists, where necessary."""
+    def __init__(self, messages: list[Any], *, are_read_directly: bool = False) -> None:
+        """Convert each message and the items of its content lists, where necessary.
+
+        ``are_read_directly``: the dialect reads the objects themselves.
+        """
         self._original_list, self.messages = messages, messages
         self._originals: dict[int, Any] = {}
         self.are_role_and_text = _are_role_and_text(messages)
         """Whether each message is a dict with a role and a text and no other keys."""
-        self.is_plain = self.are_role_and_text or all(map(_is_plain, messages))
+        self.is_plain = are_read_directly or self.are_role_and_text or all(map(_is_plain, messages))
         """Whether no message needs conversion: all are dicts with only dicts and strings inside."""
         if not self.is_plain:
             converted = [_as_plain(message) for message in messages]

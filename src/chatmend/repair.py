@@ -125,7 +125,8 @@ def repair(  # noqa: PLR0913 - request parameters affect the repair
     if isinstance(dialect, str) and dialect not in DIALECTS:
         text = f"unknown dialect {dialect!r}; use one of {', '.join(DIALECTS)}"
         raise TranscriptError(text)
-    plain = PlainMessages(messages)
+    reads_objects = getattr(dialect, "READS_OBJECTS", False)
+    plain = PlainMessages(messages, are_read_directly=reads_objects)
     if isinstance(dialect, str):
         found: Dialect | Unsure = DIALECTS[dialect]
     else:
