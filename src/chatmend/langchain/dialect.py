@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     from chatmend.windows import Memory
 
 
+_NO_LIMITS = ConverterLimits()
+
+
 class LangChainDialect:
     """Reads and writes LangChain's message objects.
 
@@ -74,7 +77,7 @@ class LangChainDialect:
         self._read: dict[int, SourceMessage] = {}
         self._registered: dict[int, Any] = {}
         self._reasoning = False
-        self._converter = ConverterLimits()
+        self._converter = _NO_LIMITS
         self._sketches = _SKETCHES
 
     def read(self, native: Native) -> Message:
@@ -159,7 +162,7 @@ class LangChainDialect:
         For any other target no partner package sends it.
         """
         self._reasoning = limits.reasoning_content == "required"
-        self._converter = limits.of(unsendable_part.LIMIT) or ConverterLimits()
+        self._converter = limits.of(unsendable_part.LIMIT) or _NO_LIMITS
         if self._reasoning or self._converter.raw_calls:  # more of `additional_kwargs` counts
             self._sketches = {cls: _SKETCHES[cls] for cls in _SKETCHES if cls is not AIMessage}
 

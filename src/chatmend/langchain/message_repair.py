@@ -181,7 +181,7 @@ def without_instructions(
     messages: list[BaseMessage],
 ) -> tuple[list[BaseMessage], tuple[Change, ...]]:
     """Return the messages without those that instruct a reducer, and the change."""
-    if not any(isinstance(message, RemoveMessage) for message in messages):
+    if not any(issubclass(cls, RemoveMessage) for cls in set(map(type, messages))):
         return messages, ()
     kept = [message for message in messages if not isinstance(message, RemoveMessage)]
     first = next(at for at, message in enumerate(messages) if isinstance(message, RemoveMessage))
