@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 LANGCHAIN := .venv-langchain
 LOWER := .venv-lower
+LANGCHAIN_LOWER := .venv-langchain-lower
 DOCS := .venv-docs
 ENGINES := .venv-engines
 FUZZING := .venv-fuzzing
@@ -36,7 +37,7 @@ GUARDED := --allow-hosts=127.0.0.1,::1 --allow-unix-socket --timeout 500
 PYTEST := $(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder $(GUARDED)
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo inspector test check nightly twins mutants docs links docs-rules facts-age bench compare golden formats package harm field fuzz fuzz-bytes kill scale usage-report fidelity cassettes judge litellm-matrix litellm-identical litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain slow-tests equivalence
+.PHONY: demo inspector test check nightly twins mutants docs links docs-rules facts-age bench compare golden formats package harm field fuzz fuzz-bytes kill scale usage-report fidelity cassettes judge litellm-matrix litellm-identical litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain slow-tests equivalence langchain-lower
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py
@@ -74,6 +75,7 @@ nightly: $(VENV)/.dev $(LANGCHAIN)/.ready
 	$(PY) -m tests.kill $(KILLS)
 	$(PY) -m tests.litellm_adapter.identical $(NIGHTLY)
 	$(LANGCHAIN)/bin/python -m tests.langchain.fuzz $(SEEDS)
+	$(MAKE) langchain-lower
 	$(PY) -m tests.fuzz $(NIGHTLY) --torn
 
 # Clean transcripts with replaced texts and keys: each must be repaired as in a run of all rules on
@@ -230,11 +232,15 @@ litellm-lower: $(LOWER)/.ready
 
 # The newest LangChain packages and its standard test suites need versions that conflict with .venv.
 test-langchain: $(LANGCHAIN)/.ready
-	$(LANGCHAIN)/bin/python -m pytest tests/langchain docs/how-to/deepagents.md --ignore=tests/langchain/standard -p no:cacheprovider -o asyncio_mode=strict
+	$(LANGCHAIN)/bin/python -m pytest tests/langchain docs/langchain.md docs/how-to/deepagents.md docs/how-to/langgraph.md docs/how-to/swarm.md --ignore=tests/langchain/standard -p no:cacheprovider -o asyncio_mode=strict
 	$(LANGCHAIN)/bin/python -m tests.langchain.matrix
 
 test-langchain-standard: $(LANGCHAIN)/.ready
 	cd tests/langchain/standard && PYTHONPATH=../../.. ../../../$(LANGCHAIN)/bin/python -m pytest -c pytest.ini --rootdir=. test_standard.py
+
+# The adapter's tests with the oldest supported LangChain packages.
+langchain-lower: $(LANGCHAIN_LOWER)/.ready
+	PYTHONPATH=. $(LANGCHAIN_LOWER)/bin/python -m pytest tests/langchain -p no:cacheprovider --ignore=tests/langchain/standard
 
 # Broken transcripts through real partner classes; prints the seeds that the sandbox still refuses.
 fuzz-langchain: $(LANGCHAIN)/.ready
@@ -252,7 +258,7 @@ bench-langchain: $(LANGCHAIN)/.ready
 	$(LANGCHAIN)/bin/python benchmarks/bench_langchain.py
 
 clean:
-	rm -rf $(VENV) $(LANGCHAIN) $(LOWER) $(DOCS) $(ENGINES) docs/_build docs/notebooks dist build inspector/node_modules $(CODEMIRROR)
+	rm -rf $(VENV) $(LANGCHAIN) $(LOWER) $(LANGCHAIN_LOWER) $(DOCS) $(ENGINES) docs/_build docs/notebooks dist build inspector/node_modules $(CODEMIRROR)
 
 $(LANGCHAIN)/.ready: pyproject.toml constraints-langchain.txt
 	$(PYTHON) -m venv $(LANGCHAIN)
@@ -262,6 +268,11 @@ $(LANGCHAIN)/.ready: pyproject.toml constraints-langchain.txt
 $(LOWER)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(LOWER)
 	$(LOWER)/bin/python -m pip install --quiet --disable-pip-version-check -e ".[sandbox]" "litellm==1.82.0" wrapt pytest sybil
+	touch $@
+
+$(LANGCHAIN_LOWER)/.ready: pyproject.toml constraints-langchain-lower.txt
+	$(PYTHON) -m venv $(LANGCHAIN_LOWER)
+	$(LANGCHAIN_LOWER)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-langchain-lower.txt -e ".[langchain-lower]"
 	touch $@
 
 $(DOCS)/.ready: pyproject.toml constraints-docs.txt

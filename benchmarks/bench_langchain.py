@@ -1,221 +1,214 @@
-"""Measures the overhead of ``mend`` in LangChain: repair, ``invoke`` and streams.
+"""Measures what ``mend`` adds to ``invoke``, in percent of the call of the bare model.
 
-The repair of valid messages is compared with ``json.dumps`` of the messages' ``model_dump``,
-which any tracer computes for each call. ``ChatOpenAI.invoke`` calls the sandbox over HTTP.
+    python benchmarks/bench_langchain.py
+
+Real partner classes send to an HTTP server in another process. The messages have what partner
+packages return: ids, ``response_metadata``, ``refusal``, content blocks. Bare and wrapped calls
+alternate; the CPU time of this process counts. A broken history is compared with the history that
+the repair sends, which the bare model sends.
 """
 
 from __future__ import annotations
 
 import json
-import socket
+import os
 import statistics
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
-from unittest.mock import patch
-
-from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
-
-import chatmend.langchain.model as model_module
-from chatmend.langchain import hooks, mend
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
-ROUNDS = 31
-PAIRS = 201
+    from langchain_core.messages import BaseMessage
+
+LIMITS = {"clean": 3.0, "broken": 10.0}
+"""The percentages that the project promises."""
+IMPORT_LIMIT = 150.0
+WARM_UP = 3
+"""The first pairs fill caches; they do not count."""
 SOURCE = "def function(one, two):\n    return one + two\n" * 12
+_ANSWERS: dict[str, Any] = {
+    "openai": {
+        "id": "chatcmpl-1", "object": "chat.completion", "created": 1_767_225_600, "model": "m",
+        "choices": [{
+            "index": 0, "finish_reason": "stop",
+            "message": {"role": "assistant", "content": "It returns the sum.", "refusal": None},
+        }],
+        "usage": {
+            "prompt_tokens": 900, "completion_tokens": 12, "total_tokens": 912,
+            "prompt_tokens_details": {"cached_tokens": 512, "audio_tokens": 0},
+            "completion_tokens_details": {"reasoning_tokens": 0, "audio_tokens": 0},
+        },
+    },
+    "anthropic": {
+        "id": "msg_1", "type": "message", "role": "assistant", "model": "claude-sonnet-4-6",
+        "content": [{"type": "text", "text": "It returns the sum."}], "stop_reason": "end_turn",
+        "stop_sequence": None, "usage": {"input_tokens": 900, "output_tokens": 12},
+    },
+}  # fmt: skip
 
 
-class InstantModel(BaseChatModel):
-    """A model that answers at once, so that only the overhead is measured."""
+def returned(provider: str, count: int) -> list[BaseMessage]:
+    """Return a clean conversation of ``count`` messages as a partner package returns them."""
+    from langchain_core.messages import (  # noqa: PLC0415 - the import is measured, too
+        AIMessage,
+        HumanMessage,
+        SystemMessage,
+        ToolMessage,
+    )
 
-    @property
-    def _llm_type(self) -> str:
-        return "openai-chat"
-
-    def _generate(self, *args: Any, **kwargs: Any) -> ChatResult:  # noqa: ARG002
-        return ChatResult(generations=[ChatGeneration(message=AIMessage("ok"))])
-
-
-def history(count: int) -> list[BaseMessage]:
-    """Return a valid conversation of about ``count`` messages.
-
-    A question, a tool call, its result and an answer are four messages.
-    """
-    messages: list[BaseMessage] = [
-        SystemMessage("You are a careful assistant that answers in short sentences.")
-    ]
-    for turn in range(count // 4):
-        args = {
-            "path": f"src/module_{turn}.py",
-            "lines": [1, 200],
-            "why": "to see what the function returns",
-        }
-        call = {"name": "read_file", "args": args, "id": f"call{turn:05d}", "type": "tool_call"}
-        messages += [
-            HumanMessage(
-                f"Question {turn}: what does this function return, and who calls it? " * 3
-            ),
-            AIMessage(
-                "",
-                tool_calls=[call],
-                response_metadata={"model_name": "gpt-4o", "finish_reason": "tool_calls"},
-            ),
-            ToolMessage(SOURCE, tool_call_id=call["id"], name="read_file"),
-            AIMessage("It returns the sum of both; nobody else calls it. " * 4),
+    messages: list[BaseMessage] = [SystemMessage("You are a careful assistant.")]
+    for turn in range((count - 2) // 4):
+        call: Any = {
+            "name": "read_file", "args": {"path": f"src/module_{turn}.py", "lines": [1, 200]},
+            "id": f"call_{turn:020d}", "type": "tool_call",
+        }  # fmt: skip
+        text = f"I read module {turn} to see what the function returns."
+        blocks: Any = [
+            {"type": "text", "text": text},
+            {
+                "type": "tool_use",
+                "id": call["id"],
+                "name": call["name"],
+                "input": call["args"],
+                "toolset_name": None,
+            },
         ]
-    return [*messages, HumanMessage("And now?")]
+        common: dict[str, Any] = {
+            "additional_kwargs": {"refusal": None} if provider == "openai" else {},
+            "response_metadata": {
+                "token_usage": _ANSWERS["openai"]["usage"], "model_provider": provider,
+                "model_name": "m", "system_fingerprint": None, "id": f"chatcmpl-{turn}",
+                "finish_reason": "tool_calls", "logprobs": None,
+            },
+            "usage_metadata": {"input_tokens": 900, "output_tokens": 12, "total_tokens": 912},
+        }  # fmt: skip
+        content = "" if provider == "openai" else blocks
+        messages += [
+            HumanMessage(f"Question {turn}: what does this function return?", id=f"h-{turn}"),
+            AIMessage(content, tool_calls=[call], id=f"run--{turn}-0", **common),
+            ToolMessage(SOURCE, tool_call_id=call["id"], name="read_file", id=f"t-{turn}"),
+            AIMessage("It returns the sum of both. " * 4, id=f"run--{turn}-1", **common),
+        ]
+    return [*messages, HumanMessage("And now?", id="h-last")]
 
 
-def least_times(functions: dict[str, Callable[[], Any]]) -> dict[str, float]:
-    """Return the least CPU time of each function in microseconds; the rounds are interleaved."""
-    best = dict.fromkeys(functions, float("inf"))
-    for _ in range(ROUNDS):
-        for name, work in functions.items():
+def broken(messages: list[BaseMessage]) -> list[BaseMessage]:
+    """Return a conversation in which the user wrote instead of the last tool's result."""
+    return [*messages[:-3], *messages[-1:]]
+
+
+def read_file(path: str, lines: list[int]) -> str:
+    """Read some lines of a file."""
+    return f"{path} {lines}"
+
+
+def serve() -> None:
+    """Answer every request of the wire formats above; print the port."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def log_message(self, *_: object) -> None:
+            """Log nothing."""
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            body = json.dumps(_ANSWERS[self.path.split("/")[1]]).encode()
+            self.send_response(200)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    print(server.server_address[1], flush=True)
+    server.serve_forever()
+
+
+def alternate(
+    bare: Callable[[], Any], wrapped: Callable[[], Any], pairs: int
+) -> tuple[float, float]:
+    """Return the median CPU time of a bare call in ms, and the median difference of a pair."""
+    times: list[tuple[float, float]] = []
+    for number in range(pairs + WARM_UP):
+        pair = [0.0, 0.0]
+        for which, work in ((0, bare), (1, wrapped))[:: 1 if number % 2 else -1]:
             begin = time.process_time()
             work()
-            best[name] = min(best[name], time.process_time() - begin)
-    return {name: seconds * 1e6 for name, seconds in best.items()}
+            pair[which] = time.process_time() - begin
+        if number >= WARM_UP:
+            times.append((pair[0] * 1000, pair[1] * 1000))
+    return statistics.median(one for one, _ in times), statistics.median(b - a for a, b in times)
 
 
-def main() -> None:
-    """Print the table."""
-    from langchain_openai import ChatOpenAI  # noqa: PLC0415 - only for this benchmark
+def measure(provider: str, model: Any, pairs: int) -> bool:
+    """Print the rows of a provider; return whether they are within the limits."""
+    from chatmend.langchain import mend, repair_messages  # noqa: PLC0415 - see `returned`
 
-    print(
-        "messages  json.dumps  bare invoke  wrapped invoke  "
-        "difference  x json.dumps   (CPU time in us)"
-    )
-    bare = InstantModel()
-    wrapped = mend(bare)
-    for count in (20, 200, 2000):
-        messages = history(count)
-        found = least_times(
-            {
-                "dumps": lambda messages=messages: json.dumps(
-                    [message.model_dump() for message in messages]
-                ),
-                "bare": lambda messages=messages: bare.invoke(messages),
-                "wrapped": lambda messages=messages: wrapped.invoke(messages),
-            }
-        )
-        overhead = found["wrapped"] - found["bare"]
-        row = (found["dumps"], found["bare"], found["wrapped"], overhead)
-        print(
-            f"{len(messages):8}",
-            *(f"{value:12.0f}" for value in row),
-            f"{overhead / found['dumps']:12.2f}",
-        )
-    with run_sandbox() as url:
-        model = ChatOpenAI(model="gpt-4o", api_key="k", base_url=f"{url}/openai/v1")
-        wrapped_model = mend(model)
-        messages = history(20)
-        bare_time, overhead = _median_times(
-            lambda: model.invoke(messages), lambda: wrapped_model.invoke(messages)
-        )
-        print(
-            f"ChatOpenAI.invoke, {len(messages)} messages, CPU time of the calling thread: "
-            f"bare {bare_time:.0f} us, wrapped {overhead:+.0f} us,",
-            end=" ",
-        )
-        print(f"{overhead / bare_time * 100:+.1f} % (medians of {PAIRS} pairs)")
-        for label, history_sent in (
-            ("valid", messages),
-            ("broken", messages[:-2] + messages[-1:] + messages[:1]),
-        ):
-            samples = time_inside_chatmend(
-                lambda history_sent=history_sent: wrapped_model.invoke(history_sent)
+    target = {"openai": "openai/gpt-4o", "anthropic": "anthropic/claude-sonnet-4-6"}[provider]
+    model = model.bind_tools([read_file])
+    wrapped, fine = mend(model), True
+    for count in (22, 1000):
+        clean = returned(provider, count)
+        damaged = broken(clean)
+        rows = {
+            "clean": (clean, clean),
+            "broken": (repair_messages(damaged, target=target), damaged),
+        }
+        for name, (given, sent) in rows.items():
+            bare, more = alternate(
+                lambda given=given: model.invoke(given),  # type: ignore[misc]
+                lambda sent=sent: wrapped.invoke(sent),  # type: ignore[misc]
+                pairs if count < 100 else pairs // 4,
             )
-            whole, inside = (statistics.median(column) for column in zip(*samples, strict=True))
+            percent = more / bare * 100
+            fine = fine and percent <= LIMITS[name]
             print(
-                f"CPU time of the calling thread, {label} messages: whole call {whole:.0f} us, "
-                f"inside chatmend {inside:.0f} us,"
+                f"{provider:10} {len(given):8} {name:7} {bare:8.2f} ms {more * 1000:+8.0f} us "
+                f"{percent:+6.1f} %   limit {LIMITS[name]:.0f} %"
             )
-            print(f"  {inside / whole * 100:.1f} % (medians of {len(samples)} calls)")
-        chunks = [[chunk.text for chunk in one.stream(messages)] for one in (model, wrapped_model)]
-        print(
-            f"chunks of a stream: bare {len(chunks[0])}, wrapped {len(chunks[1])}, "
-            f"equal: {chunks[0] == chunks[1]}"
-        )
+    return fine
 
 
-def time_inside_chatmend(work: Callable[[], Any]) -> list[tuple[float, float]]:
-    """Return the CPU time of each call, and of chatmend's functions in it, in microseconds.
-
-    chatmend adds three functions to a call; they are timed in place. The sum of their times is
-    larger than the difference between a wrapped and a bare call, for two reasons: data that they
-    load is then in the CPU cache for the rest of the call, and chatmend stores the signature of
-    each hook, which LangChain otherwise computes for each call.
-    """
-    spent = [0.0]
-
-    def timed(function: Callable[..., Any]) -> Callable[..., Any]:
-        def timing(*args: Any, **options: Any) -> Any:
-            begin = time.thread_time()
-            try:
-                return function(*args, **options)
-            finally:
-                spent[0] += time.thread_time() - begin
-
-        return timing
-
-    found: list[tuple[float, float]] = []
-    with (
-        patch.object(hooks, "prepare", timed(hooks.prepare)),
-        patch.object(hooks, "_finish_result", timed(hooks._finish_result)),  # noqa: SLF001
-        patch.object(
-            model_module, "convert_invalid_blocks", timed(model_module.convert_invalid_blocks)
-        ),
-    ):
-        for _ in range(PAIRS):
-            spent[0], begin = 0.0, time.thread_time()
-            work()
-            found.append(((time.thread_time() - begin) * 1e6, spent[0] * 1e6))
-    return found
+def import_time() -> float:
+    """Return the CPU time of importing the adapter after langchain_core, in milliseconds."""
+    code = (
+        "import time\nfrom langchain_core.language_models import BaseChatModel\n"
+        "from langchain_core.runnables import RunnableLambda, RunnableWithFallbacks\n"
+        "begin = time.process_time()\nimport chatmend.langchain\n"
+        "print((time.process_time() - begin) * 1000)"
+    )
+    command = [sys.executable, "-c", code]
+    return min(float(subprocess.check_output(command)) for _ in range(7))
 
 
-@contextmanager
-def run_sandbox() -> Iterator[str]:
-    """Run the sandbox in another process, so that it does not compete with the measured code."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-c", f"from chatmend.sandbox import serve; serve(port={port})"]
-    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+def main() -> int:
+    """Print the table; return 1 if a value is beyond its limit."""
+    imported = import_time()
+    print(f"import after langchain_core: {imported:.0f} ms CPU   limit {IMPORT_LIMIT:.0f} ms")
+    from langchain_anthropic import ChatAnthropic  # noqa: PLC0415 - see `returned`
+    from langchain_openai import ChatOpenAI  # noqa: PLC0415 - see `returned`
+
+    pairs = int(os.environ.get("PAIRS", "200"))
+    server = subprocess.Popen([sys.executable, __file__, "serve"], stdout=subprocess.PIPE)
     try:
-        for _ in range(200):
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            time.sleep(0.05)
-        yield f"http://127.0.0.1:{port}"
+        port = int((server.stdout or sys.stdin).readline())
+        url = f"http://127.0.0.1:{port}"
+        print("provider   messages history     bare      mend adds")
+        openai = ChatOpenAI(model="gpt-4o", api_key="k", base_url=f"{url}/openai")  # type: ignore[arg-type]
+        anthropic = ChatAnthropic(
+            model="claude-sonnet-4-6", api_key="k", base_url=f"{url}/anthropic"
+        )  # type: ignore[arg-type,call-arg]
+        results = [measure("openai", openai, pairs), measure("anthropic", anthropic, pairs)]
     finally:
         server.terminate()
         server.wait()
-
-
-def _median_times(bare: Callable[[], Any], wrapped: Callable[[], Any]) -> tuple[float, float]:
-    """Return the median time of a bare call and the median difference of a pair, in microseconds.
-
-    Measures CPU time of the calling thread, so the sandbox and other processes do not count.
-    """
-    bare_times: list[float] = []
-    overheads: list[float] = []
-    for number in range(PAIRS):
-        pair = {}
-        for name, work in (("bare", bare), ("wrapped", wrapped))[:: 1 if number % 2 else -1]:
-            begin = time.thread_time()
-            work()
-            pair[name] = (time.thread_time() - begin) * 1e6
-        bare_times.append(pair["bare"])
-        overheads.append(pair["wrapped"] - pair["bare"])
-    return statistics.median(bare_times), statistics.median(overheads)
+    return int(not all(results) or imported > IMPORT_LIMIT)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(serve() if sys.argv[1:] == ["serve"] else main())

@@ -29,7 +29,8 @@ class PlainMessages:
     def __init__(self, messages: list[Any], *, is_plain: bool = False) -> None:
         """Convert each message and the items of its content lists, where necessary.
 
-        ``is_plain``: whether the messages are known to be dicts with only dicts and strings inside.
+        ``is_plain``: whether no message needs conversion, because all are known to be dicts with
+        only dicts and strings inside, or because the dialect reads the objects themselves.
         """
         self._original_list, self.messages = messages, messages
         self._originals: dict[int, Any] = {}

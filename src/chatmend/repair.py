@@ -148,7 +148,7 @@ def repair(  # noqa: PLR0913 - request parameters affect the repair
     if memory is None and {*map(type, messages)} == {dict}:
         with suppress(NotPlainError, TranscriptError):
             return job.run(PlainMessages(messages, is_plain=True), assumes_plain=True)
-    return job.run(PlainMessages(messages))
+    return job.run(PlainMessages(messages, is_plain=getattr(dialect, "READS_OBJECTS", False)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,9 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 import chatmend
 from chatmend import Effect, Policy
 from chatmend.langchain import mend, repair_messages
-from chatmend.langchain.message_repair import RepairSettings, repair_unless_disabled
+from chatmend.langchain.message_repair import repair_unless_disabled
 from chatmend.langchain.partners import find_destination, find_destination_by_name
+from chatmend.langchain.settings import RepairSettings
 from tests.langchain.configurations import CONFIGURATIONS
 from tests.langchain.fuzz import refusal, transcript
 from tests.langchain.shapes import SHAPES, call

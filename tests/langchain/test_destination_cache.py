@@ -16,8 +16,9 @@ from langchain_core.messages import AIMessage
 from langchain_openai import ChatOpenAI
 
 from chatmend.langchain import destination_cache, mend
-from chatmend.langchain.hooks import prepare, settings_of
+from chatmend.langchain.hooks import prepare
 from chatmend.langchain.partners import find_destination
+from chatmend.langchain.settings import settings_of
 
 
 @pytest.fixture

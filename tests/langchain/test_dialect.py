@@ -24,8 +24,9 @@ from langchain_core.messages import (
 
 import chatmend
 from chatmend.langchain.dialect import LangChainDialect
-from chatmend.langchain.message_repair import RepairSettings, repair_unless_disabled
+from chatmend.langchain.message_repair import repair_unless_disabled
 from chatmend.langchain.partners import find_destination_by_name
+from chatmend.langchain.settings import RepairSettings
 from chatmend.transcript import Message, ToolCall
 from tests.corpus import rows
 from tests.langchain.shapes import SHAPES, SIGNATURE, SIGNATURES, broken, call, raw

@@ -11,8 +11,9 @@ pytest.importorskip("langchain_core")
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from chatmend.engine import Run
-from chatmend.langchain.message_repair import RepairSettings, repair_for_destination
+from chatmend.langchain.message_repair import repair_for_destination
 from chatmend.langchain.partners import find_destination_by_name
+from chatmend.langchain.settings import RepairSettings
 
 TARGETS = {"openai": "openai/gpt-4o", "anthropic": "anthropic/claude-sonnet-4-6"}
 

@@ -141,7 +141,7 @@ def test_items_of_hosted_tools_arrive_as_without_chatmend(
     messages = [ASK, said(version, *ITEMS[version], provider="openai"), NEXT]
     gpt.invoke(messages)
     bare = sent(sandbox, "input")
-    assert {"web_search_call", "message"} <= {item["type"] for item in bare}
+    assert {"web_search_call", "message"} <= {item.get("type") for item in bare}
     mend(gpt).invoke(messages)
     assert sent(sandbox, "input") == bare
     assert repair_messages(messages, target="openai/gpt-4.1") is messages
@@ -166,7 +166,7 @@ def test_items_that_are_refused_are_repaired(
     with pytest.raises(Exception, match=r"Duplicate item|Missing required parameter"):
         gpt.invoke(messages)
     mend(gpt).invoke(messages)
-    found = [item for item in sent(sandbox, "input") if item["type"] == "web_search_call"]
+    found = [item for item in sent(sandbox, "input") if item.get("type") == "web_search_call"]
     assert [dict(sorted(item.items())) for item in found] == [
         dict(sorted(item.items())) for item in kept
     ]

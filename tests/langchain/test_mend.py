@@ -26,9 +26,10 @@ from chatmend.langchain import (
     partners,
     repair_messages,
 )
-from chatmend.langchain.hooks import prepare, settings_of
+from chatmend.langchain.hooks import prepare
 from chatmend.langchain.model import repairing_class
 from chatmend.langchain.partners import find_destination
+from chatmend.langchain.settings import settings_of
 from tests.langchain.configurations import CONFIGURATIONS
 from tests.langchain.damage import DAMAGE
 from tests.langchain.loop import run
@@ -58,7 +59,8 @@ def test_a_wrapped_model_looks_like_the_original_model(model: Any, name: str) ->
     assert type(wrapped).__module__ == type(model).__module__
     assert dumpd(wrapped) == dumpd(model)
     assert repr(wrapped) == repr(model)
-    assert wrapped.asdict() == model.asdict()
+    if hasattr(model, "asdict"):  # langchain-core 1.0 has none
+        assert wrapped.asdict() == model.asdict()
     assert wrapped._llm_type == model._llm_type
     assert wrapped._get_ls_params() == model._get_ls_params()
     assert wrapped._get_llm_string().startswith(model._get_llm_string())

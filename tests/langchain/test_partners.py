@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 
 from chatmend.langchain import mend
 from tests.langchain.answers import BODIES, PDF, PIXEL, SIGNATURE, answer_of
-from tests.langchain.destinations import DESTINATIONS, HOME
+from tests.langchain.classes import DESTINATIONS, HOME
 from tests.langchain.recorder import Recorder
 from tests.langchain.test_damage import look
 from tests.scale import sampled

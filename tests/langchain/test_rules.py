@@ -11,8 +11,9 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 
 import chatmend
 from chatmend import Effect
-from chatmend.langchain.message_repair import RepairResult, RepairSettings, repair_unless_disabled
+from chatmend.langchain.message_repair import RepairResult, repair_unless_disabled
 from chatmend.langchain.partners import find_destination_by_name
+from chatmend.langchain.settings import RepairSettings
 from tests.langchain.shapes import call
 
 VIDEO = {"type": "video", "base64": "QUJD", "mime_type": "video/mp4"}

@@ -13,7 +13,7 @@ from langchain_mistralai import ChatMistralAI
 
 import chatmend
 from chatmend.langchain import RepairMiddleware, mend
-from chatmend.langchain.hooks import settings_of
+from chatmend.langchain.settings import settings_of
 from chatmend.sandbox import Reply
 from chatmend.sessions import SessionStore
 from chatmend.shared_state import SessionMemories

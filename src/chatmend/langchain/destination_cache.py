@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 
 _IGNORED_OPTIONS = frozenset({"run_manager", "stop"})
 """Options that differ from call to call and do not affect the destination."""
-_SETTINGS_KEY = "_chatmend_settings"
-"""The key that chatmend adds to a model; its value contains this cache."""
+SETTINGS = "_chatmend_settings"
+"""The key of the settings in the ``__dict__`` of a model; they contain this cache.
+
+They are not a field, so that the fields of a wrapped model are those of its class.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,7 @@ class DestinationCache:
         if last is not None and last.matches(model, relevant):
             return last.destination
         destination = find_destination(model, options, target_name)
-        names = [name for name in model.__dict__ if name != _SETTINGS_KEY]
+        names = [name for name in model.__dict__ if name != SETTINGS]
         if type(model).__module__.startswith("langchain_") and len(names) > 1:
             read_fields = itemgetter(*names)
             values = tuple(map(_snapshot, read_fields(model.__dict__)))

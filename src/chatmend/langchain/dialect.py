@@ -23,9 +23,11 @@ from chatmend.langchain.fields import (
     PRIVATE_KEYS,
     PROVENANCE,
     SOURCE,
+    answers_continuation,
     fields_of,
     is_result_block,
 )
+from chatmend.langchain.reports import REPORT
 from chatmend.langchain.writing import SourceMessage, build
 from chatmend.rules import unsendable_part
 from chatmend.targets.converter_limits import ConverterLimits
@@ -39,6 +41,9 @@ if TYPE_CHECKING:
     from chatmend.windows import Memory
 
 
+_NO_LIMITS = ConverterLimits()
+
+
 class LangChainDialect:
     """Reads and writes LangChain's message objects.
 
@@ -47,6 +52,8 @@ class LangChainDialect:
     """
 
     NAME = "langchain"
+    READS_OBJECTS = True
+    """Messages are not converted to dicts before they are read."""
     TRAITS = Traits(
         has_calls_key=True,
         typed_calls=True,
@@ -70,7 +77,8 @@ class LangChainDialect:
         self._read: dict[int, SourceMessage] = {}
         self._registered: dict[int, Any] = {}
         self._reasoning = False
-        self._converter = ConverterLimits()
+        self._converter = _NO_LIMITS
+        self._sketches = _SKETCHES
 
     def read(self, native: Native) -> Message:
         """Read a message, or the dict made from one; never raises."""
@@ -142,20 +150,11 @@ class LangChainDialect:
     def sketch(self, native: Native, checker: Sketch) -> object:
         """Return a value shared by messages of one common structure; None for any other.
 
-        Common are a text or a list of texts, an assistant message with or without calls, and a tool
-        result.
+        Common are texts, assistant messages with texts, signed thinking and calls, and tool
+        results.
         """
-        sketch_message = _SKETCHES.get(native.__class__)
-        return (
-            None
-            if sketch_message is None or (self._reads_kwargs and native.__class__ is AIMessage)
-            else sketch_message(native, checker)
-        )
-
-    @property
-    def _reads_kwargs(self) -> bool:
-        """Whether more of ``additional_kwargs`` counts than in most messages."""
-        return self._reasoning or self._converter.raw_calls
+        sketch_message = self._sketches.get(native.__class__)
+        return None if sketch_message is None else sketch_message(native, checker)
 
     def set_limits(self, limits: Any) -> None:
         """Read the reasoning in ``additional_kwargs`` only if the target requires it.
@@ -163,7 +162,9 @@ class LangChainDialect:
         For any other target no partner package sends it.
         """
         self._reasoning = limits.reasoning_content == "required"
-        self._converter = limits.of(unsendable_part.LIMIT) or ConverterLimits()
+        self._converter = limits.of(unsendable_part.LIMIT) or _NO_LIMITS
+        if self._reasoning or self._converter.raw_calls:  # more of `additional_kwargs` counts
+            self._sketches = {cls: _SKETCHES[cls] for cls in _SKETCHES if cls is not AIMessage}
 
     def remember(self, natives: Sequence[Native], memory: Memory) -> None:
         """Record the ids of items, which may be sent only once, and the names of documents."""
@@ -195,19 +196,51 @@ def _sketch_result(message: ToolMessage, checker: Sketch) -> object:
 
 
 def _sketch_answer(message: AIMessage, checker: Sketch) -> object:
-    content, calls = checker.form_of_content(message.content), message.tool_calls
-    provider = message.response_metadata.get("model_provider")
+    calls, metadata = message.tool_calls, message.response_metadata
+    provider = metadata.get("model_provider")
     if (
-        content is False
-        or message.name is not None
+        message.name is not None
         or message.invalid_tool_calls
         or not _INSPECTED_KWARGS.isdisjoint(message.additional_kwargs)
+        or (REPORT in metadata and answers_continuation(message))
     ):
         return None
     if calls.__class__ is not list or not (provider is None or provider.__class__ is str):
         return None
+    content = checker.form_of_content(message.content)
+    if content is False and (content := _form_of_blocks(message, checker)) is None:
+        return None
     usual = [call for call in calls if _is_common_call(call, checker)]
     return (AIMessage, content, len(calls), provider) if len(usual) == len(calls) else None
+
+
+def _form_of_blocks(message: AIMessage, checker: Sketch) -> object:
+    """Return the form of a list of texts, signed thinking and calls; None for other content.
+
+    All that rules see of such calls is in ``tool_calls``, apart from what the form contains.
+    """
+    content: Any = message.content
+    if content.__class__ is not list:
+        return None
+    ids = {call.get("id") for call in message.tool_calls if call.__class__ is dict}
+    form: list[object] = []
+    for block in content:
+        if block.__class__ is not dict:
+            return None
+        kind, size = block.get("type"), len(block)
+        if kind == "text" and size == _TEXT_KEYS and checker.is_text(block.get("text")):
+            form.append("text")
+        elif kind == "tool_use" and (found := block.get("id")).__class__ is str and found in ids:
+            form.append(block.get("input").__class__ is dict)
+        elif kind == "thinking" and size == _THINKING_KEYS and _is_signed(block, checker):
+            form.append("thinking")
+        else:
+            return None
+    return tuple(form), message.response_metadata.get("output_version") == "v1"
+
+
+def _is_signed(block: dict[str, Any], checker: Sketch) -> bool:
+    return checker.is_text(block.get("thinking")) and checker.is_signature(block.get("signature"))
 
 
 def _is_common_call(call: Any, checker: Sketch) -> bool:
@@ -222,8 +255,8 @@ def _is_common_call(call: Any, checker: Sketch) -> bool:
 
 _ROLE_KEY = "__openai_role__"
 """The key of ``additional_kwargs`` that makes a system message one of the developer."""
-_CALL_KEYS = 4
-"""The number of keys of a call: type, id, name and arguments."""
+_CALL_KEYS, _TEXT_KEYS, _THINKING_KEYS = 4, 2, 3
+"""The numbers of keys of a call (type, id, name, arguments), a text and a thinking block."""
 _INSPECTED_KWARGS = frozenset({"tool_calls", "prefix", SIGNATURES}) | OBJECT_KWARGS
 """Keys of ``additional_kwargs`` that affect how an assistant message is read."""
 _SKETCHES: dict[type, Callable[[Any, Sketch], object]] = {

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from langchain_core.language_models import BaseChatModel
-from langchain_core.runnables.base import RunnableBindingBase
-
-from chatmend.langchain.hooks import settings_of
 from chatmend.langchain.model import is_mended
-from chatmend.langchain.partners import find_destination, find_partner, inner_model
+from chatmend.langchain.partners import find_destination, find_partner, inner_model, unbound
+from chatmend.langchain.settings import settings_of
 from chatmend.policy import Policy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from langchain_core.language_models import BaseChatModel
 
     from chatmend.targets import Target
 
@@ -29,13 +28,7 @@ def explain(model: Any) -> str:
     Raises:
         TypeError: ``model`` is not a chat model.
     """
-    options: dict[str, Any] = {}
-    while isinstance(model, RunnableBindingBase):
-        options, model = {**model.kwargs, **options}, model.bound
-    if not isinstance(model, BaseChatModel):
-        text = f"explain takes a chat model, not a {type(model).__name__}"
-        raise TypeError(text)
-    return "\n".join(_lines(model, options))
+    return "\n".join(_lines(*unbound(model)))
 
 
 def _lines(model: BaseChatModel, options: dict[str, Any]) -> Iterator[str]:

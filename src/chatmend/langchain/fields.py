@@ -25,8 +25,8 @@ from chatmend.langchain.calls import (
     is_call,
     malformed_entries,
 )
-from chatmend.langchain.reasoning import REASONING_KEY, reasoning_of
-from chatmend.rules import mirrored_call, nested_result, unsendable_key
+from chatmend.langchain.reports import REPORT, has_code
+from chatmend.rules import mirrored_call, nested_result, trailing_assistant, unsendable_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,6 +37,8 @@ SOURCE = "langchain"
 
 A number survives JSON.
 """
+REASONING_KEY = "reasoning_content"
+"""The key of an answer's reasoning in ``additional_kwargs``."""
 PROVENANCE = "_provenance"
 """The key under which the core expects the provider that wrote a message."""
 
@@ -44,7 +46,8 @@ OBJECT_KWARGS = frozenset({"audio", "reasoning", "function_call", "executed_tool
 """Keys of ``additional_kwargs`` on which a converter raises if the value is not an object."""
 PRIVATE_KEYS = frozenset(
     {SOURCE, PROVENANCE, "is_error", nested_result.FOREIGN, mirrored_call.BLOCKS, mirrored_call.RAW}
-    | {mirrored_call.LEGACY, *(f"{unsendable_key.PREFIX}{name}" for name in OBJECT_KWARGS)}
+    | {mirrored_call.LEGACY, trailing_assistant.ANSWERS}
+    | {f"{unsendable_key.PREFIX}{name}" for name in OBJECT_KWARGS}
 )
 """Keys of the dicts that no converter sends."""
 _THINKING = ("thinking", "redacted_thinking")
@@ -125,6 +128,14 @@ def fields_of(
     return fields
 
 
+def reasoning_of(message: BaseMessage) -> str:
+    """Return the reasoning in ``additional_kwargs`` of a message."""
+    reasoning = (
+        message.additional_kwargs.get(REASONING_KEY) if isinstance(message, AIMessage) else None
+    )
+    return reasoning if isinstance(reasoning, str) else ""
+
+
 def _add_assistant_fields(
     fields: dict[str, Any], message: AIMessage, register: Callable[[object], int]
 ) -> None:
@@ -148,8 +159,16 @@ def _add_assistant_fields(
             fields[f"{unsendable_key.PREFIX}{name}"] = bool(kwargs[name])
     if message.content.__class__ is list and any(map(is_call, message.content)):
         fields[mirrored_call.BLOCKS] = _describe_call_blocks(message, calls)
+    if answers_continuation(message):
+        fields[trailing_assistant.ANSWERS] = True
     if provider := _writer_of(message):
         fields[PROVENANCE] = {"provider": provider}
+
+
+def answers_continuation(message: AIMessage) -> bool:
+    """Return whether the request that an answer belongs to ended with an added user message."""
+    report = message.response_metadata.get(REPORT)
+    return report is not None and has_code(report, trailing_assistant.RULE.code)
 
 
 def _describe_call_blocks(message: AIMessage, calls: list[LangChainCall]) -> dict[str, Any]:

@@ -12,7 +12,6 @@ import functools
 import inspect
 import logging
 from contextlib import aclosing, closing
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from langchain_core.language_models import BaseChatModel
@@ -21,25 +20,23 @@ from langchain_core.runnables.config import run_in_executor
 
 from chatmend import jsontext
 from chatmend.langchain.message_repair import (
-    REPORT,
-    RepairSettings,
-    index_of_last_answer,
     is_disabled,
     learn,
     repair_for_destination,
-    report,
     warn_of_failure,
 )
 from chatmend.langchain.observed_streams import observe_stream
-from chatmend.langchain.reasoning import (
-    PAYLOADS,
-    RepairedMessages,
-    add_reasoning,
-    mark_reasoning_unsent,
+from chatmend.langchain.payloads import PAYLOADS, RepairedMessages, mark_unsent, verify
+from chatmend.langchain.reports import (
+    REPORT,
+    index_of_last_answer,
+    merge_reports,
+    report,
+    report_of_input,
 )
+from chatmend.langchain.settings import settings_of
 from chatmend.langchain.thinking import thinking_of, with_thinking
 from chatmend.langchain.usage_correction import UsageCorrector, correct_usage
-from chatmend.rules import undeclared_tools
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
@@ -54,13 +51,6 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 _log = logging.getLogger("chatmend.langchain")
-SETTINGS = "_chatmend_settings"
-"""The key of the settings in the ``__dict__`` of a model.
-
-They are not a field, so that the fields of a wrapped model are those of its class.
-"""
-CLASS_SETTINGS = "__chatmend_settings__"
-"""The attribute of a class with the settings of its models."""
 _MEDIA = frozenset({"image", "image_url", "media", "file", "input_image"})
 
 
@@ -72,8 +62,8 @@ class ModelCall(NamedTuple):
     destination: Destination | None = None
     changes: tuple[Change, ...] = ()
     usage: bool = False
-    changed_model: BaseChatModel | None = None
-    """The model that makes the call; None for the model that was called."""
+    model: BaseChatModel | None = None
+    """The model that makes the call, which may be a copy of the model that was called."""
     reacted: int = 0
     """How often the call was made again after a refusal."""
     turn: SentTurn | None = None
@@ -81,21 +71,20 @@ class ModelCall(NamedTuple):
     report_mode: ReportMode = "new"
     first_new: int = 0
     """The index of the first message whose changes the report lists."""
+    earlier_report: dict[str, Any] | None = None
+    """The report of a node or function that repaired the messages before."""
 
     def sender(self, model: BaseChatModel) -> BaseChatModel:
         """Return the model that makes the call, in place of the model that was called."""
-        return self.changed_model or model
+        return self.model or model
 
     def report(self) -> dict[str, Any] | None:
         """Return the report, or None without changes; call it after the payload was built."""
-        sent = self.messages
-        is_unsent = (
-            isinstance(sent, RepairedMessages)
-            and sent.needs_reasoning
-            and not sent.has_sent_reasoning
-        )
-        changes = mark_reasoning_unsent(self.changes) if is_unsent else self.changes
+        changes = self.changes
+        if self.destination is not None and isinstance(self.messages, RepairedMessages):
+            changes = verify(changes, self.messages, self.destination, self.model)
         shown = report(changes, self.report_mode, self.first_new)
+        shown = merge_reports(self.earlier_report, shown)
         if not self.reacted or self.report_mode == "off":
             return shown
         return {**(shown or {"changes": []}), "reacted": self.reacted}
@@ -124,28 +113,24 @@ def prepare(model: BaseChatModel, messages: Any, options: dict[str, Any]) -> Mod
     if result.tools is not tools and isinstance(result.tools, list):
         declared = _declare_tools(model, result.tools)
         options = {**options, **declared}
-        changes = changes if declared else _without_declaration(changes)
-    sender: BaseChatModel | None = None
+        if not declared:
+            changes = mark_unsent(changes, lambda change: change.where == "tools")
+    sender = model
     if result.thinking is not thinking:
         sender, options = with_thinking(model, options, result.thinking)
     sent = RepairedMessages(result.messages)
-    sent.needs_reasoning = destination.needs_reasoning and settings.mode == "repair"
+    is_repaired = settings.mode == "repair"
+    sent.needs_reasoning = is_repaired and destination.needs_reasoning
+    sent.is_verified = is_repaired and bool(changes)
     call = ModelCall(sent, options, destination, changes, settings.usage, sender, turn=result.turn)
-    if not changes:
+    earlier = report_of_input(given)
+    if not changes and earlier is None:
         return call
-    return call._replace(report_mode=settings.report, first_new=index_of_last_answer(given))
-
-
-def settings_of(model: BaseChatModel) -> RepairSettings:
-    """Return the settings of a wrapped model."""
-    settings = model.__dict__.get(SETTINGS)
-    if isinstance(settings, RepairSettings):
-        return settings
-    settings = getattr(type(model), CLASS_SETTINGS, None)
-    return settings if isinstance(settings, RepairSettings) else _DEFAULT
-
-
-_DEFAULT = RepairSettings()
+    return call._replace(
+        report_mode=settings.report,
+        first_new=index_of_last_answer(given),
+        earlier_report=earlier if settings.report != "off" else None,
+    )
 
 
 def _tools_in_kwargs(kwargs: Any) -> Any:
@@ -173,14 +158,6 @@ def _warn_of_tools(kind: str, reason: str) -> None:
         "raised %s; bind the tools, or the provider may refuse the request",
         kind,
         reason,
-    )
-
-
-def _without_declaration(changes: tuple[Change, ...]) -> tuple[Change, ...]:
-    """Mark declared tools as not applied."""
-    return tuple(
-        replace(change, applied=False) if change.code == undeclared_tools.CODE else change
-        for change in changes
     )
 
 
@@ -438,8 +415,8 @@ def _wrap_payload(method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
     def hook(self: BaseChatModel, messages: Any, *args: Any, **options: Any) -> Any:
         payload = method(self, messages, *args, **options)
-        if isinstance(messages, RepairedMessages) and messages.needs_reasoning:
-            add_reasoning(messages, payload)
+        if isinstance(messages, RepairedMessages):
+            messages.see(payload)
         return payload
 
     return hook

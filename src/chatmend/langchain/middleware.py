@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from langchain.agents.middleware import AgentMiddleware
 
 from chatmend.langchain.message_repair import is_disabled, warn_of_failure
-from chatmend.langchain.model import mend_with_settings, settings_with
+from chatmend.langchain.model import mend_with_settings
+from chatmend.langchain.settings import settings_with
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -22,10 +22,17 @@ from langchain_core.runnables.configurable import (
 )
 
 from chatmend.langchain.configurable import mend_configurable
-from chatmend.langchain.hooks import CLASS_SETTINGS, SETTINGS, settings_of, wrap_hooks
-from chatmend.langchain.message_repair import RepairSettings, is_disabled
+from chatmend.langchain.destination_cache import SETTINGS
+from chatmend.langchain.hooks import wrap_hooks
+from chatmend.langchain.message_repair import is_disabled
 from chatmend.langchain.salvage import convert_invalid_blocks, convert_leniently
-from chatmend.options import policy_of, react_of
+from chatmend.langchain.settings import (
+    CLASS_SETTINGS,
+    OPTIONS,
+    RepairSettings,
+    settings_of,
+    settings_with,
+)
 
 if TYPE_CHECKING:
     from langchain_core.prompt_values import PromptValue
@@ -37,10 +44,6 @@ if TYPE_CHECKING:
 M = TypeVar("M", bound=Runnable[Any, Any])
 _CLASS = "__chatmend_class__"
 _lock = Lock()
-_OPTIONS = frozenset(
-    {"policy", "target", "on_error", "mode", "usage", "react", "session_memory", "report"}
-)
-"""The options of ``mend``."""
 
 
 class MendedChatModel(BaseChatModel):
@@ -62,7 +65,7 @@ class MendedChatModel(BaseChatModel):
             PolicyError: the value of an option does not exist.
             TargetError: no table describes ``target``.
         """
-        options = {name: kwargs.pop(name) for name in _OPTIONS & kwargs.keys()}
+        options = {name: kwargs.pop(name) for name in OPTIONS & kwargs.keys()}
         super().__init_subclass__(**kwargs)
         if options:
             setattr(cls, CLASS_SETTINGS, settings_with(**options))
@@ -70,7 +73,7 @@ class MendedChatModel(BaseChatModel):
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
         """Wrap the hooks of a new subclass."""
-        rest = {name: value for name, value in kwargs.items() if name not in _OPTIONS}
+        rest = {name: value for name, value in kwargs.items() if name not in OPTIONS}
         super().__pydantic_init_subclass__(**rest)
         for name, hook in wrap_hooks(cls).items():
             setattr(cls, name, hook)
@@ -163,17 +166,6 @@ def mend(  # noqa: PLR0913 - the options of a model
         session_memory=session_memory, report=report,
     )  # fmt: skip
     return cast("M", mend_with_settings(model, settings))
-
-
-def settings_with(**options: Any) -> RepairSettings:
-    """Return the settings for options of ``mend``.
-
-    Raises:
-        PolicyError: a value does not exist.
-        TargetError: no table describes ``target``.
-    """
-    policy = policy_of(options.pop("policy", None))
-    return RepairSettings(policy, react=react_of(options.pop("react", 0)), **options)
 
 
 def mend_with_settings(model: Any, settings: RepairSettings) -> Any:

@@ -12,9 +12,9 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.language_models import BaseChatModel
+from langchain_core.runnables.base import RunnableBindingBase
 
 from chatmend.errors import TargetError
-from chatmend.langchain.reasoning import PAYLOADS
 from chatmend.options import known_hosts
 from chatmend.rules import unsendable_part
 from chatmend.targets import Target, resolve
@@ -52,6 +52,10 @@ class Destination:
 
     Set if the chunks of the partner package contain less usage than the provider sends.
     """
+    converter_function: str = ""
+    """The function that builds the payload, if no method does: ``module:function``."""
+    sends_ids: bool = True
+    """Whether requests contain the ids of calls."""
 
     @property
     def converter(self) -> ConverterLimits:
@@ -94,6 +98,8 @@ def find_destination(
 
 def _adds_reasoning(model: BaseChatModel) -> bool:
     """Return whether the method that builds the payload of this model is wrapped."""
+    from chatmend.langchain.payloads import PAYLOADS  # noqa: PLC0415 - imports this module's types
+
     return any(hasattr(getattr(model, name, None), "__chatmend__") for name in PAYLOADS)
 
 
@@ -109,7 +115,7 @@ def _find_destination(
     model_id = _model_id(model, options)
     unsupported = _unsupported_types(model, model_id)
     if target_name is not None:
-        return _make_destination(target_name, key, unsupported)
+        return _make_destination(*_with_api(target_name, key, model, options), unsupported)
     if key is None:
         if (inner := inner_model(model)) is not None:
             return _find_destination(inner, options, None)
@@ -122,9 +128,32 @@ def _find_destination(
         if provider
         else model_id
     )
-    if key == "openai-chat" and _uses_responses_api(model, options):
-        key, name = "openai-responses", "/responses/".join(name.split("/", 1))
-    return _make_destination(name, key, unsupported)
+    return _make_destination(*_with_api(name, key, model, options), unsupported)
+
+
+def _with_api(
+    name: str, key: str | None, model: BaseChatModel, options: Mapping[str, Any]
+) -> tuple[str, str | None]:
+    """Return the target and the row of a model, which differ if it uses the Responses API."""
+    if key != "openai-chat" or not _uses_responses_api(model, options):
+        return name, key
+    is_named = "/responses/" in name or "/" not in name
+    return name if is_named else "/responses/".join(name.split("/", 1)), "openai-responses"
+
+
+def unbound(model: Any) -> tuple[BaseChatModel, dict[str, Any]]:
+    """Return a chat model without its bindings (``bind_tools``), and the options that they hold.
+
+    Raises:
+        TypeError: it is not a chat model.
+    """
+    options: dict[str, Any] = {}
+    while isinstance(model, RunnableBindingBase):
+        options, model = {**model.kwargs, **options}, model.bound
+    if isinstance(model, BaseChatModel):
+        return model, options
+    text = f"expected a chat model, not a {type(model).__name__}"
+    raise TypeError(text)
 
 
 def inner_model(model: BaseChatModel) -> BaseChatModel | None:
@@ -224,6 +253,8 @@ def _make_destination(
         row.get("chat_messages", True),
         row.get("cumulative_usage", False),
         tuple(row.get("clients", ())),
+        row.get("converter", ""),
+        row.get("sends_ids", True),
     )
 
 

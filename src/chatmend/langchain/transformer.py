@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from langchain_core.messages import BaseMessage, convert_to_messages
 from langchain_core.prompt_values import PromptValue
-from langchain_core.runnables import Runnable, RunnableLambda
+from langchain_core.runnables import Runnable, RunnableLambda, RunnableSequence
 from langchain_core.runnables.config import run_in_executor
 
 from chatmend.langchain.hooks import has_media
-from chatmend.langchain.message_repair import RepairSettings, is_disabled, repair_unless_disabled
+from chatmend.langchain.message_repair import is_disabled, repair_before_model
+from chatmend.langchain.model import mend_with_settings
 from chatmend.langchain.partners import find_destination_by_name
 from chatmend.langchain.salvage import convert_leniently
-from chatmend.options import policy_of
+from chatmend.langchain.settings import RepairSettings, settings_with
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from langchain_core.messages import MessageLikeRepresentation
-
-    from chatmend.options import OnError
-    from chatmend.policy import Policy
 
     Messages = Sequence[MessageLikeRepresentation] | PromptValue
 
@@ -32,8 +30,9 @@ def repair_messages(
     messages: None = None,
     *,
     target: str,
-    policy: Policy | str | None = None,
-    on_error: OnError = "pass",
+    tools: Sequence[Any] | None = None,
+    thinking: object = None,
+    **options: Any,
 ) -> Runnable[Messages, list[BaseMessage]]: ...
 
 
@@ -42,8 +41,9 @@ def repair_messages(
     messages: Messages,
     *,
     target: str,
-    policy: Policy | str | None = None,
-    on_error: OnError = "pass",
+    tools: Sequence[Any] | None = None,
+    thinking: object = None,
+    **options: Any,
 ) -> list[BaseMessage]: ...
 
 
@@ -51,47 +51,73 @@ def repair_messages(
     messages: Messages | None = None,
     *,
     target: str,
-    policy: Policy | str | None = None,
-    on_error: OnError = "pass",
+    tools: Sequence[Any] | None = None,
+    thinking: object = None,
+    **options: Any,
 ) -> list[BaseMessage] | Runnable[Messages, list[BaseMessage]]:
     """Repair messages for a target, or return a Runnable if called without messages.
 
+    ``repair_messages(target=...) | model`` is a chain with the model that ``mend`` returns. In a
+    longer chain the Runnable does not know the model: ``prompt | repair_messages(...) | model``.
+    It then leaves its report in ``response_metadata["chatmend"]`` of the last message.
+
     Args:
-        messages: Messages, a prompt value, or any input that LangChain converts to messages.
-        target: The target, named as LiteLLM names models: ``"anthropic/claude-sonnet-4-5"``.
-        policy: Choices between repairs, or the name of a policy; the default discards nothing.
-        on_error: If chatmend itself fails, ``pass`` the messages on unchanged, or ``raise``.
+        messages: messages, a prompt value, or any input that LangChain converts to messages.
+        target: the target, named as LiteLLM names models: ``"anthropic/claude-sonnet-4-5"``.
+        tools: the tools that the request will declare. With ``[]``, a history with tool calls is
+            converted to text if the provider refuses it without tools.
+        thinking: the parameter of the request that enables thinking.
+        options: the other options of ``mend``: ``policy``, ``on_error``, ``mode``, ...
 
     Returns:
         The same list if nothing changes; otherwise a new list, in which unchanged messages are
             the same objects.
 
     Raises:
-        PolicyError: A value of ``policy`` or ``on_error`` does not exist.
-        TargetError: No table describes the target.
+        PolicyError: the value of an option does not exist.
+        TargetError: no table describes the target.
+        TypeError: there is no such option.
     """
-    settings = RepairSettings(policy_of(policy), target, on_error)
+    settings = settings_with(target=target, **options)
     find_destination_by_name(target)
+    declared = None if tools is None else list(tools)
     if messages is None:
-        return RunnableLambda(
-            partial(_repair, settings=settings),
-            partial(_repair_async, settings=settings),
-            name="repair_messages",
-        )
-    return _repair(messages, settings)
+        return _RepairStep(settings, tools=declared, thinking=thinking)
+    return _repair(messages, settings, tools=declared, thinking=thinking, is_marked=False)
 
 
-def _repair(messages: Messages, settings: RepairSettings) -> list[BaseMessage]:
+class _RepairStep(RunnableLambda):  # type: ignore[type-arg] # its types are those of the overload
+    """A step of a chain that repairs messages; before a chat model, it wraps the model instead."""
+
+    def __init__(self, settings: RepairSettings, **request: Any) -> None:
+        repair = partial(_repair, settings=settings, **request)
+        super().__init__(repair, partial(_repair_async, repair), name="repair_messages")
+        self._settings = settings
+
+    def __or__(self, other: Any) -> Any:
+        try:
+            model = mend_with_settings(other, self._settings)
+        except TypeError:  # not a chat model
+            return super().__or__(other)
+        return RunnableSequence(RunnableLambda(_as_list, name="repair_messages"), model)
+
+    def pipe(self, *others: Any, name: str | None = None) -> Any:
+        first, *rest = others
+        chain = self | first
+        return chain.pipe(*rest, name=name) if rest else chain
+
+
+def _repair(messages: Messages, settings: RepairSettings, **request: Any) -> list[BaseMessage]:
     converted = _as_list(messages)
     destination = find_destination_by_name(str(settings.target), converted)
-    return repair_unless_disabled(converted, destination, settings).messages
+    return repair_before_model(converted, destination, settings, **request)
 
 
-async def _repair_async(messages: Messages, settings: RepairSettings) -> list[BaseMessage]:
+async def _repair_async(repair: Any, messages: Messages) -> list[BaseMessage]:
     converted = _as_list(messages)
     if has_media(converted):
-        return await run_in_executor(None, _repair, converted, settings)
-    return _repair(converted, settings)
+        return await run_in_executor(None, repair, converted)
+    return repair(converted)  # type: ignore[no-any-return]
 
 
 def _as_list(messages: Messages) -> list[BaseMessage]:

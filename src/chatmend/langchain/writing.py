@@ -26,8 +26,7 @@ from chatmend.langchain.calls import (
     is_call,
     to_langchain_call,
 )
-from chatmend.langchain.fields import SOURCE
-from chatmend.langchain.reasoning import REASONING_KEY
+from chatmend.langchain.fields import REASONING_KEY, SOURCE
 from chatmend.rules import mirrored_call, unsendable_key
 from chatmend.transcript import is_unchanged
 

@@ -6,7 +6,9 @@ True)`` (Mistral); ``final assistant content cannot end with trailing whitespace
 
 Repair: A user message ``[continued]`` is added. If the target refuses only white space at the end,
 this is removed instead. A turn that ends with a hosted tool of Anthropic stays last: Anthropic
-paused it (``stop_reason: "pause_turn"``) and continues it when it is sent back unchanged.
+paused it (``stop_reason: "pause_turn"``) and continues it when it is sent back unchanged. If the
+next message is the answer to a request that was repaired in this way (LangChain's answers record
+it), the repair is made again, so that what was sent does not change.
 
 Before (mistral/mistral-large-latest):
     [{"role": "user", "content": "go"},
@@ -38,6 +40,25 @@ if TYPE_CHECKING:
     from chatmend.windows import Memory, Window
 
 
+ANSWERS = "_answers_continuation"
+"""The key of an answer to a request whose end was repaired by this rule."""
+
+
+def find_answered(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
+    """Yield a fix for an assistant message that was the last one when the next one was written."""
+    mode = context.limits.trailing_assistant
+    for at in range(1, window.run_length):
+        last, answer = window.messages[at - 1 : at + 1]
+        if not answer.extra.get(ANSWERS):
+            continue
+        if mode == "refused":
+            why = "the target has been sent this message after the message of the assistant"
+            yield Fix(at, at, (continued(Role.USER),), why, Effect.ADDS)
+        elif mode == "no-trailing-space" and (becomes := _without_space(last)) is not None:
+            why = "the target has been sent the message without white space at its end"
+            yield Fix(at - 1, at, (becomes,), why)
+
+
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Yield a fix for a last message of the assistant that the target refuses."""
     limits, end = context.limits, len(window.messages)
@@ -58,21 +79,17 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
                 "the target does not accept an assistant message at the end",
                 Effect.ADDS,
             )
-    elif mode == "no-trailing-space":
-        text = next((part for part in reversed(last.parts) if isinstance(part, Text)), None)
-        if (
-            text is not None
-            and text is last.parts[-1]
-            and _ends_with_space(text.text)
-            and text.text.strip()
-        ):
-            parts = (*last.parts[:-1], replace(text, text=text.text.rstrip()))
-            yield Fix(
-                end - 1,
-                end,
-                (last.with_parts(parts),),
-                "the target does not accept white space at the end of the last text",
-            )
+    elif mode == "no-trailing-space" and (becomes := _without_space(last)) is not None:
+        why = "the target does not accept white space at the end of the last text"
+        yield Fix(end - 1, end, (becomes,), why)
+
+
+def _without_space(message: Message) -> Message | None:
+    """Return a message without white space at the end of its last text; None if it has none."""
+    text = message.parts[-1] if message.parts else None
+    if not isinstance(text, Text) or not text.text.strip() or text.text == text.text.rstrip():
+        return None
+    return message.with_parts((*message.parts[:-1], replace(text, text=text.text.rstrip())))
 
 
 def _is_paused(message: Message) -> bool:
@@ -94,3 +111,4 @@ def _ends_with_space(text: str) -> bool:
 
 
 RULE = Rule("TURN005", "trailing-assistant", find, {"last_text": _judge})
+ANSWERED = Rule("TURN005", "trailing-assistant", find_answered, STRUCTURE)

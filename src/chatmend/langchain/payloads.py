@@ -1,0 +1,258 @@
+"""What is in the payload that a partner package builds from repaired messages.
+
+A converter may drop what messages can hold. Reasoning that the provider requires is added to the
+payload. Every repair is looked for in it; one that did not arrive is reported as not applied.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+from collections import Counter
+from dataclasses import replace
+from functools import cached_property, lru_cache
+from importlib import import_module
+from itertools import compress
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.messages import AIMessage, BaseMessage
+
+from chatmend.failures import reason_of
+from chatmend.langchain.calls import SIGNATURES, calls_of, content_without_calls
+from chatmend.langchain.fields import REASONING_KEY, reasoning_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from chatmend.changes import Change
+    from chatmend.langchain.partners import Destination
+
+_log = logging.getLogger("chatmend.langchain")
+PAYLOADS = (
+    "_get_request_payload",
+    "_create_message_dicts",
+    "_prepare_request",
+    "_chat_params",
+    "_prepare_inputs_and_payload",
+)
+"""Methods of partner classes that build a request, or its messages as one dict per message."""
+_SEARCHED = 50_000_000
+"""How many characters are searched at most; what is not searched counts as sent."""
+_SHORT, _LONG = 4, 500
+"""Shorter texts must be a whole value; of longer texts, only the end is searched."""
+_LABELS = frozenset(
+    {"type", "id", "call_id", "mime_type", "media_type", "detail", "index", "status", "source_type"}
+)
+"""Keys of blocks whose values converters translate or omit."""
+
+
+class RepairedMessages(list[BaseMessage]):
+    """Repaired messages; a hook that is called by another hook does not repair them again."""
+
+    needs_reasoning = False
+    """Whether their reasoning must be sent."""
+    is_verified = False
+    """Whether to keep the payload, so that the repairs are looked for in it."""
+    payload: Any = None
+    """What the partner package built from them."""
+
+    @classmethod
+    def of(cls, messages: list[BaseMessage]) -> RepairedMessages:
+        """Return messages whose payload will be searched."""
+        new = cls(messages)
+        new.is_verified = True
+        return new
+
+    def see(self, payload: Any) -> None:
+        """Add the reasoning to a payload, and keep it if it will be searched."""
+        if self.needs_reasoning:
+            _add_reasoning(self, payload)
+        if self.is_verified:
+            self.payload = payload
+
+
+def _add_reasoning(messages: RepairedMessages, payload: Any) -> None:
+    """Add the reasoning of messages to their payload, unless the two cannot be matched."""
+    sent = payload.get("messages") if isinstance(payload, dict) else payload
+    sent = sent[0] if isinstance(sent, tuple) and sent else sent
+    if not isinstance(sent, list) or len(sent) != len(messages):
+        return
+    pairs = [
+        (reasoning, body)
+        for message, body in zip(messages, sent, strict=True)
+        if (reasoning := reasoning_of(message))
+    ]
+    if not all(isinstance(body, dict) and body.get("role") == "assistant" for _, body in pairs):
+        return
+    for reasoning, body in pairs:
+        body[REASONING_KEY] = reasoning
+
+
+def mark_unsent(
+    changes: Iterable[Change], is_unsent: Callable[[Change], bool]
+) -> tuple[Change, ...]:
+    """Mark the changes for which a function returns true as not applied."""
+    return tuple(_unsent(change) if is_unsent(change) else change for change in changes)
+
+
+def verify(
+    changes: tuple[Change, ...], sent: RepairedMessages, destination: Destination, model: object
+) -> tuple[Change, ...]:
+    """Mark the changes that are not in the payload as not applied, and log one warning for each.
+
+    The payload is the one that was sent. If no method of the model builds it, or the model was not
+    called yet, the partner's converter is called. If the payload cannot be read, the changes are
+    returned as they are.
+    """
+    if not sent.is_verified or not any(change.applied for change in changes):
+        return changes
+    kind = type(model).__qualname__
+    try:
+        payload = sent.payload
+        if payload is None:
+            payload = _convert(sent, destination, model)
+        if payload is None:
+            return changes
+        found = _PayloadText(payload, sent, sends_ids=destination.sends_ids)
+        unsent = [change.applied and not found.contains(change) for change in changes]
+    except Exception as error:  # noqa: BLE001 - a failure here must not fail the call
+        _warn(kind, f"the payload cannot be searched for the repairs: {reason_of(error)}")
+        return changes
+    for change in compress(changes, unsent):
+        _warn(kind, f"the class does not send the repair {change.code} ({change.rule})")
+    verdicts = iter(unsent)
+    return mark_unsent(changes, lambda _: next(verdicts))
+
+
+def _convert(messages: RepairedMessages, destination: Destination, model: object) -> Any:
+    """Return the payload that the partner's converter builds; None if there is no converter."""
+    if destination.converter_function:
+        module, _, name = destination.converter_function.partition(":")
+        return getattr(import_module(module), name)(list(messages))
+    methods = [method for name in PAYLOADS if (method := getattr(model, name, None)) is not None]
+    return methods[0](messages, stop=None) if methods else None
+
+
+def _unsent(change: Change) -> Change:
+    why = f"{change.why}, which the partner package does not send"
+    return replace(change, why=why, applied=False) if change.applied else change
+
+
+@lru_cache(maxsize=256)
+def _warn(kind: str, fact: str) -> None:
+    _log.warning("%s: %s; the report lists what was not sent as not applied", kind, fact)
+
+
+class _PayloadText:
+    """A payload as JSON text, in which the repairs are searched."""
+
+    def __init__(self, payload: Any, messages: Sequence[BaseMessage], *, sends_ids: bool) -> None:
+        self._text = _as_json(payload)
+        self._messages, self._sends_ids = messages, sends_ids
+        self._budget = _SEARCHED
+        self._unclaimed: dict[str, int] = {}
+
+    def contains(self, change: Change) -> bool:
+        """Return whether the texts, names, ids and data that a change added were sent.
+
+        Of a change that only removed texts, whether they were not sent.
+        """
+        if change.where != "messages":
+            return True
+        before, after = (
+            Counter(text for native in natives for text in self._evidence(native))
+            for natives in (change.before, change.after)
+        )
+        added, removed = after - before, before - after
+        lost = [text for text in added if not self._claim(text)]
+        return not lost and (bool(added) or not any(map(self._is_left, removed)))
+
+    def _claim(self, text: str) -> bool:
+        """Return whether the payload has a copy of a text that no earlier change has claimed.
+
+        A text that a later change replaced is in neither the messages nor the payload.
+        """
+        if text not in self._unclaimed:
+            self._unclaimed[text] = self._count(self._text, text)
+        self._unclaimed[text] -= 1
+        return self._unclaimed[text] >= 0 or (
+            self._count(self._message_text, text) <= self._count(self._text, text)
+        )
+
+    def _is_left(self, text: str) -> bool:
+        return (
+            len(text) >= _SHORT
+            and self._count(self._text, text) > 0
+            and self._count(self._message_text, text) == 0
+        )
+
+    @cached_property
+    def _message_text(self) -> str:
+        return _as_json([list(self._evidence(message)) for message in self._messages])
+
+    def _count(self, whole: str, text: str) -> int:
+        """Count a text, also within JSON that is itself a text; of a long text, its end."""
+        self._budget -= len(whole)
+        if self._budget < 0:
+            return len(whole)
+        if len(text) < _SHORT:
+            return whole.count(_as_json(text))
+        once = _as_json(text[-_LONG:])[1:-1]
+        forms = {once, _as_json(once)[1:-1], _as_json(json.dumps(text[-_LONG:])[1:-1])[1:-1]}
+        return max(map(whole.count, forms))
+
+    def _evidence(self, native: Any) -> Iterator[str]:
+        """Yield the texts of a message that a payload should contain."""
+        if not isinstance(native, BaseMessage):
+            return
+        if isinstance(native, AIMessage):
+            yield from self._leaves(content_without_calls(native))
+            yield from self._evidence_of_answer(native)
+            return
+        yield from self._leaves(native.content)
+        if self._sends_ids:
+            yield from self._leaves(getattr(native, "tool_call_id", None))
+
+    def _evidence_of_answer(self, message: AIMessage) -> Iterator[str]:
+        for call in calls_of(message):
+            yield from self._leaves([call.name, _parsed(call.arguments)])
+            if self._sends_ids:
+                yield from self._leaves(call.id)
+        signatures = message.additional_kwargs.get(SIGNATURES)
+        yield from self._leaves([reasoning_of(message)])
+        yield from self._leaves(list(signatures.values()) if isinstance(signatures, dict) else None)
+
+    def _leaves(self, value: object) -> Iterator[str]:
+        stack = [value]
+        while stack:
+            item = stack.pop()
+            if isinstance(item, str) and item:
+                yield item.rpartition(";base64,")[2] if item.startswith("data:") else item
+            elif isinstance(item, bytes):
+                yield base64.b64encode(item).decode()
+            elif isinstance(item, dict):
+                stack += [item[key] for key in item if key not in _LABELS and not self._is_id(key)]
+            elif isinstance(item, list):
+                stack += item
+
+    def _is_id(self, key: object) -> bool:
+        return key == "tool_use_id" and not self._sends_ids
+
+
+def _as_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=_plain, skipkeys=True)
+
+
+def _plain(value: Any) -> Any:
+    """Return bytes as base64, and any other object as its fields."""
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    return getattr(value, "__dict__", None) or str(value)
+
+
+def _parsed(arguments: object) -> object:
+    try:
+        return json.loads(arguments) if isinstance(arguments, str) else arguments
+    except ValueError:
+        return arguments

@@ -1,0 +1,90 @@
+"""The report on the changes of a request, which ``response_metadata["chatmend"]`` holds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.messages import AIMessage, BaseMessage
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from chatmend.changes import Change
+    from chatmend.options import ReportMode
+
+REPORT = "chatmend"
+"""The key of the report in ``response_metadata``."""
+
+
+def report(
+    changes: Sequence[Change], mode: ReportMode = "all", first_new: int = 0
+) -> dict[str, Any] | None:
+    """Return the report for ``response_metadata``: codes, positions and reasons, but no content.
+
+    Args:
+        changes: the changes of a request.
+        mode: which of them to list.
+        first_new: the index of the first message that counts as new. Earlier changes are repeated
+            at every turn; a report that lists them all would grow with the conversation.
+    """
+    if mode == "off" or not changes:
+        return None
+    if mode == "counts":
+        return {"counts": dict(sorted(Counter(change.code for change in changes).items()))}
+    new = [
+        change
+        for change in changes
+        if mode == "all" or change.index is None or change.index >= first_new
+    ]
+    earlier = {"earlier": len(changes) - len(new)} if len(new) < len(changes) else {}
+    return {"changes": [_change_as_dict(change) for change in new], **earlier}
+
+
+def has_code(found: object, code: str) -> bool:
+    """Return whether a report lists an applied change with this code."""
+    if not isinstance(found, dict):
+        return False
+    counts, changes = found.get("counts"), found.get("changes")
+    return (isinstance(counts, dict) and code in counts) or any(
+        isinstance(change, dict) and change.get("code") == code and change.get("applied") is True
+        for change in (changes if isinstance(changes, list) else ())
+    )
+
+
+def report_of_input(messages: Sequence[BaseMessage]) -> dict[str, Any] | None:
+    """Return the report that a node or function left in the last message of a request."""
+    if not messages or isinstance(messages[-1], AIMessage):
+        return None
+    found = messages[-1].response_metadata.get(REPORT)
+    return found if isinstance(found, dict) else None
+
+
+def merge_reports(
+    earlier: dict[str, Any] | None, later: dict[str, Any] | None
+) -> dict[str, Any] | None:
+    """Return one report of two repairs of the same request."""
+    if earlier is None or later is None:
+        return earlier or later
+    merged: dict[str, Any] = {**earlier, **later}
+    for key in earlier.keys() & later.keys():
+        old, new = earlier[key], later[key]
+        merged[key] = dict(Counter(old) + Counter(new)) if isinstance(old, dict) else old + new
+    return merged
+
+
+def index_of_last_answer(messages: Sequence[BaseMessage]) -> int:
+    """Return the index of the last message of the assistant; 0 if there is none."""
+    last = len(messages) - 1
+    return next((at for at in range(last, -1, -1) if isinstance(messages[at], AIMessage)), 0)
+
+
+def _change_as_dict(change: Change) -> dict[str, Any]:
+    return {
+        "code": change.code,
+        "rule": change.rule,
+        "effect": change.effect.name.lower(),
+        "index": change.index,
+        "why": change.why,
+        "applied": change.applied,
+    }

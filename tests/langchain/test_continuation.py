@@ -1,0 +1,61 @@
+"""A conversation that ended with an assistant message keeps what was sent for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("langchain_core")
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+
+from chatmend.langchain import mend, repair_messages
+from tests.langchain.classes import DESTINATIONS
+from tests.langchain.configurations import CONFIGURATIONS
+
+if TYPE_CHECKING:
+    from chatmend.sandbox import Sandbox
+
+HISTORY: list[BaseMessage] = [HumanMessage("What is it?"), AIMessage("It is ")]
+MODELS = {**{name: DESTINATIONS[name] for name in ("anthropic", "mistral", "bedrock claude")}}
+MODELS |= {"claude with prefill": CONFIGURATIONS["anthropic"], "openai": CONFIGURATIONS["openai"]}
+
+
+@pytest.mark.parametrize("report", ["new", "counts"])
+@pytest.mark.parametrize("name", MODELS)
+def test_the_next_request_begins_with_the_last_one(
+    sandbox: Sandbox, name: str, report: Any
+) -> None:
+    model = mend(MODELS[name].model(sandbox), on_error="raise", report=report)
+    first = model.invoke(HISTORY)
+    history = [*HISTORY, first, HumanMessage("And now?")]
+    second = model.invoke(history)
+    model.invoke([*history, second, HumanMessage("And then?")])
+    one, two, three = (verdict.body["messages"] for verdict in sandbox.requests)
+    assert two[: len(one)] == one
+    assert three[: len(two)] == two
+
+
+def test_two_answers_of_which_none_was_repaired_are_not_changed(sandbox: Sandbox) -> None:
+    answers = [AIMessage("It is "), AIMessage("warm.")]
+    history = [HISTORY[0], *answers, HumanMessage("And now?")]
+    DESTINATIONS["anthropic"].model(sandbox).invoke(history)
+    mend(DESTINATIONS["anthropic"].model(sandbox), on_error="raise").invoke(history)
+    bare, wrapped = (verdict.body for verdict in sandbox.requests)
+    assert bare == wrapped
+
+
+def test_the_repair_is_idempotent() -> None:
+    report = {"changes": [{"code": "TURN005", "applied": True}]}
+    answer = AIMessage("warm.", response_metadata={"chatmend": report})
+    target = "anthropic/claude-opus-4-8"
+    once = repair_messages([*HISTORY, answer, HumanMessage("And now?")], target=target)
+    assert [message.content for message in once][2] == "[continued]"
+    assert repair_messages(once, target=target) is once
+
+
+@pytest.mark.parametrize("report", [None, "text", {"changes": "text"}, {"changes": [None]}, []])
+def test_a_malformed_report_is_ignored(report: Any) -> None:
+    answer = AIMessage("warm.", response_metadata={"chatmend": report})
+    history = [*HISTORY, answer, HumanMessage("And now?")]
+    assert repair_messages(history, target="anthropic/claude-opus-4-8") is history
