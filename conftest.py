@@ -110,11 +110,14 @@ def _run_commands(example: Example) -> None:
                 rf"^{words[1]}:", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE
             ), line
         elif words[0] == "chatmend" and words[1] not in SERVERS:
+            words, file = (words[:-2], words[-1]) if words[-2] == ">" else (words, "")
             command = [sys.executable, "-m", "chatmend", *words[1:]]
             done = subprocess.run(  # noqa: S603 - commands of our own pages
                 command, capture_output=True, text=True, check=False
             )
             assert done.returncode in (EXIT_CLEAN, EXIT_FOUND), (line, done.stderr)
+            if file:
+                Path(file).write_text(done.stdout, "utf-8")
 
 
 def _check_extras(words: list[str]) -> None:
