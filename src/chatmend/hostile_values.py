@@ -26,11 +26,11 @@ _SCALARS = frozenset({str, int, float, bool, type(None)})
 _DEEPEST = 200
 """Levels of nesting below which a value is replaced as a whole."""
 _CONTENT = ("system", "tools", "thinking", "cache_control")
-"""Arguments, besides the first, that hold content of a request."""
+"""Further arguments that hold content of a request."""
 
 
 class StandIn:
-    """Stands for a value that is carried and not examined."""
+    """Replaces a value that is carried and not examined."""
 
     __slots__ = ("_kind", "original")
 
@@ -88,7 +88,7 @@ def reports_hostile_values(
 
 
 def without_hostile_values(change: Change) -> Change:
-    """Return a change with a stand-in for each value that is no JSON value."""
+    """Return a change with a stand-in for each value that JSON does not have."""
     harmless = _Harmless()
     before, after = (tuple(map(harmless.form_of, side)) for side in (change.before, change.after))
     return replace(change, before=before, after=after)

@@ -48,7 +48,7 @@ class Rows:
 
 
 def rows_in_text(text: str, is_conversation: Callable[[object], bool]) -> Rows | None:
-    """Return the JSON documents of a text that is not one document; None if there is only one.
+    """Return the JSON documents of a text with several; None if there is only one.
 
     Args:
         text: the text; it starts with ``{`` or ``[``.

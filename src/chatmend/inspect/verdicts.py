@@ -18,7 +18,9 @@ _OTHER_FORMAT = (
     "a gateway or framework converts messages of this wire format for {}, so its answer depends on "
     "the conversion."
 )
-_NO_PILLOW = "requests with images are judged only by `chatmend inspect`, not in the browser."
+_NO_PILLOW = (
+    "requests with images are judged only by the command “chatmend inspect”, not by this page."
+)
 
 
 def verdicts(
