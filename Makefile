@@ -9,6 +9,8 @@ LANGCHAIN_LOWER := .venv-langchain-lower
 DOCS := .venv-docs
 ENGINES := .venv-engines
 FUZZING := .venv-fuzzing
+RELEASE := .venv-release
+ACTIONLINT := v1.7.12
 INSTALLED := build/venv
 COUNT ?= 20000
 DAYS ?= 120
@@ -35,9 +37,15 @@ unexport PYTHONDONTWRITEBYTECODE
 # machine.
 GUARDED := --allow-hosts=127.0.0.1,::1 --allow-unix-socket --timeout 500
 PYTEST := $(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder $(GUARDED)
+EPOCH = $(shell git log -1 --format=%ct 2>/dev/null || echo 1767225600)
+# Two packages of which only a part is read, next to the environment.
+define READ_ONLY_PACKAGES
+	$(PY) -m pip install --quiet --disable-pip-version-check --upgrade --no-deps --target $(VENV)/openai-newest openai==$(NEWEST_OPENAI)
+	$(PY) -m pip install --quiet --disable-pip-version-check --upgrade --no-deps --target $(VENV)/trl trl==$(TRL)
+endef
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo inspector test check nightly twins mutants docs links docs-rules facts-age bench compare golden formats package harm field fuzz fuzz-bytes kill scale usage-report fidelity cassettes judge litellm-matrix litellm-identical litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain slow-tests equivalence langchain-lower
+.PHONY: demo inspector test check nightly twins mutants docs links docs-rules facts-age bench compare golden formats package harm field fuzz fuzz-bytes kill scale usage-report fidelity cassettes judge litellm-matrix litellm-identical litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain slow-tests equivalence langchain-lower hashed requirements dist reproducible sbom audit lint-workflows release-dry-run
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py
@@ -136,14 +144,67 @@ compare: $(VENV)/.dev
 golden: $(VENV)/.dev
 	$(PY) -m tests.golden.pinned
 
+# The environment of `make check` from packages with known digests, for CI.
+hashed: | $(PY)
+	$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-ci.txt
+	$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(READ_ONLY_PACKAGES)
+	touch $(VENV)/.dev
+
+# Update requirements-ci.txt after a change of pyproject.toml or constraints.txt.
+requirements: $(RELEASE)/.ready
+	$(RELEASE)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+		--extra dev --constraint constraints.txt --output-file requirements-ci.txt pyproject.toml
+
+# Wheel and sdist in dist. The time in them is that of the commit, so each build has the same bytes.
+dist: $(RELEASE)/.ready $(CODEMIRROR)
+	rm -rf dist build/again
+	SOURCE_DATE_EPOCH=$(EPOCH) $(RELEASE)/bin/python -m build --no-isolation --outdir dist .
+	$(RELEASE)/bin/python -m twine check --strict dist/*
+	$(RELEASE)/bin/python -m tests.package dist
+
+# Build a copy of the sources again, in another directory, and compare the bytes.
+reproducible: $(RELEASE)/.ready $(CODEMIRROR)
+	test -d dist || $(MAKE) dist
+	rm -rf build/again
+	mkdir -p build/again/sources
+	git ls-files -z | tar --null --files-from=- -cf - | tar -xf - -C build/again/sources
+	cp $(CODEMIRROR) build/again/sources/$(CODEMIRROR)
+	cd build/again/sources && umask 077 && TZ=Asia/Tokyo SOURCE_DATE_EPOCH=$(EPOCH) \
+		../../../$(RELEASE)/bin/python -m build --no-isolation --outdir ../dist . >/dev/null
+	cd dist && for file in *.whl *.tar.gz; do cmp $$file ../build/again/dist/$$file || exit 1; done
+	@echo "wheel and sdist have the same bytes"
+
+# The packages that an installation of the wheel consists of, as CycloneDX.
+sbom: $(RELEASE)/.ready
+	rm -rf build/sbom
+	$(PYTHON) -m venv --without-pip build/sbom
+	$(RELEASE)/bin/python -m pip --python build/sbom/bin/python install --quiet --disable-pip-version-check -c constraints.txt \
+		"$$(echo dist/*.whl)[all]"
+	$(RELEASE)/bin/cyclonedx-py environment --output-reproducible --pyproject pyproject.toml \
+		--output-file build/sbom.cdx.json build/sbom/bin/python
+
+# Known vulnerabilities in the pinned packages; needs the internet.
+audit: $(RELEASE)/.ready
+	$(RELEASE)/bin/pip-audit --disable-pip --require-hashes -r requirements-ci.txt
+
+# actionlint needs Go; its modules have digests in the checksum database.
+lint-workflows: $(RELEASE)/.ready
+	$(RELEASE)/bin/zizmor --offline --no-progress .github
+	@if command -v actionlint >/dev/null; then actionlint; else \
+	  go run github.com/rhysd/actionlint/cmd/actionlint@$(ACTIONLINT); fi
+
+# Everything that a release does, with an index on this machine: build, compare, SBOM, upload,
+# install into an empty environment, demo.
+release-dry-run: dist reproducible sbom
+	$(RELEASE)/bin/python -m tests.release dist
+
 # Build wheel and sdist, check their metadata and contents, then run all tests with the installed
 # wheel. Its environment uses the packages of .venv through a .pth file. Python does not process the
 # .pth files in .venv from there, so `import chatmend` finds the wheel and not src.
 package: $(VENV)/.dev $(CODEMIRROR)
-	rm -rf dist build
-	$(PY) -m build --no-isolation --outdir dist .
-	$(PY) -m twine check --strict dist/*
-	$(PY) -m tests.package dist
+	rm -rf build
+	$(MAKE) dist
 	$(PY) -m venv --without-pip $(INSTALLED)
 	$(PY) -m pip --python $(INSTALLED)/bin/python install --quiet --disable-pip-version-check --no-deps dist/*.whl
 	$(PY) -c "import sysconfig; print(sysconfig.get_path('purelib'))" > $$(echo $(INSTALLED)/lib/python3*/site-packages)/borrowed.pth
@@ -258,7 +319,7 @@ bench-langchain: $(LANGCHAIN)/.ready
 	$(LANGCHAIN)/bin/python benchmarks/bench_langchain.py
 
 clean:
-	rm -rf $(VENV) $(LANGCHAIN) $(LOWER) $(LANGCHAIN_LOWER) $(DOCS) $(ENGINES) docs/_build docs/notebooks dist build inspector/node_modules $(CODEMIRROR)
+	rm -rf $(VENV) $(LANGCHAIN) $(LOWER) $(LANGCHAIN_LOWER) $(DOCS) $(ENGINES) $(RELEASE) docs/_build docs/notebooks dist build inspector/node_modules $(CODEMIRROR)
 
 $(LANGCHAIN)/.ready: pyproject.toml constraints-langchain.txt
 	$(PYTHON) -m venv $(LANGCHAIN)
@@ -318,6 +379,11 @@ $(VENV)/.mutants: $(VENV)/.dev
 # the chat templates are used, without the packages that it depends on.
 $(VENV)/.dev: pyproject.toml constraints.txt | $(PY)
 	$(INSTALL) -e ".[dev]"
-	$(PY) -m pip install --quiet --disable-pip-version-check --upgrade --no-deps --target $(VENV)/openai-newest openai==$(NEWEST_OPENAI)
-	$(PY) -m pip install --quiet --disable-pip-version-check --upgrade --no-deps --target $(VENV)/trl trl==$(TRL)
+	$(READ_ONLY_PACKAGES)
+	touch $@
+
+$(RELEASE)/.ready: pyproject.toml constraints-release.txt
+	$(PYTHON) -m venv $(RELEASE)
+	$(RELEASE)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-release.txt $$($(PYTHON) -c \
+		"import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['release'])")
 	touch $@

@@ -121,8 +121,11 @@ def _run_commands(example: Example) -> None:
                 rf"^{words[1]}:", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE
             ), line
         elif words[0] == "chatmend" and words[1] not in SERVERS:
+            words, file = (words[:-2], words[-1]) if words[-2] == ">" else (words, "")
             done = CliRunner().invoke(app, words[1:])
             assert done.exit_code in (EXIT_CLEAN, EXIT_FOUND), (line, done.output)
+            if file:
+                Path(file).write_text(done.stdout, "utf-8")
 
 
 def _check_extras(words: list[str]) -> None:

@@ -1,12 +1,14 @@
 // Builds the static page of the inspector: node site.mjs OUT VERSION
 //
-// The front end is that of `chatmend inspect`. Python, its standard library and chatmend are
-// compiled to bytecode here, by the same Pyodide, so that the page starts faster.
+// The front end is that of `chatmend inspect`. Python is started here, by the same Pyodide, and
+// answers a few questions; the page continues from a copy of its memory. So in the browser nothing
+// is imported or compiled before the first answer.
 
 import { createHash } from "node:crypto";
 import { cp, mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
 import { loadPyodide } from "pyodide";
 
 const [out, version] = process.argv.slice(2);
@@ -16,7 +18,7 @@ const pyodide = join(here, "node_modules/pyodide");
 const POLICY = [
   "default-src 'none'",
   "script-src 'self' 'wasm-unsafe-eval'",
-  "worker-src 'self'",
+  "worker-src 'self' blob:",
   "connect-src 'self'",
   "style-src 'self'",
   "img-src 'self' data: blob:",
@@ -39,47 +41,38 @@ await mkdir(join(out, "pyodide"), { recursive: true });
 await cp(join(source, "chatmend/inspect/static"), out, { recursive: true });
 for (const name of ["pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm"])
   await cp(join(pyodide, name), join(out, "pyodide", name));
-await cp(join(here, "site/worker.js"), join(out, "worker.js"));
-
-const python = await loadPyodide();
-python.runPython(await readFile(join(here, "site/compile.py"), "utf8"));
-const compile = python.globals.get("compiled");
-const toBytes = (proxy) => {
-  const bytes = proxy.toJs();
-  proxy.destroy();
-  return bytes;
-};
-const library = new Uint8Array(await readFile(join(pyodide, "python_stdlib.zip")));
-await writeFile(
-  join(out, "pyodide/python_stdlib.zip"),
-  toBytes(compile(python.toPy(library).tobytes(), 0)),
-);
-
-python.runPython("import io, zipfile; packed = io.BytesIO(); archive = zipfile.ZipFile(packed, 'w')");
-const add = python.runPython("lambda name, data: archive.writestr(name, data.to_bytes())");
-for (const name of await filesBelow(source))
-  if (/^chatmend\//.test(name) && !LEFT_OUT.test(name))
-    add(name, new Uint8Array(await readFile(join(source, name))));
-add("browser_bridge.py", new Uint8Array(await readFile(join(here, "site/browser_bridge.py"))));
-const metadata = `Metadata-Version: 2.1\nName: chatmend\nVersion: ${version}\n`;
-add(`chatmend-${version}.dist-info/METADATA`, new TextEncoder().encode(metadata));
-python.runPython("archive.close()");
-await writeFile(
-  join(out, "chatmend.zip"),
-  toBytes(python.runPython("compiled(packed.getvalue(), 0)")),
-);
-
+await cp(join(pyodide, "python_stdlib.zip"), join(out, "pyodide/python_stdlib.zip"));
 // The page installs no packages of Pyodide.
 const lock = JSON.parse(await readFile(join(pyodide, "pyodide-lock.json"), "utf8"));
 await writeFile(
   join(out, "pyodide/pyodide-lock.json"),
   JSON.stringify({ info: lock.info, packages: {} }),
 );
-python.runPython("open('/chatmend.zip', 'wb').write(packed.getvalue())");
-python.runPython("import sys; sys.path.insert(0, '/chatmend.zip')");
-const targets = python.runPython(
-  "import json; from chatmend.inspect import answer; json.dumps(answer({'ask': 'targets'}))",
-);
+
+const python = await loadPyodide({ _makeSnapshot: true, env: { PYTHONHASHSEED: "0" } });
+const names = python.toPy({});
+const run = (code) => python.runPython(code, { globals: names });
+run(await readFile(join(here, "site/pack.py"), "utf8"));
+const add = names.get("add");
+for (const name of await filesBelow(source))
+  if (/^chatmend\//.test(name) && !LEFT_OUT.test(name))
+    add(name, new Uint8Array(await readFile(join(source, name))));
+add("browser_bridge.py", new Uint8Array(await readFile(join(here, "site/browser_bridge.py"))));
+const metadata = `Metadata-Version: 2.1\nName: chatmend\nVersion: ${version}\n`;
+add(`chatmend-${version}.dist-info/METADATA`, new TextEncoder().encode(metadata));
+add.destroy();
+run("finish()");
+await writeFile(join(out, "chatmend.zip"), python.FS.readFile("/chatmend.zip"));
+
+run("import sys; sys.path.insert(0, '/chatmend.zip')");
+run(await readFile(join(here, "site/warm_up.py"), "utf8"));
+const targets = run("warm_up()");
+names.destroy();
+python.runPython("import gc; gc.collect()");
+const memory = python.makeMemorySnapshot();
+await writeFile(join(out, "memory.gz"), gzipSync(memory, { level: 9 }));
+const worker = await readFile(join(here, "site/worker.js"), "utf8");
+await writeFile(join(out, "worker.js"), worker.replace("@memory size@", memory.length));
 const settings = { transport: "worker", pages: "../rules/", docs: "../index.html" };
 await writeFile(
   join(out, "settings.json"),
@@ -97,10 +90,10 @@ await writeFile(
 const files = (await filesBelow(out)).map((name) => name.replaceAll("\\", "/"));
 const digest = createHash("sha256");
 for (const name of files) digest.update(name).update(await readFile(join(out, name)));
-const worker = await readFile(join(here, "site/service_worker.js"), "utf8");
+const keeper = await readFile(join(here, "site/service_worker.js"), "utf8");
 await writeFile(
   join(out, "service_worker.js"),
-  worker
+  keeper
     .replace('"@files@"', JSON.stringify(["./", ...files]))
     .replace("@version@", `chatmend-inspector-${digest.digest("hex").slice(0, 16)}`)
     .replace("@policy@", POLICY),

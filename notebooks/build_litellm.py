@@ -21,7 +21,7 @@ After an interrupted tool call, the provider refuses every later request of the 
 notebook shows such a conversation, the refusal, and the line that repairs it. The provider is a
 sandbox on this machine: no API keys, no internet.
 
-**Result.** Anthropic refuses the conversation with status 400. With one line, `install()`, the same
+**Result.** Anthropic refuses the conversation with status 400. With one line, the same
 call is answered: one tool message is added, and the list of the caller is unchanged.""",
     """
 import logging, os

@@ -23,8 +23,9 @@ the providers do: no API keys, no internet.
 **Result.** With chatmend, all requests are accepted. When Claude comes back, its signed thinking is still valid;
 69% of the prompt comes from the cache, so the prompt costs 38% of its price.""",
     """
-import json, logging
+import json, logging, os
 
+os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
 import litellm
 
 from chatmend.litellm import ChatMend, install

@@ -15,7 +15,10 @@ CELLS = (
 
 Rows of a training set break like requests do: a call has no result, a result no call, arguments are
 cut off. Chat templates raise an error, or train the model on the damage. This notebook repairs a
-small set in TRL's format, counts what changed, and looks at the rows that were set aside.""",
+small set in TRL's format, counts what changed, and looks at the rows that were set aside.
+
+**Result.** Of five rows, four can be used for training: one was valid and is unchanged, three are repaired. The
+one without an answer to learn is set aside, with its reason.""",
     """
 from collections import Counter
 

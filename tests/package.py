@@ -9,7 +9,7 @@ import zipfile
 from pathlib import Path, PurePosixPath
 
 ROOT = Path(__file__).resolve().parents[1]
-STRAY = re.compile(r"(__pycache__|\.pyc$|\.ipynb_checkpoints|_build|\.env$|\.venv)")
+STRAY = re.compile(r"(__pycache__|\.pyc$|\.ipynb_checkpoints|(^|/)_build/|\.env$|\.venv)")
 EDITOR = "chatmend/inspect/static/codemirror.js"
 EXPECTED = {
     "README.md",

@@ -85,5 +85,7 @@ def _python(messages: list[Any], target: str, dialect: object) -> str:
         shown = repr(messages)
     except RecursionError:
         shown = "[...]  # nested too deep to be printed"
+    except Exception as error:  # noqa: BLE001 - objects whose methods raise
+        shown = f"[...]  # cannot be printed: {type(error).__name__}"
     chosen = f", dialect={dialect!r}" if isinstance(dialect, str) else ""
     return f"chatmend.repair({shown}, {target!r}{chosen})"

@@ -316,8 +316,7 @@ def test_a_target_that_means_nothing_is_told_in_short(
 def test_a_place_that_cannot_be_meant_is_told_with_the_next_step(tmp_path: Path) -> None:
     file = stored(tmp_path / "a.json", SOUND)
     assert "--out requires a directory, but" in run("repair", file, "--out", file).stderr
-    assert (
-        "standard input is not supported; write it to a file and pass the file"
-        in run("check", "-").stderr
-    )
-    assert run("check", "-").exit_code == 2
+    for options in (("--write",), ("--out", tmp_path / "out")):
+        done = run("repair", "-", *options)
+        assert "standard input is repaired to standard output; use '> FILE'" in done.stderr
+        assert done.exit_code == 2

@@ -27,7 +27,7 @@ UNREADABLE = [
     (b"curl https://api.openai.com -d '{}'", "paste it into 'chatmend inspect'"),
     (b'data: {"choices": []}\n\n', "it is a stream of events; 'chatmend usage'"),
     (b"hello", "it is not JSON; chatmend reads JSON"),
-    (gzip.compress(b"[]", mtime=0), "it is compressed with gzip; unpack it with gunzip"),
+    (gzip.compress(b"[]", mtime=0), "it is compressed with gzip; let its name end with .gz"),
     (b"\x89PNG\r\n\x1a\n\x00", "it is an image; use 'chatmend image'"),
     (json.dumps(CHAT).encode("utf-16"), "it is text in UTF-16; save it as UTF-8"),
     (b"PAR1\x15\x04", "it is a Parquet file"),

@@ -1,36 +1,78 @@
 // Runs chatmend in the browser: Pyodide in a worker, so that the page stays responsive.
 
-import { loadPyodide } from "./pyodide/pyodide.mjs";
-
 const THUMBNAIL = 240;
 const QUALITIES = [0.85, 0.7, 0.55];
 const MOST_ROUNDS = 4;
 
 const report = (progress, what) => self.postMessage({ progress, what });
 
+const MEMORY_SIZE = Number("@memory size@");
+const at = (name) => new URL(name, import.meta.url).href;
+
+/** Starts Python from a copy of its memory in which chatmend was imported; see site.mjs. */
 async function start() {
   report(5, "Loading Python …");
-  const archive = fetch("chatmend.zip").then((answer) => answer.arrayBuffer());
-  const python = await loadPyodide({ indexURL: new URL("pyodide/", self.location.href).href });
-  report(65, "Loading chatmend …");
+  const memory = new Uint8Array(MEMORY_SIZE);
+  const filled = fill(memory, at("memory.gz"));
+  const archive = fetch(at("chatmend.zip")).then((answer) => answer.arrayBuffer());
+  const [{ loadPyodide }, { default: createModule }] = await Promise.all([
+    import("./pyodide/pyodide.mjs"),
+    import("./pyodide/pyodide.asm.mjs"),
+  ]);
+  const python = await loadPyodide({
+    indexURL: at("pyodide/"),
+    _loadSnapshot: memory,
+    async createPyodideModule(settings) {
+      const module = await createModule(settings);
+      if (module.HEAP8.length < memory.length) module.growMemory(memory.length);
+      await filled;
+      return module;
+    },
+  });
+  report(95, "Starting chatmend …");
   python.FS.writeFile("/chatmend.zip", new Uint8Array(await archive));
-  python.runPython("import sys; sys.path.insert(0, '/chatmend.zip')");
-  report(75, "Starting chatmend …");
   const bridge = python.pyimport("browser_bridge");
   report(100, "Ready.");
   return bridge;
 }
 
+/** Fills the array while the compressed file arrives and WebAssembly is compiled. */
+async function fill(memory, address) {
+  const answer = await fetch(address);
+  let position = 0;
+  for await (const piece of pieces(answer.body.pipeThrough(new DecompressionStream("gzip")))) {
+    memory.set(piece, position);
+    position += piece.length;
+    report(5 + Math.round((85 * position) / MEMORY_SIZE), "Loading Python …");
+  }
+}
+
+async function* pieces(stream) {
+  const reader = stream.getReader();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    yield value;
+  }
+}
+
 const starting = start();
 
-self.onmessage = async ({ data: { number, question } }) => {
+let last = starting;
+
+// One question after the other: while the browser encodes an image, Python waits for it.
+self.onmessage = ({ data: { number, question } }) => {
+  last = last.catch(() => {}).then(() => answer(number, question));
+};
+
+async function answer(number, question) {
   try {
     const bridge = await starting;
     self.postMessage({ number, answer: await ask(bridge, JSON.stringify(question)) });
   } catch (error) {
     self.postMessage({ number, error: lastLine(error) });
   }
-};
+}
 
 /** Asks until every image that the answer needs was encoded by the browser. */
 async function ask(bridge, question) {

@@ -13,6 +13,7 @@ from chatmend.context import Context
 from chatmend.dialects import DIALECTS, Dialect, Traits, Unsure, format_of_body, recognise
 from chatmend.engine import NotPlainError, Run
 from chatmend.errors import ReplayError, TranscriptError
+from chatmend.hostile_values import carries_hostile_values
 from chatmend.jsontext import is_same
 from chatmend.known_transcripts import source_of
 from chatmend.lessons import Lesson, with_lessons
@@ -70,6 +71,7 @@ class RepairedRequest(Reportable):
     """The memory for the next request of the conversation; None if the caller gave none."""
 
 
+@carries_hostile_values
 def repair(  # noqa: PLR0913 - request parameters affect the repair
     messages: Messages,
     target: str | Target,
@@ -279,6 +281,7 @@ def _is_list(messages: object) -> bool:
     return isinstance(messages, list)
 
 
+@carries_hostile_values
 def repair_request(  # noqa: PLR0913 - as in repair
     body: dict[str, Any],
     target: str | Target,

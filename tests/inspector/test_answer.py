@@ -70,10 +70,96 @@ def test_a_clean_request_has_no_finding_and_stays_identical() -> None:
     assert (target["identical"], target["after"]) == (1, [])
 
 
-def test_bare_messages_are_not_judged_as_a_request() -> None:
-    (target,) = inspect(BODY["messages"], "", CLAUDE)["targets"]
-    assert "judged" not in target
-    assert target["count"] == 1
+USER = {"role": "user", "content": "a"}
+ARGUMENTS = {"name": "f", "arguments": "{}"}
+CHAT = [
+    USER,
+    {"role": "assistant", "content": None,
+     "tool_calls": [{"id": "c1", "type": "function", "function": ARGUMENTS}]},
+    USER,
+]  # fmt: skip
+ITEMS = [USER, {"type": "function_call", "call_id": "c1", **ARGUMENTS}, USER]
+CONVERSE = [
+    {"role": "user", "content": [{"text": "a"}]},
+    {"role": "assistant", "content": [{"toolUse": {"toolUseId": "t1", "name": "f", "input": {}}}]},
+    {"role": "user", "content": [{"text": "b"}]},
+]
+CONTENTS = [{"role": "model", "parts": [{"functionCall": {"name": "f", "args": {}}}]}]
+OLLAMA = [{"role": "user", "content": "a", "images": ["x"]}]
+SYSTEM = [{"role": "system", "content": "s"}, *BODY["messages"]]
+
+
+@pytest.mark.parametrize(
+    ("messages", "target", "refusal"),
+    [
+        (BODY["messages"], CLAUDE, REFUSAL),
+        (SYSTEM, CLAUDE, "role 'system' is not supported"),
+        (CHAT, "openai/gpt-4o", "must be followed by tool messages"),
+        (ITEMS, "openai/gpt-4o", "No tool output found for function call c1"),
+        (CONVERSE, "bedrock/anthropic.claude-sonnet-4-6", "Expected toolResult blocks"),
+        (CONTENTS, "gemini/gemini-2.5-pro", "function call turn"),
+        (OLLAMA, "ollama/llama3", "illegal base64 data"),
+    ],
+)
+def test_bare_messages_of_each_format_get_a_verdict(
+    messages: list[Any], target: str, refusal: str
+) -> None:
+    (told,) = inspect(messages, "", target)["targets"]
+    assert told["judged"] == "messages"
+    assert refusal in told["refused"]["text"]
+    assert told["refused_after"] is None
+
+
+@pytest.mark.parametrize(
+    ("messages", "target"),
+    [
+        (BODY["messages"][:1], CLAUDE),
+        ([{"role": "user", "parts": [{"text": "a"}]}], "gemini"),
+        (CONVERSE[:1], "bedrock"),
+        ([USER], "openai"),
+        (
+            [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "a"}]}],
+            "openai",
+        ),
+        ([USER], "ollama/llama3"),
+    ],
+)
+def test_clean_bare_messages_are_accepted(messages: list[Any], target: str) -> None:
+    (told,) = inspect(messages, "", target)["targets"]
+    assert (told["count"], told["refused"], told["refused_after"]) == (0, None, None)
+
+
+def test_without_a_verdict_the_reason_is_given() -> None:
+    told = inspect(CHAT, "", CLAUDE, "together_ai/llama", "nonsense/llama")["targets"]
+    assert "converts messages of this wire format for anthropic" in told[0]["unjudged"]
+    assert "no local copy of the rules of together_ai" in told[1]["unjudged"]
+    assert told[2]["host"] == ""
+
+
+def test_a_row_of_json_lines_is_inspected_and_copied() -> None:
+    text = "\n".join(json.dumps(body) for body in ({**BODY, "messages": CHAT[:1]}, BODY))
+    first, second = (answer({"ask": "inspect", "text": text, "row": row}) for row in (None, 1))
+    assert first["rows"] == {"what": "line", "count": 2, "at": 0}
+    assert first["targets"][0]["count"] == 0
+    assert second["targets"][0]["findings"][0]["code"] == "TOOL007"
+    body = answer({"ask": "copy", "what": "body", "text": text, "row": 1})["copy"]
+    assert json.loads(body) == chatmend.repair_request(BODY, CLAUDE).body
+
+
+def test_a_scan_counts_the_findings_of_each_row() -> None:
+    source = {"type": "base64", "media_type": "image/png", "data": png(4500, 9000)}
+    picture = {
+        **BODY,
+        "messages": [{"role": "user", "content": [{"type": "image", "source": source}]}],
+    }
+    values = [BODY, {**BODY, "messages": CHAT[:1]}, picture, "nonsense"]
+    rows = answer({"ask": "scan", "texts": list(map(json.dumps, values))})["rows"]
+    assert rows[:2] == [
+        {"kind": "conversation", "count": 1, "codes": ["TOOL007"]},
+        {"kind": "conversation", "count": 0, "codes": []},
+    ]
+    assert rows[2]["count"] > 0
+    assert rows[3] == {"kind": "unknown"}
 
 
 def test_several_targets_are_inspected_side_by_side() -> None:
@@ -168,6 +254,10 @@ def test_the_copied_command_names_the_target() -> None:
 def test_questions_that_cannot_be_answered_raise() -> None:
     with pytest.raises(ValueError, match="ask must be"):
         answer({"ask": "everything"})
+    with pytest.raises(ValueError, match="row a number"):
+        answer({"ask": "inspect", "text": "", "row": "first"})
+    with pytest.raises(ValueError, match="texts must be"):
+        answer({"ask": "scan", "texts": "{}"})
     with pytest.raises(ValueError, match="copy 'secrets'"):
         answer({"ask": "copy", "what": "secrets", "text": json.dumps(BODY)})
 

@@ -249,6 +249,78 @@ def test_a_har_file_and_its_error_are_read(page: Any, tmp_path: Path) -> None:
     assert page.locator(".chips li").inner_text().startswith(CLAUDE)
 
 
+def test_each_request_of_a_har_file_is_reached(page: Any, tmp_path: Path) -> None:
+    def entry(body: object, status: int) -> dict[str, Any]:
+        request = {
+            "url": "https://api.anthropic.com/v1/messages",
+            "headers": [{"name": "x-api-key", "value": "sk-secret"}],
+            "postData": {"text": json.dumps(body)},
+        }
+        return {"request": request, "response": {"status": status, "content": {"text": REFUSAL}}}
+
+    entries = [entry({**BODY, "messages": CLEAN}, 200), entry(BODY, 400), entry(BODY, 200)]
+    open_file(page, tmp_path / "log.har", {"log": {"entries": entries}})
+    said(page, "Request 2 of 3.")
+    page.locator(".panel.error").wait_for()
+    page.get_by_role("button", name="Previous").click()
+    said(page, "Request 1 of 3.")
+    page.locator(".verdict", has_text="Nothing to repair").wait_for()
+    assert page.locator(".panel.error").count() == 0
+    page.locator("#rows [role=status]", has_text="2 of 3 requests have findings.").wait_for()
+    page.get_by_role("button", name="request 3: TOOL007").click()
+    said(page, "Request 3 of 3.")
+    page.wait_for_selector(".card")
+
+
+def lines(number: int, broken: int, text: str = "") -> str:
+    """Return JSON lines; every ``broken``-th request lacks the result of a call."""
+    clean = json.dumps({**BODY, "messages": [{"role": "user", "content": f"hi {text}"}]})
+    return "\n".join(json.dumps(BODY) if at % broken == 0 else clean for at in range(1, number + 1))
+
+
+def test_rows_of_json_lines_are_chosen(page: Any, tmp_path: Path) -> None:
+    open_file(page, tmp_path / "chats.jsonl", lines(12, 5))
+    said(page, "Line 1 of 12.")
+    page.locator("#rows [role=status]", has_text="2 of 12 lines have findings.").wait_for()
+    assert page.locator(".found-rows button").all_inner_texts() == ["5", "10"]
+    page.get_by_label("only those with findings").check()
+    page.get_by_role("button", name="Next").click()
+    said(page, "Line 5 of 12.")
+    page.wait_for_selector(".card")
+    page.get_by_role("button", name="Copy: Repaired body").click()
+    page.locator("#notice", has_text="Copied").wait_for()
+    copied = json.loads(page.evaluate("navigator.clipboard.readText()"))
+    assert copied["messages"][0]["content"] == "In Paris?"
+    page.get_by_label("Line", exact=True).fill("11")
+    page.keyboard.press("Enter")
+    said(page, "Line 11 of 12.")
+    page.get_by_role("button", name="Next").click()
+    said(page, "Line 11 of 12.")
+    assert accessibility_faults(page) == []
+    page.get_by_label("only those with findings").uncheck()
+    # An edit keeps the row.
+    page.locator("#editor .cm-content").press("Control+End")
+    page.keyboard.insert_text("\n" + json.dumps(BODY))
+    said(page, "Line 11 of 13.")
+    page.locator("#rows [role=status]", has_text="3 of 13 lines have findings.").wait_for()
+
+
+def test_a_large_file_of_json_lines_is_examined_in_part(page: Any, tmp_path: Path) -> None:
+    open_file(page, tmp_path / "huge.jsonl", lines(2_500, 900, "x" * 800))
+    said(page, "Line 1 of 2,500.")
+    report = page.locator("#rows [role=status]", has_text="of the first")
+    report.filter(has_not_text="Examining").wait_for(timeout=30_000)
+    assert report.inner_text() == "2 of the first 2,000 lines have findings."
+    page.get_by_label("Line", exact=True).fill("1800")
+    page.keyboard.press("Enter")
+    said(page, "Line 1,800 of 2,500.")
+    page.wait_for_selector(".card")
+    page.get_by_role("button", name="Examine more").click()
+    page.locator("#rows [role=status]", has_text="2 of 2,500 lines have findings.").wait_for()
+    page.get_by_role("button", name="Clear").click()
+    page.locator("#rows").wait_for(state="hidden")
+
+
 def test_messages_stored_by_langchain_are_read(page: Any) -> None:
     call = {"name": "f", "args": {}, "id": "c1"}
     paste(page, [{"type": "human", "data": {"content": "go"}},
@@ -349,7 +421,7 @@ def test_a_thousand_messages_are_shown_step_by_step(page: Any, tmp_path: Path) -
     open_file(page, tmp_path / "long.json", chat)
     page.wait_for_selector(".card")
     assert page.locator(".card").count() == 100
-    assert page.locator(".more").inner_text() == "Show 25 more"
+    assert page.locator("#output .more").inner_text() == "Show 25 more"
     page.get_by_role("tab", name="Transcript (1,000)").click()
     assert page.locator(".message").count() == 150
     page.get_by_role("button", name="Show more of 1,000 messages").click()

@@ -84,10 +84,54 @@ def test_a_request_and_an_error_below_it_are_both_read() -> None:
     assert found.error == REFUSAL
 
 
-def test_of_json_lines_the_first_is_read() -> None:
-    found = recognise("\n".join(json.dumps({"messages": CHAT}) for _ in range(3)))
-    assert found.conversation == {"messages": CHAT}
-    assert "Line 1 of 3" in found.said
+def test_a_request_and_the_answer_that_refused_it_are_both_read() -> None:
+    answer = json.dumps({"type": "error", "error": {"message": REFUSAL}})
+    for pasted in (f"{json.dumps(BODY)}\n{answer}", f"{json.dumps(BODY, indent=1)}\n{answer}"):
+        found = recognise(pasted)
+        assert found.conversation == BODY
+        assert found.error == answer
+        assert found.rows is None
+
+
+MANY = [{"messages": [*CHAT, {"role": "user", "content": str(number)}]} for number in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("\n".join(map(json.dumps, MANY)), "line"),
+        ("\ufeff" + "\r\n\n".join(map(json.dumps, MANY)) + "\n", "line"),
+        ("\n".join(json.dumps(row["messages"]) for row in MANY), "line"),
+        ("\n".join(json.dumps(row, indent=2) for row in MANY), "item"),
+        (json.dumps(MANY), "item"),
+        (json.dumps([row["messages"] for row in MANY]), "item"),
+        (json.dumps([{"custom_id": "a", "body": row} for row in MANY]), "item"),
+    ],
+)
+def test_each_conversation_of_a_text_is_a_row(text: str, what: str) -> None:
+    assert "3 messages" in recognise(text).said
+    for row in range(3):
+        found = recognise(text, row)
+        assert found.rows is not None
+        assert (found.rows.what, len(found.rows.texts), found.rows.at) == (what, 3, row)
+        assert found.said.startswith(f"{what.capitalize()} {row + 1} of 3. ")
+        assert f'"content": "{row}"' in json.dumps(found.conversation)
+        assert recognise(found.rows.texts[row]).conversation == found.conversation
+    assert recognise(text, 99).rows == recognise(text, 2).rows
+
+
+def test_lines_before_the_first_conversation_are_passed_over() -> None:
+    text = "\n".join(['{"version": 1}', json.dumps(MANY[0]), '{"messages": [{"role": "us'])
+    assert recognise(text).conversation == MANY[0]
+    assert recognise(text).said.startswith("Line 2 of 3. ")
+    assert recognise(text, 2).kind == "unknown"
+    assert "Line 3 of 3. The JSON cannot be read" in recognise(text, 2).said
+
+
+def test_lines_without_a_conversation_are_no_rows() -> None:
+    usage = json.dumps({"usage": {"input_tokens": 3, "output_tokens": 4}})
+    found = recognise(f"{usage}\n{usage}")
+    assert (found.kind, found.rows, len(found.usages)) == ("usage", None, 2)
 
 
 def test_of_a_har_file_the_refused_request_is_read() -> None:
@@ -100,8 +144,17 @@ def test_of_a_har_file_the_refused_request_is_read() -> None:
     found = recognise(text)
     assert found.conversation == BODY
     assert found.error == REFUSAL
-    assert "request 2 of 4" in found.said
+    assert found.said.startswith("Request 2 of 3. ")
     assert guess(found, "").target == "mistral/gpt-4o"
+    last = recognise(text, 2)
+    assert last.conversation == {**BODY, "model": "later"}
+    assert (last.error, last.url) == ("", "https://api.openai.com/v1/chat/completions")
+
+
+def test_of_a_har_file_with_one_request_there_are_no_rows() -> None:
+    found = recognise(har(("https://api.mistral.ai/v1/chat/completions", BODY, 400, REFUSAL)))
+    assert (found.conversation, found.error, found.rows) == (BODY, REFUSAL, None)
+    assert "Read from a HAR file; headers were ignored" in found.said
 
 
 @pytest.mark.parametrize(

@@ -95,6 +95,17 @@ def test_a_request_is_repaired_in_the_page(page: Any, tmp_path: Path) -> None:
     assert accessibility_faults(page) == []
 
 
+def test_rows_of_json_lines_are_examined_in_the_page(page: Any, tmp_path: Path) -> None:
+    clean = json.dumps({**BODY, "messages": BODY["messages"][:1]})
+    path = tmp_path / "chats.jsonl"
+    path.write_text("\n".join([clean, clean, json.dumps(BODY)]), "utf-8")
+    page.set_input_files("#file", str(path))
+    page.locator("#rows [role=status]", has_text="1 of 3 lines has findings.").wait_for()
+    page.get_by_role("button", name="line 3: TOOL007").click()
+    page.locator("#said", has_text="Line 3 of 3.").wait_for()
+    page.wait_for_selector(".card")
+
+
 def test_an_image_is_recompressed_by_the_browser(page: Any, tmp_path: Path) -> None:
     noise = Image.frombytes("RGB", (100, 75), random.Random(1).randbytes(100 * 75 * 3))
     out = io.BytesIO()
@@ -106,6 +117,9 @@ def test_an_image_is_recompressed_by_the_browser(page: Any, tmp_path: Path) -> N
         "messages": [{"role": "user", "content": [{"type": "image", "source": source}]}],
     }
     insert(page, body, tmp_path / "image.json")
+    # Another question while the browser encodes the image.
+    page.locator("#error").fill("messages.0: image exceeds the maximum")
+    page.locator(".panel.error").wait_for()
     page.locator(".card figure >> nth=1").wait_for()
     before, after = page.locator(".card figcaption").all_inner_texts()
     assert before.startswith("PNG, 4000 x 3000")
@@ -134,14 +148,20 @@ def test_the_content_is_in_a_link_only_if_asked_for(page: Any, tmp_path: Path) -
     assert "private words" in page.locator("#editor .cm-content").inner_text()
 
 
-def test_the_policy_forbids_requests_to_others_in_page_and_worker(page: Any) -> None:
+def test_the_policy_forbids_requests_to_others_in_page_and_worker(
+    page: Any, site: Path, server: http.server.ThreadingHTTPServer
+) -> None:
     policy = page.locator("meta[http-equiv]").get_attribute("content")
     assert "connect-src 'self'" in policy
     assert "'unsafe" not in policy
-    served = page.evaluate(
-        "async () => (await fetch('worker.js')).headers.get('content-security-policy')"
-    )
-    assert served == policy
+    fetched = "address => fetch(address).then(() => 'sent', error => error.name)"
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Quiet) as other:
+        address = f"http://127.0.0.1:{other.server_port}/"
+        (worker,) = page.workers
+        assert worker.evaluate(fetched, address) == "TypeError"
+    own = f"http://127.0.0.1:{server.server_port}/inspector/settings.json"
+    assert worker.evaluate(fetched, own) == "sent"
+    assert policy in (site / "inspector/service_worker.js").read_text("utf-8")
 
 
 def test_it_works_offline_after_the_first_visit(

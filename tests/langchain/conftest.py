@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chatmend.sandbox.pytest_plugin import sandbox, sandbox_server
+from chatmend_pytest import sandbox, sandbox_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,7 +15,7 @@ from litellm.litellm_core_utils.logging_worker import GLOBAL_LOGGING_WORKER
 from litellm.litellm_core_utils.thread_pool_executor import executor
 
 from chatmend.litellm import ChatMend, uninstall
-from chatmend.sandbox.pytest_plugin import sandbox, sandbox_server
+from chatmend_pytest import sandbox, sandbox_server
 from tests.litellm_adapter.proxy import Proxy
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ import hmac
 import multiprocessing
 import os
 from base64 import b64decode, b64encode
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from secrets import token_hex
@@ -173,6 +174,30 @@ def test_no_two_processes_ever_share_a_name(endpoint: str) -> None:
         process.join()
     assert len(set(paths)) == len(paths) == 10 * count
     assert sorted(bucket(endpoint, "five").paths()) == sorted(paths)
+
+
+def _continue(endpoint: str, path: str, name: str, number: int) -> None:
+    store = bucket(endpoint, "six")
+    for at in range(number):
+        while True:  # as an application does after a conflict: load, and continue
+            session = store.load(path)
+            try:
+                session.record([*session.messages, {"role": "user", "content": f"{name} {at}"}])
+                break
+            except SessionConflictError:
+                continue
+
+
+def test_writers_that_continue_one_session_lose_no_message(endpoint: str) -> None:
+    path = bucket(endpoint, "six").start().path
+    names = ("a", "b", "c")  # each with a connection of its own
+    with ThreadPoolExecutor(len(names)) as writers:
+        list(writers.map(lambda name: _continue(endpoint, path, name, 5), names))
+    told = [message["content"] for message in bucket(endpoint, "six").load(path).messages]
+    assert sorted(told) == sorted(f"{name} {at}" for name in names for at in range(5))
+    for name in names:
+        own = [text for text in told if text.startswith(name)]
+        assert own == [f"{name} {at}" for at in range(5)]
 
 
 def test_a_bucket_out_of_reach_is_a_clear_error_without_keys() -> None:

@@ -6,9 +6,9 @@ import re
 
 _WANTED = "chatmend reads JSON (messages or a request body) and JSONL (one of these per line)"
 _MAGIC = (
-    (b"\x1f\x8b", "it is compressed with gzip; unpack it with gunzip"),
+    (b"\x1f\x8b", "it is compressed with gzip; let its name end with .gz"),
     (b"PK\x03\x04", "it is a ZIP archive; unpack it"),
-    (b"\x28\xb5\x2f\xfd", "it is compressed with zstd; unpack it with unzstd"),
+    (b"\x28\xb5\x2f\xfd", "it is compressed with zstd; let its name end with .zst"),
     (b"PAR1", "it is a Parquet file; export its rows as JSONL"),
     (b"SQLite format 3", "it is a SQLite database; export its rows as JSONL"),
     (b"%PDF", "it is a PDF document"),

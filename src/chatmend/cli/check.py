@@ -22,6 +22,7 @@ from chatmend.cli.prefetch import prefetch
 from chatmend.cli.processing import process_file
 from chatmend.cli.run_report import RunReport
 from chatmend.cli.sources import BUFFER, InputFile, discover
+from chatmend.cli.unpacking import plain
 from chatmend.cli.workers import worker_pool
 
 if TYPE_CHECKING:
@@ -56,10 +57,13 @@ def _check(
     source: InputFile, settings: RunSettings, report: RunReport, pool: Executor | None
 ) -> None:
     try:
-        with source.path.open("rb", buffering=BUFFER) as file:
+        with (
+            plain(source) as readable,
+            readable.plain_path.open("rb", buffering=BUFFER) as file,
+        ):
             first = 1
-            for block, outcome in process_file(source, file, settings, pool):
-                report.report_block(source, outcome, first)
+            for block, outcome in process_file(readable, file, settings, pool):
+                report.report_block(readable, outcome, first)
                 report.advance(block.size)
                 first += outcome.lines
     except OSError as error:

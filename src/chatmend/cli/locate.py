@@ -14,6 +14,7 @@ from chatmend.cli.conversation import (
 )
 from chatmend.cli.depth import deep_values
 from chatmend.cli.sources import InputFile, blocks
+from chatmend.cli.unpacking import plain
 from chatmend.refusals.positions import ids_named
 from chatmend.sessions.stored import messages_of
 
@@ -46,8 +47,10 @@ def locate(path: Path, settings: RunSettings, text: str) -> Iterator[Located]:
     Raises:
         OSError: the file cannot be opened.
     """
-    source = InputFile(path, path, found=False)
-    with path.open("rb") as file:
+    with (
+        plain(InputFile(path, path, found=False)) as source,
+        source.plain_path.open("rb") as file,
+    ):
         number = 0
         for block in blocks(source, file):
             for raw in block.pieces(file, lines=source.has_lines):

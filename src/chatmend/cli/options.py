@@ -40,7 +40,8 @@ Files = Annotated[
         parser=parse_path,
         metavar="FILE",
         help="JSON: a list of messages, or an object with 'messages' (a request body). JSONL "
-        "(.jsonl, .ndjson): one conversation per line. A directory: every such file in it.",
+        "(.jsonl, .ndjson): one conversation per line. Both also compressed (.gz, .zst). A "
+        "directory: every such file in it. -: standard input.",
         show_default=False,
     ),
 ]

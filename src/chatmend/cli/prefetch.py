@@ -40,7 +40,7 @@ def prefetch(
     pending: deque[tuple[list[InputFile], Future[list[_Prefetched]] | None]] = deque()
     for group in _groups(sources):
         pending.append(
-            (group, None if is_big(group[0]) else pool.submit(_process_group, group, settings))
+            (group, None if _is_alone(group[0]) else pool.submit(_process_group, group, settings))
         )
         if len(pending) > worker_count(settings) * _MAX_GROUPS:
             yield from _with_outcomes(*pending.popleft())
@@ -48,11 +48,18 @@ def prefetch(
         yield from _with_outcomes(group, outcomes)
 
 
+def _is_alone(source: InputFile) -> bool:
+    """Whether the main process reads a file itself."""
+    return source.is_packed or is_big(source)
+
+
 def _groups(sources: Iterable[InputFile]) -> Iterator[list[InputFile]]:
     group: list[InputFile] = []
     for source in sources:
         if group and (
-            is_big(source) or is_big(group[0]) or sum(one.size for one in group) >= _GROUP_BYTES
+            _is_alone(source)
+            or _is_alone(group[0])
+            or sum(one.size for one in group) >= _GROUP_BYTES
         ):
             yield group
             group = []

@@ -76,7 +76,7 @@ def _process_in_parallel(
 
 
 def _process_part(block: Block, settings: RunSettings, source: InputFile) -> BlockOutcome:
-    with source.path.open("rb", buffering=BUFFER) as file:
+    with source.plain_path.open("rb", buffering=BUFFER) as file:
         return process_block(block.pieces(file, lines=True), settings, source)
 
 

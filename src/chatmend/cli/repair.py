@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import tempfile
 from collections import Counter
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated
@@ -32,6 +34,7 @@ from chatmend.cli.rewrite import NotWrittenError, open_without_links, refuse_rea
 from chatmend.cli.run_report import RunReport
 from chatmend.cli.sources import Discovery, InputFile, discover
 from chatmend.cli.terminal import error_exit, print_line
+from chatmend.cli.unpacking import STANDARD_INPUT, plain
 from chatmend.cli.workers import worker_pool
 
 if TYPE_CHECKING:
@@ -78,9 +81,10 @@ def repair(  # noqa: PLR0913 - a command's options
 ) -> None:
     """Repair transcripts for a target and list the changes.
 
-    Without --write, --out or --diff, one file is printed to standard output. Messages that need no
-    repair keep their bytes. --write does not touch files that need no repair. A file that cannot be
-    read completely is not written.
+    Without --write, --out or --diff, one file, or standard input (-), is printed to standard
+    output. Messages that need no repair keep their bytes. Files that end with .gz or .zst are
+    decompressed, and compressed again if they are written. --write does not touch files that need
+    no repair. A file that cannot be read completely is not written.
 
     Exit status: 0 everything is repaired, 1 findings are left unchanged, 2 a file could not be read
     or written or an argument is invalid.
@@ -91,6 +95,8 @@ def repair(  # noqa: PLR0913 - a command's options
         raise error_exit("--backup requires --write")
     if out is not None and out.exists() and not out.is_dir():
         raise error_exit(f"--out requires a directory, but {out} is a file")
+    if (write or out is not None) and Path(STANDARD_INPUT) in files:
+        raise error_exit("-: standard input is repaired to standard output; use '> FILE'")
     run_settings = RunSettings(
         parse_target(target),
         parse_policy(policy, settings),
@@ -145,6 +151,8 @@ def _repair(source: InputFile, task: _Task) -> None:
             )
     except NotWrittenError as error:
         report.report_error(f"{source.path}: {error}")
+    except BrokenPipeError:
+        raise  # the reader of standard output has ended, so the command ends
     except OSError as error:
         report.report_error(
             f"{source.path}: could not be read or written: "
@@ -214,11 +222,14 @@ def _process_pieces(
 
 def _replace(source: InputFile, task: _Task) -> bool:
     """Replace a file by its repaired form; return whether it needed a repair."""
-    with (
-        open_without_links(source.path) as file,
-        rewriting(file, source.path, in_place=True) as new,
-    ):
-        for raw, outcome in _process_pieces(source, file, task):
+    with ExitStack() as stack:
+        file = stack.enter_context(open_without_links(source.path))
+        state = os.fstat(file.fileno())
+        readable = stack.enter_context(plain(source))
+        if readable.content:
+            file = stack.enter_context(readable.content.open("rb"))
+        new = stack.enter_context(rewriting(file, source.path, in_place=True, state=state))
+        for raw, outcome in _process_pieces(readable, file, task):
             if outcome is None or outcome.repaired is None:
                 new.keep(raw)
             else:
@@ -230,10 +241,11 @@ def _replace(source: InputFile, task: _Task) -> bool:
 def _write_copy(source: InputFile, path: Path, task: _Task) -> bool:
     """Write the repaired file to ``path``; return whether it contains a conversation."""
     conversations = task.report.conversations
-    with source.path.open("rb") as file:
+    with plain(source) as readable, readable.plain_path.open("rb") as file:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with rewriting(file, path, in_place=False) as new:
-            for raw, outcome in _process_pieces(source, file, task):
+        state = source.path.stat()
+        with rewriting(file, path, in_place=False, state=state) as new:
+            for raw, outcome in _process_pieces(readable, file, task):
                 if outcome is None or outcome.repaired is None:
                     new.keep(raw)
                 else:
@@ -244,10 +256,10 @@ def _write_copy(source: InputFile, path: Path, task: _Task) -> bool:
 def _print_diff(source: InputFile, task: _Task) -> None:
     """Print the changes without characters that a terminal would interpret."""
     console = Console()
-    with source.path.open("rb") as file:
-        for number, (_, outcome) in enumerate(_process_pieces(source, file, task), 1):
+    with plain(source) as readable, readable.plain_path.open("rb") as file:
+        for number, (_, outcome) in enumerate(_process_pieces(readable, file, task), 1):
             if outcome and outcome.difference:
-                name = source.title(number)
+                name = readable.title(number)
                 for text in (
                     f"--- {name}",
                     f"+++ {name} (repaired)",
@@ -258,8 +270,12 @@ def _print_diff(source: InputFile, task: _Task) -> None:
 
 def _print_repaired(source: InputFile, task: _Task) -> None:
     """Print a repaired file to standard output, but only if it could be read completely."""
-    with source.path.open("rb") as file, tempfile.TemporaryFile() as new:
-        for raw, outcome in _process_pieces(source, file, task):
+    with (
+        plain(source) as readable,
+        readable.plain_path.open("rb") as file,
+        tempfile.TemporaryFile() as new,
+    ):
+        for raw, outcome in _process_pieces(readable, file, task):
             new.write(raw if outcome is None or outcome.repaired is None else outcome.repaired)
         new.seek(0)
         shutil.copyfileobj(new, sys.stdout.buffer)

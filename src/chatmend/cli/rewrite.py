@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from chatmend.cli.leftovers import HAS_LOCKS, open_temporary
+from chatmend.cli.unpacking import PACKED_SUFFIXES, pack
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,10 +26,13 @@ class Rewrite:
     ``old`` is the open old file. ``path`` is the path of the new file, the same or another.
     """
 
-    def __init__(self, old: IO[bytes], path: Path, *, in_place: bool) -> None:
+    def __init__(
+        self, old: IO[bytes], path: Path, *, in_place: bool, state: os.stat_result | None = None
+    ) -> None:
         """Start with no content.
 
-        With ``in_place``, the new file replaces the old one.
+        With ``in_place``, the new file replaces the old one. ``state`` is that of the old file, if
+        ``old`` is its decompressed content. A new file is compressed as its suffix says.
         """
         self._old = old
         self._path = path
@@ -36,7 +40,7 @@ class Rewrite:
         self._unchanged_size = 0
         """Number of bytes at the start that equal those of the old file."""
         self._new: IO[bytes] | None = None
-        self._old_state = os.fstat(old.fileno())
+        self._old_state = os.fstat(old.fileno()) if state is None else state
 
     def keep(self, raw: bytes) -> None:
         """Append bytes that the old file has at the same offset."""
@@ -77,6 +81,8 @@ class Rewrite:
         if self._new is None and self._in_place:
             return False
         new = self._start()
+        if self._path.suffix.lower() in PACKED_SUFFIXES:
+            new = self._pack(new)
         temporary_path = Path(new.name)
         _copy_owner_and_mode(temporary_path, self._old_state)
         new.flush()
@@ -91,6 +97,17 @@ class Rewrite:
         new.close()  # not earlier, because a file without a lock is removed as a leftover
         self._new = None
         return True
+
+    def _pack(self, content: IO[bytes]) -> IO[bytes]:
+        """Compress the new content into another temporary file, and delete the first one."""
+        try:
+            content.seek(0)
+            self._new = open_temporary(self._path.parent)
+            pack(content, self._new, self._path.suffix)
+        finally:
+            content.close()
+            Path(content.name).unlink(missing_ok=True)
+        return self._new
 
     def _check_unchanged(self) -> None:
         now = self._path.lstat()
@@ -138,9 +155,11 @@ def _back_up(path: Path) -> None:
 
 
 @contextmanager
-def rewriting(old: IO[bytes], path: Path, *, in_place: bool) -> Iterator[Rewrite]:
+def rewriting(
+    old: IO[bytes], path: Path, *, in_place: bool, state: os.stat_result | None = None
+) -> Iterator[Rewrite]:
     """Provide a ``Rewrite`` for ``path``; its content is discarded unless it is finished."""
-    new = Rewrite(old, path, in_place=in_place)
+    new = Rewrite(old, path, in_place=in_place, state=state)
     try:
         yield new
     finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -55,8 +56,8 @@ Name = Annotated[
     str,
     typer.Argument(
         metavar="[SESSION]",
-        help="The path of a session below the workspace, as printed by 'ls'. The default is the "
-        "newest session of the agent.",
+        help="The path of a session below the workspace, as printed by 'ls', or as seen from the "
+        "current directory. The default is the newest session of the agent.",
         show_default=False,
     ),
 ]
@@ -178,7 +179,7 @@ def _load_session(root: Path, name: str, agent: str) -> Session:
     """
     store = SessionStore(root)
     try:
-        session = store.load(name.replace("\\", "/")) if name else store.latest(agent)
+        session = store.load(_path_below(root, name)) if name else store.latest(agent)
     except SessionError as error:
         raise error_exit(str(error)) from error
     if session is None:
@@ -187,6 +188,23 @@ def _load_session(root: Path, name: str, agent: str) -> Session:
             "'chatmend sessions ls' lists all sessions"
         )
     return session
+
+
+def _path_below(root: Path, name: str) -> str:
+    """Return the path below the workspace, from any spelling of it; else the name unchanged.
+
+    The spelling may be relative to the workspace or to the current directory, or absolute.
+    """
+    bases = (root.absolute(), Path.cwd())
+    paths = [Path(os.path.normpath(base / name.replace("\\", "/"))) for base in bases]
+    inside = [
+        (path, path.relative_to(one).as_posix())
+        for path in paths
+        for one in (root.absolute(), root.resolve())
+        if path.is_relative_to(one)
+    ]
+    present = (below for path, below in inside if path.is_file())
+    return next(present, inside[0][1] if inside else name)
 
 
 def _exit_with(errors: list[str]) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from chatmend.cli.advice import empty_file
+from chatmend.cli.unpacking import PACKED_SUFFIXES, STANDARD_INPUT
 from chatmend.sessions.repairs import is_session
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 _LINE_SUFFIXES = frozenset({".jsonl", ".ndjson"})
 _SUFFIXES = _LINE_SUFFIXES | {".json"}
+_STANDARD_INPUT = Path(STANDARD_INPUT)
 _SESSION_SUFFIX = ".md"
 BUFFER = 1 << 17
 """Bytes per read, large so that long lines need few reads."""
@@ -41,6 +43,10 @@ class InputFile:
     """
     size: int = 0
     """Size in bytes."""
+    content: Path | None = None
+    """A plain file with the content, for standard input and compressed files."""
+    lines: bool | None = None
+    """Whether there is one conversation per line; None: the suffix of the path decides."""
     prefetched: Callable[[os.stat_result], list[tuple[Block, BlockOutcome]] | None] | None = field(
         default=None, compare=False
     )
@@ -49,7 +55,22 @@ class InputFile:
     @property
     def has_lines(self) -> bool:
         """Whether the file contains one conversation per line."""
-        return self.path.suffix.lower() in _LINE_SUFFIXES
+        return _suffix(self.path) in _LINE_SUFFIXES if self.lines is None else self.lines
+
+    @property
+    def is_standard_input(self) -> bool:
+        """Whether it is standard input, not a file."""
+        return self.path == _STANDARD_INPUT
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether ``plain`` has to provide the content."""
+        return self.is_standard_input or self.path.suffix.lower() in PACKED_SUFFIXES
+
+    @property
+    def plain_path(self) -> Path:
+        """The file to read: the plain content, or the file itself."""
+        return self.content or self.path
 
     def title(self, line: int) -> str:
         """Return the name of a conversation for reports: the path, and for JSONL the line."""
@@ -70,15 +91,15 @@ def discover(
 ) -> Discovery:
     """Return all named files and all conversation files in the named directories.
 
-    In directories these are ``.json``, ``.jsonl`` and ``.ndjson`` files and Markdown files that are
-    sessions. Hidden files and directories, symbolic links and the directory ``excluded`` are
-    skipped. A file that is named twice is returned once.
+    In directories these are ``.json``, ``.jsonl`` and ``.ndjson`` files, also with ``.gz`` or
+    ``.zst``, and Markdown files that are sessions. Hidden files and directories, symbolic links and
+    the directory ``excluded`` are skipped. A file that is named twice is returned once.
     """
     sources: dict[str, InputFile] = {}
     links = 0
     for name in names:
-        if str(name) == "-":
-            report_error("-: standard input is not supported; write it to a file and pass the file")
+        if name == _STANDARD_INPUT:
+            sources.setdefault(STANDARD_INPUT, InputFile(name, name, found=False))
         elif name.is_file() and not _size(name):
             report_error(f"{name}: {empty_file()}")
         elif not name.is_dir():
@@ -107,6 +128,12 @@ def discover(
     return Discovery([*sources.values()], links)
 
 
+def _suffix(path: Path) -> str:
+    """Return the suffix of a file in lower case, without that of its compression."""
+    name = path.with_suffix("") if path.suffix.lower() in PACKED_SUFFIXES else path
+    return name.suffix.lower()
+
+
 def _absolute(path: Path) -> str:
     # `resolve` would access the disk; '..' after a symbolic link cannot be removed without that.
     return str(path.absolute())
@@ -126,7 +153,7 @@ def _files_below(
         )
         for name in sorted(files):
             path = here / name
-            if name[0] != "." and (path.suffix.lower() in _SUFFIXES or _holds_session(path)):
+            if name[0] != "." and (_suffix(path) in _SUFFIXES or _holds_session(path)):
                 yield path
 
 

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from chatmend.inspect.explanation import explain_error
-from chatmend.inspect.inspection import MOST_TARGETS, inspect_for
+from chatmend.inspect.inspection import MOST_TARGETS, inspect_for, scan
 from chatmend.inspect.recognition import recognise
 from chatmend.inspect.redaction import redacted_report
 from chatmend.inspect.snippets import command_line, python_snippet
@@ -32,10 +32,12 @@ def answer(
     """Return the answer to a question of the front end.
 
     Args:
-        question: ``ask`` is ``targets`` (what the picker offers), ``inspect``, or ``copy``. The
-            last two read ``text`` (what was pasted), ``error`` (an error text, may be empty) and
-            ``targets`` (names; empty means a guess). ``copy`` also reads ``what``: ``body``,
-            ``python``, ``command`` or ``report``.
+        question: ``ask`` is ``targets`` (what the picker offers), ``inspect``, ``copy`` or
+            ``scan``. The last three read ``error`` (an error text, may be empty) and ``targets``
+            (names; empty means a guess); ``inspect`` and ``copy`` also ``text`` (what was pasted)
+            and ``row`` (which of several conversations in it; may be absent). ``copy`` also reads
+            ``what``: ``body``, ``python``, ``command`` or ``report``. ``scan`` counts the findings
+            of each of ``texts``.
         recompressor: recompresses images, as in ``repair``.
         draw: draws a small picture of an image.
 
@@ -45,12 +47,16 @@ def answer(
     asked = question.get("ask")
     if asked == "targets":
         return {"targets": list(choices())}
-    text, error = question.get("text", ""), question.get("error", "")
-    if asked not in ("inspect", "copy") or not isinstance(text, str) or not isinstance(error, str):
-        raise ValueError("ask must be 'targets', 'inspect' or 'copy'; text and error are strings")
-    found = recognise(text)
+    names, error = _names(question.get("targets")), question.get("error", "")
+    if asked not in ("inspect", "copy", "scan") or not isinstance(error, str):
+        raise ValueError("ask must be 'targets', 'inspect', 'copy' or 'scan'; error is a string")
+    if asked == "scan":
+        return {"rows": [scan(text, names, error) for text in _texts(question)]}
+    text, row = question.get("text", ""), question.get("row")
+    if not isinstance(text, str) or not (row is None or isinstance(row, int)):
+        raise ValueError("text must be a string; row a number or null")
+    found = recognise(text, row)
     error = error.strip() or found.error
-    names = _names(question.get("targets"))
     if asked == "copy":
         name = names[0] if names else guess(found, error).target
         return {"copy": _copy(str(question.get("what")), found, error, name, recompressor)}
@@ -63,6 +69,13 @@ def _names(value: object) -> list[str]:
     return list(dict.fromkeys(name for name in names if name))[:MOST_TARGETS]
 
 
+def _texts(question: dict[str, Any]) -> list[str]:
+    texts = question.get("texts")
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise ValueError("texts must be a list of strings")
+    return texts
+
+
 def _inspect(
     found: Recognised,
     error: str,
@@ -70,6 +83,8 @@ def _inspect(
     images: tuple[Recompressor | None, Callable[[bytes, str], str | None]],
 ) -> dict[str, Any]:
     result: dict[str, Any] = {"kind": found.kind, "said": found.said}
+    if found.rows is not None:
+        result["rows"] = found.rows.to_data()
     if error:
         result["error"] = explain_error(error, found.conversation)
         result["rules"] = {code: _rule(code) for code in result["error"]["codes"]}

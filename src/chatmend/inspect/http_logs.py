@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 import re
 import shlex
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _BODY_OPTIONS = ("--data", "--data-raw", "--data-binary", "--data-ascii", "--json", "-d")
 _OPTIONS_WITH_VALUE = frozenset(
@@ -36,31 +40,33 @@ def is_har(value: object) -> bool:
     return isinstance(value, dict) and isinstance(_dict(value.get("log")).get("entries"), list)
 
 
-def request_in_har(value: dict[str, Any], is_chat: Any) -> LoggedRequest | None:  # noqa: ANN401
-    """Return the last refused request of a HAR file, or else the last request; None without one.
+def requests_in_har(value: dict[str, Any], is_chat: Callable[[str], bool]) -> list[LoggedRequest]:
+    """Return the requests of a HAR file that have messages.
 
     Args:
         value: the HAR file.
         is_chat: returns whether a text is the body of a request with messages.
     """
-    entries = [entry for entry in value["log"]["entries"] if isinstance(entry, dict)]
-    found: LoggedRequest | None = None
-    for number, entry in enumerate(entries, 1):
+    found = []
+    for entry in map(_dict, value["log"]["entries"]):
         request, response = _dict(entry.get("request")), _dict(entry.get("response"))
         text = _dict(request.get("postData")).get("text")
         if not isinstance(text, str) or not is_chat(text):
             continue
         status = response.get("status")
         is_error = isinstance(status, int) and status >= _FIRST_ERROR
-        if found is not None and found.error and not is_error:
-            continue
-        found = LoggedRequest(
-            text,
-            str(request.get("url", "")),
-            _content_of(response) if is_error else "",
-            f"request {number} of {len(entries)} in a HAR file",
-        )
+        error = _content_of(response) if is_error else ""
+        found.append(LoggedRequest(text, str(request.get("url", "")), error, "a HAR file"))
     return found
+
+
+def har_of(request: LoggedRequest) -> str:
+    """Return a HAR file with one request, without its headers."""
+    response = {"status": _FIRST_ERROR, "content": {"text": request.error}} if request.error else {}
+    sent = {"url": request.url, "postData": {"text": request.body}}
+    return json.dumps(
+        {"log": {"entries": [{"request": sent, "response": response}]}}, ensure_ascii=False
+    )
 
 
 def _content_of(response: dict[str, Any]) -> str:

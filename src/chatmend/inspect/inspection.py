@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from chatmend.dialects import DIALECTS, format_of_body
 from chatmend.dialects.recognition import Unsure, format_of
 from chatmend.errors import ChatmendError, TranscriptError
 from chatmend.failures import reason_of
+from chatmend.images import Outcome
+from chatmend.inspect.recognition import recognise
 from chatmend.inspect.shortening import shortened
+from chatmend.inspect.target_choices import guess
+from chatmend.inspect.verdicts import verdicts
 from chatmend.inspect.view import view
 from chatmend.report import line, summary
 from chatmend.report.lines import position
@@ -20,6 +24,9 @@ from chatmend.targets.resolve import suggest_provider
 
 if TYPE_CHECKING:
     from chatmend.changes import Change
+    from chatmend.images.facts import Probe
+    from chatmend.images.payload import Payload
+    from chatmend.images.plan import Plan
     from chatmend.images.recompressor import Recompressor
     from chatmend.inspect.thumbnails import Thumbnails
     from chatmend.sessions.stored import Conversation
@@ -78,6 +85,26 @@ def inspect_for(
     return result | _transcripts(conversation, new, target, thumbnails)
 
 
+def scan(text: str, names: list[str], error: str) -> dict[str, Any]:
+    """Return how many findings a conversation has for the first target, and their codes."""
+    found = recognise(text)
+    if found.conversation is None:
+        return {"kind": found.kind}
+    name = names[0] if names else guess(found, error).target
+    try:
+        changes = repaired(found.conversation, name, cast("Recompressor", _without_encoding))[1]
+    except Exception as failure:  # noqa: BLE001 - a failure must not hide the other rows
+        return {"kind": found.kind, "fault": reason_of(failure)}
+    codes = sorted({change.code for change in changes})
+    return {"kind": found.kind, "count": len(changes), "codes": codes}
+
+
+def _without_encoding(payload: Payload, probe: Probe, plan: Plan) -> Outcome:
+    """Return that an image is not encoded; that it has to be is what a scan counts."""
+    del payload, probe, plan
+    return Outcome(problem="not encoded", undecoded=True)
+
+
 def _finding(change: Change, error_codes: set[str]) -> dict[str, Any]:
     data = to_data(change)
     return data | {
@@ -114,7 +141,7 @@ def _transcripts(
         "identical": _identical_prefix(natives, sent),
         "before": view(natives, dialect, target, thumbnails),
         "after": shown,
-        **_verdicts(before, after, target, form),
+        **verdicts(before, after, target, form),
     }
 
 
@@ -131,28 +158,3 @@ def _identical_prefix(old: list[object], new: list[object]) -> int:
             break
         count += 1
     return count
-
-
-def _verdicts(
-    before: Conversation, after: Conversation, target: Target, form: str
-) -> dict[str, Any]:
-    """Return how the sandbox's copy of the provider answers before and after, if it has one.
-
-    Only whole request bodies are judged: bare messages lack parameters that providers require.
-    """
-    if not isinstance(before, dict) or not isinstance(after, dict) or target.is_floor:
-        return {}
-    # The static page loads these modules only for request bodies.
-    from chatmend.sandbox.verdicts import endpoint_of, refusal_of  # noqa: PLC0415
-
-    endpoint = endpoint_of(target.provider, form)
-    if endpoint is None:
-        return {}
-    told: list[dict[str, Any] | None] = []
-    for body in (before, after):
-        try:
-            refusal = refusal_of(endpoint, body, target.model)
-        except ImportError:  # an image, on the static page, which has no Pillow
-            return {}
-        told.append(None if refusal is None else {"status": refusal.status, "text": refusal.text})
-    return {"refused": told[0], "refused_after": told[1], "judged": True}

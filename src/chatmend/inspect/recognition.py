@@ -11,11 +11,13 @@ from chatmend.dialects.recognition import NOTHING, format_of
 from chatmend.errors import TranscriptError
 from chatmend.inspect.http_logs import (
     LoggedRequest,
+    har_of,
     is_curl,
     is_har,
     request_in_curl,
-    request_in_har,
+    requests_in_har,
 )
+from chatmend.inspect.rows import REQUESTS, Rows, rows_in_list, rows_in_text
 from chatmend.inspect.serialised import from_serialised
 from chatmend.jsontext import parse
 from chatmend.refusals import search
@@ -51,33 +53,60 @@ class Recognised:
     url: str = ""
     """The address to which the request was sent, if a log names it."""
     usages: tuple[Usage, ...] = ()
+    rows: Rows | None = None
+    """All conversations of the text, if there are several; the other fields belong to one."""
 
 
-def recognise(text: str) -> Recognised:
-    """Return what a text is. Never raises."""
+def recognise(text: str, row: int | None = None) -> Recognised:
+    """Return what a text is. Never raises.
+
+    Args:
+        text: the text.
+        row: which of several conversations is read, from 0. By default the first one, and of a HAR
+            file the last refused request.
+    """
     if not text.strip():
         return Recognised("nothing", _NOTHING)
     try:
         if is_curl(text):
             return _from_log(request_in_curl(text), "A curl command without a request body.")
-        return _from_json(text)
+        return _from_json(text, row)
     except RecursionError:
         return Recognised("unknown", "Not recognised: the JSON is nested too deeply.")
 
 
-def _from_json(text: str) -> Recognised:
+def _from_json(text: str, row: int | None = None) -> Recognised:
     try:
         value = parse(text.lstrip("\ufeff"))
     except ValueError as error:
-        return _from_mixed(text, error)
-    return from_value(value, text)
+        return _from_mixed(text, error, row)
+    rows = _rows_of(value)
+    return _from_value(value, text) if rows is None else _from_row(rows.select(row))
 
 
-def from_value(value: object, text: str) -> Recognised:
+def _rows_of(value: object) -> Rows | None:
+    """Return the conversations in a JSON value; None if it is one, or holds none."""
+    if isinstance(value, dict) and is_har(value):
+        requests = requests_in_har(value, _is_request)
+        refused = [at for at, request in enumerate(requests) if request.error]
+        at = refused[-1] if refused else len(requests) - 1
+        return Rows(REQUESTS, list(map(har_of, requests)), at) if len(requests) > 1 else None
+    if isinstance(value, list) and _conversation_in(value)[0] is None:
+        return rows_in_list(value, _is_conversation)
+    return None
+
+
+def _from_row(rows: Rows) -> Recognised:
+    found = _from_json(rows.texts[rows.at])
+    return replace(found, said=f"{rows.description}. {found.said}", rows=rows)
+
+
+def _from_value(value: object, text: str) -> Recognised:
     """Return what a JSON value is; ``text`` is its text."""
-    if is_har(value) and isinstance(value, dict):
+    if isinstance(value, dict) and is_har(value):
+        requests = requests_in_har(value, _is_request)
         return _from_log(
-            request_in_har(value, _is_request), "A HAR file without a request that has messages."
+            requests[-1] if requests else None, "A HAR file without a request that has messages."
         )
     conversation, why = _conversation_in(value)
     if conversation is not None:
@@ -92,9 +121,13 @@ def from_value(value: object, text: str) -> Recognised:
     return Recognised("unknown", f"Not recognised: {why}." if why else _UNKNOWN)
 
 
+def _is_conversation(value: object) -> bool:
+    return _conversation_in(value)[0] is not None
+
+
 def _is_request(text: str) -> bool:
     try:
-        return _conversation_in(parse(text))[0] is not None
+        return _is_conversation(parse(text))
     except (ValueError, RecursionError):
         return False
 
@@ -170,11 +203,14 @@ def _from_log(request: LoggedRequest | None, without: str) -> Recognised:
     return replace(found, said=said, url=request.url, error=request.error or found.error)
 
 
-def _from_mixed(text: str, fault: ValueError) -> Recognised:
+def _from_mixed(text: str, fault: ValueError, row: int | None) -> Recognised:
     """Read a text that is not JSON: a conversation and an error, JSON lines, or only an error."""
     start = text.lstrip("\ufeff").lstrip()
     if start[:1] in "[{":
-        found = _leading_json(start, fault)
+        rows = rows_in_text(start, _is_conversation)
+        if rows is not None:
+            return _from_row(rows.select(row))
+        found = _leading_json(start)
         if found is not None:
             return found
     usages = _usages(text)
@@ -190,21 +226,17 @@ def _from_mixed(text: str, fault: ValueError) -> Recognised:
     return Recognised("unknown", _UNKNOWN)
 
 
-def _leading_json(text: str, fault: ValueError) -> Recognised | None:
+def _leading_json(text: str) -> Recognised | None:
     """Return the conversation at the start of a text; None if there is none."""
     try:
         value, end = json.JSONDecoder().raw_decode(text)
     except ValueError:
         return None
-    rest = text[end:].strip()
-    first = from_value(value, text[:end])
+    first = _from_value(value, text[:end])
     if first.kind != "conversation":
         return None
-    if rest[:1] == "{":
-        lines = text.count("\n") + 1
-        return replace(first, said=f"{first.said} Line 1 of {lines:,}; the others are ignored.")
-    del fault
-    return replace(first, said=f"{first.said} An error text follows it.", error=rest)
+    error = text[end:].strip()
+    return replace(first, said=f"{first.said} An error text follows it.", error=error)
 
 
 def _sounds_like_error(text: str) -> bool:

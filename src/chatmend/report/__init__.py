@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from chatmend.hostile_values import without_hostile_values
 from chatmend.report.lines import PARTICIPLES, is_left, line
 from chatmend.report.machine import VERSION, to_json
 
@@ -42,7 +43,11 @@ class Reportable:
         """
         from chatmend.report.notebook import html  # noqa: PLC0415 - `import chatmend` stays fast
 
-        return html(self.changes, summary(self.changes))
+        try:
+            return html(self.changes, summary(self.changes))
+        except Exception:  # noqa: BLE001 - code of the caller
+            changes = tuple(map(without_hostile_values, self.changes))
+            return html(changes, summary(changes))
 
 
 def report(changes: Iterable[Change]) -> str:

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect
+from chatmend.hostile_values import reports_hostile_values
 from chatmend.jsontext import is_same
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ PARTICIPLES = {
 """The words for counts of changes: ``2 reshaped, 1 dropped``."""
 
 
+@reports_hostile_values
 def line(change: Change) -> str:
     """Return the position, code, rule, effect, reason and deed of a change."""
     thinking = " [invalidates signed thinking]" if change.invalidates_thinking else ""

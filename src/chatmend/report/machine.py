@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from chatmend import jsontext
+from chatmend.hostile_values import reports_hostile_values
 from chatmend.report.lines import deed, is_left
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def to_json(changes: Iterable[Change], *, content: bool = True) -> str:
     return json.dumps({"schema": SCHEMA, "version": VERSION, "changes": items}, allow_nan=False)
 
 
+@reports_hostile_values
 def to_data(change: Change, *, content: bool = True) -> dict[str, Any]:
     """Return one change as a dict of JSON values."""
     data: dict[str, Any] = {

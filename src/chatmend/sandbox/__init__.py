@@ -38,7 +38,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name on first use: the pytest plugin must load without the extra.
+    """Import a public name on first use: the package must load without the extra.
 
     Raises:
         AttributeError: the module has no such name.

@@ -59,8 +59,16 @@ class StreamCutError(Exception):
 class SharedState:
     """The state that all endpoints of a server share."""
 
-    def __init__(self, ledger: Ledger, script: Script, *, strict_signatures: bool = False) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        script: Script,
+        *,
+        strict_signatures: bool = False,
+        request_timeout: float = 60,
+    ) -> None:
         """Start with an empty memory."""
+        self.request_timeout = request_timeout
         self.ledger = ledger
         self.script = script
         self.changes = ScriptedChanges()
@@ -127,7 +135,14 @@ class _Handler:
     async def _respond(self, http: Http) -> Response:
         number = self._shared.ledger.next_number()
         try:
-            raw, size = await _read(http, int(self._table.settings.get("max_body", 0)) or None)
+            async with asyncio.timeout(self._shared.request_timeout):
+                raw, size = await _read(http, int(self._table.settings.get("max_body", 0)) or None)
+        except TimeoutError:
+            self._add_verdict(number, http, "", 408, note="the client sent the request too slowly")
+            text = "the request was not sent in time"
+            return JSONResponse(
+                {"error": {"message": text, "type": "timeout"}}, 408, {"connection": "close"}
+            )
         except ClientDisconnect:
             self._add_verdict(number, http, "", 499, note="the client disconnected while sending")
             return Response(status_code=499)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, TextIO
 import uvicorn
 
 from chatmend.sandbox import app
+from chatmend.sandbox.connections import REQUEST_TIMEOUT, server_config
 from chatmend.sandbox.guide import hosts_setting
 from chatmend.sandbox.ledger import Ledger, Verdict
 from chatmend.sandbox.script import (
@@ -54,6 +55,9 @@ class Sandbox:
     It runs in its own thread and stops at the end of the ``with`` block.
     """
 
+    request_timeout = REQUEST_TIMEOUT
+    """Seconds in which a client must have sent a request."""
+
     def __init__(
         self,
         host: str = _LOOPBACK,
@@ -70,17 +74,14 @@ class Sandbox:
         self._script = Script()
         self._ledger = Ledger(log, bodies=bodies)
         self._shared = app.SharedState(
-            self._ledger, self._script, strict_signatures=strict_signatures
+            self._ledger,
+            self._script,
+            strict_signatures=strict_signatures,
+            request_timeout=self.request_timeout,
         )
         self._socket = socket.create_server((host, port))
         self.host, self.port = host, int(self._socket.getsockname()[1])
-        config = uvicorn.Config(
-            app.build(self._shared),
-            log_level="error",
-            access_log=False,
-            lifespan="off",
-            server_header=False,
-        )
+        config = server_config(app.build(self._shared), "error", self.request_timeout)
         _import_now(config)
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import uvicorn
 
 from chatmend.sandbox import app
+from chatmend.sandbox.connections import REQUEST_TIMEOUT, server_config
 from chatmend.sandbox.guide import guide
 from chatmend.sandbox.ledger import Ledger
 from chatmend.sandbox.script import Script
@@ -46,13 +47,7 @@ def serve(
     print(guide(address), flush=True)  # noqa: T201 - the output of the command
     # Without this handler, SIGTERM would end the process before the report is written.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    config = uvicorn.Config(
-        app.build(shared),
-        log_level="warning",
-        access_log=False,
-        lifespan="off",
-        server_header=False,
-    )
+    config = server_config(app.build(shared), "warning", REQUEST_TIMEOUT)
     try:
         uvicorn.Server(config).run([listening])
     except KeyboardInterrupt:

@@ -20,8 +20,7 @@ _PROVIDERS = {"vertex_ai": "vertex"}
 
 def endpoint_of(provider: str, wire_format: str) -> Endpoint | None:
     """Return the endpoint of a provider for a wire format; None if the sandbox has none."""
-    wire = _WIRES.get(wire_format, wire_format)
-    owner = _PROVIDERS.get(provider, provider)
+    wire, owner = _WIRES.get(wire_format, wire_format), _owner(provider)
     return next(
         (
             endpoint
@@ -32,6 +31,15 @@ def endpoint_of(provider: str, wire_format: str) -> Endpoint | None:
         ),
         None,
     )
+
+
+def has_endpoint(provider: str) -> bool:
+    """Whether the sandbox has an endpoint of a provider, for any wire format."""
+    return any(endpoint.provider == _owner(provider) for endpoint in ENDPOINTS)
+
+
+def _owner(provider: str) -> str:
+    return _PROVIDERS.get(provider, provider)
 
 
 def refusal_of(endpoint: Endpoint, body: dict[str, Any], model: str) -> RefusalResponse | None:

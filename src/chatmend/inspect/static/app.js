@@ -5,6 +5,7 @@ import { formatBytes, h, notify } from "./dom.js";
 import { findingCards } from "./findings.js";
 import { fromLink, linkTo } from "./permalink.js";
 import { createPicker } from "./picker.js";
+import { createRows } from "./rows.js";
 import { errorPanel, usagePanel, verdict } from "./summaries.js";
 import { connect } from "./transport.js";
 import { transcriptView } from "./transcript.js";
@@ -14,6 +15,8 @@ const SOURCE_PAGES = "https://github.com/chatmend/chatmend/blob/main/docs/rules/
 const LONGEST_LINK = 60_000;
 
 const $ = (id) => document.getElementById(id);
+const connecting = connect(showProgress); // Python and the editor load at the same time
+connecting.catch(() => {}); // reported by start()
 const editorModule = await import("./editor.js").catch(() => import("./plain_editor.js"));
 
 let transport;
@@ -30,7 +33,16 @@ const editor = editorModule.createEditor($("editor"), {
 });
 const picker = createPicker($("picker"), (targets) => {
   chosenByHand = targets.length > 0;
+  rows.rescan();
   schedule(0);
+});
+const rows = createRows($("rows"), {
+  scan: async (texts) => (await transport.ask({ ...question(), ask: "scan", texts, text: "" })).rows,
+  onSelect() {
+    if (large === null && rows.line) editor.reveal(rows.line);
+    current.target = 0;
+    schedule(0);
+  },
 });
 
 function getText() {
@@ -39,6 +51,7 @@ function getText() {
 
 /** Puts a text into the editor, or keeps it aside if it is too large for one. */
 function setText(text, name = "The pasted text") {
+  rows.clear();
   large = text.length > editorModule.LARGEST ? { text, name } : null;
   $("editor").hidden = large !== null;
   $("large").hidden = large === null;
@@ -68,10 +81,13 @@ function schedule(pause = PAUSE) {
   waiting = setTimeout(inspect, pause);
 }
 
+/** Returns a question about the chosen row, or about the whole text if it is new. */
 function question(extra = {}) {
+  const whole = getText();
+  const part = rows.isOf(whole) ? { text: rows.text } : { text: whole, row: rows.at };
   return {
     ask: "inspect",
-    text: getText(),
+    ...part,
     error: $("error").value,
     targets: chosenByHand ? picker.get() : [],
     ...extra,
@@ -82,7 +98,8 @@ async function inspect() {
   if (!transport) return;
   const number = (asked += 1);
   const asking = question();
-  if (!asking.text.trim() && !asking.error.trim()) {
+  if (isBlank(asking.text) && isBlank(asking.error)) {
+    rows.clear();
     $("said").textContent = "Paste or drop messages, a request body, an error text, usage, a HAR file or a curl command.";
     picker.explain("Guessed from what you paste.");
     showExamples();
@@ -90,8 +107,14 @@ async function inspect() {
   }
   document.body.classList.add("busy");
   try {
+    const whole = getText();
+    const isRow = rows.isOf(whole);
     const answer = await transport.ask(asking);
-    if (number === asked) show(answer);
+    if (number !== asked) return;
+    if (isRow) answer.said = `${rows.describe()} ${answer.said}`;
+    else if (answer.rows) rows.set(answer.rows, whole);
+    else rows.clear();
+    show(answer);
   } catch (error) {
     if (number === asked) {
       $("said").textContent = `This could not be inspected: ${error.message}`;
@@ -100,6 +123,10 @@ async function inspect() {
   } finally {
     if (number === asked) document.body.classList.remove("busy");
   }
+}
+
+function isBlank(text) {
+  return !/\S/.test(text);
 }
 
 function show(answer) {
@@ -408,7 +435,7 @@ async function start() {
   listen();
   examples = await (await fetch("examples.json")).json();
   showExamples();
-  transport = await connect(showProgress);
+  transport = await connecting;
   const { settings } = transport;
   $("promise").textContent =
     settings.transport === "http"
@@ -424,7 +451,7 @@ async function start() {
     if (!getText()) setText(text, settings.document);
   }
   await Promise.all([inspect(), transport.ready]);
-  if (!getText().trim() && !$("error").value.trim()) inspect();
+  if (isBlank(getText()) && isBlank($("error").value)) inspect();
   document.body.dataset.ready = "yes";
 }
 

@@ -72,7 +72,11 @@ export function createEditor(host, { label, onChange, onLarge }) {
         basicSetup,
         ...shared,
         placeholder("Paste here, or drop a file anywhere."),
-        EditorView.contentAttributes.of({ "aria-label": label, "aria-multiline": "true" }),
+        EditorView.contentAttributes.of({
+          "aria-label": label,
+          "aria-multiline": "true",
+          tabindex: "0",
+        }),
         EditorView.theme({ "&": { height: "100%" } }),
         EditorView.updateListener.of((update) => update.docChanged && onChange()),
         EditorView.domEventHandlers({
@@ -94,6 +98,11 @@ export function createEditor(host, { label, onChange, onLarge }) {
       view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } });
     },
     focus: () => view.focus(),
+    reveal(number) {
+      const { from } = view.state.doc.line(Math.min(number, view.state.doc.lines));
+      const effects = EditorView.scrollIntoView(from, { y: "center" });
+      view.dispatch({ selection: { anchor: from }, effects });
+    },
   };
 }
 

@@ -21,6 +21,7 @@ export function createEditor(host, { label, onChange, onLarge }) {
       onChange();
     },
     focus: () => area.focus(),
+    reveal() {},
   };
 }
 

@@ -104,7 +104,16 @@ export function verdict(target, errorText = "") {
       ),
     );
   if (target.judged)
-    lines.push(h("p", { class: "dim small" }, "Judged by chatmend’s local copy of the provider’s rules."));
+    lines.push(
+      h(
+        "p",
+        { class: "dim small" },
+        target.judged === "messages"
+          ? "Judged by chatmend’s local copy of the provider’s rules, as the messages of a valid request."
+          : "Judged by chatmend’s local copy of the provider’s rules.",
+      ),
+    );
+  if (target.unjudged) lines.push(h("p", { class: "dim small" }, `No verdict of the provider: ${target.unjudged}`));
   if (!target.host)
     lines.push(
       h(

@@ -1,7 +1,5 @@
 // Asks chatmend: the local app over HTTP, or Pyodide in a worker.
 
-const LONGEST_WAIT = 15_000;
-
 /** Returns an object with `settings` and the function `ask`. */
 export async function connect(onProgress) {
   const settings = await (await fetch("settings.json")).json();
@@ -28,29 +26,25 @@ function overHttp(settings) {
   };
 }
 
+/** Keeps all files for use without a network. It starts when the page no longer needs the network. */
+function keepForOffline() {
+  // Some browsers forbid service workers in private windows; the page works without one.
+  navigator.serviceWorker?.register("service_worker.js").catch(() => {});
+}
+
 /**
- * Waits until the service worker answers the requests of this page: it adds the policy to the
- * files of the worker, and keeps all files for use without a network.
+ * Starts the worker. A worker from a blob has the Content-Security-Policy of the page, one from a
+ * file has only that of its response, which static hosts do not set.
  */
-async function underControl() {
-  const workers = navigator.serviceWorker;
-  if (!workers) return;
-  try {
-    await workers.register("service_worker.js");
-    if (workers.controller) return;
-    await new Promise((resolve) => {
-      workers.addEventListener("controllerchange", resolve, { once: true });
-      setTimeout(resolve, LONGEST_WAIT);
-    });
-  } catch {
-    // Some browsers forbid service workers in private windows; the page works without one.
-  }
+function startWorker() {
+  const script = `import ${JSON.stringify(new URL("worker.js", location.href).href)};`;
+  const address = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
+  return new Worker(address, { type: "module" });
 }
 
 async function overWorker(settings, onProgress) {
   onProgress(1, "Loading …");
-  await underControl();
-  const worker = new Worker("worker.js", { type: "module" });
+  const worker = startWorker();
   const waiting = new Map();
   let number = 0;
   let isReady;
@@ -74,6 +68,7 @@ async function overWorker(settings, onProgress) {
     isLost(error);
     onProgress(undefined, error.message);
   };
+  ready.then(keepForOffline, () => {});
   return {
     settings,
     ready,

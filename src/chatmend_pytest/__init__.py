@@ -1,4 +1,8 @@
-"""A pytest plugin with the fixtures ``sandbox`` and ``sandbox_server``."""
+"""A pytest plugin with the fixtures ``sandbox`` and ``sandbox_server``.
+
+pytest imports each installed plugin in every run, so this package imports nothing of chatmend
+before a test uses a fixture.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,7 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def sandbox_server() -> Iterator[Sandbox]:
     """Run one server for the whole session, in a thread, on a free port."""
-    from chatmend.sandbox import Sandbox  # noqa: PLC0415 - the plugin loads without the extra
+    from chatmend.sandbox import Sandbox  # noqa: PLC0415 - see above
 
     with Sandbox() as server:
         yield server
