@@ -33,7 +33,8 @@ HOPELESS = {"messages": []}
 
 
 def run(*words: object, target: str = QWEN) -> Result:
-    return CliRunner().invoke(app, ["data", *map(str, words), "--target", target])
+    of_target = ["--target", target] if target else []
+    return CliRunner().invoke(app, ["data", *map(str, words), *of_target])
 
 
 def lines(*rows: object) -> bytes:
@@ -145,16 +146,16 @@ def test_a_completed_file_is_skipped_until_it_or_an_option_changes(tmp_path: Pat
 def test_all_processes_give_the_same_files_as_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = [VALID, BROKEN, HOPELESS, VALID] * 1500
+    rows = [VALID, BROKEN, HOPELESS, VALID] * 400
     (tmp_path / "a.jsonl").write_bytes(lines(*rows))
     parquet(tmp_path / "b.parquet", *rows)
     monkeypatch.setattr("chatmend.cli.data._MIN_PARALLEL_BYTES", 0)
-    monkeypatch.setattr(data_files, "_BLOCK_BYTES", 1 << 16)
+    monkeypatch.setattr(data_files, "_BLOCK_BYTES", 1 << 14)
     outs = [tmp_path / "one", tmp_path / "two"]
     for jobs, out in enumerate(outs, 1):
         for name in ("a.jsonl", "b.parquet"):
             done = run(tmp_path / name, "--out", out, "--jobs", jobs)
-            assert "6,000 rows: 3,000 valid, 1,500 repaired, 1,500 quarantined" in done.stdout
+            assert "1,600 rows: 800 valid, 400 repaired, 400 quarantined" in done.stdout
     for name in ("a.jsonl", "quarantine/a.jsonl"):
         assert (outs[0] / name).read_bytes() == (outs[1] / name).read_bytes()
     for name in ("b.parquet", "quarantine/b.parquet"):
@@ -172,22 +173,24 @@ def test_a_file_and_a_table_are_repaired_alike(tmp_path: Path) -> None:
 def test_a_killed_run_leaves_no_half_file_and_continues(tmp_path: Path) -> None:
     for name in ("a.jsonl", "b.jsonl"):
         (tmp_path / name).write_bytes(
-            lines(*[VALID, BROKEN] * (10 if name == "a.jsonl" else 6_000))
+            lines(*[VALID, BROKEN] * (10 if name == "a.jsonl" else 3_000))
         )
     out = tmp_path / "out"
     words = [sys.executable, "-m", "chatmend", "data", str(tmp_path), "--target", QWEN]
-    with subprocess.Popen([*words, "--out", str(out), "--jobs", "1"]) as process:  # noqa: S603 - our own command
+    options = ["--out", str(out), "--changes", str(out / "changes.parquet")]
+    with subprocess.Popen([*words, *options, "--jobs", "1"]) as process:  # noqa: S603 - our own command
         deadline = time.monotonic() + 60
         record = out / ".chatmend" / "a.jsonl.json"
         while not (record.exists() and any(out.glob(".chatmend-*"))):
             assert time.monotonic() < deadline
         process.send_signal(signal.SIGKILL)
     assert not (out / "b.jsonl").exists()
-    done = run(tmp_path, "--out", out)
+    done = run(tmp_path, *options)
     assert "1 file written; 1 file already complete" in done.stdout
     assert "of a killed run removed" in done.stdout
-    assert (out / "b.jsonl").read_bytes().count(b"\n") == 12_000
+    assert (out / "b.jsonl").read_bytes().count(b"\n") == 6_000
     assert not [path for path in out.rglob(".chatmend-*") if path.is_file()]
+    assert pq.read_metadata(out / "changes.parquet").num_rows == 3_010
 
 
 @pytest.mark.parametrize(

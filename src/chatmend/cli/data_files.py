@@ -12,19 +12,18 @@ import json
 import os
 import re
 import sys
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
 import orjson
 
-from chatmend.cli.data_counts import Counts
+from chatmend.cli.data_parquet import Parquet
+from chatmend.cli.data_part import Outcome, Part, PartRepair, Task
 from chatmend.cli.depth import deep_values
 from chatmend.cli.json_text import splice
-from chatmend.data import arrow
 from chatmend.data.formats import Format, recognise
 from chatmend.data.renamed import Renamed, named
-from chatmend.data.rows import QUARANTINED, REPAIRED, RowSettings, repair_row
+from chatmend.data.rows import QUARANTINED, REPAIRED, RowResult
 from chatmend.errors import LayoutError
 from chatmend.jsontext import parse
 
@@ -37,30 +36,10 @@ if TYPE_CHECKING:
 _BLOCK_BYTES = 1 << 20
 """Approximate size of a chunk of lines."""
 _ROWS = 1_000
-"""Rows of a chunk of JSON, CSV or Parquet."""
-_GROUP_ROWS = 20_000
-"""Rows of a row group of a written Parquet file."""
+"""Rows of a chunk of JSON or CSV."""
 _UNREADABLE = "not a JSON object"
 _LONG_NUMBER = re.compile(rb"\d{17}")
 """Digits that a fast JSON parser may round."""
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """The options of a run, for all files; can be pickled."""
-
-    settings: RowSettings
-    column: str | None = None
-    layout: str | None = None
-
-
-@dataclass(slots=True)
-class Outcome:
-    """The repaired rows of a chunk and the quarantined ones, in the form that the writer takes."""
-
-    good: Any
-    bad: Any
-    counts: Counts = field(default_factory=Counts)
 
 
 class Writer(Protocol):
@@ -88,8 +67,11 @@ class FileType(Protocol):
             LayoutError: it is unknown.
         """
 
-    def process(self, chunk: Any, layout: Format, task: Task) -> Outcome:  # noqa: ANN401
-        """Repair the rows of a chunk."""
+    def count(self, chunk: Any) -> int:  # noqa: ANN401
+        """Return the number of rows in a chunk; those without content count, too."""
+
+    def process(self, part: Part, layout: Format, task: Task) -> Outcome:
+        """Repair the rows of a part."""
 
     def writers(self, path: Path, good: IO[bytes], bad: IO[bytes]) -> tuple[Writer, Writer]:
         """Return the writers for the repaired and the quarantined rows of the file ``path``."""
@@ -129,20 +111,25 @@ class Lines:
         row = next((row for row in rows if isinstance(row, dict)), None)
         return None if row is None else layout_of(row, task)
 
+    def count(self, chunk: bytes) -> int:
+        """Return the number of lines."""
+        return chunk.count(b"\n") + (not chunk.endswith(b"\n"))
+
     @deep_values()
-    def process(self, chunk: bytes, layout: Format, task: Task) -> Outcome:
+    def process(self, part: Part, layout: Format, task: Task) -> Outcome:
         """Repair each line."""
-        outcome, good, bad = Outcome(b"", b""), [], []
-        for raw in chunk.split(b"\n"):
+        run, outcome = PartRepair(part, layout, task), Outcome(b"", b"")
+        good, bad = list[bytes](), list[bytes]()
+        for at, raw in enumerate(part.chunk.split(b"\n")):
             if not raw.strip():
                 continue
             row = _parse(raw)
             if not isinstance(row, dict):
-                outcome.counts.add_unreadable(_UNREADABLE)
+                run.add(RowResult({}, QUARANTINED, (), _UNREADABLE), at)
                 bad.append(_quarantined_line(raw, row, _UNREADABLE))
                 continue
-            result = repair_row(row, layout, task.settings)
-            outcome.counts.add(result)
+            result = run.repair(row, at)
+            run.add(result, at)
             if result.status == QUARANTINED:
                 bad.append(_quarantined_line(raw, row, result.error))
             elif result.status == REPAIRED:
@@ -151,7 +138,7 @@ class Lines:
                 good.append(raw)
         outcome.good = b"".join(line + b"\n" for line in good)
         outcome.bad = b"".join(line + b"\n" for line in bad)
-        return outcome
+        return run.finish(outcome)
 
     def writers(self, path: Path, good: IO[bytes], bad: IO[bytes]) -> tuple[Writer, Writer]:  # noqa: ARG002 - as for other types
         """Return writers of lines."""
@@ -202,19 +189,23 @@ class _Rows:
         """Return the layout of the first row."""
         return layout_of(chunk[0], task) if chunk else None
 
+    def count(self, chunk: list[Row]) -> int:
+        """Return the number of rows."""
+        return len(chunk)
+
     @deep_values()
-    def process(self, chunk: list[Row], layout: Format, task: Task) -> Outcome:
+    def process(self, part: Part, layout: Format, task: Task) -> Outcome:
         """Repair each row."""
-        outcome = Outcome([], b"")
-        for row in chunk:
-            result = repair_row(row, layout, task.settings)
-            outcome.counts.add(result)
+        run, outcome = PartRepair(part, layout, task), Outcome([], b"")
+        for at, row in enumerate(part.chunk):
+            result = run.repair(row, at)
+            run.add(result, at)
             if result.status == QUARANTINED:
                 raw = json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass")
                 outcome.bad += _quarantined_line(raw, row, result.error) + b"\n"
             else:
                 outcome.good.append(result.row)
-        return outcome
+        return run.finish(outcome)
 
 
 class JsonRows(_Rows):
@@ -299,86 +290,6 @@ class _Lines:
 
     def __init__(self, lines: list[str]) -> None:
         self.write = lines.append
-
-
-class Parquet:
-    """Parquet: schema, metadata and compression stay the same."""
-
-    quarantine_suffix = ".parquet"
-
-    def chunks(self, path: Path) -> Iterator[tuple[Any, float]]:
-        """Yield record batches; a row group is never read as a whole."""
-        from pyarrow import parquet  # noqa: PLC0415 - an extra
-
-        with parquet.ParquetFile(path, pre_buffer=False, buffer_size=_BLOCK_BYTES) as file:
-            total = max(file.metadata.num_rows, 1)
-            for batch in file.iter_batches(_ROWS):
-                yield batch, batch.num_rows / total
-
-    def layout(self, chunk: Any, task: Task) -> Format | None:  # noqa: ANN401
-        """Return the layout of the first row whose cells are not null."""
-        return arrow.format_of_table(chunk, column=task.column, layout=task.layout)
-
-    def process(self, chunk: Any, layout: Format, task: Task) -> Outcome:  # noqa: ANN401
-        """Repair a record batch."""
-        outcome = Outcome(None, None)
-        repaired, results = arrow.repair_batch(chunk, layout, task.settings)
-        kept: list[int] = []
-        quarantined: list[int] = []
-        for number, result in enumerate(results):
-            outcome.counts.add(result)
-            (quarantined if result.status == QUARANTINED else kept).append(number)
-        outcome.good = arrow.take(repaired, kept) if quarantined else repaired
-        outcome.bad = arrow.with_report(
-            arrow.take(repaired, quarantined), [results[number] for number in quarantined]
-        )
-        return outcome
-
-    def writers(self, path: Path, good: IO[bytes], bad: IO[bytes]) -> tuple[Writer, Writer]:
-        """Return writers of Parquet with the schema of the file ``path``."""
-        arrow.import_pyarrow()  # or an error that names the extra
-        from pyarrow import parquet  # noqa: PLC0415
-
-        with parquet.ParquetFile(path) as file:
-            schema, metadata = file.schema_arrow, file.metadata
-            columns = metadata.row_group(0) if metadata.num_row_groups else None
-            codec = columns.column(0).compression if columns and metadata.num_columns else "SNAPPY"
-        codec = "NONE" if codec == "UNCOMPRESSED" else codec
-        # Metadata that lists the columns would be wrong for the quarantine, which has one more.
-        extended = schema.append(_report_field()).remove_metadata()
-        return _ParquetWriter(good, schema, codec), _ParquetWriter(bad, extended, codec)
-
-
-def _report_field() -> Any:  # noqa: ANN401 - a field of pyarrow
-    return arrow.import_pyarrow().field(arrow.REPORT, arrow.report_type())
-
-
-class _ParquetWriter:
-    def __init__(self, file: IO[bytes], schema: Any, codec: str) -> None:  # noqa: ANN401
-        from pyarrow import parquet  # noqa: PLC0415
-
-        self._schema, self._pending, self._rows = schema, list[Any](), 0
-        self._writer = parquet.ParquetWriter(file, schema, compression=codec)
-
-    def write(self, payload: Any) -> None:  # noqa: ANN401
-        self._pending.append(payload)
-        self._rows += payload.num_rows
-        if self._rows >= _GROUP_ROWS:
-            self._flush()
-
-    def _flush(self) -> None:
-        table = arrow.import_pyarrow().Table
-        batches = [batch.replace_schema_metadata(None) for batch in self._pending]
-        plain = self._schema.remove_metadata()
-        self._writer.write_table(
-            table.from_batches(batches, plain).replace_schema_metadata(self._schema.metadata)
-        )
-        self._pending, self._rows = [], 0
-
-    def finish(self) -> None:
-        if self._rows:
-            self._flush()
-        self._writer.close()
 
 
 FILE_TYPES: dict[str, FileType] = {

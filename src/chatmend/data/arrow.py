@@ -6,7 +6,7 @@ are rebuilt; all other values keep their bytes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from chatmend.data.arrow_values import values_of
@@ -16,7 +16,7 @@ from chatmend.data.rows import QUARANTINED, REPAIRED, RowResult, repair_row
 from chatmend.errors import LayoutError
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
     from typing import TypeVar
 
     import pyarrow as pa
@@ -98,13 +98,19 @@ def format_of_table(
 
 
 def repair_batch(
-    batch: pa.RecordBatch, format_: Format, settings: RowSettings
+    batch: pa.RecordBatch, format_: Format, repair: Callable[[Row, int], RowResult]
 ) -> tuple[pa.RecordBatch, list[RowResult]]:
-    """Return a batch with repaired values in the same schema, and the outcome for each row."""
+    """Return a batch with repaired values in the same schema, and the outcome for each row.
+
+    Args:
+        batch: the rows.
+        format_: their layout.
+        repair: returns the outcome for a row without null keys, and its position in the batch.
+    """
     keys = [key for key in format_.KEYS if key in batch.schema.names]
     columns = [values_of(batch.column(key)) for key in keys]
     rows: list[Row] = [dict(zip(keys, row, strict=True)) for row in zip(*columns, strict=True)]
-    results = [repair_row(row, format_, settings, has_nulls=False) for row in rows]
+    results = [repair(row, at) for at, row in enumerate(rows)]
     results = [
         _checked(row, result, batch.schema) if result.status == REPAIRED else result
         for row, result in zip(rows, results, strict=True)
@@ -175,7 +181,13 @@ class TableRepair:
                 batch = rest.slice(start, BATCH_ROWS)
                 format_ = format_ or format_of_table(batch, column=self.column, layout=self.layout)
                 if format_ is not None:
-                    yield with_report(*repair_batch(batch, format_, self.settings), self.report)
+                    yield self._batch(batch, format_)
+
+    def _batch(self, batch: pa.RecordBatch, format_: Format) -> pa.RecordBatch:
+        def repair(row: Row, _: int) -> RowResult:
+            return repair_row(row, format_, self.settings, has_nulls=False)
+
+        return with_report(*repair_batch(batch, format_, repair), self.report)
 
 
 def take(rows: _Rows, numbers: list[int]) -> _Rows:
@@ -209,7 +221,7 @@ def _checked(row: Row, result: RowResult, schema: pa.Schema) -> RowResult:
             misfit = _misfit(value, schema.field(key).type, key, known)
         if misfit is not None:
             error = f"the repair does not fit the schema: {misfit}"
-            return RowResult(row, QUARANTINED, result.changes, error)
+            return replace(result, row=row, status=QUARANTINED, error=error)
     return result
 
 
