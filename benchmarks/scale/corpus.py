@@ -1,6 +1,7 @@
 """A synthetic corpus of training data: TRL, ShareGPT and DPO rows, of which 30 % are broken.
 
-    python -m benchmarks.scale.corpus 1000000 corpus/
+    python -m benchmarks.scale.corpus 1000000 corpus/         # Parquet
+    python -m benchmarks.scale.corpus 1000000 corpus/ dpo     # one kind, as Parquet and JSONL
 
 The rows depend only on their number, so every run writes the same corpus. A row has about ten
 messages: questions, answers, tool calls and their results.
@@ -42,6 +43,8 @@ _WORDS = [
     "berlin",
 ]
 _BATCH = 10_000
+_PARTS = {"trl": 2, "sharegpt": 4, "dpo": 4}
+"""The corpus is divided by this number: half of it is TRL."""
 
 
 def _text(chance: random.Random, words: int) -> str:
@@ -103,6 +106,13 @@ def _messages(number: int) -> list[Message]:
     return damage(messages, chance) if chance.random() < _BROKEN_SHARE else messages
 
 
+def is_broken(number: int) -> bool:
+    """Return whether the row with this number has a defect."""
+    chance = random.Random(number)  # noqa: S311 - as above
+    conversation(chance)
+    return chance.random() < _BROKEN_SHARE
+
+
 def trl_row(number: int) -> Row:
     """Return a row of TRL's conversational format."""
     return {"messages": _messages(number), "id": number}
@@ -149,17 +159,35 @@ def _schema(kind: str) -> pa.Schema:
 
 def write(folder: Path, count: int, files: int = 4) -> None:
     """Write the corpus as Parquet, half of it TRL and a quarter each ShareGPT and DPO."""
-    for kind, number in {"trl": count // 2, "sharegpt": count // 4, "dpo": count // 4}.items():
-        (folder / kind).mkdir(parents=True, exist_ok=True)
-        schema, source = _schema(kind), rows(kind, number)
-        for part in range(files):
-            size = number // files + (part < number % files)
-            with pq.ParquetWriter(folder / kind / f"part-{part}.parquet", schema) as writer:
-                while size > 0:
-                    batch = list(islice(source, min(size, _BATCH)))
-                    writer.write_table(pa.Table.from_pylist(batch, schema))
-                    size -= len(batch)
+    for kind in KINDS:
+        write_kind(folder / kind, None, kind, count, files)
+
+
+def write_kind(folder: Path, lines: Path | None, kind: str, count: int, files: int = 4) -> None:
+    """Write the rows of one kind as Parquet, and as JSONL into the folder ``lines``."""
+    number = count // _PARTS[kind]
+    schema, source = _schema(kind), rows(kind, number)
+    for target in filter(None, (folder, lines)):
+        target.mkdir(parents=True, exist_ok=True)
+    for part in range(files):
+        size = number // files + (part < number % files)
+        with pq.ParquetWriter(folder / f"part-{part}.parquet", schema) as writer:
+            while size > 0:
+                batch = list(islice(source, min(size, _BATCH)))
+                writer.write_table(pa.Table.from_pylist(batch, schema))
+                if lines is not None:
+                    with (lines / f"part-{part}.jsonl").open("a", encoding="utf-8") as file:
+                        file.writelines(json.dumps(row) + "\n" for row in batch)
+                size -= len(batch)
+
+
+def main(count: int, folder: Path, kind: str | None = None) -> None:
+    """Write all kinds as Parquet, or one kind as Parquet and JSONL."""
+    if kind is None:
+        write(folder, count)
+    else:
+        write_kind(folder / "parquet" / kind, folder / "jsonl" / kind, kind, count)
 
 
 if __name__ == "__main__":
-    write(Path(sys.argv[2]), int(sys.argv[1]))
+    main(int(sys.argv[1]), Path(sys.argv[2]), *sys.argv[3:])

@@ -125,7 +125,10 @@ POLICIES: tuple[dict[str, str] | None, ...] = (
 def test_a_replay_gives_the_same_rows(
     messages: list[Any], layout: str, target: str, purpose: str, policy: dict[str, str] | None
 ) -> None:
-    rows = [LAYOUTS[layout](messages)]
+    try:
+        rows = json.loads(json.dumps([LAYOUTS[layout](messages)]))
+    except TypeError:
+        return  # JSON cannot store these messages
     try:
         assert_replays(rows, target=target, purpose=purpose, policy=policy)
     except LayoutError:

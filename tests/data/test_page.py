@@ -17,8 +17,8 @@ from tests.inspector.browser import AXE, PHONE, SERIOUS, WIDE, chromium, executa
 if TYPE_CHECKING:
     from pathlib import Path
 
-SECRET = "Secret <script>alert(1)</script> \u202e text"
-PRIVATE = {"messages": [ASK, {"role": "bot", "content": SECRET}]}
+PRIVATE_TEXT = "Secret <script>alert(1)</script> \u202e text"
+PRIVATE = {"messages": [ASK, {"role": "bot", "content": PRIVATE_TEXT}]}
 
 
 class _Page(HTMLParser):
@@ -84,12 +84,12 @@ def test_the_page_loads_nothing_and_escapes_all_content(tmp_path: Path) -> None:
 
 
 def test_texts_can_be_left_out(tmp_path: Path) -> None:
-    rows = [PRIVATE, {"messages": [{"role": "user", "content": SECRET, SECRET: SECRET}, ANSWER], SECRET: 1}, {SECRET: [SECRET]}]  # fmt: skip
+    rows = [PRIVATE, {"messages": [{"role": "user", "content": PRIVATE_TEXT, PRIVATE_TEXT: PRIVATE_TEXT}, ANSWER], PRIVATE_TEXT: 1}, {PRIVATE_TEXT: [PRIVATE_TEXT]}]  # fmt: skip
     with_texts = report(tmp_path, rows=rows)
     assert "Secret" in with_texts
     without = report(tmp_path, "--no-texts", rows=rows)
     assert "Secret" not in without
-    assert f"&lt;{len(SECRET)} characters&gt;" in without
+    assert f"&lt;{len(PRIVATE_TEXT)} characters&gt;" in without
     assert "Texts are replaced by their lengths." in without
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import json
 import os
-import re
 import sys
 from itertools import islice
 from typing import IO, TYPE_CHECKING, Any, Protocol
@@ -38,8 +37,9 @@ _BLOCK_BYTES = 1 << 20
 _ROWS = 1_000
 """Rows of a chunk of JSON or CSV."""
 _UNREADABLE = "not a JSON object"
-_LONG_NUMBER = re.compile(rb"\d{17}")
-"""Digits that a fast JSON parser may round."""
+_LONG_NUMBER = b"0" * 19
+"""Digits that orjson may round: it reads an integer beyond 64 bits as a float."""
+_DIGITS = bytes.maketrans(b"123456789", b"000000000")
 
 
 class Writer(Protocol):
@@ -120,15 +120,16 @@ class Lines:
         """Repair each line."""
         run, outcome = PartRepair(part, layout, task), Outcome(b"", b"")
         good, bad = list[bytes](), list[bytes]()
+        is_exact = _has_long_number(part.chunk)  # one check for many lines
         for at, raw in enumerate(part.chunk.split(b"\n")):
             if not raw.strip():
                 continue
-            row = _parse(raw)
+            row = _parse(raw) if is_exact else _parse_fast(raw)
             if not isinstance(row, dict):
                 run.add(RowResult({}, QUARANTINED, (), _UNREADABLE), at)
                 bad.append(_quarantined_line(raw, row, _UNREADABLE))
                 continue
-            result = run.repair(row, at)
+            result = run.repair(row, at, has_nulls=_may_have_nulls(raw))
             run.add(result, at)
             if result.status == QUARANTINED:
                 bad.append(_quarantined_line(raw, row, result.error))
@@ -145,13 +146,21 @@ class Lines:
         return _BytesWriter(good), _BytesWriter(bad)
 
 
+def _parse_fast(raw: bytes) -> object:
+    """Return the value of a JSON text without long numbers; None if it is malformed."""
+    try:
+        return orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        return _parse(raw)  # which accepts more
+
+
 def _parse(raw: bytes) -> object:
     """Return the value of a JSON text; None if it is malformed.
 
     Integers beyond 64 bits are kept, because the value will be written again.
     """
     try:
-        if not _LONG_NUMBER.search(raw):
+        if not _has_long_number(raw):
             return orjson.loads(raw)
     except orjson.JSONDecodeError:
         pass  # the parser below accepts more
@@ -159,6 +168,15 @@ def _parse(raw: bytes) -> object:
         return parse(raw.decode("utf-8-sig"))
     except ValueError:
         return None
+
+
+def _has_long_number(raw: bytes) -> bool:
+    return _LONG_NUMBER in raw.translate(_DIGITS)
+
+
+def _may_have_nulls(raw: bytes) -> bool:
+    """Return whether a JSON text has a null, also inside of a text with escapes."""
+    return b"null" in raw or b"\\u00" in raw
 
 
 def _quarantined_line(raw: bytes, row: object, reason: str | None) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import IO, TYPE_CHECKING, Any
 
 from chatmend.cli.data_part import Outcome, Part, PartRepair, Task
@@ -46,8 +47,9 @@ class Parquet:
 
     def process(self, part: Part, layout: Format, task: Task) -> Outcome:
         """Repair a record batch."""
-        run = PartRepair(part, layout, task, has_nulls=False)
-        repaired, results = arrow.repair_batch(part.chunk, layout, run.repair)
+        run = PartRepair(part, layout, task)
+        repair = partial(run.repair, has_nulls=False)
+        repaired, results = arrow.repair_batch(part.chunk, layout, repair)
         kept: list[int] = []
         quarantined: list[int] = []
         for number, result in enumerate(results):

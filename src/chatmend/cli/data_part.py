@@ -57,22 +57,24 @@ class Outcome:
 class PartRepair:
     """Repairs the rows of a part, or replays their changes, and collects what a run reports."""
 
-    def __init__(self, part: Part, layout: Format, task: Task, *, has_nulls: bool = True) -> None:
-        """Start without results; ``has_nulls``: whether keys that are absent may be null."""
-        self._part, self._layout, self._task, self._has_nulls = part, layout, task, has_nulls
+    def __init__(self, part: Part, layout: Format, task: Task) -> None:
+        """Start without results."""
+        self._part, self._layout, self._task = part, layout, task
         recorded = part.recorded
         self._recorded = {} if recorded is None else recorded_rows(recorded)
         self._results: list[tuple[int, RowResult]] = []
         self.counts = Counts()
         self._examples = Examples(task.examples)
 
-    def repair(self, row: Row, at: int) -> RowResult:
+    def repair(self, row: Row, at: int, *, has_nulls: bool = True) -> RowResult:
         """Return the outcome for the row with this position in the part.
+
+        ``has_nulls``: whether keys that are absent may be null.
 
         Raises:
             ReplayError: the recorded changes do not match the row.
         """
-        settings, has_nulls = self._task.settings, self._has_nulls
+        settings = self._task.settings
         if settings is not None:
             return repair_row(row, self._layout, settings, has_nulls=has_nulls)
         number = self._part.first_row + at
