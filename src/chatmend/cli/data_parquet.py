@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import count
 from typing import IO, TYPE_CHECKING, Any
 
 from chatmend.cli.data_part import Outcome, Part, PartRepair, Task
@@ -57,7 +58,8 @@ class Parquet:
             (quarantined if result.status == QUARANTINED else kept).append(number)
         good = arrow.take(repaired, kept) if quarantined else repaired
         bad = arrow.take(repaired, quarantined)
-        bad = arrow.with_report(bad, [results[number] for number in quarantined])
+        reports = [results[number] for number in quarantined]
+        bad = arrow.with_report(bad, reports, _report_name(part.chunk.schema))
         return run.finish(Outcome(good, bad))
 
     def writers(
@@ -73,12 +75,16 @@ class Parquet:
             codec = columns.column(0).compression if columns and metadata.num_columns else "SNAPPY"
         codec = "NONE" if codec == "UNCOMPRESSED" else codec
         # Metadata that lists the columns would be wrong for the quarantine, which has one more.
-        extended = schema.append(_report_field()).remove_metadata()
+        pa = arrow.import_pyarrow()
+        report = pa.field(_report_name(schema), arrow.report_type())
+        extended = schema.append(report).remove_metadata()
         return _ParquetWriter(good, schema, codec), _ParquetWriter(bad, extended, codec)
 
 
-def _report_field() -> Any:  # noqa: ANN401 - a field of pyarrow
-    return arrow.import_pyarrow().field(arrow.REPORT, arrow.report_type())
+def _report_name(schema: Any) -> str:  # noqa: ANN401 - a schema of pyarrow
+    """Return a name for the report column of the quarantine that no other column has."""
+    names = (arrow.REPORT + "_quarantine" * number for number in count())
+    return next(name for name in names if name not in schema.names)
 
 
 class _ParquetWriter:

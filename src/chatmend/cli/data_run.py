@@ -26,7 +26,7 @@ from chatmend.cli.leftovers import open_temporary
 from chatmend.data.change_table import Origin
 from chatmend.data.formats import FORMATS
 from chatmend.data.renamed import Renamed, named
-from chatmend.errors import LayoutError, ReplayError
+from chatmend.errors import ReplayError
 from chatmend.policy import describe_policy
 
 if TYPE_CHECKING:
@@ -235,13 +235,13 @@ def _parts(file: DataFile, run: Run) -> Iterator[tuple[Part, Format, float]]:
     layout = None if reader is None else _recorded_layout(reader)
     origin, first = Origin(name), 0
     for chunk, share in file.chunks() if file.chunks else file.type.chunks(file.path):
-        if layout is None and (layout := file.type.layout(chunk, run.task)) is None:
-            raise LayoutError("no row to recognise the layout from")
-        if first == 0:
-            origin = _origin(origin, layout, run.task)
+        if layout is None:
+            layout = file.type.layout(chunk, run.task)
+            origin = origin if layout is None else _origin(origin, layout, run.task)
         after = first + file.type.count(chunk)
         recorded = None if reader is None else reader.take_until(after)
-        yield Part(chunk, first, origin, recorded), layout, share
+        # A chunk without a readable row is quarantined, with any layout.
+        yield Part(chunk, first, origin, recorded), layout or FORMATS["messages"], share
         first = after
     if reader is not None and (entry := reader.first) is not None:
         raise ReplayError(f"changes of row {entry['row']}, but the file has {first} rows")

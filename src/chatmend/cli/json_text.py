@@ -38,6 +38,11 @@ def splice(text: str, old: Conversation, new: Conversation) -> str:
     raise TypeError("a list cannot replace an object, nor an object a list")
 
 
+def list_items(text: str, start: int) -> list[tuple[int, int]]:
+    """Return the start and stop of each item of the list that begins at ``start``."""
+    return _item_spans(text, start)[0]
+
+
 @dataclass(frozen=True, slots=True)
 class _List:
     """The span of a list in a JSON text, and those of its items."""

@@ -74,7 +74,8 @@ def repair_table(  # noqa: PLR0913 - options are keywords
         report: the name of the report column. An earlier report of the same name is replaced.
 
     Raises:
-        LayoutError: no known layout matches; the text lists them.
+        LayoutError: no known layout matches; the text lists them. Or ``report`` is the name of
+            another column.
         TargetError: the target is unknown.
         PolicyError: an option has an invalid value.
         TranscriptError: ``table`` is not an Arrow table, record batch or record batch reader.
@@ -96,8 +97,9 @@ def repair_table(  # noqa: PLR0913 - options are keywords
 
 
 def check_table(table: Rows, *, report: str = arrow.REPORT, **options: Any) -> Rows:  # noqa: ANN401 - the options of repair_table
-    """Return only the report column of ``repair_table``; takes its arguments, but no reader."""
-    return repair_table(table, report=report, **options).select([report])
+    """Return only the report column of ``repair_table``; takes its arguments."""
+    done = repair_table(table, report=report, **options)
+    return arrow.only(done, report)
 
 
 def repair_rows(  # noqa: PLR0913 - options are keywords
