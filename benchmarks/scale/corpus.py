@@ -100,41 +100,40 @@ _AT_RESULTS: tuple[Callable[[list[Message], int], object], ...] = (
 )
 
 
-def _messages(number: int) -> list[Message]:
+def _messages(number: int) -> tuple[list[Message], bool]:
+    """Return the conversation of a row, and whether it is broken."""
     chance = random.Random(number)  # noqa: S311 - the same corpus in every run
     messages = conversation(chance)
-    return damage(messages, chance) if chance.random() < _BROKEN_SHARE else messages
-
-
-def is_broken(number: int) -> bool:
-    """Return whether the row with this number has a defect."""
-    chance = random.Random(number)  # noqa: S311 - as above
-    conversation(chance)
-    return chance.random() < _BROKEN_SHARE
+    if chance.random() < _BROKEN_SHARE:
+        return damage(messages, chance), True
+    return messages, False
 
 
 def trl_row(number: int) -> Row:
     """Return a row of TRL's conversational format."""
-    return {"messages": _messages(number), "id": number}
+    messages, is_broken = _messages(number)
+    return {"messages": messages, "id": number, "is_broken": is_broken}
 
 
 def dpo_row(number: int) -> Row:
     """Return a row with a pair of answers."""
-    *prompt, chosen = _messages(number)
+    (*prompt, chosen), is_broken = _messages(number)
     other = {"role": "assistant", "content": "I do not know."}
-    return {"prompt": prompt, "chosen": [chosen], "rejected": [other], "id": number}
+    answers = {"chosen": [chosen], "rejected": [other]}
+    return {"prompt": prompt, **answers, "id": number, "is_broken": is_broken}
 
 
 def sharegpt_row(number: int) -> Row:
     """Return a row of ShareGPT, which has no ids and no unknown roles."""
     turns = []
     names = {"system": "system", "user": "human", "assistant": "gpt", "tool": "observation"}
-    for message in _messages(number):
+    messages, is_broken = _messages(number)
+    for message in messages:
         role, value = names.get(message["role"], "gpt"), message["content"] or ""
         for call in message.get("tool_calls") or ():
             role, value = "function_call", json.dumps(call["function"])
         turns.append({"from": role, "value": value})
-    return {"conversations": turns, "id": number}
+    return {"conversations": turns, "id": number, "is_broken": is_broken}
 
 
 KINDS = {"trl": trl_row, "sharegpt": sharegpt_row, "dpo": dpo_row}
@@ -153,8 +152,8 @@ def _schema(kind: str) -> pa.Schema:
     keys += [("tool_calls", pa.list_(call)), ("tool_call_id", pa.string())]
     turn = pa.struct([("from", pa.string()), ("value", pa.string())])
     message = turn if kind == "sharegpt" else pa.struct(keys)
-    columns = list(KINDS[kind](0))[:-1]
-    return pa.schema([*((name, pa.list_(message)) for name in columns), ("id", pa.int64())])
+    columns = [(name, pa.list_(message)) for name in [*KINDS[kind](0)][:-2]]
+    return pa.schema([*columns, ("id", pa.int64()), ("is_broken", pa.bool_())])
 
 
 def write(folder: Path, count: int, files: int = 4) -> None:

@@ -37,7 +37,7 @@ def tokenizer() -> PreTrainedTokenizerFast:
 
 def check(row: dict[str, Any], template: PreTrainedTokenizerFast) -> None:
     """Prepare a row as TRL's trainers do: convert, find the prompt, apply the chat template."""
-    row.pop("id")
+    del row["id"], row["is_broken"]
     example = maybe_extract_prompt(maybe_convert_to_chatml(row))
     assert is_conversational(example)
     for messages in example.values():
