@@ -102,6 +102,47 @@ usable = repaired.filter(
 )
 print(f"{usable.num_rows} of {table.num_rows} rows are usable")""",
     """md
+## Record and repeat the repair
+
+`changes_table` returns one row per change. `replay_rows` applies them to the original rows without
+any rule, so a repair can be reviewed, stored and repeated.""",
+    """
+from chatmend.data import changes_table, replay_rows
+
+changes = changes_table(repair_rows(rows, target=TARGET))
+for change in changes.select(["row", "status", "code", "effect", "why"]).to_pylist():
+    print(*change.values(), sep=" | ")
+replayed = [result.row for result in replay_rows(rows, changes)]
+assert replayed == [result.row for result in results]""",
+    """md
+## The same for files of any size
+
+`--report html` writes a page with statistics and examples, `--changes` a Parquet file of all
+changes, which `--replay` repeats with the same bytes.""",
+    """
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+folder = Path(tempfile.mkdtemp())
+(folder / "train.jsonl").write_text("".join(json.dumps(row) + chr(10) for row in rows))
+
+
+def chatmend(*options):
+    command = [sys.executable, "-m", "chatmend", "data", "train.jsonl", *options]
+    plain = {name: value for name, value in os.environ.items() if name != "FORCE_COLOR"}
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=plain)
+    return done.stdout.rstrip()
+
+
+print(chatmend("--target", TARGET, "--out", "out", "--report", "html", "--changes", "c.parquet"))
+chatmend("--replay", "c.parquet", "--out", "replayed")
+for name in ("train.jsonl", "quarantine/train.jsonl"):
+    assert (folder / "replayed" / name).read_bytes() == (folder / "out" / name).read_bytes()""",
+    """md
 `chatmend data train.parquet --target hosted_vllm/Qwen/Qwen3-8B --out repaired/` does the same for
 files of any size.""",
 )

@@ -1,6 +1,7 @@
 """A synthetic corpus of training data: TRL, ShareGPT and DPO rows, of which 30 % are broken.
 
-    python -m benchmarks.scale.corpus 1000000 corpus/
+    python -m benchmarks.scale.corpus 1000000 corpus/         # Parquet
+    python -m benchmarks.scale.corpus 1000000 corpus/ dpo     # one kind, as Parquet and JSONL
 
 The rows depend only on their number, so every run writes the same corpus. A row has about ten
 messages: questions, answers, tool calls and their results.
@@ -42,6 +43,8 @@ _WORDS = [
     "berlin",
 ]
 _BATCH = 10_000
+_PARTS = {"trl": 2, "sharegpt": 4, "dpo": 4}
+"""The corpus is divided by this number: half of it is TRL."""
 
 
 def _text(chance: random.Random, words: int) -> str:
@@ -97,34 +100,40 @@ _AT_RESULTS: tuple[Callable[[list[Message], int], object], ...] = (
 )
 
 
-def _messages(number: int) -> list[Message]:
+def _messages(number: int) -> tuple[list[Message], bool]:
+    """Return the conversation of a row, and whether it is broken."""
     chance = random.Random(number)  # noqa: S311 - the same corpus in every run
     messages = conversation(chance)
-    return damage(messages, chance) if chance.random() < _BROKEN_SHARE else messages
+    if chance.random() < _BROKEN_SHARE:
+        return damage(messages, chance), True
+    return messages, False
 
 
 def trl_row(number: int) -> Row:
     """Return a row of TRL's conversational format."""
-    return {"messages": _messages(number), "id": number}
+    messages, is_broken = _messages(number)
+    return {"messages": messages, "id": number, "is_broken": is_broken}
 
 
 def dpo_row(number: int) -> Row:
     """Return a row with a pair of answers."""
-    *prompt, chosen = _messages(number)
+    (*prompt, chosen), is_broken = _messages(number)
     other = {"role": "assistant", "content": "I do not know."}
-    return {"prompt": prompt, "chosen": [chosen], "rejected": [other], "id": number}
+    answers = {"chosen": [chosen], "rejected": [other]}
+    return {"prompt": prompt, **answers, "id": number, "is_broken": is_broken}
 
 
 def sharegpt_row(number: int) -> Row:
     """Return a row of ShareGPT, which has no ids and no unknown roles."""
     turns = []
     names = {"system": "system", "user": "human", "assistant": "gpt", "tool": "observation"}
-    for message in _messages(number):
+    messages, is_broken = _messages(number)
+    for message in messages:
         role, value = names.get(message["role"], "gpt"), message["content"] or ""
         for call in message.get("tool_calls") or ():
             role, value = "function_call", json.dumps(call["function"])
         turns.append({"from": role, "value": value})
-    return {"conversations": turns, "id": number}
+    return {"conversations": turns, "id": number, "is_broken": is_broken}
 
 
 KINDS = {"trl": trl_row, "sharegpt": sharegpt_row, "dpo": dpo_row}
@@ -143,23 +152,41 @@ def _schema(kind: str) -> pa.Schema:
     keys += [("tool_calls", pa.list_(call)), ("tool_call_id", pa.string())]
     turn = pa.struct([("from", pa.string()), ("value", pa.string())])
     message = turn if kind == "sharegpt" else pa.struct(keys)
-    columns = list(KINDS[kind](0))[:-1]
-    return pa.schema([*((name, pa.list_(message)) for name in columns), ("id", pa.int64())])
+    columns = [(name, pa.list_(message)) for name in [*KINDS[kind](0)][:-2]]
+    return pa.schema([*columns, ("id", pa.int64()), ("is_broken", pa.bool_())])
 
 
 def write(folder: Path, count: int, files: int = 4) -> None:
     """Write the corpus as Parquet, half of it TRL and a quarter each ShareGPT and DPO."""
-    for kind, number in {"trl": count // 2, "sharegpt": count // 4, "dpo": count // 4}.items():
-        (folder / kind).mkdir(parents=True, exist_ok=True)
-        schema, source = _schema(kind), rows(kind, number)
-        for part in range(files):
-            size = number // files + (part < number % files)
-            with pq.ParquetWriter(folder / kind / f"part-{part}.parquet", schema) as writer:
-                while size > 0:
-                    batch = list(islice(source, min(size, _BATCH)))
-                    writer.write_table(pa.Table.from_pylist(batch, schema))
-                    size -= len(batch)
+    for kind in KINDS:
+        write_kind(folder / kind, None, kind, count, files)
+
+
+def write_kind(folder: Path, lines: Path | None, kind: str, count: int, files: int = 4) -> None:
+    """Write the rows of one kind as Parquet, and as JSONL into the folder ``lines``."""
+    number = count // _PARTS[kind]
+    schema, source = _schema(kind), rows(kind, number)
+    for target in filter(None, (folder, lines)):
+        target.mkdir(parents=True, exist_ok=True)
+    for part in range(files):
+        size = number // files + (part < number % files)
+        with pq.ParquetWriter(folder / f"part-{part}.parquet", schema) as writer:
+            while size > 0:
+                batch = list(islice(source, min(size, _BATCH)))
+                writer.write_table(pa.Table.from_pylist(batch, schema))
+                if lines is not None:
+                    with (lines / f"part-{part}.jsonl").open("a", encoding="utf-8") as file:
+                        file.writelines(json.dumps(row) + "\n" for row in batch)
+                size -= len(batch)
+
+
+def main(count: int, folder: Path, kind: str | None = None) -> None:
+    """Write all kinds as Parquet, or one kind as Parquet and JSONL."""
+    if kind is None:
+        write(folder, count)
+    else:
+        write_kind(folder / "parquet" / kind, folder / "jsonl" / kind, kind, count)
 
 
 if __name__ == "__main__":
-    write(Path(sys.argv[2]), int(sys.argv[1]))
+    main(int(sys.argv[1]), Path(sys.argv[2]), *sys.argv[3:])

@@ -104,6 +104,7 @@ def identity(rows: Rows) -> Rows:
     return rows
 
 
+REPAIR = partial(repair_table, target=TARGET)
 ENGINES = {run.__name__: run for run in (bare, datasets, ray, spark, polars, duckdb)}
 
 
@@ -114,7 +115,7 @@ def main(name: str, folder: Path, out: Path, workers: int) -> None:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     for label, repair in {
         "identity": identity,
-        "repair": partial(repair_table, target=TARGET),
+        "repair": REPAIR,
     }.items():
         target = out / name / f"{label}-{workers}"
         target.mkdir(parents=True)

@@ -39,6 +39,7 @@ _TRAINING_LIMITS: dict[str, Any] = {
     "thinking_bound": False,
     "thinking_first": "no",
     "trailing_thinking": True,
+    "media_without_data": True,
     "adjacent_thinking": True,
     "signature_owners": frozenset(),
     "thought_signatures": "any",
@@ -55,6 +56,8 @@ _TRAINING_KEYS = frozenset(
 """Keys of chat messages that trainers read: thinking, and the weight of a message in the loss."""
 _TRAINING_PARTS = frozenset({"thinking", "redacted_thinking", "reasoning"})
 """Types of content parts that hold thinking."""
+_TRAINING_MEDIA = frozenset({"image", "video", "audio"})
+"""Types of content parts that chat templates read; the media may be in another column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +250,8 @@ def _for_training(limits: Limits) -> Limits:
         changes["refused_keys"] = limits.refused_keys - _TRAINING_KEYS
     if limits.known_keys is not None and "tool_calls" in limits.known_keys:
         changes["known_keys"] = limits.known_keys | _TRAINING_KEYS
+    if limits.part_types is not None:
+        limits = replace(limits, part_types=limits.part_types | _TRAINING_MEDIA)
     for name in ("part_types", "said_types"):
         if (types := getattr(limits, name)) is not None:
             changes[name] = types | _TRAINING_PARTS

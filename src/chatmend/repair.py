@@ -14,7 +14,7 @@ from chatmend.dialects import DIALECTS, Dialect, Traits, Unsure, format_of_body,
 from chatmend.engine import NotPlainError, Run
 from chatmend.errors import ReplayError, TranscriptError
 from chatmend.hostile_values import carries_hostile_values
-from chatmend.jsontext import is_same
+from chatmend.jsontext import equality_key, is_same
 from chatmend.known_transcripts import source_of
 from chatmend.lessons import Lesson, with_lessons
 from chatmend.objects import PlainMessages
@@ -457,6 +457,8 @@ def _is_synthetic_part(part: Part) -> bool:
 def replay(messages: Messages, changes: tuple[Change, ...] | list[Change]) -> Messages:
     """Apply recorded changes again to the transcript that they were recorded on.
 
+    Messages that no change rewrites are the same objects, also if a change moves them.
+
     Raises:
         ReplayError: a change does not match the messages: this is a different transcript.
     """
@@ -467,7 +469,7 @@ def replay(messages: Messages, changes: tuple[Change, ...] | list[Change]) -> Me
     out: Messages = []
     start, at = 0, 0
     while at < len(applied) and applied[at].window is None and applied[at].at < 0:
-        current = list(applied[at].after)
+        current = _replacement(applied[at], current)
         at += 1
     while at < len(applied) and (span := applied[at].window) is not None:
         out += current[start : span[0]]
@@ -497,7 +499,7 @@ def _apply_changes(messages: Messages, changes: list[Change]) -> Messages:
         if (
             len(front) != change.at
             or len(found) != len(change.before)
-            or not all(map(is_same, found, change.before))
+            or not all(map(_is_equal, found, change.before))
         ):
             text = (
                 f"cannot replay {change.code} at messages[{change.index}]: "
@@ -505,8 +507,19 @@ def _apply_changes(messages: Messages, changes: list[Change]) -> Messages:
             )
             raise ReplayError(text)
         del back[len(back) - len(found) :]
-        front += change.after
+        front += _replacement(change, found)
     return front + back[::-1]
+
+
+def _is_equal(one: object, other: object) -> bool:
+    """Return whether two messages are equal, where NaN equals NaN."""
+    return is_same(one, other) or equality_key(one) == equality_key(other)
+
+
+def _replacement(change: Change, found: Messages) -> Messages:
+    """Return what replaces the messages ``found``: those that the change keeps stay as found."""
+    kept = {id(old): message for old, message in zip(change.before, found, strict=False)}
+    return [kept.get(id(message), message) for message in change.after]
 
 
 __all__ = [

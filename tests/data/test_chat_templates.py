@@ -1,16 +1,13 @@
-"""The chat templates of Qwen, Llama, Gemma and others, as TRL ships them, and Mistral's validator for fine-tuning accept every usable row for their model."""
+"""The chat templates of Qwen, Llama, Gemma, Mistral and others, as TRL and Axolotl ship them, and Mistral's validator for fine-tuning accept every usable row for their model."""
 
 from __future__ import annotations
 
-import json
-import sys
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import pytest
 from benchmarks.scale import corpus
-from jinja2.sandbox import ImmutableSandboxedEnvironment
+from benchmarks.scale.templates import MODELS, load_template, render
 from mistral_common.exceptions import MistralCommonException
 from mistral_common.protocol.instruct.request import ChatCompletionRequest
 from mistral_common.protocol.instruct.validator import ValidationMode, get_validator
@@ -19,50 +16,12 @@ from mistral_common.tokens.tokenizers.base import TokenizerVersion
 from chatmend.data import repair_rows
 from tests.scale import examples
 
-TEMPLATES = Path(sys.prefix) / "trl" / "trl" / "chat_templates"
-"""`make` installs TRL there, without the packages that it depends on."""
-MODELS = {
-    "qwen2_5": "Qwen/Qwen2.5-7B-Instruct",
-    "qwen3": "Qwen/Qwen3-8B",
-    "qwen3_5_think": "Qwen/Qwen3.5-32B",
-    "llama3": "meta-llama/Meta-Llama-3-8B-Instruct",
-    "llama3_1": "meta-llama/Llama-3.1-8B-Instruct",
-    "llama3_2": "meta-llama/Llama-3.2-3B-Instruct",
-    "gemma": "google/gemma-2-9b-it",
-    "gemma3": "google/gemma-3-27b-it",
-    "gptoss": "openai/gpt-oss-120b",
-    "glm4moe": "zai-org/GLM-4.5",
-}
-
-
-_TOKENS = {"bos_token": "<s>", "eos_token": "</s>"}
-
-
-def _raise(text: str) -> None:
-    raise ValueError(text)
-
 
 def template(name: str) -> Any:
-    """Return a template in the environment that transformers gives it."""
-    path = TEMPLATES / f"{name}.jinja"
-    if not path.exists():
-        pytest.skip("TRL is not installed: make .venv/.dev")
-    environment = ImmutableSandboxedEnvironment(
-        trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
-    )
-    environment.filters["tojson"] = lambda value, **_: json.dumps(value, ensure_ascii=False)
-    environment.globals["raise_exception"] = _raise
-    environment.globals["strftime_now"] = lambda _: "24 Nov 2026"
-    return environment.from_string(path.read_text("utf-8"))
-
-
-def render(found: Any, messages: list[dict[str, Any]]) -> str:
-    """Render messages as trainers do: with the arguments of calls as objects."""
-    objects = json.loads(json.dumps(messages))
-    for message in objects:
-        for call in message.get("tool_calls") or ():
-            call["function"]["arguments"] = json.loads(call["function"]["arguments"])
-    return str(found.render(messages=objects, **_TOKENS))
+    try:
+        return load_template(name)
+    except FileNotFoundError:
+        pytest.skip("TRL or Axolotl is not installed: make .venv/.dev")
 
 
 @pytest.mark.parametrize("name", MODELS)

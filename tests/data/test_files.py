@@ -34,7 +34,8 @@ HOPELESS = {"messages": []}
 
 
 def run(*words: object, target: str = QWEN) -> Result:
-    return CliRunner().invoke(app, ["data", *map(str, words), "--target", target])
+    of_target = ["--target", target] if target else []
+    return CliRunner().invoke(app, ["data", *map(str, words), *of_target])
 
 
 def lines(*rows: object) -> bytes:
@@ -151,7 +152,7 @@ def test_all_processes_give_the_same_files_as_one(
     (tmp_path / "a.jsonl").write_bytes(lines(*rows))
     parquet(tmp_path / "b.parquet", *rows)
     monkeypatch.setattr("chatmend.cli.data._MIN_PARALLEL_BYTES", 0)
-    monkeypatch.setattr(data_files, "_BLOCK_BYTES", 1 << 16)
+    monkeypatch.setattr(data_files, "_BLOCK_BYTES", 1 << 14)
     outs = [tmp_path / "one", tmp_path / "two"]
     for jobs, out in enumerate(outs, 1):
         for name in ("a.jsonl", "b.parquet"):
@@ -175,11 +176,12 @@ def test_a_file_and_a_table_are_repaired_alike(tmp_path: Path) -> None:
 def test_a_killed_run_leaves_no_half_file_and_continues(tmp_path: Path) -> None:
     for name in ("a.jsonl", "b.jsonl"):
         (tmp_path / name).write_bytes(
-            lines(*[VALID, BROKEN] * (10 if name == "a.jsonl" else 6_000))
+            lines(*[VALID, BROKEN] * (10 if name == "a.jsonl" else 3_000))
         )
     out = tmp_path / "out"
     words = [sys.executable, "-m", "chatmend", "data", str(tmp_path), "--target", QWEN]
-    with subprocess.Popen([*words, "--out", str(out), "--jobs", "1"]) as process:  # noqa: S603 - our own command
+    options = ["--out", str(out), "--changes", str(out / "changes.parquet")]
+    with subprocess.Popen([*words, *options, "--jobs", "1"]) as process:  # noqa: S603 - our own command
         deadline = time.monotonic() + 60
         record = out / ".chatmend" / "a.jsonl.json"
         while not (record.exists() and any(out.glob(".chatmend-*"))):
@@ -187,11 +189,12 @@ def test_a_killed_run_leaves_no_half_file_and_continues(tmp_path: Path) -> None:
             time.sleep(0.002)
         process.send_signal(signal.SIGKILL)
     assert not (out / "b.jsonl").exists()
-    done = run(tmp_path, "--out", out)
+    done = run(tmp_path, *options)
     assert "1 file written; 1 file already complete" in done.stdout
     assert "of a killed run removed" in done.stdout
-    assert (out / "b.jsonl").read_bytes().count(b"\n") == 12_000
+    assert (out / "b.jsonl").read_bytes().count(b"\n") == 6_000
     assert not [path for path in out.rglob(".chatmend-*") if path.is_file()]
+    assert pq.read_metadata(out / "changes.parquet").num_rows == 3_010
 
 
 @pytest.mark.parametrize(

@@ -4,27 +4,21 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import get_context
-from pathlib import Path
+from pathlib import Path  # noqa: TC003 - Typer reads the annotations
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-from chatmend.cli.data_counts import Counts
-from chatmend.cli.data_files import FILE_TYPES, Task
-from chatmend.cli.data_postgres import is_database, open_database
-from chatmend.cli.data_run import (
-    QUARANTINE,
-    DataFile,
-    Outputs,
-    repair_file,
-    set_worker_task,
-)
+from chatmend.cli.data_changes import ChangeFile, join_changes
+from chatmend.cli.data_page import page
+from chatmend.cli.data_part import Task
+from chatmend.cli.data_report import DataReport
+from chatmend.cli.data_run import DataFile, Outputs, Run, repair_file, replacing, set_worker_task
+from chatmend.cli.data_sources import discover
 from chatmend.cli.leftovers import remove_leftovers
 from chatmend.cli.options import (
     PolicyName,
@@ -33,26 +27,20 @@ from chatmend.cli.options import (
     parse_policy,
     parse_target,
 )
-from chatmend.cli.terminal import EXIT_ERROR, EXIT_FINDINGS, count, error_exit, print_line
+from chatmend.cli.terminal import error_exit
 from chatmend.cli.workers import available_processors
 from chatmend.data.formats import FORMATS, format_named
-from chatmend.data.rows import (
-    INCOMPLETE,
-    QUARANTINED,
-    STATUSES,
-    make_settings,
-)
-from chatmend.errors import LayoutError, PolicyError
+from chatmend.data.rows import INCOMPLETE, RowSettings, make_settings
+from chatmend.errors import LayoutError, PolicyError, ReplayError
+from chatmend.policy import describe_policy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from chatmend.cli.data_run import Outputs as _Outputs
-
 _MIN_PARALLEL_BYTES = 8 << 20
 """The size of all files together from which worker processes are started."""
-_MAX_REASONS = 10
-"""How many reasons for a quarantine the summary lists."""
+_REPORTS = ("html",)
+"""The values of ``--report``."""
 
 
 def data(  # noqa: PLR0913 - a command's options
@@ -105,6 +93,35 @@ def data(  # noqa: PLR0913 - a command's options
     ] = None,
     policy: PolicyName = None,
     settings: PolicySettings = None,
+    report: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FORMAT",
+            help="html: also write DIR/report.html with statistics and examples.",
+            show_default=False,
+        ),
+    ] = None,
+    texts: Annotated[
+        bool,
+        typer.Option(help="Show shortened texts in the examples of the report, or only lengths."),
+    ] = True,
+    changes: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Also record every change in this Parquet file, which --replay can repeat.",
+            show_default=False,
+        ),
+    ] = None,
+    replay: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Repeat the changes that --changes has recorded, instead of a repair. The output "
+            "has the same bytes. Needs no --target.",
+            show_default=False,
+        ),
+    ] = None,
     jobs: Annotated[
         int,
         typer.Option(
@@ -128,29 +145,46 @@ def data(  # noqa: PLR0913 - a command's options
         raise error_exit("--out is missing, for example --out repaired/")
     if out.exists() and not out.is_dir():
         raise error_exit(f"--out requires a directory, but {out} is a file")
-    task = _task(target, purpose, incomplete, column, layout, policy, settings)
-    sources = _discover(files, out, table)
-    report = _Report(Console(), Console(stderr=True))
-    report.leftovers = _remove_leftovers(out)
-    with _worker_pool(sources, task, jobs) as pool, report.progress(sources):
-        for source in sources:
-            report.start(source)
-            outputs = Outputs(out, source, task)
-            _repair(source, outputs, task, pool, report)
-    report.print_summary(out)
-    raise typer.Exit(report.exit_status)
+    if report not in (None, *_REPORTS):
+        raise error_exit(f"--report {report}: choose one of {', '.join(_REPORTS)}")
+    if replay is None:
+        chosen = _settings(target, purpose, incomplete, layout, policy, settings)
+    elif target or policy or settings or column or layout or changes:
+        raise error_exit("--replay repeats a repair: omit --target, --changes and other choices")
+    else:
+        chosen = None
+    examples = ("texts" if texts else "lengths") if report else ""
+    task = Task(chosen, column, layout, records_changes=changes is not None, examples=examples)
+    replayed = None if replay is None else _open_changes(replay)
+    sources = discover(files, out, table, changes)
+    shown = DataReport(Console(), Console(stderr=True), examples)
+    shown.leftovers = _remove_leftovers(out)
+    outputs = [Outputs(out, source, task, replayed) for source in sources]
+    with _worker_pool(sources, task, jobs) as pool, shown.progress(sources):
+        run = Run(task, pool, replayed)
+        for source, output in zip(sources, outputs, strict=True):
+            shown.start(source)
+            _repair(source, output, run, shown)
+    if changes is not None:
+        parts = [output.changes for output in outputs if output.is_complete]
+        _join(parts, changes, shown)
+    if report is not None:
+        shown.report = out / "report.html"
+        with replacing(shown.report) as file:
+            file.write(page(shown, _described(chosen, replay)).encode())
+    shown.print_summary(out)
+    raise typer.Exit(shown.exit_status)
 
 
-def _task(  # noqa: PLR0913, PLR0917 - the options of the command
+def _settings(  # noqa: PLR0913, PLR0917 - the options of the command
     target: str,
     purpose: str,
     incomplete: str,
-    column: str | None,
     layout: str | None,
     policy: str | None,
     settings: list[str] | None,
-) -> Task:
-    """Return the options that apply to every file.
+) -> RowSettings:
+    """Return the options that apply to every row.
 
     Raises:
         typer.Exit: an option is invalid.
@@ -160,60 +194,46 @@ def _task(  # noqa: PLR0913, PLR0917 - the options of the command
     try:
         if layout is not None:
             format_named(layout)
-        row_settings = make_settings(
+        return make_settings(
             parse_target(target), purpose=purpose, policy=chosen, incomplete=incomplete
         )
     except (PolicyError, LayoutError) as error:
         raise error_exit(f"--{error}" if isinstance(error, PolicyError) else str(error)) from error
-    return Task(row_settings, column, layout)
 
 
-def _discover(names: list[str], out: Path, table: str) -> list[DataFile]:
-    """Return the files of the command.
+def _described(settings: RowSettings | None, replay: Path | None) -> dict[str, str]:
+    """Return the options of the run for the report."""
+    if settings is None:
+        return {"replayed": str(replay)}
+    return {
+        "target": settings.target.name,
+        "purpose": settings.policy.purpose,
+        "policy": describe_policy(settings.policy),
+        "incomplete tool exchanges": settings.incomplete,
+    }
+
+
+def _open_changes(path: Path) -> ChangeFile:
+    """Open a file of changes.
 
     Raises:
-        typer.Exit: a file does not exist or has an unknown type, or two have the same output.
+        typer.Exit: it cannot be read.
     """
-    found: list[DataFile] = []
-    for name in names:
-        if is_database(name):
-            found.append(open_database(name, table))
-        elif (path := Path(name)).is_dir():
-            found += [
-                DataFile(inner, inner.relative_to(path), FILE_TYPES[inner.suffix.lower()])
-                for inner in sorted(path.rglob("*"))
-                if inner.suffix.lower() in FILE_TYPES
-                and inner.is_file()
-                and not any(part.startswith(".") for part in inner.relative_to(path).parts)
-                and not inner.resolve().is_relative_to(out.resolve())
-            ]
-        else:
-            found.append(_named_file(path))
-    paths = Counter(file.relative_path for file in found)
-    if twice := [path for path, number in paths.items() if number > 1]:
-        raise error_exit(
-            f"two files are named {str(twice[0])!r} and would overwrite each other in {out}; "
-            "repair them separately"
-        )
-    if inner := [path for path in paths if path.parts[0] == QUARANTINE]:
-        raise error_exit(f"{inner[0]}: the folder {QUARANTINE!r} is for output; rename it")
-    if same := [
-        file.path for file in found if (out / file.relative_path).resolve() == file.path.resolve()
-    ]:
-        raise error_exit(f"{same[0]} is in the output directory; choose another --out")
-    if not found:
-        raise error_exit(f"no {', '.join(FILE_TYPES)} file found")
-    return found
+    try:
+        return ChangeFile(path)
+    except OSError as error:
+        raise error_exit(f"{path}: could not be read: {error.strerror or error}") from error
+    except (ReplayError, ModuleNotFoundError, ValueError) as error:
+        raise error_exit(str(error)) from error
 
 
-def _named_file(path: Path) -> DataFile:
-    if not path.is_file():
-        raise error_exit(f"{path}: no such file")
-    if path.suffix.lower() not in FILE_TYPES:
-        raise error_exit(
-            f"{path}: unknown file type {path.suffix!r}; known: {', '.join(FILE_TYPES)}"
-        )
-    return DataFile(path, Path(path.name), FILE_TYPES[path.suffix.lower()])
+def _join(parts: list[Path], changes: Path, report: DataReport) -> None:
+    """Write the changes of all complete files to one file."""
+    try:
+        with replacing(changes) as file:
+            join_changes(parts, file)
+    except (OSError, ModuleNotFoundError) as error:
+        report.print_error(f"{changes}: could not be written: {error}")
 
 
 def _remove_leftovers(out: Path) -> int:
@@ -241,24 +261,19 @@ def _worker_pool(
         yield pool, number
 
 
-def _repair(
-    source: DataFile,
-    outputs: _Outputs,
-    task: Task,
-    pool: tuple[ProcessPoolExecutor, int] | None,
-    report: _Report,
-) -> None:
+def _repair(source: DataFile, outputs: Outputs, run: Run, report: DataReport) -> None:
     """Repair one file, or skip it if an earlier run has completed it."""
     try:
-        counts = outputs.read_record()
-        if counts is not None:
+        summary = outputs.read_record()
+        if summary is not None:
             report.skipped += 1
             report.advance(1.0)
         else:
-            counts = repair_file(source, outputs, task, pool, report.advance)
+            summary = repair_file(source, outputs, run, report.advance)
             report.written += 1
-        report.counts.merge(counts)
-    except (LayoutError, ModuleNotFoundError) as error:
+        outputs.is_complete = True
+        report.add(source, summary)
+    except (LayoutError, ReplayError, ModuleNotFoundError) as error:
         report.print_error(f"{source.path}: {error}")
     except OSError as error:
         report.print_error(
@@ -266,76 +281,3 @@ def _repair(
         )
     except ValueError as error:  # pyarrow's errors, such as a truncated file
         report.print_error(f"{source.path}: could not be read: {error}")
-
-
-class _Report:
-    """Shows the progress of a run and prints its summary."""
-
-    def __init__(self, console: Console, errors: Console) -> None:
-        self.counts = Counts()
-        self.written = self.skipped = self.leftovers = self.errors = 0
-        self._console, self._error_console = console, errors
-        self._progress: Progress | None = None
-        self._size = 0
-
-    @contextmanager
-    def progress(self, sources: list[DataFile]) -> Iterator[None]:
-        """Show a progress bar, if standard error is a terminal."""
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TextColumn("{task.percentage:>3.0f}%"),
-            DownloadColumn(),
-            TimeRemainingColumn(),
-        )
-        if not self._error_console.is_terminal:
-            yield
-            return
-        with Progress(*columns, console=self._error_console, transient=True) as self._progress:
-            self._progress.add_task("", total=sum(source.size for source in sources) or None)
-            yield
-
-    def start(self, source: DataFile) -> None:
-        """Name the file that is being repaired."""
-        self._size = source.size
-        if self._progress:
-            task = self._progress.task_ids[0]
-            self._progress.update(task, description=source.relative_path.name)
-
-    def advance(self, share: float) -> None:
-        """Advance the progress bar by a share of the current file."""
-        if self._progress:
-            self._progress.advance(self._progress.task_ids[0], share * self._size)
-
-    def print_error(self, text: str) -> None:
-        """Count and print an error."""
-        self.errors += 1
-        print_line(self._error_console, text, "red")
-
-    def print_summary(self, out: Path) -> None:
-        """Print the number of rows by outcome, rule and reason."""
-        counts = self.counts
-        for (code, rule, effect), number in sorted(counts.rules.items()):
-            print_line(self._console, f"{number:>9,}  {code} {rule} ({effect})")
-        if counts.reasons:
-            print_line(self._console, f"Quarantined, in {out / QUARANTINE}:", "bold")
-        for reason, number in counts.reasons.most_common(_MAX_REASONS):
-            print_line(self._console, f"{number:>9,}  {reason}", "yellow")
-        rows = ", ".join(f"{counts.rows[status]:,} {status}" for status in STATUSES)
-        parts = [
-            f"{count(counts.total, 'row')}: {rows}",
-            f"{count(self.written, 'file')} written",
-            f"{count(self.skipped, 'file')} already complete" if self.skipped else "",
-            f"{count(self.leftovers, 'temporary file')} of a killed run removed"
-            if self.leftovers
-            else "",
-            f"{count(self.errors, 'error')}, see above" if self.errors else "",
-        ]
-        print_line(self._console, "; ".join(filter(None, parts)), "bold")
-
-    @property
-    def exit_status(self) -> int:
-        """2 after an error, 1 if rows are quarantined, otherwise 0."""
-        if self.errors:
-            return EXIT_ERROR
-        return EXIT_FINDINGS if self.counts.rows[QUARANTINED] else 0

@@ -19,6 +19,11 @@ RuleKey: TypeAlias = tuple[str, str, str]
 """The code, the name and the effect of a rule."""
 
 
+def general_reason(reason: str) -> str:
+    """Return the reason for a quarantine without positions, so that equal ones are counted."""
+    return _NUMBER.sub("N", reason)
+
+
 @dataclass(slots=True)
 class Counts:
     """What was found in some rows."""
@@ -44,14 +49,9 @@ class Counts:
             for change in result.changes:
                 self.rules[change.code, change.rule, change.effect.name.lower()] += 1
 
-    def add_unreadable(self, reason: str) -> None:
-        """Count a row that could not be read, which is quarantined."""
-        self.rows[QUARANTINED] += 1
-        self.add_reason(reason)
-
     def add_reason(self, reason: str) -> None:
         """Count the reason for a quarantine."""
-        text = _NUMBER.sub("N", reason)
+        text = general_reason(reason)
         self.reasons[text if len(self.reasons) < _MAX_REASONS else "other reasons"] += 1
 
     def merge(self, other: Counts) -> None:

@@ -1,4 +1,4 @@
-"""Reads and writes the file types of data sets, in chunks that worker processes repair.
+"""The file types of data sets, which are read in chunks that worker processes repair.
 
 A chunk is a part of a file that fits into memory: lines of JSONL, rows of JSON or CSV, or a record
 batch of Parquet. Usable rows are written to a file of the same type. Quarantined rows are written,
@@ -7,60 +7,28 @@ unchanged and with the reason, to a second file.
 
 from __future__ import annotations
 
-import csv
-import json
-import os
-import re
-import sys
-from dataclasses import dataclass, field
-from itertools import islice
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
-import orjson
-
-from chatmend.cli.data_counts import Counts
-from chatmend.cli.depth import deep_values
-from chatmend.cli.json_text import splice
-from chatmend.data import arrow
-from chatmend.data.formats import Format, recognise
-from chatmend.data.renamed import Renamed, named
-from chatmend.data.rows import QUARANTINED, REPAIRED, RowSettings, repair_row
-from chatmend.errors import LayoutError
-from chatmend.jsontext import parse
+from chatmend.cli.data_csv import CsvRows
+from chatmend.cli.data_json import JsonRows
+from chatmend.cli.data_parquet import Parquet
+from chatmend.cli.data_part import Outcome, Part, PartRepair, Task
+from chatmend.cli.data_texts import (
+    BytesWriter,
+    first_layout,
+    has_long_number,
+    parse_text,
+    repair_texts,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
-    from chatmend.data.rows import Row
+    from chatmend.data.formats import Format
 
 _BLOCK_BYTES = 1 << 20
 """Approximate size of a chunk of lines."""
-_ROWS = 1_000
-"""Rows of a chunk of JSON, CSV or Parquet."""
-_GROUP_ROWS = 20_000
-"""Rows of a row group of a written Parquet file."""
-_UNREADABLE = "not a JSON object"
-_LONG_NUMBER = re.compile(rb"\d{17}")
-"""Digits that a fast JSON parser may round."""
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """The options of a run, for all files; can be pickled."""
-
-    settings: RowSettings
-    column: str | None = None
-    layout: str | None = None
-
-
-@dataclass(slots=True)
-class Outcome:
-    """The repaired rows of a chunk and the quarantined ones, in the form that the writer takes."""
-
-    good: Any
-    bad: Any
-    counts: Counts = field(default_factory=Counts)
 
 
 class Writer(Protocol):
@@ -88,26 +56,14 @@ class FileType(Protocol):
             LayoutError: it is unknown.
         """
 
-    def process(self, chunk: Any, layout: Format, task: Task) -> Outcome:  # noqa: ANN401
-        """Repair the rows of a chunk."""
+    def count(self, chunk: Any) -> int:  # noqa: ANN401
+        """Return the number of rows in a chunk; those without content count, too."""
+
+    def process(self, part: Part, layout: Format, task: Task) -> Outcome:
+        """Repair the rows of a part."""
 
     def writers(self, path: Path, good: IO[bytes], bad: IO[bytes]) -> tuple[Writer, Writer]:
         """Return the writers for the repaired and the quarantined rows of the file ``path``."""
-
-
-def layout_of(row: Row, task: Task) -> Format:
-    """Return the layout that the options name, or else that of a row.
-
-    Raises:
-        LayoutError: it is unknown, or the column does not exist.
-    """
-    if task.layout is not None:
-        return named(task.layout, task.column)
-    if task.column is None:
-        return recognise(row)
-    if task.column not in row:
-        raise LayoutError(f"no column {task.column!r}; the columns are {', '.join(row)}")
-    return Renamed.recognise(row, task.column)
 
 
 class Lines:
@@ -124,261 +80,25 @@ class Lines:
                 yield block, len(block) / size
 
     def layout(self, chunk: bytes, task: Task) -> Format | None:
-        """Return the layout of the first line that can be read."""
-        rows = (_parse(line) for line in chunk.splitlines() if line.strip())
-        row = next((row for row in rows if isinstance(row, dict)), None)
-        return None if row is None else layout_of(row, task)
+        """Return the layout of the first line that has one."""
+        return first_layout((parse_text(line) for line in chunk.splitlines() if line.strip()), task)
 
-    @deep_values()
-    def process(self, chunk: bytes, layout: Format, task: Task) -> Outcome:
+    def count(self, chunk: bytes) -> int:
+        """Return the number of lines."""
+        return chunk.count(b"\n") + (not chunk.endswith(b"\n"))
+
+    def process(self, part: Part, layout: Format, task: Task) -> Outcome:
         """Repair each line."""
-        outcome, good, bad = Outcome(b"", b""), [], []
-        for raw in chunk.split(b"\n"):
-            if not raw.strip():
-                continue
-            row = _parse(raw)
-            if not isinstance(row, dict):
-                outcome.counts.add_unreadable(_UNREADABLE)
-                bad.append(_quarantined_line(raw, row, _UNREADABLE))
-                continue
-            result = repair_row(row, layout, task.settings)
-            outcome.counts.add(result)
-            if result.status == QUARANTINED:
-                bad.append(_quarantined_line(raw, row, result.error))
-            elif result.status == REPAIRED:
-                good.append(splice(raw.decode(), row, result.row).encode())
-            else:
-                good.append(raw)
-        outcome.good = b"".join(line + b"\n" for line in good)
-        outcome.bad = b"".join(line + b"\n" for line in bad)
-        return outcome
+        is_exact = has_long_number(part.chunk)  # one check for many lines
+        run = PartRepair(part, layout, task)
+        good, bad = repair_texts(part.chunk.split(b"\n"), run, is_exact=is_exact)
+        outcome = Outcome(b"", b"")
+        outcome.good, outcome.bad = (b"".join(b"%b\n" % raw for raw in x) for x in (good, bad))
+        return run.finish(outcome)
 
     def writers(self, path: Path, good: IO[bytes], bad: IO[bytes]) -> tuple[Writer, Writer]:  # noqa: ARG002 - as for other types
         """Return writers of lines."""
-        return _BytesWriter(good), _BytesWriter(bad)
-
-
-def _parse(raw: bytes) -> object:
-    """Return the value of a JSON text; None if it is malformed.
-
-    Integers beyond 64 bits are kept, because the value will be written again.
-    """
-    try:
-        if not _LONG_NUMBER.search(raw):
-            return orjson.loads(raw)
-    except orjson.JSONDecodeError:
-        pass  # the parser below accepts more
-    try:
-        return parse(raw.decode("utf-8-sig"))
-    except ValueError:
-        return None
-
-
-def _quarantined_line(raw: bytes, row: object, reason: str | None) -> bytes:
-    """Return a line with the reason and the original row, with its bytes if it is JSON."""
-    original = (
-        raw.strip() if row is not None else json.dumps(raw.decode("utf-8", "replace")).encode()
-    )
-    return b'{"error": %s, "row": %s}' % (json.dumps(reason).encode(), original)
-
-
-class _BytesWriter:
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-
-    def write(self, payload: bytes) -> None:
-        self._file.write(payload)
-
-    def finish(self) -> None:
-        """Nothing follows the last line."""
-
-
-class _Rows:
-    """File types that are read as dicts."""
-
-    quarantine_suffix = ".jsonl"
-
-    def layout(self, chunk: list[Row], task: Task) -> Format | None:
-        """Return the layout of the first row."""
-        return layout_of(chunk[0], task) if chunk else None
-
-    @deep_values()
-    def process(self, chunk: list[Row], layout: Format, task: Task) -> Outcome:
-        """Repair each row."""
-        outcome = Outcome([], b"")
-        for row in chunk:
-            result = repair_row(row, layout, task.settings)
-            outcome.counts.add(result)
-            if result.status == QUARANTINED:
-                raw = json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass")
-                outcome.bad += _quarantined_line(raw, row, result.error) + b"\n"
-            else:
-                outcome.good.append(result.row)
-        return outcome
-
-
-class JsonRows(_Rows):
-    """A JSON file with a list of rows, or with one row."""
-
-    def chunks(self, path: Path) -> Iterator[tuple[list[Row], float]]:
-        """Yield the rows; the whole file is read at once.
-
-        Raises:
-            LayoutError: it is neither a list of objects nor an object.
-        """
-        value = _parse(path.read_bytes())
-        rows: list[Any] = value if isinstance(value, list) else [value]
-        if not all(isinstance(row, dict) for row in rows):
-            raise LayoutError("expected a JSON list of rows; store one row per line in .jsonl")
-        for start in range(0, len(rows), _ROWS):
-            part = rows[start : start + _ROWS]
-            yield part, len(part) / len(rows)
-
-    def writers(self, path: Path, good: IO[bytes], bad: IO[bytes]) -> tuple[Writer, Writer]:
-        """Return a writer of a JSON list, or of one row if the file holds one row."""
-        is_list = path.read_bytes().lstrip()[:1] == b"["
-        return _JsonWriter(good, is_list=is_list), _BytesWriter(bad)
-
-
-class _JsonWriter:
-    def __init__(self, file: IO[bytes], *, is_list: bool) -> None:
-        self._file, self._is_list, self._is_first = file, is_list, True
-
-    def write(self, payload: list[Row]) -> None:
-        for row in payload:
-            start = ("[" if self._is_list else "") if self._is_first else ","
-            self._is_first = False
-            self._file.write((start + "\n").lstrip("\n").encode())
-            self._file.write(json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass"))
-
-    def finish(self) -> None:
-        if self._is_list:
-            self._file.write(b"[]\n" if self._is_first else b"\n]\n")
-
-
-class CsvRows(_Rows):
-    """CSV with a header; the cells that hold conversations are JSON texts."""
-
-    def chunks(self, path: Path) -> Iterator[tuple[list[Row], float]]:
-        """Yield the rows, with an estimated share of the file."""
-        csv.field_size_limit(sys.maxsize)
-        size, done = max(path.stat().st_size, 1), 0
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file)
-            while rows := list(islice(reader, _ROWS)):
-                now = os.lseek(file.fileno(), 0, os.SEEK_CUR)
-                yield rows, (now - done) / size
-                done = now
-
-    def writers(self, path: Path, good: IO[bytes], bad: IO[bytes]) -> tuple[Writer, Writer]:
-        """Return a writer of CSV with the same columns."""
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            header = next(csv.reader(file), [])
-        return _CsvWriter(good, header), _BytesWriter(bad)
-
-
-class _CsvWriter:
-    def __init__(self, file: IO[bytes], header: list[str]) -> None:
-        self._file, self._header = file, header
-        self._write([header])
-
-    def write(self, payload: list[Row]) -> None:
-        self._write([row.get(name) for name in self._header] for row in payload)
-
-    def _write(self, rows: Iterable[list[Any]]) -> None:
-        lines: list[str] = []
-        csv.writer(_Lines(lines)).writerows(rows)
-        self._file.write("".join(lines).encode())
-
-    def finish(self) -> None:
-        """Nothing follows the last row."""
-
-
-class _Lines:
-    """Collects the lines of a CSV writer."""
-
-    def __init__(self, lines: list[str]) -> None:
-        self.write = lines.append
-
-
-class Parquet:
-    """Parquet: schema, metadata and compression stay the same."""
-
-    quarantine_suffix = ".parquet"
-
-    def chunks(self, path: Path) -> Iterator[tuple[Any, float]]:
-        """Yield record batches; a row group is never read as a whole."""
-        from pyarrow import parquet  # noqa: PLC0415 - an extra
-
-        with parquet.ParquetFile(path, pre_buffer=False, buffer_size=_BLOCK_BYTES) as file:
-            total = max(file.metadata.num_rows, 1)
-            for batch in file.iter_batches(_ROWS):
-                yield batch, batch.num_rows / total
-
-    def layout(self, chunk: Any, task: Task) -> Format | None:  # noqa: ANN401
-        """Return the layout of the first row whose cells are not null."""
-        return arrow.format_of_table(chunk, column=task.column, layout=task.layout)
-
-    def process(self, chunk: Any, layout: Format, task: Task) -> Outcome:  # noqa: ANN401
-        """Repair a record batch."""
-        outcome = Outcome(None, None)
-        repaired, results = arrow.repair_batch(chunk, layout, task.settings)
-        kept: list[int] = []
-        quarantined: list[int] = []
-        for number, result in enumerate(results):
-            outcome.counts.add(result)
-            (quarantined if result.status == QUARANTINED else kept).append(number)
-        outcome.good = arrow.take(repaired, kept) if quarantined else repaired
-        outcome.bad = arrow.with_report(
-            arrow.take(repaired, quarantined), [results[number] for number in quarantined]
-        )
-        return outcome
-
-    def writers(self, path: Path, good: IO[bytes], bad: IO[bytes]) -> tuple[Writer, Writer]:
-        """Return writers of Parquet with the schema of the file ``path``."""
-        arrow.import_pyarrow()  # or an error that names the extra
-        from pyarrow import parquet  # noqa: PLC0415
-
-        with parquet.ParquetFile(path) as file:
-            schema, metadata = file.schema_arrow, file.metadata
-            columns = metadata.row_group(0) if metadata.num_row_groups else None
-            codec = columns.column(0).compression if columns and metadata.num_columns else "SNAPPY"
-        codec = "NONE" if codec == "UNCOMPRESSED" else codec
-        # Metadata that lists the columns would be wrong for the quarantine, which has one more.
-        extended = schema.append(_report_field()).remove_metadata()
-        return _ParquetWriter(good, schema, codec), _ParquetWriter(bad, extended, codec)
-
-
-def _report_field() -> Any:  # noqa: ANN401 - a field of pyarrow
-    return arrow.import_pyarrow().field(arrow.REPORT, arrow.report_type())
-
-
-class _ParquetWriter:
-    def __init__(self, file: IO[bytes], schema: Any, codec: str) -> None:  # noqa: ANN401
-        from pyarrow import parquet  # noqa: PLC0415
-
-        self._schema, self._pending, self._rows = schema, list[Any](), 0
-        self._writer = parquet.ParquetWriter(file, schema, compression=codec)
-
-    def write(self, payload: Any) -> None:  # noqa: ANN401
-        self._pending.append(payload)
-        self._rows += payload.num_rows
-        if self._rows >= _GROUP_ROWS:
-            self._flush()
-
-    def _flush(self) -> None:
-        table = arrow.import_pyarrow().Table
-        batches = [batch.replace_schema_metadata(None) for batch in self._pending]
-        plain = self._schema.remove_metadata()
-        self._writer.write_table(
-            table.from_batches(batches, plain).replace_schema_metadata(self._schema.metadata)
-        )
-        self._pending, self._rows = [], 0
-
-    def finish(self) -> None:
-        if self._rows:
-            self._flush()
-        self._writer.close()
+        return BytesWriter(good), BytesWriter(bad)
 
 
 FILE_TYPES: dict[str, FileType] = {

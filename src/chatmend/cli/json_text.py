@@ -6,14 +6,17 @@ import json
 import re
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Container
+
     from chatmend.sessions.stored import Conversation
 
 _Span: TypeAlias = tuple[int, int]
 
-_DECODER = json.JSONDecoder()
+_scan: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
+_BLANK = " \t\n\r"
 _WHITE = re.compile("[ \t\n\r]*")
 _BOM = "\ufeff"
 
@@ -25,23 +28,46 @@ def splice(text: str, old: Conversation, new: Conversation) -> str:
     same Python objects in ``old`` and ``new``. Both must be lists or both dicts.
     """
     start = _skip_white_space(text, len(_BOM) if text.startswith(_BOM) else 0)
-    stop = _end_of_value(text, start)
     if isinstance(new, list) and isinstance(old, list):
         plain = _Style(ascii=text.isascii() and "\\u" in text)
-        return text[:start] + _splice_list(text, start, (old, new), plain) + text[stop:]
+        spans, stop = _item_spans(text, start)
+        spliced = _splice_list(text, _List((start, stop), spans), (old, new), plain)
+        return text[:start] + spliced + text[stop:]
     if isinstance(new, dict) and isinstance(old, dict):
-        return text[:start] + _splice_object(text, (start, stop), old, new) + text[stop:]
+        return text[:start] + _splice_object(text, start, old, new)
     raise TypeError("a list cannot replace an object, nor an object a list")
 
 
-def _splice_object(text: str, span: _Span, old: dict[str, object], new: dict[str, object]) -> str:
-    members, style = _member_spans(text, span[0]), _Style.at(text, span[0])
-    out, at = "", span[0]
+def list_items(text: str, start: int) -> list[tuple[int, int]]:
+    """Return the start and stop of each item of the list that begins at ``start``."""
+    return _item_spans(text, start)[0]
+
+
+@dataclass(frozen=True, slots=True)
+class _List:
+    """The span of a list in a JSON text, and those of its items."""
+
+    span: _Span
+    items: list[_Span]
+
+
+def _splice_object(text: str, first: int, old: dict[str, object], new: dict[str, object]) -> str:
+    """Return the text of an object that begins at ``first``, and what follows it."""
+    edited = {
+        key
+        for key, value in old.items()
+        if value is not new[key] and isinstance(value, list) and isinstance(new[key], list)
+    }
+    members, lists = _member_spans(text, first, edited)
+    style = _Style.at(text, first)
+    out, at = "", first
     for key, (start, stop) in sorted(members.items(), key=lambda member: member[1]):
         if new[key] is not old[key]:
-            out += text[at:start] + _splice_value(text, start, (old[key], new[key]), style)
+            out += text[at:start] + _splice_value(
+                text, lists.get(key, start), (old[key], new[key]), style
+            )
             at = stop
-    end = max((stop for _, stop in members.values()), default=span[0] + 1)
+    end = max((stop for _, stop in members.values()), default=first + 1)
     added = [
         style.gap
         + json.dumps(key, ensure_ascii=style.ascii)
@@ -50,29 +76,26 @@ def _splice_object(text: str, span: _Span, old: dict[str, object], new: dict[str
         for key, value in new.items()
         if key not in members
     ]
-    return (
-        out
-        + text[at:end]
-        + ("," if members and added else "")
-        + ",".join(added)
-        + text[end : span[1]]
-    )
+    return out + text[at:end] + ("," if members and added else "") + ",".join(added) + text[end:]
 
 
-def _splice_value(text: str, at: int, change: tuple[object, object], style: _Style) -> str:
+def _splice_value(text: str, at: int | _List, change: tuple[object, object], style: _Style) -> str:
+    """Return the text of a value that begins at an offset, or of a list."""
     old, new = change
-    if isinstance(old, list) and isinstance(new, list):
+    if isinstance(at, _List):
+        assert isinstance(old, list)  # noqa: S101 - its items have spans
+        assert isinstance(new, list)  # noqa: S101
         return _splice_list(text, at, (old, new), style)
     return style.dumps(new, _indentation_at(text, at))
 
 
 def _splice_list(
-    text: str, at: int, change: tuple[list[object], list[object]], style: _Style
+    text: str, given: _List, change: tuple[list[object], list[object]], style: _Style
 ) -> str:
     old, new = change
-    spans = _item_spans(text, at)
+    (at, end), spans = given.span, given.items
     if not spans and not new:
-        return text[at : _end_of_value(text, at)]
+        return text[at:end]
     if not spans or not new:
         return style.dumps(new, _indentation_at(text, at))
     span_by_id = {id(item): span for item, span in zip(old, spans, strict=True)}
@@ -86,7 +109,7 @@ def _splice_list(
     for item in new:
         span = span_by_id.get(id(item))
         pieces.append(text[slice(*span)] if span else style.dumps(item, indentation))
-    return f"[{head}{gap.join(pieces)}{text[spans[-1][1] : _end_of_value(text, at)]}"
+    return f"[{head}{gap.join(pieces)}{text[spans[-1][1] : end]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,13 +177,15 @@ class _Style:
 
 
 def _skip_white_space(text: str, at: int) -> int:
+    if text[at : at + 1] not in _BLANK:
+        return at
     found = _WHITE.match(text, at)
     return found.end() if found else at
 
 
 def _end_of_value(text: str, at: int) -> int:
     """Return the end offset of the value that begins at ``at``."""
-    stop: int = _DECODER.raw_decode(text, at)[1]
+    stop: int = _scan(text, at)[1]
     return stop
 
 
@@ -170,8 +195,8 @@ def _indentation_at(text: str, at: int) -> str:
     return text[line : min(_skip_white_space(text, line), at)]
 
 
-def _item_spans(text: str, at: int) -> list[_Span]:
-    """Return the spans of the items of the list at ``at``."""
+def _item_spans(text: str, at: int) -> tuple[list[_Span], int]:
+    """Return the spans of the items of the list at ``at``, and its end."""
     spans: list[_Span] = []
     at = _skip_white_space(text, at + 1)
     while text[at] != "]":
@@ -179,20 +204,28 @@ def _item_spans(text: str, at: int) -> list[_Span]:
         spans.append((at, stop))
         at = _skip_white_space(text, stop)
         at = _skip_white_space(text, at + 1) if text[at] == "," else at
-    return spans
+    return spans, at + 1
 
 
-def _member_spans(text: str, at: int) -> dict[str, _Span]:
-    """Return the spans of the values of the object at ``at``.
+def _member_spans(
+    text: str, at: int, edited: Container[str]
+) -> tuple[dict[str, _Span], dict[str, _List]]:
+    """Return the spans of the values of the object at ``at``, and the lists among ``edited``.
 
     For a repeated key it is the span of the last value, which is the one that parsers return.
     """
     spans: dict[str, _Span] = {}
+    lists: dict[str, _List] = {}
     at = _skip_white_space(text, at + 1)
     while text[at] != "}":
-        key, stop = _DECODER.raw_decode(text, at)
+        key, stop = _scan(text, at)
         value = _skip_white_space(text, _skip_white_space(text, stop) + 1)
-        spans[key] = (value, stop := _end_of_value(text, value))
+        if key in edited and text[value] == "[":
+            items, stop = _item_spans(text, value)
+            lists[key] = _List((value, stop), items)
+        else:
+            stop = _end_of_value(text, value)
+        spans[key] = (value, stop)
         at = _skip_white_space(text, stop)
         at = _skip_white_space(text, at + 1) if text[at] == "," else at
-    return spans
+    return spans, lists

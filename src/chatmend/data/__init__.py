@@ -12,8 +12,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from chatmend.data import arrow
+from chatmend.data.change_table import changes_to_table, recorded_rows
 from chatmend.data.formats import recognise
 from chatmend.data.renamed import Renamed, named
+from chatmend.data.replaying import replay_row
 from chatmend.data.rows import (
     Conversations,
     QuarantineError,
@@ -21,7 +23,7 @@ from chatmend.data.rows import (
     make_settings,
     repair_row,
 )
-from chatmend.errors import LayoutError, TranscriptError
+from chatmend.errors import LayoutError, ReplayError, TranscriptError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -72,7 +74,8 @@ def repair_table(  # noqa: PLR0913 - options are keywords
         report: the name of the report column. An earlier report of the same name is replaced.
 
     Raises:
-        LayoutError: no known layout matches; the text lists them.
+        LayoutError: no known layout matches; the text lists them. Or ``report`` is the name of
+            another column.
         TargetError: the target is unknown.
         PolicyError: an option has an invalid value.
         TranscriptError: ``table`` is not an Arrow table, record batch or record batch reader.
@@ -94,8 +97,9 @@ def repair_table(  # noqa: PLR0913 - options are keywords
 
 
 def check_table(table: Rows, *, report: str = arrow.REPORT, **options: Any) -> Rows:  # noqa: ANN401 - the options of repair_table
-    """Return only the report column of ``repair_table``; takes its arguments, but no reader."""
-    return repair_table(table, report=report, **options).select([report])
+    """Return only the report column of ``repair_table``; takes its arguments."""
+    done = repair_table(table, report=report, **options)
+    return arrow.only(done, report)
 
 
 def repair_rows(  # noqa: PLR0913 - options are keywords
@@ -132,12 +136,57 @@ def _repair_rows(
         yield repair_row(row, known, settings)
 
 
+def changes_table(results: Iterable[RowResult]) -> pa.Table:
+    """Return the changes of rows as an Arrow table, with one row per change, for ``replay_rows``.
+
+    The column ``row`` has the position of the row in ``results``. ``before`` and ``after`` are JSON
+    texts of the messages. A quarantined row without a change has one row whose ``code`` is null.
+    Needs pyarrow.
+    """
+    return changes_to_table(enumerate(results))
+
+
+def replay_rows(
+    rows: Iterable[Row],
+    changes: pa.Table,
+    *,
+    column: str | None = None,
+    layout: str | None = None,
+) -> Iterator[RowResult]:
+    """Apply recorded changes to rows; yields what ``repair_rows`` has yielded for them.
+
+    No rule runs, so a target and a policy are not needed.
+
+    Args:
+        rows: the original rows.
+        changes: their changes: a table of ``changes_table``, or one file of the table that
+            ``chatmend data --changes`` writes.
+        column: the column with the messages, as in the repair.
+        layout: the name of the layout, as in the repair.
+
+    Raises:
+        ReplayError: a change does not match its row.
+        LayoutError: the first row has no known layout.
+    """
+    recorded = recorded_rows(changes)
+    known = None if layout is None else named(layout, column)
+    for at, row in enumerate(rows):
+        if known is None:
+            known = recognise(row) if column is None else Renamed.recognise(row, column)
+        try:
+            yield replay_row(row, known, recorded.get(at))
+        except ReplayError as error:
+            raise ReplayError(f"row {at}: {error}") from error
+
+
 __all__ = [
     "Conversations",
     "LayoutError",
     "QuarantineError",
     "RowResult",
+    "changes_table",
     "check_table",
     "repair_rows",
     "repair_table",
+    "replay_rows",
 ]

@@ -6,9 +6,10 @@ are rebuilt; all other values keep their bytes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from chatmend.data.arrow_fit import is_list, misfit_of
 from chatmend.data.arrow_values import values_of
 from chatmend.data.formats import recognise
 from chatmend.data.renamed import Renamed, named
@@ -16,7 +17,7 @@ from chatmend.data.rows import QUARANTINED, REPAIRED, RowResult, repair_row
 from chatmend.errors import LayoutError
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import TypeVar
 
     import pyarrow as pa
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from chatmend.data.rows import Row, RowSettings
 
     _Rows = TypeVar("_Rows", pa.Array, pa.RecordBatch)
+    _Kind = TypeVar("_Kind", pa.Table, pa.RecordBatch, pa.RecordBatchReader)
 
 BATCH_ROWS = 1_000
 """Rows that are converted to Python objects at a time."""
@@ -92,19 +94,46 @@ def format_of_table(
             return recognise(row) if column is None else Renamed.recognise(row, column)
         except LayoutError as error:
             failure = failure or error
-    if failure is not None:
-        raise failure
-    return None
+    if failure is None:
+        return None
+    # No row has messages, so the types must do; then every row is set aside, with the reason.
+    typical = {field.name: _typical(field.type) for field in table.schema}
+    try:
+        return recognise(typical) if column is None else Renamed.recognise(typical, column)
+    except LayoutError:
+        raise failure from None
+
+
+def _typical(kind: pa.DataType) -> Any:  # noqa: ANN401 - a value of the type
+    """Return a value of a type with a text in every field; None for other types."""
+    types = import_pyarrow().types
+    if is_list(kind):
+        return [_typical(kind.value_type)]
+    if types.is_struct(kind):
+        return {kind.field(at).name: _typical(kind.field(at).type) for at in range(kind.num_fields)}
+    return "" if types.is_string(kind) or types.is_large_string(kind) else None
+
+
+def is_report(kind: pa.DataType) -> bool:
+    """Return whether a type is that of a report column, as any engine may store it."""
+    names = [field.name for field in report_type()]
+    return import_pyarrow().types.is_struct(kind) and [field.name for field in kind] == names
 
 
 def repair_batch(
-    batch: pa.RecordBatch, format_: Format, settings: RowSettings
+    batch: pa.RecordBatch, format_: Format, repair: Callable[[Row, int], RowResult]
 ) -> tuple[pa.RecordBatch, list[RowResult]]:
-    """Return a batch with repaired values in the same schema, and the outcome for each row."""
+    """Return a batch with repaired values in the same schema, and the outcome for each row.
+
+    Args:
+        batch: the rows.
+        format_: their layout.
+        repair: returns the outcome for a row without null keys, and its position in the batch.
+    """
     keys = [key for key in format_.KEYS if key in batch.schema.names]
     columns = [values_of(batch.column(key)) for key in keys]
     rows: list[Row] = [dict(zip(keys, row, strict=True)) for row in zip(*columns, strict=True)]
-    results = [repair_row(row, format_, settings, has_nulls=False) for row in rows]
+    results = [repair(row, at) for at, row in enumerate(rows)]
     results = [
         _checked(row, result, batch.schema) if result.status == REPAIRED else result
         for row, result in zip(rows, results, strict=True)
@@ -142,8 +171,8 @@ class TableRepair:
 
     def table(self, table: pa.Table) -> pa.Table:
         """Return a table with repaired rows and the report column."""
-        done = list(self._repaired(table.to_batches()))
         schema = self._schema(table.schema)
+        done = list(self._repaired(table.to_batches()))
         return import_pyarrow().Table.from_batches(done, schema)
 
     def batch(self, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -162,8 +191,17 @@ class TableRepair:
         return import_pyarrow().RecordBatchReader.from_batches(schema, self._repaired(reader))
 
     def _schema(self, schema: pa.Schema) -> pa.Schema:
-        """Return the schema with the report column, which replaces an earlier one."""
+        """Return the schema with the report column, which replaces an earlier one.
+
+        Raises:
+            LayoutError: there is another column with this name.
+        """
         if self.report in schema.names:
+            if not is_report(schema.field(self.report).type):
+                raise LayoutError(
+                    f"the table has a column {self.report!r} that is not a report; "
+                    "choose another name for the report: report='repair'"
+                )
             schema = schema.remove(schema.get_field_index(self.report))
         return schema.append(import_pyarrow().field(self.report, report_type()))
 
@@ -175,13 +213,42 @@ class TableRepair:
                 batch = rest.slice(start, BATCH_ROWS)
                 format_ = format_ or format_of_table(batch, column=self.column, layout=self.layout)
                 if format_ is not None:
-                    yield with_report(*repair_batch(batch, format_, self.settings), self.report)
+                    yield self._batch(batch, format_)
+
+    def _batch(self, batch: pa.RecordBatch, format_: Format) -> pa.RecordBatch:
+        def repair(row: Row, _: int) -> RowResult:
+            return repair_row(row, format_, self.settings, has_nulls=False)
+
+        return with_report(*repair_batch(batch, format_, repair), self.report)
+
+
+def only(rows: _Kind, name: str) -> _Kind:
+    """Return one column of a table or a batch, or of each batch of a reader."""
+    pa = import_pyarrow()
+    if not isinstance(rows, pa.RecordBatchReader):
+        return rows.select([name])
+    schema = pa.schema([rows.schema.field(name)])
+    return pa.RecordBatchReader.from_batches(schema, (batch.select([name]) for batch in rows))
 
 
 def take(rows: _Rows, numbers: list[int]) -> _Rows:
     """Return the rows with these numbers, of an array or a batch."""
     pa = import_pyarrow()
-    return rows.take(pa.array(numbers, pa.int64()))
+    try:
+        return rows.take(pa.array(numbers, pa.int64()))
+    except pa.ArrowNotImplementedError:  # views of texts, for example
+        if isinstance(rows, pa.RecordBatch):
+            columns = [take(column, numbers) for column in rows.columns]
+            return pa.RecordBatch.from_arrays(columns, schema=rows.schema)
+        slices = [rows.slice(start, length) for start, length in _runs(numbers)]
+        return pa.concat_arrays(slices) if slices else rows.slice(0, 0)
+
+
+def _runs(numbers: list[int]) -> list[tuple[int, int]]:
+    """Return the start and length of each run of consecutive numbers."""
+    starts = [at for at, number in enumerate(numbers) if at == 0 or numbers[at - 1] != number - 1]
+    stops = [*starts[1:], len(numbers)]
+    return [(numbers[at], stop - at) for at, stop in zip(starts, stops, strict=True)]
 
 
 def _with_values(column: pa.Array, changed: dict[int, Any]) -> pa.Array:
@@ -206,50 +273,8 @@ def _checked(row: Row, result: RowResult, schema: pa.Schema) -> RowResult:
         if key not in schema.names:
             misfit: str | None = f"the table lacks the column {key!r}"
         else:
-            misfit = _misfit(value, schema.field(key).type, key, known)
+            misfit = misfit_of(value, schema.field(key), key, known)
         if misfit is not None:
             error = f"the repair does not fit the schema: {misfit}"
-            return RowResult(row, QUARANTINED, result.changes, error)
+            return replace(result, row=row, status=QUARANTINED, error=error)
     return result
-
-
-def _misfit(
-    value: Any,  # noqa: ANN401 - any JSON value
-    kind: pa.DataType,
-    path: str,
-    known: Container[int] = (),
-) -> str | None:
-    """Return where and why a value does not fit a type; None if it does.
-
-    ``known`` holds the identities of items that were read from the column.
-    """
-    types = import_pyarrow().types
-    if value is None or id(value) in known:
-        return None
-    if types.is_struct(kind):
-        return _misfit_of_object(value, kind, path)
-    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
-        return _misfit_of_list(value, kind, path, known)
-    is_text = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
-    return None if is_text == isinstance(value, str) else f"{path} is not of type {kind}"
-
-
-def _misfit_of_object(value: object, kind: pa.DataType, path: str) -> str | None:
-    if not isinstance(value, dict):
-        return f"{path} is not an object"
-    fields = {kind.field(at).name: kind.field(at).type for at in range(kind.num_fields)}
-    held = {key: inner for key, inner in value.items() if inner is not None}
-    if (unknown := next((key for key in held if key not in fields), None)) is not None:
-        return f"{path} has no key {unknown!r}"
-    found = (_misfit(inner, fields[key], f"{path}.{key}") for key, inner in held.items())
-    return next(filter(None, found), None)
-
-
-def _misfit_of_list(
-    value: object, kind: pa.DataType, path: str, known: Container[int]
-) -> str | None:
-    if not isinstance(value, list):
-        return f"{path} is not a list"
-    items = enumerate(value)
-    found = (_misfit(item, kind.value_type, f"{path}[{at}]", known) for at, item in items)
-    return next(filter(None, found), None)

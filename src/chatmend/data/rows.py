@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Effect
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from chatmend.changes import Change
     from chatmend.data.formats import Format
+    from chatmend.repair import Repaired, RepairedRequest
 
 Row = dict[str, Any]
 VALID, REPAIRED, QUARANTINED = STATUSES = ("valid", "repaired", "quarantined")
@@ -75,6 +76,19 @@ def make_settings(
 
 
 @dataclass(frozen=True, slots=True)
+class Recorded:
+    """What the repair of one conversation of a row has changed: enough to repeat it."""
+
+    changes: tuple[Change, ...] = ()
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """The other keys of a request body that changed, with their values; None: removed."""
+    original: list[Any] = field(default_factory=list, repr=False)
+    """The messages before the repair."""
+    digest: str | None = None
+    """The digest of the original messages, if these were not stored; see ``replaying``."""
+
+
+@dataclass(frozen=True, slots=True)
 class RowResult:
     """The outcome for one row."""
 
@@ -86,6 +100,8 @@ class RowResult:
     """The changes of the repair; those of a quarantined row were not applied."""
     error: str | None = None
     """The reason why the row is quarantined."""
+    conversations: tuple[Recorded, ...] = ()
+    """The changes of each conversation of the row, in the order of their repair."""
 
     @property
     def rules(self) -> dict[str, int]:
@@ -107,6 +123,8 @@ class Conversations:
         """Start without changes; ``has_nulls``: whether keys that are absent may be null."""
         self._settings, self._has_nulls = settings, has_nulls
         self.changes: list[Change] = []
+        self.recorded: list[Recorded] = []
+        """What each call has changed, in order: ``repair``, ``preview``, ``repair_request``."""
 
     def repair(self, messages: object, *, system: object = None) -> list[Any]:
         """Repair a list of messages; returns the same list if nothing changed.
@@ -130,8 +148,7 @@ class Conversations:
         if not isinstance(messages, list) or not messages:
             raise QuarantineError("the conversation is empty or not a list of messages")
         stored = StoredMessages(messages, has_nulls=self._has_nulls)
-        settings = self._settings
-        done = repair(stored.messages, settings.target, system=system, policy=settings.policy)
+        done = self._repair(stored.messages, system)
         self.changes += done.changes
         if done.messages is stored.messages:
             return messages, done.system
@@ -141,10 +158,7 @@ class Conversations:
     def preview(self, messages: list[Any]) -> list[Any]:
         """Return the repaired form of the beginning of a conversation; records no changes."""
         stored = StoredMessages(messages, has_nulls=self._has_nulls)
-        settings = self._settings
-        return stored.restore(
-            repair(stored.messages, settings.target, policy=settings.policy).messages
-        )
+        return stored.restore(self._repair(stored.messages, None).messages)
 
     def count_once(self) -> None:
         """Drop changes that are equal to an earlier one, of conversations that share messages."""
@@ -166,12 +180,29 @@ class Conversations:
             raise QuarantineError(f"no list of messages under {', '.join(_MESSAGE_KEYS)}")
         stored = StoredMessages(body[key], has_nulls=self._has_nulls)
         sent = body if stored.messages is body[key] else {**body, key: stored.messages}
-        done = repair_request(sent, self._settings.target, policy=self._settings.policy)
+        done = self._repair_request(sent, key)
         self.changes += done.changes
         if done.body is sent:
             return body
         self._check_learnt(stored.messages, done.body[key])
         return {**done.body, key: stored.restore(done.body[key])}
+
+    def _repair(self, messages: list[Any], system: object) -> Repaired:
+        settings = self._settings
+        done = repair(messages, settings.target, system=system, policy=settings.policy)
+        self.recorded.append(Recorded(done.changes, original=messages))
+        return done
+
+    def _repair_request(self, body: dict[str, Any], key: str) -> RepairedRequest:
+        """Repair a body whose messages are under ``key``."""
+        done = repair_request(body, self._settings.target, policy=self._settings.policy)
+        parameters = {
+            name: done.body.get(name)
+            for name in {**body, **done.body}
+            if name != key and done.body.get(name) is not body.get(name)
+        }
+        self.recorded.append(Recorded(done.changes, parameters, body[key]))
+        return done
 
     def _check_learnt(self, before: list[Any], after: list[Any]) -> None:
         """Check that a model would learn no message that the repair has written."""
@@ -216,12 +247,12 @@ def repair_row(
     except Exception as failure:  # noqa: BLE001 - its text may quote the row
         name = type(failure).__name__
         repaired, error = row, f"internal error of chatmend ({name}); please report it"
-    changes = tuple(conversations.changes)
+    changes, recorded = tuple(conversations.changes), tuple(conversations.recorded)
     if error is not None:
-        return RowResult(row, QUARANTINED, changes, error)
+        return RowResult(row, QUARANTINED, changes, error, recorded)
     if repaired is row:
         return RowResult(row, VALID)
-    return RowResult(repaired, REPAIRED, changes)
+    return RowResult(repaired, REPAIRED, changes, None, recorded)
 
 
 def _reason(changes: list[Change], settings: RowSettings) -> str | None:

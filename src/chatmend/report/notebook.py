@@ -5,21 +5,19 @@ The colour of a row shows the effect of the change.
 
 from __future__ import annotations
 
-import json
 import unicodedata
-from difflib import SequenceMatcher
 from html import escape
-from itertools import chain, repeat
 from typing import TYPE_CHECKING
 
-from chatmend import jsontext
 from chatmend.changes import Effect
+from chatmend.report.comparison import compare, short_lines
 from chatmend.report.lines import deed, position
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from chatmend.changes import Change
+    from chatmend.report.comparison import Line
     from chatmend.transcript import Native
 
 _COLOURS = {
@@ -35,11 +33,8 @@ _MEANINGS = {
     Effect.DROPS: "content discarded",
 }
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-_MAX_ROWS, _MAX_LINES, _MAX_CHARACTERS = 200, 40, 400
-"""Limits of the table: changes, lines per message, characters per line.
-
-The JSON report has no limits.
-"""
+_MAX_ROWS = 200
+"""The limit of changes in the table. The JSON report has no limits."""
 _TEXT_STYLE = (
     "text-align:left;vertical-align:top;"
     "font:13px/1.5 system-ui,-apple-system,'Segoe UI',Helvetica,Arial,sans-serif"
@@ -117,19 +112,8 @@ def _table_row(change: Change) -> str:
 
 def _compare(before: Sequence[Native], after: Sequence[Native]) -> tuple[str, str]:
     """Return both sides as HTML, with the removed and added lines and their differences marked."""
-    old, new = (
-        _shorten(line for native in natives for line in _json_lines(native))
-        for natives in (before, after)
-    )
-    left, right = list[str](), list[str]()
-    for tag, start, stop, to_start, to_stop in SequenceMatcher(
-        None, old, new, autojunk=False
-    ).get_opcodes():
-        removed, added = old[start:stop], new[to_start:to_stop]
-        marks = ("", "") if tag == "equal" else ("-", "+")
-        left += map(_line, removed, repeat(marks[0]), chain(added, repeat("")))
-        right += map(_line, added, repeat(marks[1]), chain(removed, repeat("")))
-    return _block(left), _block(right)
+    left, right = compare(short_lines(before), short_lines(after))
+    return _block([*map(_line, left)]), _block([*map(_line, right)])
 
 
 def _block(lines: Sequence[str]) -> str:
@@ -140,58 +124,17 @@ def _block(lines: Sequence[str]) -> str:
     )
 
 
-def _line(line: str, mark: str, other: str) -> str:
-    """Return a line as HTML with its mark; a part that differs from ``other`` is highlighted."""
-    indent = len(line) - len(line.lstrip(" ")) + 4
+def _line(line: Line) -> str:
+    """Return a line as HTML with its mark; the part that differs is highlighted."""
+    indent = len(line.text) - len(line.text.lstrip(" ")) + 4
     style = f"padding-left:{indent}ch;text-indent:-{indent}ch;"
-    if not mark:
-        return f'<div style="{style}">  {visible(line)}</div>'
-    start, stop = _differing_part(line, other)
-    marked = visible(line)
-    if start < stop and other:
-        part = f'<span style="background:{_PART_COLOURS[mark]}">{visible(line[start:stop])}</span>'
-        marked = visible(line[:start]) + part + visible(line[stop:])
-    return f'<div style="{style}background:{_LINE_COLOURS[mark]}">{mark} {marked}</div>'
-
-
-def _differing_part(line: str, other: str) -> tuple[int, int]:
-    """Return the start and stop of the part in which a line differs from another.
-
-    Returns an empty range if the part is longer than half of the line.
-    """
-    start = _common_prefix_length(line, other)
-    stop = len(line) - _common_prefix_length(line[start:][::-1], other[start:][::-1])
-    return (start, stop) if 2 * (stop - start) <= len(line) else (0, 0)
-
-
-def _common_prefix_length(one: str, other: str) -> int:
-    """Return the length of the common prefix of two texts."""
-    shortest = min(len(one), len(other))
-    return next((at for at in range(shortest) if one[at] != other[at]), shortest)
-
-
-def _shorten(lines: Iterator[str]) -> list[str]:
-    every = list(lines)
-    cut = [
-        line
-        if len(line) <= _MAX_CHARACTERS
-        else f"{line[:_MAX_CHARACTERS]} … ({len(line):,} characters)"
-        for line in every[:_MAX_LINES]
-    ]
-    return (
-        cut if len(every) <= _MAX_LINES else [*cut, f"… ({len(every) - _MAX_LINES:,} more lines)"]
-    )
-
-
-def _json_lines(native: Native) -> list[str]:
-    if hasattr(native, "model_dump"):
-        native = {
-            key: value for key, value in native.model_dump().items() if value not in (None, {}, [])
-        }
-    try:
-        return json.dumps(native, ensure_ascii=False, indent=2, default=repr).split("\n")
-    except (RecursionError, TypeError, ValueError):
-        return [jsontext.dumps(native)]
+    if not line.mark:
+        return f'<div style="{style}">  {visible(line.text)}</div>'
+    head, part, tail = map(visible, line.parts())
+    if part:
+        part = f'<span style="background:{_PART_COLOURS[line.mark]}">{part}</span>'
+    background = _LINE_COLOURS[line.mark]
+    return f'<div style="{style}background:{background}">{line.mark} {head}{part}{tail}</div>'
 
 
 def visible(text: str) -> str:

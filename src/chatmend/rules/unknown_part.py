@@ -182,7 +182,7 @@ def _is_unreadable(part: Part, known: frozenset[str] | None, context: Context) -
     """Return whether the target cannot read the part or the file that it names."""
     limits, native = context.limits, part.extra
     kind = context.dialect.kind_of(native)
-    if isinstance(part, Media) and kind in ("image_url", "image") and not has_image_data(native):
+    if _lacks_image(part, kind) and not (limits.media_without_data and kind == "image"):
         return True
     if isinstance(part, Media) and _is_foreign_file(native, limits.file_references):
         return True
@@ -194,6 +194,14 @@ def _is_unreadable(part: Part, known: frozenset[str] | None, context: Context) -
         part.is_object and kind is None and "type" not in native and limits.typeless_parts
     )
     return not fits and not _is_misplaced(part, known, context)
+
+
+def _lacks_image(part: Part, kind: object) -> bool:
+    return (
+        isinstance(part, Media)
+        and kind in ("image_url", "image")
+        and not has_image_data(part.extra)
+    )
 
 
 def _is_message_only(part: Part, context: Context) -> bool:
