@@ -26,6 +26,8 @@ CHOICES: dict[str, tuple[object, ...]] = {
     "images": ("fit", "native", "off"),
     "tall": ("tile", "scale"),
     "image_notes": (False, True),
+    "documents": ("note", "split"),
+    "metadata": ("keep", "strip"),
     "purpose": ("serve", "train"),
 }
 """The valid values of each field except ``allow``, whose values are effects."""
@@ -129,6 +131,19 @@ class Policy:
     """
     image_notes: bool = False
     """Add a text after each scaled image that states the factor, for work with coordinates."""
+    documents: str = "note"
+    """What becomes of a PDF that alone has more pages or bytes than the target accepts.
+
+    ``note`` replaces it by a text, because the bytes of a split PDF depend on the version of pypdf;
+    ``split`` cuts it at the limit, if the extra ``pdf`` is installed.
+    """
+    metadata: str = "keep"
+    """What becomes of the metadata in images: EXIF with GPS, XMP, IPTC, comments and text chunks.
+
+    ``keep`` leaves images that the target accepts unchanged; ``strip`` removes the metadata without
+    changing a pixel. The colour profile and the orientation are kept. An image that is recompressed
+    never keeps metadata.
+    """
     allow: Effect = Effect.DROPS
     """The strongest effect allowed. Other changes are only reported."""
     purpose: str = "serve"
@@ -226,9 +241,9 @@ class Policy:
         if self.images == "off":
             changes["images"] = ImageLimits()
         elif self.images == "native":
-            changes["images"] = replace(limits.images, native=True)
-        elif self.tall == "scale" and limits.images != ImageLimits():
-            changes["images"] = replace(limits.images, tall="scale")
+            changes["images"] = replace(limits.images, native=True, metadata=self.metadata)
+        elif limits.images != ImageLimits() and (self.tall, self.metadata) != ("tile", "keep"):
+            changes["images"] = replace(limits.images, tall=self.tall, metadata=self.metadata)
         return _restrict(limits, **changes) if changes else limits
 
 

@@ -11,6 +11,8 @@ import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from chatmend.documents.encryption import opens_without_password
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -42,6 +44,11 @@ class PdfFacts:
     pages: int | None = None
     """The number of pages; None if it cannot be read."""
     is_encrypted: bool = False
+    opens_freely: bool = True
+    """Whether every reader can open it: it is not encrypted, or the password is empty.
+
+    False if the encryption is not known.
+    """
 
 
 @dataclass(slots=True)
@@ -94,8 +101,11 @@ def probe_pdf(data: bytes) -> PdfFacts:
             tree.read(body)
         is_encrypted = is_encrypted or (b"/XRef" in body and bool(_ENCRYPT.search(body)))
     is_encrypted = is_encrypted or _has_encrypted_trailer(data)
+    opens_freely = not is_encrypted or opens_without_password(data) is True
     pages = None if is_encrypted else tree.pages
-    return PdfFacts(len(data), is_pdf=True, pages=pages, is_encrypted=is_encrypted)
+    return PdfFacts(
+        len(data), is_pdf=True, pages=pages, is_encrypted=is_encrypted, opens_freely=opens_freely
+    )
 
 
 def _objects(data: bytes) -> Iterator[tuple[bytes, int]]:

@@ -275,7 +275,9 @@ def make_image_judge(limits: Limits, traits: Traits) -> Judge | None:
         return (
             found.shape,
             defect,
-            images.is_mislabelled(probe, image_limits, found.payload.label),
+            images.is_mislabelled(
+                probe, image_limits, found.payload.label, is_exact=found.payload.is_exact
+            ),
         )
 
     return None if image_limits == ImageLimits() and limits.roles is None else judge
