@@ -101,7 +101,9 @@ def _facts(limits: type) -> type[BaseModel]:
 def _owned() -> type[BaseModel]:
     """A model of the facts about limits that rules own."""
     made = {
-        name: (Fact[kind] | None, None) for rule in RULES for name, kind in rule.own_limits.items()
+        name: (Fact[kind | Literal["none"]] | None, None)
+        for rule in RULES
+        for name, kind in rule.own_limits.items()
     }  # type: ignore[valid-type]
     return create_model("OwnedFacts", __base__=_Closed, **made)  # type: ignore[call-overload,no-any-return]
 

@@ -7,6 +7,7 @@ import io
 import zlib
 from typing import Any
 
+import pypdf
 from PIL import Image
 
 
@@ -46,6 +47,15 @@ def with_object_streams(pages: int, *, level: int = 9) -> bytes:
 def encrypted(pages: int = 3) -> bytes:
     """A PDF whose trailer names its encryption."""
     return by_pillow(pages).replace(b"trailer\n<<", b"trailer\n<< /Encrypt 9 0 R ", 1)
+
+
+def protected(password: str, algorithm: str = "RC4-128") -> bytes:
+    """A PDF that only its owner may print; it opens with a password, which may be empty."""
+    writer = pypdf.PdfWriter(clone_from=io.BytesIO(by_pillow(2)))
+    writer.encrypt(password, "owner", algorithm=algorithm)
+    out = io.BytesIO()
+    writer.write(out)
+    return out.getvalue()
 
 
 def part(data: bytes, name: str = "report.pdf", shape: str = "anthropic") -> dict[str, Any]:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Container
+
 PDF = "application/pdf"
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 _OFFICE = "application/vnd.openxmlformats-officedocument"
@@ -70,6 +75,6 @@ def is_text_type(media_type: str) -> bool:
     )
 
 
-def is_one_of_types(media_type: str, accepted: list[str]) -> bool:
+def is_one_of_types(media_type: str, accepted: Container[str]) -> bool:
     """Return whether a media type is in a list, in which ``text/*`` stands for all texts."""
     return media_type in accepted or ("text/*" in accepted and is_text_type(media_type))

@@ -7,12 +7,15 @@ one meaning. Nothing is ever fetched.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote_to_bytes
 
 _LONGEST_HEAD = 512
 """The comma of a data URL must be among its first 512 characters."""
 _LONGEST_SCHEME = 64
+if TYPE_CHECKING:
+    from collections.abc import Container
+
 _MARKS = "\"'<>`"
 _ENDS = f" \t\r\n\f\v{_MARKS}"
 """Characters around an address that do not belong to it: white space, quotes and brackets."""
@@ -103,7 +106,7 @@ def is_address(text: str) -> bool:
     return len(text) < _SHORTEST_DATA or not _BASE64.match(short) or short.startswith("//")
 
 
-def corrected_link(link: str, schemes: list[str]) -> str | None:
+def corrected_link(link: str, schemes: Container[str]) -> str | None:
     """Return the address of a link in the form that providers read; None if no provider can.
 
     Args:

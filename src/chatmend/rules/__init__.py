@@ -54,6 +54,7 @@ RULES: tuple[Rule, ...] = _load(
     "unusual_pixels",
     "oversized_image",
     "heavy_image",
+    "private_metadata",  # after the rules that recompress, which keep no metadata
     "unknown_part",  # before the rules that move parts
     "invalid_document",  # after unknown_part: the remaining documents are sent
     "unstored_item",  # before pairing and before orphan_reasoning: what is removed pairs nothing

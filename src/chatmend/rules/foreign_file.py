@@ -89,8 +89,7 @@ def _owner_of(found: Attachment, limits: Limits) -> str | None:
         return _OWN if store.name in limits.of(_LIMIT) else store.title
     if found.shape != "stored" or "://" in name[:64] or name[:5].lower() == "data:":
         return None
-    own = limits.file_references
-    return "" if own is None or re.search(own, name) is None else _OWN
+    return "" if limits.file_references is None else _OWN  # else PART001 judges the id
 
 
 @lru_cache(maxsize=1)
