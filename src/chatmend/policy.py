@@ -131,6 +131,14 @@ class Policy:
     """
     image_notes: bool = False
     """Add a text after each scaled image that states the factor, for work with coordinates."""
+    allow: Effect = Effect.DROPS
+    """The strongest effect allowed. Other changes are only reported."""
+    purpose: str = "serve"
+    """What the transcripts are for.
+
+    ``serve``: to be sent to the target. ``train``: to teach a model. The last message stays what
+    the model learns, so nothing synthetic follows it, and thinking is kept.
+    """
     documents: str = "note"
     """What becomes of a PDF that alone has more pages or bytes than the target accepts.
 
@@ -143,14 +151,6 @@ class Policy:
     ``keep`` leaves images that the target accepts unchanged; ``strip`` removes the metadata without
     changing a pixel. The colour profile and the orientation are kept. An image that is recompressed
     never keeps metadata.
-    """
-    allow: Effect = Effect.DROPS
-    """The strongest effect allowed. Other changes are only reported."""
-    purpose: str = "serve"
-    """What the transcripts are for.
-
-    ``serve``: to be sent to the target. ``train``: to teach a model. The last message stays what
-    the model learns, so nothing synthetic follows it, and thinking is kept.
     """
 
     def __post_init__(self) -> None:

@@ -37,8 +37,14 @@ if TYPE_CHECKING:
     from chatmend.transcript import Media
     from chatmend.windows import Memory, Window
 
-_OWN = {"inline": ("inline", "stored"), "input": ("input", "audio")}
-"""The shapes that the parts of a dialect have, by its shape of documents."""
+_STORED_UNDER = {
+    "source": "source",
+    "inline": "fileData",
+    "file": "file",
+    "input": "file_id",
+    "bedrock": "document",
+}
+"""The key of a part that names a stored file, by the dialect's shape of documents."""
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -50,18 +56,25 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
 
     def repair_document(part: Media, role: str) -> ImageRepair | None:
         native, found = part.extra, find_attachment(part.extra)
-        if found is None or not part.is_object or found.shape in _OWN.get(own, (own,)):
+        if found is None or not part.is_object or _is_own_form(native, found, own):
             return None
         known = limits.part_types is None or native.get("type") in tuple(limits.part_types)
         if known and not context.traits.types_by_role:
             return None
         becomes = _convert(native, found, own, shapes[0])
-        if becomes is None or becomes.keys() == native.keys() and becomes == native:
+        if becomes is None:
             return None
         why = f"the {found.kind} is in another provider's format"
         return ImageRepair((replace(part, native=becomes),), why, Effect.RESHAPES)
 
     yield from repair_images(window, context, repair_document)
+
+
+def _is_own_form(native: dict[str, Any], found: Attachment, own: str) -> bool:
+    """Return whether a part holds a file in a form that the dialect has."""
+    if found.shape == "stored":
+        return _STORED_UNDER[own] in native or native.get("type") == "container_upload"
+    return found.shape == own or (own == "input" and found.shape == "audio")
 
 
 def _convert(
