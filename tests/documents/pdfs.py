@@ -5,14 +5,16 @@ from __future__ import annotations
 import base64
 import io
 import zlib
+from functools import cache
 from typing import Any
 
 import pypdf
 from PIL import Image
 
 
+@cache
 def by_pillow(pages: int) -> bytes:
-    """A PDF with plain objects, written by Pillow."""
+    """A PDF with plain objects, written by Pillow; it contains the time at which it is made."""
     out = io.BytesIO()
     first, *rest = [Image.new("L", (20, 20), at % 255) for at in range(pages)]
     first.save(out, "PDF", save_all=True, append_images=rest)

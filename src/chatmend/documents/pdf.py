@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import zlib
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from chatmend.documents.encryption import opens_without_password
@@ -139,7 +140,7 @@ def _read_object_stream(data: bytes, body: bytes, start: int, budget: int, tree:
     offset = int(first[1])
     numbers = inflated[:offset].split()[1 : 2 * int(number[1]) : 2]
     starts = [offset + int(text) for text in numbers if text.isdigit() and len(text) <= 7]  # noqa: PLR2004
-    for this, following in zip(starts, [*starts[1:], len(inflated)], strict=True):
+    for this, following in pairwise([*starts, len(inflated)]):
         tree.read(inflated[this : min(following, this + _LONGEST_DICTIONARY)])
     return len(inflated)
 

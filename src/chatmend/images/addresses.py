@@ -70,7 +70,7 @@ def _read(text: str, start: int) -> DataAddress:
     if kind == "base64" and not parameters:
         kind, parameters = "", ["base64"]
     if "base64" not in parameters:
-        return DataAddress(unquote_to_bytes(text[comma + 1 :]), 0, kind or None, is_exact=False)
+        return DataAddress(_unquote(text[comma + 1 :]), 0, kind or None, is_exact=False)
     begin = _behind_repeated_heads(text, comma + 1)
     is_exact = start == 0 and begin == comma + 1 and text[-1] not in _MARKS
     return _read_base64(text, begin, kind, is_exact=is_exact)
@@ -93,9 +93,13 @@ def _read_base64(text: str, begin: int, kind: str, *, is_exact: bool) -> DataAdd
     if is_quoted or not is_exact:
         data = text[begin:].strip(_ENDS)
         if is_quoted:
-            data = unquote_to_bytes(data).decode("ascii", "replace").strip(_ENDS)
+            data = _unquote(data).decode("ascii", "replace").strip(_ENDS)
         return DataAddress(data, 0, kind, is_exact=False)
     return DataAddress(text, begin, kind)
+
+
+def _unquote(text: str) -> bytes:
+    return unquote_to_bytes(text.encode("utf-8", "replace"))
 
 
 def is_address(text: str) -> bool:

@@ -58,7 +58,9 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         native, found = part.extra, find_attachment(part.extra)
         if found is None or not part.is_object or _is_own_form(native, found, own):
             return None
-        known = limits.part_types is None or native.get("type") in tuple(limits.part_types)
+        known = limits.part_types is None or (
+            found.shape != "flat" and native.get("type") in tuple(limits.part_types)
+        )
         if known and not context.traits.types_by_role:
             return None
         becomes = _convert(native, found, own, shapes[0])

@@ -134,7 +134,8 @@ def _pieces_of(
     part: Media, document: Document, pieces: list[_Piece], pages: int, context: Context
 ) -> tuple[Part, ...]:
     """Return a caption and a PDF for each piece. The last one keeps the cache marker."""
-    native, out = part.extra, list[Part]()
+    native = part.extra
+    out: list[Part] = []
     bare = replace(part, native=without_cache_marker(native))
     for number, piece in enumerate(pieces, 1):
         caption = document_words.pages_text(document, piece.first, piece.last, pages)

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from chatmend.transcript import Media
     from chatmend.windows import Memory, Window
 
-_LIMIT = "document_types"
+_LIMIT, _TEXTS = "document_types", "text_documents"
 _WHY = "this model does not take documents of this type"
 
 
@@ -67,6 +67,8 @@ def _is_refused(found: Attachment, native: dict[str, Any], limits: Limits, trait
     if found.kind != "document":
         return False
     if found.text is not None:
+        if limits.of(_TEXTS) is False and found.shape == "source":
+            return True
         own = DOCUMENT_SHAPES.get(traits.image_shapes[0]) if traits.image_shapes else found.shape
         known = limits.part_types is None or native.get("type") in tuple(limits.part_types)
         return found.shape != own and (traits.types_by_role or not known)
@@ -97,5 +99,5 @@ RULE = Rule(
     "refused-document-type",
     find,
     {"parts": KeyedJudge(ATTACHMENT_KEYS, _make_judge)},
-    own_limits={_LIMIT: list[str]},
+    own_limits={_LIMIT: list[str], _TEXTS: bool},
 )
