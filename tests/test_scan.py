@@ -101,7 +101,9 @@ def pdf(data: str) -> list[Any]:
 
 def attached(media_type: str) -> list[Any]:
     url = f"data:{media_type};base64,JVBERi0xLjQK"
-    return [{"role": "user", "content": [{"type": "file", "file": {"filename": "a", "file_data": url}}]}]
+    return [
+        {"role": "user", "content": [{"type": "file", "file": {"filename": "a", "file_data": url}}]}
+    ]
 
 
 def linked(url: str) -> list[Any]:

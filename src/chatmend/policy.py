@@ -241,9 +241,9 @@ class Policy:
         if self.images == "off":
             changes["images"] = ImageLimits()
         elif self.images == "native":
-            changes["images"] = replace(limits.images, native=True, metadata=self.metadata)
+            changes["images"] = _restrict_images(self, limits, native=True)
         elif limits.images != ImageLimits() and (self.tall, self.metadata) != ("tile", "keep"):
-            changes["images"] = replace(limits.images, tall=self.tall, metadata=self.metadata)
+            changes["images"] = _restrict_images(self, limits)
         return _restrict(limits, **changes) if changes else limits
 
 
@@ -270,6 +270,14 @@ def _for_training(limits: Limits) -> Limits:
 
 NAMES = ("strict_alternation", "provider_hygiene", "drop_instead_of_note", "offline", "train")
 """The names of the predefined policies."""
+
+
+def _restrict_images(policy: Policy, limits: Limits, *, native: bool = False) -> ImageLimits:
+    """Return the limits of images with the choices of a policy."""
+    chosen: dict[str, Any] = {"metadata": policy.metadata, "native": native}
+    if not native:
+        chosen["tall"] = policy.tall
+    return replace(limits.images, **chosen)
 
 
 @lru_cache(maxsize=256)

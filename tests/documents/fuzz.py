@@ -44,7 +44,7 @@ def seeds() -> dict[str, list[bytes]]:
         "address": [
             text.encode()
             for text in (
-                "data:image/png;base64,iVBORw0KGgo=", " \n\"DATA:;charset=x;base64,%69VBO\"", "//host/a.png",
+                "data:image/png;base64,iVBORw0KGgo=", ' \n"DATA:;charset=x;base64,%69VBO"', "//host/a.png",
                 "data:image/svg+xml,%3Csvg/%3E", "file:///a", "data:a;base64,data:b;base64,AAAA", "image/png;base64,AA",
             )
         ],
@@ -91,8 +91,16 @@ def check(kind: str, data: bytes, target: str) -> str | None:
     if kind != "pdf" and peak > _MEMORY + _MEMORY_PER_BYTE * len(data):
         return f"{peak} bytes of memory for {len(data)} bytes"
     text = base64.b64encode(data).decode()
-    url = data.decode("utf-8", "replace") if kind == "address" else f"data:{_TYPES.get(kind, 'image/png')};base64,{text}"
-    part = files.image(url) if kind in ("address", "metadata") else {"type": "file", "file": {"filename": "a", "file_data": url}}
+    url = (
+        data.decode("utf-8", "replace")
+        if kind == "address"
+        else f"data:{_TYPES.get(kind, 'image/png')};base64,{text}"
+    )
+    part = (
+        files.image(url)
+        if kind in ("address", "metadata")
+        else {"type": "file", "file": {"filename": "a", "file_data": url}}
+    )
     messages = [{"role": "user", "content": [{"type": "text", "text": "see"}, part]}]
     done = chatmend.repair(messages, target)
     if chatmend.repair(done.messages, target).messages is not done.messages:

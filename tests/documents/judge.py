@@ -14,15 +14,14 @@ import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from tests.documents.files import samples
-from tests.images.sandboxed import ROUTES as IMAGE_ROUTES
-from tests.images.sandboxed import Route, verdict
-
 import litellm
 
 from chatmend.litellm.attempt import repair_attempt
 from chatmend.litellm.shapes import CHAT
 from chatmend.sandbox import Sandbox
+from tests.documents.files import samples
+from tests.images.sandboxed import ROUTES as IMAGE_ROUTES
+from tests.images.sandboxed import Route, verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -93,7 +92,10 @@ def main(targets: list[str]) -> int:
             mended = refused(server, target, samples(), repair=True)
             rules = Counter(said.partition(":")[0] for said in raw.values())
             total = len(samples())
-            print(f"{target:52} of {total} files refused {len(raw):3}, repaired {len(mended):3}", flush=True)
+            print(
+                f"{target:52} of {total} files refused {len(raw):3}, repaired {len(mended):3}",
+                flush=True,
+            )
             print("    " + ", ".join(f"{rule} {number}" for rule, number in rules.most_common()))
             for name, said in mended.items():
                 print(f"    {name}: {said}")

@@ -14,7 +14,11 @@ from chatmend.images.reader import base64_reader, bytes_reader
 from tests.documents import files
 from tests.documents.pdfs import by_pillow, part, protected, said, with_object_streams
 
-CLAUDE, GPT, NOVA = "anthropic/claude-sonnet-4-5", "openai/gpt-4.1", "bedrock/us.amazon.nova-pro-v1:0"
+CLAUDE, GPT, NOVA = (
+    "anthropic/claude-sonnet-4-5",
+    "openai/gpt-4.1",
+    "bedrock/us.amazon.nova-pro-v1:0",
+)
 GEMINI = "gemini/gemini-2.5-flash"
 
 
@@ -72,7 +76,9 @@ def test_texts_and_word_files_are_sent_as_text_where_only_pdfs_are_taken() -> No
 def test_other_files_become_a_note_with_name_type_and_size() -> None:
     data = files.zipped({"a.txt": "x"})
     becomes, _ = only(GPT, files.file(data, "a.zip", "application/zip"))
-    assert becomes["text"].startswith(f"Document removed (a.zip, application/zip, {len(data)} bytes")
+    assert becomes["text"].startswith(
+        f"Document removed (a.zip, application/zip, {len(data)} bytes"
+    )
 
 
 def test_of_a_long_text_the_beginning_is_sent() -> None:
@@ -199,7 +205,9 @@ def test_a_long_document_is_replaced_or_split() -> None:
     _, caption, first = done.messages[0]["content"]
     assert caption["text"].endswith("250 pages: pages 1 to 100.")
     assert probe_pdf(base64.b64decode(first["source"]["data"])).pages == 100
-    assert [(change.code, change.effect.name) for change in done.changes] == [("DOC006", "DEGRADES")]
+    assert [(change.code, change.effect.name) for change in done.changes] == [
+        ("DOC006", "DEGRADES")
+    ]
 
 
 def test_a_document_beyond_the_limit_of_one_document_is_split_without_loss() -> None:
@@ -243,7 +251,9 @@ def test_more_than_five_documents_for_bedrock_go_in_coarse_steps() -> None:
 
 
 def test_documents_count_as_images_for_claude() -> None:
-    pictures = [{"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}}] * 99
+    pictures = [
+        {"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}}
+    ] * 99
     first = part(by_pillow(1), "first.pdf")
     messages = [{"role": "user", "content": [first, *pictures, part(by_pillow(1), "b.pdf")]}]
     done = repaired(messages, CLAUDE, dialect="anthropic_messages")
@@ -258,7 +268,7 @@ def test_the_oldest_documents_go_when_the_request_has_too_many_bytes() -> None:
         said(*(part(heavy, f"{at}.pdf") for at in range(3))), CLAUDE, dialect="anthropic_messages"
     )
     kinds = [done.messages[at]["content"][1]["type"] for at in (0, 2, 4)]
-    assert kinds == ["text", "text", "document"] or kinds == ["text", "document", "document"]
+    assert kinds == ["text", "text", "document"]
 
 
 @pytest.mark.parametrize(
@@ -273,7 +283,9 @@ def test_the_oldest_documents_go_when_the_request_has_too_many_bytes() -> None:
     ],
 )
 def test_a_pdf_without_a_user_password_opens_freely(
-    password: str, algorithm: str, opens: bool
+    password: str,
+    algorithm: str,
+    opens: bool,  # noqa: FBT001 - a parameter of the test
 ) -> None:
     facts = probe_pdf(protected(password, algorithm))
     assert facts.is_encrypted

@@ -69,7 +69,7 @@ def test_what_a_provider_reads_is_the_same_object(url: str, target: str) -> None
         f"data:application/octet-stream;base64,{TEXT}",
         f"data:image/jpeg;base64,{TEXT}",
         f"image/png;base64,{TEXT}",
-        URL + "\n\"",
+        URL + '\n"',
         f"data:image/png;base64,{URL}",
     ],
 )
@@ -126,7 +126,7 @@ def test_a_malformed_link_is_repaired(url: str, becomes: str) -> None:
 
 @pytest.mark.parametrize(
     "url",
-    ["file:///tmp/a.png", "blob:https://example.com/1", "/tmp/a.png", "a.png", "C:\\a.png", "cid:1", "https://", "gs://b/a.png"],
+    ["file:///srv/a.png", "blob:https://example.com/1", "/srv/a.png", "a.png", "C:\\a.png", "cid:1", "https://", "gs://b/a.png"],
 )  # fmt: skip
 def test_an_address_that_no_provider_reads_becomes_a_text_with_it(url: str) -> None:
     part, codes = after(url)

@@ -78,7 +78,7 @@ def pixels(image: Image.Image) -> list[bytes]:
 
 @pytest.mark.parametrize("name", FILES)
 def test_metadata_goes_and_every_pixel_stays(name: str) -> None:
-    data, form = FILES[name], name.split()[-1]
+    data, form = FILES[name], name.rsplit(maxsplit=1)[-1]
     stripped = strip_metadata(data, form)
     assert stripped is not None
     assert SECRET not in stripped

@@ -94,8 +94,8 @@ def _attachment_of(found: _Found) -> Attachment | None:
     payload = read(found.data, label or None)
     if payload is None:
         kind = label or media_type_of_name(name)
-        given = isinstance(found.data, str) and found.data
-        return Attachment(None, kind, name, found.shape, found.data) if given else None  # type: ignore[arg-type]
+        given = found.data if isinstance(found.data, str) else ""
+        return Attachment(None, kind, name, found.shape, given) if given else None
     kind = payload.label or label
     if not kind or kind == "application/octet-stream":
         kind = media_type_of_name(name) or kind or (PDF if _begins_as_pdf(payload) else "")
@@ -107,7 +107,7 @@ def _attachment_of(found: _Found) -> Attachment | None:
 def _begins_as_pdf(payload: Payload) -> bool:
     data, start = payload.data, payload.start
     head = data[start : start + 12]
-    return head.lstrip().startswith("JVBERi") if isinstance(head, str) else b"%PDF-" in data[:1024]  # type: ignore[operator]
+    return head.lstrip().startswith("JVBERi") if isinstance(head, str) else b"%PDF-" in data[:1024]
 
 
 def _label_of(part: _Part) -> object:

@@ -59,6 +59,11 @@ def read_part(native: Native) -> Part:
         return thought
     if isinstance(kind, str) and kind in MEDIA:
         return Media(native, MEDIA[kind])
+    return _read_untyped(native)
+
+
+def _read_untyped(native: dict[str, object]) -> Part:
+    """Read a part whose type does not tell what it holds."""
     if find_picture(native):
         return Media(native)
     held = find_attachment(native)

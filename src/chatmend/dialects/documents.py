@@ -141,9 +141,14 @@ def _with_bytes(document: dict[str, Any], data: str, media_type: str) -> dict[st
 def _replace_flat(native: dict[str, Any], data: str, url: str, media_type: str) -> dict[str, Any]:
     if native.get("type") in ("document_url", "file_url"):
         key = native["type"]
-        return {**native, key: {**native[key], "url": url} if isinstance(native[key], dict) else url}
+        return {
+            **native,
+            key: {**native[key], "url": url} if isinstance(native[key], dict) else url,
+        }
     key = next(key for key in ("base64", "data", "file_data", "url") if key in native)
-    labels = {name: media_type for name in ("mime_type", "mimeType", "media_type") if name in native}
+    labels: dict[str, Any] = {
+        name: media_type for name in ("mime_type", "mimeType", "media_type") if name in native
+    }
     return {**native, key: url if key == "url" else data, **labels}
 
 

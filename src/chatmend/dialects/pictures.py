@@ -113,7 +113,9 @@ def _find_without_url(native: _Part) -> Picture | None:
         label = source.get("media_type") or ""
         if source.get("type") == "url":
             return Picture("source", _in_place_of_url(source.get("url")))
-        data = payload_of_data(source.get("data"), label) if source.get("type") == "base64" else None
+        data = (
+            payload_of_data(source.get("data"), label) if source.get("type") == "base64" else None
+        )
         return Picture("source", data)
     inline = native.get("inlineData", native.get("inline_data"))
     if isinstance(inline, dict):

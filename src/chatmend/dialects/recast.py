@@ -8,7 +8,6 @@ from chatmend.dialects.documents import payload_text
 
 if TYPE_CHECKING:
     from chatmend.dialects.attachments import Attachment
-    from chatmend.transcript import Native
 
 _Part = dict[str, Any]
 _AUDIO_FORMATS = {
@@ -20,15 +19,13 @@ _AUDIO_FORMATS = {
 }
 """The ``format`` of OpenAI's ``input_audio``, by media type."""
 _MEDIA_TYPES = {"audio/mp3": "audio/mpeg", "audio/": "audio/wav", "video/": "video/mp4"}
-_CHAT, _RESPONSES = "url-object", "input"
 
 
-def convert_attachment(native: Native, found: Attachment, shape: str) -> _Part | None:
+def convert_attachment(found: Attachment, shape: str) -> _Part | None:
     """Return a part with a recording or an id in the format of a dialect; None if impossible.
 
     Args:
-        native: the part.
-        found: the recording or the stored file in it.
+        found: the recording or the stored file in a part.
         shape: the first of the dialect's shapes of images.
     """
     if found.shape == "stored":

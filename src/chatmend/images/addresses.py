@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import unquote_to_bytes
 
 _LONGEST_HEAD = 512
 """The comma of a data URL must be among its first 512 characters."""
@@ -20,10 +19,13 @@ _MARKS = "\"'<>`"
 _ENDS = f" \t\r\n\f\v{_MARKS}"
 """Characters around an address that do not belong to it: white space, quotes and brackets."""
 _HEAD, _TAIL = 1024, 128
-_WITHOUT_SCHEME = re.compile(r"(?:image|application|audio|video|text)/[\w.+-]{1,80};base64,", re.I)
+_WITHOUT_SCHEME = re.compile(
+    r"(?:image|application|audio|video|text)/[\w.+-]{1,80};base64,", re.IGNORECASE
+)
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{1,30}):")
 """A scheme has at least two letters, so that it is no drive of Windows."""
 _BASE64 = re.compile(r"[A-Za-z0-9+/_=\s-]*\Z")
+_QUOTED = re.compile(rb"%([0-9A-Fa-f]{2})")
 _SHORTEST_DATA = 40
 """A shorter text in the place of an address is not base64 of an image."""
 _LINKS = ("http", "https")
@@ -99,7 +101,8 @@ def _read_base64(text: str, begin: int, kind: str, *, is_exact: bool) -> DataAdd
 
 
 def _unquote(text: str) -> bytes:
-    return unquote_to_bytes(text.encode("utf-8", "replace"))
+    """Return the bytes of a text in which some are written as ``%`` and two digits."""
+    return _QUOTED.sub(lambda found: bytes((int(found[1], 16),)), text.encode("utf-8", "replace"))
 
 
 def is_address(text: str) -> bool:

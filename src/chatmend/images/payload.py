@@ -130,7 +130,7 @@ def payload_of_url(url: object, label: object = None) -> Payload | None:
 def payload_of_data(data: object, label: object = None) -> Payload | None:
     """Return the payload in a field for base64; a data URL there is not what providers read."""
     found = payload_of(data, label)
-    if found is None or not isinstance(data, str) or found.data is data and not found.start:
+    if found is None or not isinstance(data, str) or (found.data is data and not found.start):
         return found
     media_type = found.label or (label.lower() if isinstance(label, str) else None)
     return Payload(found.data, found.start, media_type, is_exact=False)

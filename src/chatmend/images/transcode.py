@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from chatmend.images.budget import VARIABLE
 from chatmend.images.facts import format_size
 from chatmend.images.headers.exif import ORIENTATION
-from chatmend.images.metadata import strip_metadata
 from chatmend.images.memory import bytes_to_decode, bytes_to_open
+from chatmend.images.metadata import strip_metadata
 from chatmend.images.pixels import apply_orientation, flatten, to_resizable_mode
 from chatmend.images.sizes import Size, scale_to_fit
 

@@ -34,7 +34,9 @@ def content_text(name: str, content: Content) -> str:
     """Return the text that replaces a document by its content."""
     if content.is_whole:
         return f"Document {name}:\n{content.text}" if name else content.text
-    return f"Document {name or 'unnamed'}, its first {len(content.text)} characters:\n{content.text}"
+    return (
+        f"Document {name or 'unnamed'}, its first {len(content.text)} characters:\n{content.text}"
+    )
 
 
 def pages_text(document: Document, first: int, last: int, pages: int) -> str:

@@ -86,7 +86,7 @@ def _convert(
     document = find_document(native)
     if document is not None:
         return convert_document(native, document, own)
-    return convert_attachment(native, found, shape)
+    return convert_attachment(found, shape)
 
 
 def _make_judge(limits: Limits, traits: Traits) -> Judge | None:

@@ -3,8 +3,8 @@
 Why: ``Invalid or unsupported file uri`` (Gemini); ``No such File object`` (OpenAI); ``File not
 found`` (Anthropic). After a fallback to another provider, the ids of the first one mean nothing.
 
-Repair: A text replaces the part and states the name, the type and the id. The provider is recognised
-by the form of the id: ``file-...`` is OpenAI's, ``file_01...`` Anthropic's; addresses tell the store
+Repair: A text replaces the part and states the name, the type and the id. The form of the id tells
+the provider: ``file-...`` is OpenAI's, ``file_01...`` Anthropic's; an address tells the store
 (``gs://``, ``s3://``, the host of the Gemini API). An id of another form stays, with a finding.
 
 Before (anthropic/claude-sonnet-4-5):

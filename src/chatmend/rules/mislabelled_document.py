@@ -96,4 +96,6 @@ def _make_judge(limits: Limits, traits: Traits) -> Judge | None:
     return judge if limits.of(_LIMIT) else None
 
 
-RULE = Rule("DOC008", "mislabelled-document", find, {"parts": KeyedJudge(DOCUMENT_KEYS, _make_judge)})
+RULE = Rule(
+    "DOC008", "mislabelled-document", find, {"parts": KeyedJudge(DOCUMENT_KEYS, _make_judge)}
+)

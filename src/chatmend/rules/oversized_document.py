@@ -88,9 +88,7 @@ def _excess_of(document: Document, limits: Limits) -> _Excess | None:
     return None
 
 
-def _repair(
-    part: Media, document: Document, excess: _Excess, context: Context
-) -> ImageRepair:
+def _repair(part: Media, document: Document, excess: _Excess, context: Context) -> ImageRepair:
     pages = pages_of(document)
     limit = str(excess.limit) if excess.what == "pages" else images.format_size(excess.limit)
     problem = f"it has more {excess.what} than the model takes ({limit})"

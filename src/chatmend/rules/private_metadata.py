@@ -1,7 +1,7 @@
 """Metadata in an image, such as the place where a photo was taken.
 
-Why: A photo holds the place, the time and the device; a screenshot may hold the prompt of a tool. No
-model needs them, and what is sent is stored by the provider.
+Why: A photo holds the place, the time and the device; a screenshot may hold the prompt of a tool.
+No model needs them, and what is sent is stored by the provider.
 
 Repair: With the policy ``metadata="strip"``, EXIF, XMP, IPTC, comments, text chunks, thumbnails and
 bytes after the end of the image are removed. No pixel changes; the colour profile and the

@@ -101,7 +101,7 @@ class _SentImage:
     """Its position among the images of the message."""
     size: int
     """Its bytes in the request."""
-    is_large: bool
+    is_large: bool = False
     """Whether only a request with few images may hold it."""
     is_counted: bool = True
     """Whether it counts towards the limit on the number of images."""
@@ -187,7 +187,7 @@ def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
             size = file.payload.text_size if file.payload else 0
             if isinstance(file, Document):
                 text = document_words.removed_text(file, _TOO_MANY_FILES)
-                sent = _SentImage(at, number, size, False, counted, text)
+                sent = _SentImage(at, number, size, is_counted=counted, text=text)
             else:
                 is_large = has_many_images and _is_large(file.payload, limits)
                 sent = _SentImage(at, number, size, is_large)

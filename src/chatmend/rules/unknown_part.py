@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING
 
 from chatmend import jsontext
 from chatmend.changes import Effect, Fix
-from chatmend.dialects.content import TEXTS, file_id, read_part
 from chatmend.dialects.attachments import find_attachment
+from chatmend.dialects.content import TEXTS, file_id, read_part
 from chatmend.dialects.pictures import find_picture, has_image_data
 from chatmend.placeholders import CONTINUED
 from chatmend.rules import document_words, image_words

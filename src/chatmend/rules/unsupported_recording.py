@@ -54,9 +54,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             return None
         text = document_words.removed_attachment(found, f"this model does not take {found.kind}")
         why = f"the model does not take {found.kind}: {document_words.describe_attachment(found)}"
-        return ImageRepair(
-            (document_words.text_part(part, text, context),), why, Effect.DROPS
-        )
+        return ImageRepair((document_words.text_part(part, text, context),), why, Effect.DROPS)
 
     yield from repair_images(window, context, repair_recording)
 

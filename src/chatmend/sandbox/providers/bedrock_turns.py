@@ -36,6 +36,7 @@ class BedrockTurn:
             str(b[key].get("toolUseId")) for _, _, b in self.blocks if isinstance(b.get(key), dict)
         ]
 
+
 def turns(messages: list[Any]) -> list[BedrockTurn]:
     """Return the turns of a conversation."""
     spoken = [(at, message) for at, message in enumerate(messages) if isinstance(message, dict)]
