@@ -97,6 +97,8 @@ def _repair(part: Media, document: Document, excess: _Excess, context: Context) 
         parts = _pieces_of(part, document, pieces, pages, context)
         effect = Effect.DEGRADES if excess.is_total else Effect.RESHAPES
         return ImageRepair(parts, f"{why}; split into {len(pieces)}", effect)
+    if context.policy.documents == "split" and document.is_called_pdf and not documents.can_split():
+        why += "; to split it: pip install 'chatmend[pdf]'"
     text, effect = document_words.removed_text(document, problem, pages), Effect.DROPS
     if excess.what == "bytes" and (content := content_of(document)) is not None:
         text, effect = document_words.content_text(document.name, content), Effect.DEGRADES
