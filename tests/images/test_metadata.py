@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import base64
 import io
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from PIL import Image, ImageCms, PngImagePlugin
+from typer.testing import CliRunner
 
 import chatmend
+from chatmend.cli.app import app
 from chatmend.images.metadata import strip_metadata
 from tests.images.pictures import noise
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 VLLM, CLAUDE = "hosted_vllm/x", "anthropic/claude-sonnet-4-5"
 SECRET = b"a-secret-of-mine"
@@ -108,6 +113,15 @@ def test_the_policy_removes_it_from_what_is_sent(target: str) -> None:
         assert not Image.open(io.BytesIO(data)).getexif()
         assert chatmend.replay(messages, done.changes) == done.messages
         assert chatmend.repair(done.messages, target, policy=STRIP).messages is done.messages
+
+
+def test_the_command_for_image_files_removes_it_too(tmp_path: Path) -> None:
+    file, out = tmp_path / "a.jpg", tmp_path / "out"
+    file.write_bytes(FILES["progressive jpeg"])
+    arguments = ["image", str(file), "--target", VLLM, "--set", "metadata=strip", "--out", str(out)]
+    assert CliRunner().invoke(app, arguments).exit_code == 0
+    (written,) = out.iterdir()
+    assert SECRET not in written.read_bytes()
 
 
 def test_an_image_without_metadata_is_the_same_object() -> None:

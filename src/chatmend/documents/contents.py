@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 import zlib
 from xml.parsers import expat
 
 _WORD = "word/document.xml"
 _ZIP = b"PK\x03\x04"
-_INFLATED_PER_BYTE, _INFLATED_ALWAYS = 20, 1 << 20
-"""The text of a .docx is inflated to at most 1 MiB, plus 20 bytes for each byte of the file."""
+_INFLATED_PER_BYTE, _INFLATED_ALWAYS, _MOST_INFLATED = 20, 1 << 20, 32 << 20
+"""The text of a .docx is inflated to at most 1 MiB, plus 20 bytes for each byte of the file.
+
+It is never inflated to more than 32 MiB.
+"""
 _READABLE = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 """Other compressions cannot be read in pieces, so their size cannot be limited."""
 _NAMESPACE = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
@@ -19,6 +23,8 @@ _BREAKS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 _ENDS = {"p": "\n", "tc": "\t"}
 _MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 """Encodings of text by the mark at its beginning."""
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
+"""Characters that no text contains."""
 _WINDOWS = "cp1252"
 _PIECE = 1 << 16
 
@@ -37,7 +43,7 @@ def decode_text(data: bytes, *, is_called_text: bool = False) -> str | None:
             text = data.decode(candidate)
         except UnicodeDecodeError:
             continue
-        return text if all(char.isprintable() or char in "\t\r\n\f" for char in text) else None
+        return None if _CONTROL.search(text) else text
     return None
 
 
@@ -63,7 +69,7 @@ def read_docx(data: bytes) -> str | None:
 
 
 def _document_xml(data: bytes) -> bytes | None:
-    budget = _INFLATED_ALWAYS + _INFLATED_PER_BYTE * len(data)
+    budget = min(_INFLATED_ALWAYS + _INFLATED_PER_BYTE * len(data), _MOST_INFLATED)
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         entry = archive.getinfo(_WORD)
         if entry.compress_type not in _READABLE:

@@ -30,6 +30,7 @@ _GIF_IMAGE, _GIF_EXTENSION, _GIF_END = 0x2C, 0x21, 0x3B
 _GIF_CONTROL, _GIF_APPLICATION = 0xF9, 0xFF
 _JPEG_SCAN, _JPEG_END, _JPEG_COMMENT = 0xDA, 0xD9, 0xFE
 _JPEG_BARE = frozenset({0x01, *range(0xD0, 0xD8)})
+"""Markers without a segment; between segments they have no place."""
 _JPEG_APPS = range(0xE0, 0xF0)
 _JPEG_KEPT = ((0xE0, b"JFIF\x00"), (0xE2, b"ICC_PROFILE\x00"), (0xEE, b"Adobe"))
 """The application segments that decide how the pixels look, by marker and beginning."""
@@ -76,9 +77,7 @@ def _strip_jpeg(data: bytes) -> bytes:
             tail.append(data[at : at + 2])
             break
         if marker in _JPEG_BARE:
-            tail.append(data[at : at + 2])
-            at += 2
-            continue
+            raise _MalformedError
         end = at + 2 + int.from_bytes(data[at + 2 : at + 4], "big")
         if end <= at + 3 or end > len(data):
             raise _MalformedError

@@ -117,6 +117,6 @@ RULE = Rule(
     "FILE001",
     "foreign-file",
     find,
-    {"parts": KeyedJudge(ATTACHMENT_KEYS | {"image_url"}, _make_judge)},
+    {"parts": KeyedJudge(ATTACHMENT_KEYS, _make_judge)},
     own_limits={_LIMIT: list[str]},
 )

@@ -103,11 +103,5 @@ RULE = Rule(
     "unreadable-document",
     find,
     {"parts": KeyedJudge(DOCUMENT_KEYS, _make_judge)},
-    # Rules on whole requests declare no limits, so theirs are declared here.
-    own_limits={
-        _LIMIT: bool,
-        "max_pdf_pages": int,
-        "max_documents": int,
-        "documents_counted": bool,
-    },
+    own_limits={_LIMIT: bool},
 )
