@@ -297,3 +297,15 @@ def test_pages_in_object_streams_count_towards_the_limit_of_one_document() -> No
     messages = [{"role": "user", "parts": [long]}]
     done = repaired(messages, GEMINI, dialect="gemini_contents")
     assert "1001 pages" in done.messages[0]["parts"][0]["text"]
+
+
+@pytest.mark.parametrize("target", [CLAUDE, GPT, GEMINI])
+def test_what_was_sent_stays_a_prefix_whatever_files_follow(target: str) -> None:
+    messages: list[Any] = []
+    for name, parts in files.samples().items():
+        if "document" not in name and "pages" not in name and "MB" not in name:
+            messages += [*ask(*parts), {"role": "assistant", "content": name}]
+    whole = chatmend.repair(messages, target, dialect="openai_chat").messages
+    for end in range(1, len(messages), 14):
+        part_of = chatmend.repair(messages[:end], target, dialect="openai_chat").messages
+        assert part_of == whole[: len(part_of)]
