@@ -47,6 +47,8 @@ class DataAddress(NamedTuple):
 
 def read_data_url(text: str) -> DataAddress | None:
     """Return the data in a data URL, also if it is slightly malformed; None for another text."""
+    if text[:5].lower() == "data:":
+        return _read(text, 0)
     start = _start_of_address(text)
     if text[start : start + 5].lower() == "data:":
         return _read(text, start)

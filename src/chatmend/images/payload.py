@@ -119,12 +119,13 @@ def payload_of_url(url: object, label: object = None) -> Payload | None:
 
     Bare base64 is read as data, but is not in the form that providers read.
     """
-    found = payload_of(url, label)
-    if found is None or not isinstance(url, str) or read_data_url(url) is not None:
-        return found
+    if not isinstance(url, str):
+        return payload_of(url, label)
+    if (found := read_data_url(url)) is not None:
+        return Payload(found.data, found.start, found.media_type, found.is_exact)
     if url.strip() and is_address(url):
         return None
-    return Payload(found.data, found.start, found.label, is_exact=False)
+    return Payload(url, 0, label.lower() if isinstance(label, str) else None, is_exact=False)
 
 
 def payload_of_data(data: object, label: object = None) -> Payload | None:

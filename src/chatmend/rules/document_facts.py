@@ -23,6 +23,11 @@ _LARGEST_FILE = 32 << 20
 _known: dict[bytes, PdfFacts] = {}
 """Facts by the hash of the content, so that they depend on nothing else."""
 
+_recent: dict[tuple[int, int], tuple[str | bytes, PdfFacts]] = {}
+"""Facts by the object that holds the content, so that it need not be hashed for each rule."""
+_MOST_RECENT, _RECENT_SIZE = 64, 32 << 20
+"""At most 64 contents with together about 32 MiB are kept."""
+
 
 class Content(NamedTuple):
     """The text of a document."""
@@ -65,6 +70,22 @@ def _read(reader: Reader, start: int, length: int) -> bytes:
 
 def facts_of(document: Document) -> PdfFacts:
     """Return the facts about a document. Its content is read once in a process."""
+    payload = document.payload
+    recent = _recent.get((id(payload.data), payload.start))
+    if recent is not None and recent[0] is payload.data:
+        return recent[1]
+    facts = _facts_by_content(document)
+    if (
+        len(_recent) >= _MOST_RECENT
+        or sum(len(data) for data, _ in _recent.values()) > _RECENT_SIZE
+    ):
+        _recent.clear()
+    if len(payload.data) <= _RECENT_SIZE:
+        _recent[id(payload.data), payload.start] = (payload.data, facts)
+    return facts
+
+
+def _facts_by_content(document: Document) -> PdfFacts:
     key = document.payload.key()
     if (known := _known.get(key)) is not None:
         return known
