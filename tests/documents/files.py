@@ -78,7 +78,7 @@ def encoded(data: bytes) -> str:
 
 
 def file(data: bytes | str, name: str, media_type: str) -> Part:
-    """A file as OpenAI's part; text is sent as it is."""
+    """A file as OpenAI's part; a text is sent unchanged."""
     given = f"data:{media_type};base64,{encoded(data)}" if isinstance(data, bytes) else data
     return {"type": "file", "file": {"filename": name, "file_data": given}}
 

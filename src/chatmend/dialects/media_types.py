@@ -76,5 +76,5 @@ def is_text_type(media_type: str) -> bool:
 
 
 def is_one_of_types(media_type: str, accepted: Container[str]) -> bool:
-    """Return whether a media type is in a list, in which ``text/*`` stands for all texts."""
+    """Return whether a media type is in a list, in which ``text/*`` means every text type."""
     return media_type in accepted or ("text/*" in accepted and is_text_type(media_type))

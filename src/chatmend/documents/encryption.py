@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _PADDING = bytes.fromhex("28bf4e5e4e758a4164004e56fffa01082e2e00b6d0683e802f0ca9fe6453697a")
-"""What stands for a missing password."""
+"""The padding of a password; alone it is the empty password."""
 _LONGEST = 4096
 """Only the first 4 KiB of the dictionary of the encryption are read."""
 _REFERENCE = re.compile(rb"/Encrypt\s+(\d{1,8})\s+(\d{1,5})\s+R")

@@ -23,17 +23,17 @@ _WITHOUT_SCHEME = re.compile(
     r"(?:image|application|audio|video|text)/[\w.+-]{1,80};base64,", re.IGNORECASE
 )
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{1,30}):")
-"""A scheme has at least two letters, so that it is no drive of Windows."""
+"""A scheme has at least two letters; a single one is a drive of Windows."""
 _BASE64 = re.compile(r"[A-Za-z0-9+/_=\s-]*\Z")
 _QUOTED = re.compile(rb"%([0-9A-Fa-f]{2})")
 _SHORTEST_DATA = 40
-"""A shorter text in the place of an address is not base64 of an image."""
+"""A shorter text is not base64 of an image."""
 _LINKS = ("http", "https")
 _MOST_HEADS = 4
 
 
 class DataAddress(NamedTuple):
-    """The data in an address, and what was said about it."""
+    """The data in an address, and its media type."""
 
     data: str | bytes
     """Base64 text that contains the data, or the bytes."""

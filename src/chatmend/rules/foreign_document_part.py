@@ -38,13 +38,13 @@ if TYPE_CHECKING:
     from chatmend.windows import Memory, Window
 
 _STORED_UNDER = {
-    "source": "source",
-    "inline": "fileData",
-    "file": "file",
-    "input": "file_id",
-    "bedrock": "document",
+    "source": ("source",),
+    "inline": ("fileData", "file_data"),
+    "file": ("file",),
+    "input": ("file_id",),
+    "bedrock": ("document", "video", "audio", "image"),
 }
-"""The key of a part that names a stored file, by the dialect's shape of documents."""
+"""The keys of a part that names a stored file, by the dialect's shape of documents."""
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -75,7 +75,8 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
 def _is_own_form(native: dict[str, Any], found: Attachment, own: str) -> bool:
     """Return whether a part holds a file in a form that the dialect has."""
     if found.shape == "stored":
-        return _STORED_UNDER[own] in native or native.get("type") == "container_upload"
+        is_own = any(key in native for key in _STORED_UNDER[own])
+        return is_own or native.get("type") == "container_upload"
     return found.shape == own or (own == "input" and found.shape == "audio")
 
 

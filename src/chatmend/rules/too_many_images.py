@@ -116,16 +116,26 @@ class _Tally:
     limits: ImageLimits
     images: deque[_SentImage] = field(default_factory=deque)
     size: int = 0
+    counted: int = 0
+    """How many of them count towards the limit on the number of images."""
+    large: int = 0
+    """How many of them only a request with few images may hold."""
     dropped: dict[int, dict[int, str]] = field(default_factory=dict)
     """For the index of a message, the text that replaces each dropped image, by its position."""
 
+    def add(self, image: _SentImage) -> None:
+        """Add an image; its bytes are those of its message."""
+        self.images.append(image)
+        self.counted += image.is_counted
+        self.large += image.is_large
+
     def drop_oldest(self) -> None:
         """Drop the oldest images if a limit is exceeded."""
-        limits, counted = self.limits, sum(image.is_counted for image in self.images)
-        if limits.few_images is not None and counted > limits.few_images:
-            counted -= self._drop_where(lambda image: image.is_large, TOO_LARGE)
-        if limits.max_images is not None and counted > limits.max_images:
-            excess = counted - max(1, int(limits.max_images * KEPT_SHARE))
+        limits = self.limits
+        if self.large and limits.few_images is not None and self.counted > limits.few_images:
+            self._drop_where(lambda image: image.is_large, TOO_LARGE)
+        if limits.max_images is not None and self.counted > limits.max_images:
+            excess = self.counted - max(1, int(limits.max_images * KEPT_SHARE))
             self._drop_where(lambda image: image.is_counted, TOO_MANY, excess)
         if limits.max_request_bytes is not None and self.size > limits.max_request_bytes:
             while self.size > limits.max_request_bytes * KEPT_SHARE and self.images:
@@ -133,18 +143,18 @@ class _Tally:
 
     def _drop_where(
         self, is_wanted: Callable[[_SentImage], bool], text: str, most: int | None = None
-    ) -> int:
-        """Drop the oldest images that fulfil a condition; return how many."""
+    ) -> None:
+        """Drop the oldest images that fulfil a condition."""
         wanted = list(islice(filter(is_wanted, self.images), most))
-        if wanted:
-            gone = {(image.at, image.number) for image in wanted}
-            self.images = deque(i for i in self.images if (i.at, i.number) not in gone)
+        gone = {(image.at, image.number) for image in wanted}
+        self.images = deque(i for i in self.images if (i.at, i.number) not in gone)
         for image in wanted:
             self._drop(image, text)
-        return len(wanted)
 
     def _drop(self, image: _SentImage, text: str) -> None:
         self.size -= image.size
+        self.counted -= image.is_counted
+        self.large -= image.is_large
         self.dropped.setdefault(image.at, {})[image.number] = image.text or text
 
 
@@ -173,7 +183,7 @@ def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
     tally = _Tally(limits)
     has_many_images = (
         limits.few_images is not None and sum(map(len, found.values())) > limits.few_images
-    )  # documents may count
+    )
     size_of = _size_of if limits.max_request_bytes is not None else lambda _: 0
     tally.size = size_of(request.system) + size_of(request.tools)
     counted = bool(context.limits.of(_LIMIT))
@@ -191,7 +201,7 @@ def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
             else:
                 is_large = has_many_images and _is_large(file.payload, limits)
                 sent = _SentImage(at, number, size, is_large)
-            tally.images.append(sent)
+            tally.add(sent)
         tally.drop_oldest()
     out, changes = _replace_dropped(messages, tally.dropped, context)
     return (request if out is messages else replace(request, messages=out)), changes
