@@ -236,6 +236,7 @@ fuzz: $(VENV)/.dev
 	$(PY) -m tests.fuzz $(COUNT)
 	$(PY) -m tests.fixpoint $(COUNT)
 	$(PY) -m tests.images.fuzz $(COUNT)
+	$(PY) -m tests.documents.fuzz $(COUNT)
 
 kill: $(VENV)/.dev
 	$(PY) -m tests.kill $(KILLS)
@@ -284,6 +285,7 @@ cassettes: $(VENV)/.dev
 judge: $(VENV)/.dev
 	LITELLM_LOCAL_MODEL_COST_MAP=True $(PY) -m tests.sandbox.judge
 	$(PY) -m tests.images.sandboxed
+	LITELLM_LOCAL_MODEL_COST_MAP=True $(PY) -m tests.documents.judge
 
 # How exactly chatmend, LiteLLM, LangChain and genai-prices read recorded usage.
 usage-report: $(VENV)/.report

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from chatmend import sandbox
-from chatmend.rules import RULES
+from chatmend.rules import LAST, RULES
 from chatmend.targets import image_limits, limits
 from chatmend.targets.explain import how_known
 
@@ -145,7 +145,7 @@ def _meanings_in(section: str) -> dict[str, str]:
     if section == "rules":
         return {
             name: f"read by the rule [{rule.name}](../../rules/{rule.name}.md)"
-            for rule in RULES
+            for rule in (*RULES, *LAST)
             for name in rule.own_limits
         }
     return _meanings(image_limits if section == "images" else limits)

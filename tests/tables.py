@@ -37,7 +37,7 @@ from pydantic import (
 from chatmend import targets
 from chatmend.dialects import DIALECTS
 from chatmend.probe.cases import FORMATS
-from chatmend.rules import RULES
+from chatmend.rules import LAST, RULES
 from chatmend.targets.image_limits import ImageLimits
 from chatmend.targets.limits import STRICTNESS, Limits
 
@@ -101,7 +101,9 @@ def _facts(limits: type) -> type[BaseModel]:
 def _owned() -> type[BaseModel]:
     """A model of the facts about limits that rules own."""
     made = {
-        name: (Fact[kind] | None, None) for rule in RULES for name, kind in rule.own_limits.items()
+        name: (Fact[kind | Literal["none"]] | None, None)
+        for rule in (*RULES, *LAST)
+        for name, kind in rule.own_limits.items()
     }  # type: ignore[valid-type]
     return create_model("OwnedFacts", __base__=_Closed, **made)  # type: ignore[call-overload,no-any-return]
 

@@ -20,7 +20,7 @@ EXAMPLES = [(manual, example) for manual in manuals().values() for example in ma
 FOUND_BY_ANOTHER = {"TOOL008": "TOOL006"}
 """The rule that moves results runs first and also restores their order."""
 _OF_LIBRARIES = {"PART002", "KEY002", "ITEM004", "TOOL020", "TOOL021", "CACHE003"}
-_LARGE = {"IMG008", "IMG013", "DOC003", "DOC004"}
+_LARGE = {"IMG008", "IMG013", "IMG015", "DOC003", "DOC004", "DOC006", "DOC007"}
 TOLD_IN_WORDS = {"BLOCK001", "PREFIX001"} | _LARGE | _OF_LIBRARIES
 """Rules without an example.
 

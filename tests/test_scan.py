@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import lru_cache
@@ -18,6 +19,7 @@ from chatmend.policy import Policy
 from chatmend.rules import RULES, Rule
 from chatmend.sketch import Sketch, SketchCache
 from tests.broken import broken, torn
+from tests.documents.pdfs import by_pillow
 from tests.every_rule import account, forget
 from tests.scale import examples, sampled, seeds
 from tests.targets import ALL
@@ -99,6 +101,17 @@ def pdf(data: str) -> list[Any]:
     return [{"role": "user", "content": [{"type": "document", "source": source}]}]
 
 
+def attached(media_type: str) -> list[Any]:
+    url = f"data:{media_type};base64,JVBERi0xLjQK"
+    return [
+        {"role": "user", "content": [{"type": "file", "file": {"filename": "a", "file_data": url}}]}
+    ]
+
+
+def linked(url: str) -> list[Any]:
+    return [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": url}}]}]
+
+
 def named(name: str) -> list[Any]:
     return [{"role": "user", "name": name, "content": "go"}]
 
@@ -113,13 +126,20 @@ def distinct_calls() -> Target:
     return replace(known, limits=replace(known.limits, equal_calls=False), spoken={})
 
 
+_LONG = base64.b64encode(by_pillow(101)).decode()
 PROOF = "EqQBCkYIARgCKkA" + "b" * 160 + "=="
 DISTINCT = distinct_calls()
 
 
 TWINS: dict[str, tuple[str, str | Target, list[Any], list[Any]]] = {
     "foreign-thinking": ("anthropic_messages", CLAUDE, thought(PROOF), thought("rs_1")),
-    "unknown-part": ("openai_chat", "gemini/gemini-2.5-flash", file("https://g.example/files/a"), file("file-a")),
+    "unknown-part": ("openai_chat", "gemini/gemini-2.5-flash", file("https://g.example/files/a"), file("a")),
+    "foreign-file": ("openai_chat", GPT, file("file-abcdefgh"), file("file_01abcdefghijklmnop")),
+    "refused-document-type": ("openai_chat", GPT, attached("application/pdf"), attached("text/csv")),
+    "mislabelled-document": ("anthropic_messages", CLAUDE, pdf("JVBERi0xLjQK"), pdf("data:application/pdf;base64,JVBERi0xLjQK")),
+    "oversized-document": ("anthropic_messages", CLAUDE, pdf("JVBERi0xLjQK"), pdf(_LONG)),
+    "unsupported-recording": ("openai_chat", GPT, attached("application/pdf"), attached("video/mp4")),
+    "unreachable-image": ("openai_chat", GPT, linked("https://example.com/a.png"), linked("file:///a.png")),
     "unreadable-document": ("anthropic_messages", CLAUDE, pdf("JVBERi0xLjQK"), pdf("iVBORw0KGgo=")),
     "late-tool-result": ("openai_chat", GPT, said("[continued]"), said("It is 18.")),
     "invalid-call-id": ("openai_chat", GPT, exchange(call()), exchange(call(call_id="c" * 80))),
@@ -154,6 +174,7 @@ def test_each_rule_that_judges_values_has_its_twin() -> None:
         rule.name for rule in RULES if (rule.judges or rule.watches) and rule.judges is not images
     }
     apart = {"invalid-document", "refused-block", "foreign-document-part", "unsendable-part"}
+    apart |= {"private-metadata"}  # judges only if the policy asks for it
     assert set(TWINS) == judging - apart
 
 

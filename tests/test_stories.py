@@ -609,7 +609,7 @@ def test_a_file_that_only_openai_holds_is_told_where_the_conversation_goes_on(ta
 @pytest.mark.parametrize(
     "reference",
     [
-        {"file_id": "https://generativelanguage.googleapis.com/v1beta/files/abc"},
+        {"file_id": "https://example.com/files/abc"},
         {"file_id": "file-bGl0ZWxsbTpmaWxlLWFiYzEyMzttb2RlbCxncHQtNG8"},
         {"file_data": "data:application/pdf;base64,JVBERi0xLjQK"},
     ],

@@ -26,6 +26,8 @@ CHOICES: dict[str, tuple[object, ...]] = {
     "images": ("fit", "native", "off"),
     "tall": ("tile", "scale"),
     "image_notes": (False, True),
+    "documents": ("note", "split"),
+    "metadata": ("keep", "strip"),
     "purpose": ("serve", "train"),
 }
 """The valid values of each field except ``allow``, whose values are effects."""
@@ -140,6 +142,19 @@ class Policy:
     ``serve``: to be sent to the target. ``train``: to teach a model. The last message stays what
     the model learns, so nothing synthetic follows it, and thinking is kept.
     """
+    documents: str = "note"
+    """What becomes of a PDF that alone has more pages or bytes than the target accepts.
+
+    ``note`` replaces it by a text, because the bytes of a split PDF depend on the version of pypdf;
+    ``split`` cuts it at the limit, if the extra ``pdf`` is installed.
+    """
+    metadata: str = "keep"
+    """What becomes of the metadata in images: EXIF with GPS, XMP, IPTC, comments and text chunks.
+
+    ``keep`` leaves images that the target accepts unchanged; ``strip`` removes the metadata without
+    changing a pixel. The colour profile and the orientation are kept. An image that is recompressed
+    never keeps metadata.
+    """
 
     def __post_init__(self) -> None:
         """Raise ``PolicyError`` if a field has an invalid value."""
@@ -229,9 +244,9 @@ class Policy:
         if self.images == "off":
             changes["images"] = ImageLimits()
         elif self.images == "native":
-            changes["images"] = replace(limits.images, native=True)
-        elif self.tall == "scale" and limits.images != ImageLimits():
-            changes["images"] = replace(limits.images, tall="scale")
+            changes["images"] = _restrict_images(self, limits, native=True)
+        elif limits.images != ImageLimits() and (self.tall, self.metadata) != ("tile", "keep"):
+            changes["images"] = _restrict_images(self, limits)
         return _restrict(limits, **changes) if changes else limits
 
 
@@ -262,6 +277,14 @@ DEFAULT = Policy()
 """The policy of a repair without another one."""
 NAMES = ("strict_alternation", "provider_hygiene", "drop_instead_of_note", "offline", "train")
 """The names of the predefined policies."""
+
+
+def _restrict_images(policy: Policy, limits: Limits, *, native: bool = False) -> ImageLimits:
+    """Return the limits of images with the choices of a policy."""
+    chosen: dict[str, Any] = {"metadata": policy.metadata, "native": native}
+    if not native:
+        chosen["tall"] = policy.tall
+    return replace(limits.images, **chosen)
 
 
 @lru_cache(maxsize=256)

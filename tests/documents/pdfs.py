@@ -5,13 +5,16 @@ from __future__ import annotations
 import base64
 import io
 import zlib
+from functools import cache
 from typing import Any
 
+import pypdf
 from PIL import Image
 
 
+@cache
 def by_pillow(pages: int) -> bytes:
-    """A PDF with plain objects, written by Pillow."""
+    """A PDF with plain objects, written by Pillow; it contains the time at which it is made."""
     out = io.BytesIO()
     first, *rest = [Image.new("L", (20, 20), at % 255) for at in range(pages)]
     first.save(out, "PDF", save_all=True, append_images=rest)
@@ -46,6 +49,15 @@ def with_object_streams(pages: int, *, level: int = 9) -> bytes:
 def encrypted(pages: int = 3) -> bytes:
     """A PDF whose trailer names its encryption."""
     return by_pillow(pages).replace(b"trailer\n<<", b"trailer\n<< /Encrypt 9 0 R ", 1)
+
+
+def protected(password: str, algorithm: str = "RC4-128") -> bytes:
+    """A PDF that only its owner may print; it opens with a password, which may be empty."""
+    writer = pypdf.PdfWriter(clone_from=io.BytesIO(by_pillow(2)))
+    writer.encrypt(password, "owner", algorithm=algorithm)
+    out = io.BytesIO()
+    writer.write(out)
+    return out.getvalue()
 
 
 def part(data: bytes, name: str = "report.pdf", shape: str = "anthropic") -> dict[str, Any]:

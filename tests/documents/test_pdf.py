@@ -110,7 +110,7 @@ def test_links_ids_and_other_files_are_no_documents() -> None:
         {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "eA=="}},
         {"type": "document", "source": None},
         {"type": ["document"]},
-        {"document": {"format": "csv", "name": "a", "source": {"bytes": b"x"}}},
+        {"inlineData": {"mimeType": "audio/wav", "data": "UklGRg=="}},
         7,
     ):
         assert find_document(native) is None

@@ -65,8 +65,8 @@ def image(  # noqa: PLR0913 - a command's options
 ) -> None:
     """Recompress image files for a target; show their sizes, bytes and tokens before and after.
 
-    Only the policy fields images, rules and allow have an effect. A tall page is scaled; only in a
-    message it is cut into tiles.
+    Only the policy fields images, metadata, rules and allow have an effect. A tall page is scaled;
+    only in a message it is cut into tiles.
 
     Exit status: 0 all images are acceptable, 1 the policy does not allow a necessary change, 2 a
     file could not be read or written or an argument is invalid.

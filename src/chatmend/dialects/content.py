@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from chatmend.dialects.attachments import find_attachment
 from chatmend.dialects.pictures import find_picture
 from chatmend.dialects.thinking import is_claude_signature
 from chatmend.jsontext import is_base64, is_same
@@ -58,7 +59,15 @@ def read_part(native: Native) -> Part:
         return thought
     if isinstance(kind, str) and kind in MEDIA:
         return Media(native, MEDIA[kind])
-    return Media(native) if find_picture(native) else Opaque(native)
+    return _read_untyped(native)
+
+
+def _read_untyped(native: dict[str, object]) -> Part:
+    """Read a part whose type does not tell what it holds."""
+    if find_picture(native):
+        return Media(native)
+    held = find_attachment(native)
+    return Opaque(native) if held is None else Media(native, held.kind)
 
 
 def _read_thinking(native: dict[str, object], kind: object) -> Thinking | None:

@@ -1,20 +1,24 @@
-"""PDF documents in content parts of every wire format: finds them and converts them to text."""
+"""Documents in content parts of every wire format: finds them and converts them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-from chatmend.images.payload import Payload, encode_base64, payload_of
+from chatmend import images
+from chatmend.dialects.attachments import find_attachment
+from chatmend.dialects.media_types import FORMAT_OF_TYPE, PDF, is_text_type
+from chatmend.images.payload import encode_base64
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
+    from chatmend.images.payload import Payload
     from chatmend.transcript import Native
 
-PDF = "application/pdf"
 DOCUMENT_KEYS = frozenset(
-    {"source", "file", "file_data", "document", "inlineData", "inline_data", "data", "base64"}
+    {
+        *("source", "file", "file_data", "document", "inlineData", "inline_data"),
+        *("data", "base64", "url", "document_url"),
+    }
 )
 """Every part with the data of a document has at least one of these keys."""
 DOCUMENT_SHAPES = {
@@ -25,93 +29,40 @@ DOCUMENT_SHAPES = {
     "input": "input",
 }
 """The shape of documents in a dialect, by the first of its shapes of images."""
-_Field: TypeAlias = tuple[str, object, str, object, object]
-"""Where data may be: shape, holder, key, media type, and the name of the document."""
-_UNNAMED = "document.pdf"
+_UNNAMED = "document"
 _KEPT = ("cache_control", "cachePoint")
+_TYPELESS = ("inline", "bedrock")
+"""Shapes of the dialects whose parts have no ``type``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A PDF whose data is part of the request."""
+    """A document whose data is part of the request."""
 
     payload: Payload
     name: str
     """The name that the message gives; empty if it has none."""
     shape: str
-    """How the part holds the document, named as in `Picture.shape`.
+    """How the part holds the document; see `Attachment.shape`."""
+    media_type: str
+    """The media type that the message gives; empty if it is not known."""
 
-    ``source`` (Anthropic), ``file`` (OpenAI), ``input`` (OpenAI's Responses API), ``bedrock``,
-    ``inline`` (Gemini) or ``flat`` (LangChain).
-    """
+    @property
+    def is_called_pdf(self) -> bool:
+        """Whether the message says that the document is a PDF."""
+        return self.media_type == PDF
 
 
 def find_document(native: Native) -> Document | None:
-    """Return the PDF in a content part; None if the part holds none, or only names a file."""
-    if not isinstance(native, dict):
+    """Return the document in a content part; None if it holds none, or only names a file."""
+    found = find_attachment(native)
+    if found is None or found.payload is None or found.kind != "document":
         return None
-    for shape, holder, key, label, name in _fields(native):
-        if not isinstance(holder, dict) or not isinstance(holder.get(key), str | bytes):
-            continue
-        payload = payload_of(holder[key], label)
-        if payload is not None and payload.label == PDF:
-            return Document(payload, name if isinstance(name, str) else "", shape)
-    return None
-
-
-def _fields(native: dict[str, Any]) -> tuple[_Field, ...]:
-    """Return where a part of its type may hold data."""
-    kind = native.get("type")
-    if isinstance(kind, str):
-        return _BY_TYPE[kind](native) if kind in _BY_TYPE else ()
-    return _without_type(native)
-
-
-def _block(native: dict[str, Any]) -> tuple[_Field, ...]:
-    """Anthropic's document."""
-    source = native.get("source")
-    label = source.get("media_type") if isinstance(source, dict) else None
-    return (("source", source, "data", label, native.get("title")),)
-
-
-def _file(native: dict[str, Any]) -> tuple[_Field, ...]:
-    """A file of OpenAI or of LangChain."""
-    file = native.get("file")
-    if isinstance(file, dict):
-        return (("file", file, "file_data", file.get("format"), file.get("filename")),)
-    label = native.get("mime_type", native.get("mimeType"))
-    name = native.get("filename", native.get("name"))
-    return tuple(("flat", native, key, label, name) for key in ("base64", "data"))
-
-
-def _input_file(native: dict[str, Any]) -> tuple[_Field, ...]:
-    """A file of OpenAI's Responses API."""
-    return (("input", native, "file_data", None, native.get("filename")),)
-
-
-def _without_type(native: dict[str, Any]) -> tuple[_Field, ...]:
-    """A document of Bedrock or inline data of Gemini."""
-    document = native.get("document")
-    if isinstance(document, dict):
-        label = PDF if document.get("format") == "pdf" else None
-        return (("bedrock", document.get("source"), "bytes", label, document.get("name")),)
-    inline = native.get("inlineData", native.get("inline_data"))
-    if isinstance(inline, dict):
-        label = inline.get("mimeType", inline.get("mime_type"))
-        return (("inline", inline, "data", label, inline.get("displayName")),)
-    return ()
-
-
-_BY_TYPE: dict[str, Callable[[dict[str, Any]], tuple[_Field, ...]]] = {
-    "document": _block,
-    "input_file": _input_file,
-    "file": _file,
-    "media": _file,
-}
+    return Document(found.payload, found.name, found.shape, found.media_type)
 
 
 def text_in_place_of(native: Native, text: str) -> dict[str, Any]:
-    """Return a text part of the same dialect that replaces a document and keeps its marker."""
+    """Return a text part of the same dialect that replaces a file and keeps its marker."""
     part = native if isinstance(native, dict) else {}
     kept = {key: part[key] for key in _KEPT if key in part}
     if "type" not in part:
@@ -120,26 +71,110 @@ def text_in_place_of(native: Native, text: str) -> dict[str, Any]:
     return {"type": kind, "text": text, **kept}
 
 
+def is_of_dialect(native: Native, image_shape: str) -> bool:
+    """Return whether a part has a ``type`` exactly if the parts of the dialect have one.
+
+    Args:
+        native: the part.
+        image_shape: the first of the dialect's shapes of images.
+    """
+    return isinstance(native, dict) and ("type" in native) != (image_shape in _TYPELESS)
+
+
 def convert_document(native: Native, document: Document, shape: str) -> dict[str, Any] | None:
     """Return the part in another shape, with its cache marker; None if that is impossible."""
     part = native if isinstance(native, dict) else {}
     kept = {"cache_control": part["cache_control"]} if "cache_control" in part else {}
-    payload, name = document.payload, document.name
-    data = payload.data
-    text = data[payload.start :] if isinstance(data, str) else encode_base64(data)
-    file = {"file_data": f"data:{PDF};base64,{text}", "filename": name or _UNNAMED}
+    payload, name, media_type = document.payload, document.name, document.media_type or PDF
+    file = {"file_data": data_url(payload, media_type), "filename": name or _name_for(media_type)}
     match shape:
-        case "source":
+        case "source" if media_type == PDF:
             title = {"title": name} if name else {}
-            source = {"type": "base64", "media_type": PDF, "data": text}
+            source = {"type": "base64", "media_type": PDF, "data": payload_text(payload)}
             return {"type": "document", "source": source, **title, **kept}
         case "file":
             return {"type": "file", "file": file, **kept}
         case "input":
             return {"type": "input_file", **file}
         case "inline":
-            return {"inlineData": {"mimeType": PDF, "data": text}}
-        case "bedrock":
-            source = {"bytes": text}
-            return {"document": {"format": "pdf", "name": name or _UNNAMED, "source": source}}
+            return {"inlineData": {"mimeType": media_type, "data": payload_text(payload)}}
+        case "bedrock" if (form := _bedrock_format(media_type)) is not None:
+            source = {"bytes": payload_text(payload)}
+            return {"document": {"format": form, "name": name or _UNNAMED, "source": source}}
     return None
+
+
+def replace_data(native: dict[str, Any], shape: str, data: str, media_type: str) -> dict[str, Any]:
+    """Return a part with other data, given as standard base64; all other keys are kept.
+
+    Args:
+        native: the part.
+        shape: how it holds the data.
+        data: the data as base64.
+        media_type: the media type of the data.
+    """
+    url = f"data:{media_type};base64,{data}"
+    match shape:
+        case "source":
+            source = {**native["source"], "media_type": media_type, "data": data}
+            return {**native, "source": source}
+        case "file":
+            file = {**native["file"], "file_data": url}
+            return {**native, "file": {**file, "format": media_type} if "format" in file else file}
+        case "input":
+            return {**native, "file_data": url}
+        case "inline":
+            key = "inlineData" if "inlineData" in native else "inline_data"
+            label = "mimeType" if "mimeType" in native[key] else "mime_type"
+            return {**native, key: {**native[key], label: media_type, "data": data}}
+        case "bedrock":
+            return {**native, "document": _with_bytes(native["document"], data, media_type)}
+        case _:
+            return _replace_flat(native, data, url, media_type)
+
+
+def _with_bytes(document: dict[str, Any], data: str, media_type: str) -> dict[str, Any]:
+    form = _bedrock_format(media_type) or document.get("format")
+    return {**document, "format": form, "source": {**document["source"], "bytes": data}}
+
+
+def _replace_flat(native: dict[str, Any], data: str, url: str, media_type: str) -> dict[str, Any]:
+    if native.get("type") in ("document_url", "file_url"):
+        key = native["type"]
+        return {
+            **native,
+            key: {**native[key], "url": url} if isinstance(native[key], dict) else url,
+        }
+    key = next(key for key in ("base64", "data", "file_data", "url") if key in native)
+    labels: dict[str, Any] = {
+        name: media_type for name in ("mime_type", "mimeType", "media_type") if name in native
+    }
+    return {**native, key: url if key == "url" else data, **labels}
+
+
+def data_url(payload: Payload, media_type: str) -> str:
+    """Return data as a data URL."""
+    return f"data:{media_type};base64,{payload_text(payload)}"
+
+
+def payload_text(payload: Payload) -> str:
+    """Return data as base64; base64 text is returned unchanged."""
+    data = payload.data
+    return data[payload.start :] if isinstance(data, str) else encode_base64(data)
+
+
+def is_canonical(payload: Payload) -> bool:
+    """Return whether data is raw bytes, or base64 in its standard form."""
+    data = payload.data
+    try:
+        return not isinstance(data, str) or images.base64_reader(data, payload.start).canonical
+    except ValueError:
+        return False
+
+
+def _bedrock_format(media_type: str) -> str | None:
+    return FORMAT_OF_TYPE.get(media_type, "txt" if is_text_type(media_type) else None)
+
+
+def _name_for(media_type: str) -> str:
+    return f"{_UNNAMED}.{FORMAT_OF_TYPE.get(media_type, 'txt')}"

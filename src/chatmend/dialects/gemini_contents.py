@@ -162,7 +162,9 @@ def _read_part(native: Native) -> Part:
     if not isinstance(native, dict) or kind is None:
         typed = (
             None
-            if isinstance(native, dict) and not DATA.keys().isdisjoint(native)
+            if isinstance(native, dict)
+            and not DATA.keys().isdisjoint(native)
+            and not isinstance(native.get("file_data"), str)  # OpenAI's, not a part of Gemini
             else read_part(native)
         )
         return typed if isinstance(typed, Thinking | Media) else Opaque(native)

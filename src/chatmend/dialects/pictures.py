@@ -6,11 +6,11 @@ later.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from chatmend import images
-from chatmend.images.payload import Payload, encode_base64, payload_of
+from chatmend.images.payload import Payload, encode_base64, payload_of_data, payload_of_url
 
 if TYPE_CHECKING:
     from chatmend.transcript import Native
@@ -100,10 +100,10 @@ def find_picture(native: Native) -> Picture | None:
 def _find_by_url(native: _Part, url: object) -> Picture:
     if isinstance(url, dict):
         return Picture(
-            "url-object", payload_of(url.get("url"), url.get("format")), url.get("detail")
+            "url-object", payload_of_url(url.get("url"), url.get("format")), url.get("detail")
         )
     shape = "input" if native.get("type") == "input_image" else "url"
-    return Picture(shape, payload_of(url), native.get("detail"))
+    return Picture(shape, payload_of_url(url), native.get("detail"))
 
 
 def _find_without_url(native: _Part) -> Picture | None:
@@ -112,13 +112,17 @@ def _find_without_url(native: _Part) -> Picture | None:
     if kind == "image" and isinstance(source, dict):
         # Anthropic requires the media type: a missing one counts as wrong.
         label = source.get("media_type") or ""
-        data = payload_of(source.get("data"), label) if source.get("type") == "base64" else None
+        if source.get("type") == "url":
+            return Picture("source", _in_place_of_url(source.get("url")))
+        data = (
+            payload_of_data(source.get("data"), label) if source.get("type") == "base64" else None
+        )
         return Picture("source", data)
     inline = native.get("inlineData", native.get("inline_data"))
     if isinstance(inline, dict):
         label = inline.get("mimeType", inline.get("mime_type"))
         return (
-            Picture("inline", payload_of(inline.get("data"), label))
+            Picture("inline", payload_of_data(inline.get("data"), label))
             if _is_image_type(label)
             else None
         )
@@ -126,10 +130,16 @@ def _find_without_url(native: _Part) -> Picture | None:
         image = native["image"]
         form = image.get("format")
         label = f"image/{_FORMATS.get(form, form)}" if isinstance(form, str) else None
-        return Picture("bedrock", payload_of(image["source"].get("bytes"), label))
+        return Picture("bedrock", payload_of_data(image["source"].get("bytes"), label))
     if kind in ("image", "media"):
         return _find_flat(native)
     return _find_in_file(native)
+
+
+def _in_place_of_url(url: object) -> Payload | None:
+    """Return the data in a field that may hold only a link."""
+    found = payload_of_url(url)
+    return found and replace(found, is_exact=False)
 
 
 def _find_flat(native: _Part) -> Picture | None:
@@ -138,7 +148,7 @@ def _find_flat(native: _Part) -> Picture | None:
         return None
     for key in ("data", "base64", "url"):
         if isinstance(native.get(key), str | bytes):
-            found = payload_of(native[key], label)
+            found = (payload_of_url if key == "url" else payload_of_data)(native[key], label)
             return Picture(
                 "flat",
                 None if key == "url" and found is not None and not _is_url(native[key]) else found,
@@ -156,7 +166,7 @@ def _find_in_file(native: _Part) -> Picture | None:
         file.get("file_data") if native.get("type") == "file" and isinstance(file, dict) else None
     )
     return (
-        Picture("file", payload_of(data))
+        Picture("file", payload_of_url(data))
         if isinstance(data, str) and data[:11].lower() == "data:image/"
         else None
     )
@@ -164,7 +174,8 @@ def _find_in_file(native: _Part) -> Picture | None:
 
 def replace_image(native: _Part, found: Picture, text: str, media_type: str) -> _Part:
     """Return the part with another image, given as base64 ``text``. All other keys are kept."""
-    if found.payload is not None and isinstance(found.payload.data, bytes) and found.shape != "url":
+    payload = found.payload
+    if payload and isinstance(payload.data, bytes) and payload.is_exact and found.shape != "url":
         data: str | bytes = Payload(text).decode()
     else:
         data = text
@@ -177,7 +188,7 @@ def replace_image(native: _Part, found: Picture, text: str, media_type: str) -> 
         case "url" | "input":
             becomes = {"image_url": url}
         case "source":
-            becomes = {"source": {**native["source"], "media_type": media_type, "data": data}}
+            becomes = {"source": _source_with(native["source"], media_type, data)}
         case "inline":
             key = "inlineData" if "inlineData" in native else "inline_data"
             label = "mimeType" if "mimeType" in native[key] else "mime_type"
@@ -196,6 +207,11 @@ def replace_image(native: _Part, found: Picture, text: str, media_type: str) -> 
         case _:
             becomes = _replace_flat(native, data, url, media_type)
     return {**native, **becomes}
+
+
+def _source_with(source: _Part, media_type: str, data: str | bytes) -> _Part:
+    kept = {key: value for key, value in source.items() if key != "url"}
+    return {**kept, "type": "base64", "media_type": media_type, "data": data}
 
 
 def _replace_flat(native: _Part, data: str | bytes, url: str, media_type: str) -> _Part:
@@ -230,7 +246,7 @@ def replacement_text_part(native: Native, text: str) -> _Part:
 def convert_image(native: _Part, found: Picture, shape: str) -> _Part | None:
     """Return the image part in another shape, with its cache marker; None if that is impossible."""
     kept = {key: native[key] for key in ("cache_control",) if key in native}
-    link = _link(native) if found.payload is None else None
+    link = link_of(native) if found.payload is None else None
     if found.payload is None and (link is None or shape in _WITHOUT_LINKS):
         return None
     probe = found.payload.probe() if found.payload is not None else None
@@ -270,11 +286,28 @@ def encoded_text(found: Picture) -> str:
     )
 
 
-def _link(native: _Part) -> str | None:
+def link_of(native: _Part) -> str | None:
     """Return the URL of an image that is not part of the request; None if there is none."""
-    for holder in (native, native.get("image_url"), native.get("source")):
+    found = _holder_of_link(native)
+    return None if found is None else str(found[0][found[1]])
+
+
+def with_link(native: _Part, link: str) -> _Part:
+    """Return an image part with another URL; all other keys are kept."""
+    found = _holder_of_link(native)
+    if found is None:
+        return native
+    holder, key, name = found
+    changed = {**holder, key: link}
+    return changed if name is None else {**native, name: changed}
+
+
+def _holder_of_link(native: _Part) -> tuple[_Part, str, str | None] | None:
+    """Return the object with the URL, the key of the URL, and the key of the object in the part."""
+    for name in (None, "image_url", "source"):
+        holder = native if name is None else native.get(name)
         if isinstance(holder, dict):
             for key in ("url", "image_url"):
                 if isinstance(holder.get(key), str):
-                    return str(holder[key])
+                    return holder, key, name
     return None

@@ -9,7 +9,10 @@ from __future__ import annotations
 import re
 import zlib
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
+
+from chatmend.documents.encryption import opens_without_password
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,6 +45,11 @@ class PdfFacts:
     pages: int | None = None
     """The number of pages; None if it cannot be read."""
     is_encrypted: bool = False
+    opens_freely: bool = True
+    """Whether every reader can open it: it is not encrypted, or the password is empty.
+
+    False if the encryption is not known.
+    """
 
 
 @dataclass(slots=True)
@@ -94,8 +102,11 @@ def probe_pdf(data: bytes) -> PdfFacts:
             tree.read(body)
         is_encrypted = is_encrypted or (b"/XRef" in body and bool(_ENCRYPT.search(body)))
     is_encrypted = is_encrypted or _has_encrypted_trailer(data)
+    opens_freely = not is_encrypted or opens_without_password(data) is True
     pages = None if is_encrypted else tree.pages
-    return PdfFacts(len(data), is_pdf=True, pages=pages, is_encrypted=is_encrypted)
+    return PdfFacts(
+        len(data), is_pdf=True, pages=pages, is_encrypted=is_encrypted, opens_freely=opens_freely
+    )
 
 
 def _objects(data: bytes) -> Iterator[tuple[bytes, int]]:
@@ -129,7 +140,7 @@ def _read_object_stream(data: bytes, body: bytes, start: int, budget: int, tree:
     offset = int(first[1])
     numbers = inflated[:offset].split()[1 : 2 * int(number[1]) : 2]
     starts = [offset + int(text) for text in numbers if text.isdigit() and len(text) <= 7]  # noqa: PLR2004
-    for this, following in zip(starts, [*starts[1:], len(inflated)], strict=True):
+    for this, following in pairwise([*starts, len(inflated)]):
         tree.read(inflated[this : min(following, this + _LONGEST_DICTIONARY)])
     return len(inflated)
 

@@ -86,15 +86,24 @@ def _is_good_size(probe: Probe, limits: ImageLimits, detail: object) -> bool:
     return not limits.native or seen_size(limits, size, detail) == size
 
 
-def is_mislabelled(probe: Probe, limits: ImageLimits, label: str | None) -> bool:
-    """Whether the target would accept the data under another label or as canonical base64."""
+def is_mislabelled(
+    probe: Probe, limits: ImageLimits, label: str | None, *, is_exact: bool = True
+) -> bool:
+    """Whether the target would accept the data under another label or in its standard form.
+
+    Args:
+        probe: the facts about the image.
+        limits: what the target accepts.
+        label: the media type that the message gives.
+        is_exact: whether the address of the image has the form that providers read.
+    """
     if (
         probe.fault
         or probe.type == "unknown"
         or (limits.types is not None and probe.type not in limits.types)
     ):
         return False
-    if limits.strict_base64 and not probe.canonical:
+    if not is_exact or (limits.strict_base64 and not probe.canonical):
         return True
     return not is_correct_label(label, probe) and _is_wrong_label_refused(label, limits)
 

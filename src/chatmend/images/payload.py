@@ -9,13 +9,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from chatmend import images
+from chatmend.images.addresses import is_address, read_data_url
 from chatmend.images.reader import remove_white_space
 
 if TYPE_CHECKING:
     from chatmend.images.facts import Probe
 
-_LONGEST_HEAD = 512
-"""The comma of a data URL must be among its first 512 characters."""
 _PIECE = 1 << 16
 """Characters decoded at once, so that the GIL is held for only a fraction of a millisecond."""
 
@@ -28,6 +27,8 @@ class Payload:
     start: int = 0
     label: str | None = None
     """The media type that the message gives for the data, in lower case; None if it has none."""
+    is_exact: bool = True
+    """False if the form of the address is not what providers read, so that it is rewritten."""
 
     @property
     def text_size(self) -> int:
@@ -106,20 +107,31 @@ def payload_of(data: object, label: object = None) -> Payload | None:
         return Payload(bytes(data), 0, kind)
     if not isinstance(data, str):
         return None
-    if data[:5].lower() == "data:":
-        return _from_url(data)
+    if (found := read_data_url(data)) is not None:
+        return Payload(found.data, found.start, found.media_type, found.is_exact)
     if "://" in data[:64]:
         return None
     return Payload(data, 0, kind)
 
 
-def _from_url(url: str) -> Payload:
-    comma = url.find(",", 5, _LONGEST_HEAD)
-    if comma < 0:
-        return Payload(url, 5, None)
-    head = url[5:comma].lower()
-    kind, *parameters = (part.strip() for part in head.split(";"))
-    if "base64" not in parameters:
-        return Payload(url[comma + 1 :].encode("utf-8", "replace"), 0, kind or None)
-    # A data URL without a type means text/plain: the label is wrong, not missing.
-    return Payload(url, comma + 1, kind)
+def payload_of_url(url: object, label: object = None) -> Payload | None:
+    """Return the payload in a field for a URL; None for a link or another address.
+
+    Bare base64 is read as data, but is not in the form that providers read.
+    """
+    if not isinstance(url, str):
+        return payload_of(url, label)
+    if (found := read_data_url(url)) is not None:
+        return Payload(found.data, found.start, found.media_type, found.is_exact)
+    if url.strip() and is_address(url):
+        return None
+    return Payload(url, 0, label.lower() if isinstance(label, str) else None, is_exact=False)
+
+
+def payload_of_data(data: object, label: object = None) -> Payload | None:
+    """Return the payload in a field for base64; a data URL there is not what providers read."""
+    found = payload_of(data, label)
+    if found is None or not isinstance(data, str) or (found.data is data and not found.start):
+        return found
+    media_type = found.label or (label.lower() if isinstance(label, str) else None)
+    return Payload(found.data, found.start, media_type, is_exact=False)

@@ -9,6 +9,7 @@ from chatmend import images
 from chatmend.errors import ImageError
 from chatmend.images.defects import Defect
 from chatmend.images.diagnosis import diagnose
+from chatmend.images.metadata import strip_metadata
 from chatmend.images.payload import Payload
 from chatmend.images.plan import plan_for
 from chatmend.targets import Target, resolve
@@ -44,7 +45,8 @@ def recompress(
     payload = Payload(data)
     probe = payload.probe()
     if diagnose(probe, limits, payload.text_size, detail) in (None, Defect.UNEXAMINED):
-        return data
+        stripped = strip_metadata(data, probe.type) if limits.metadata == "strip" else None
+        return stripped or data
     wanted = plan_for(probe, limits, detail)
     if isinstance(wanted, str):
         raise ImageError(f"{probe.description}: {wanted}")

@@ -19,6 +19,7 @@ from chatmend.images.budget import VARIABLE
 from chatmend.images.facts import format_size
 from chatmend.images.headers.exif import ORIENTATION
 from chatmend.images.memory import bytes_to_decode, bytes_to_open
+from chatmend.images.metadata import strip_metadata
 from chatmend.images.pixels import apply_orientation, flatten, to_resizable_mode
 from chatmend.images.sizes import Size, scale_to_fit
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from chatmend.images.plan import Plan
 
 Box: TypeAlias = tuple[float, float, float, float]
-REVISION = 3
+REVISION = 4
 """Part of every cache key; must increase when the output for the same input changes."""
 MOST_PIXELS = 1_000_000_000
 """Larger images are not decoded.
@@ -147,6 +148,9 @@ def open_image(data: bytes, probe: Probe, budget: Budget) -> Image:
     if probe.type == "jpeg" and pixels > _MOST_PIXELS_PER_BYTE * len(data):
         raise UnreadableError("it cannot be decoded")
     check_budget(bytes_to_open(probe), budget)
+    if probe.type == "png":
+        # Pillow inflates text chunks, and refuses the image if they are too large.
+        data = strip_metadata(data, "png") or data
     if probe.type == "heic":
         return _open_heic(data)
     if probe.type not in _PLUGINS:

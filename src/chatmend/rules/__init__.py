@@ -38,7 +38,14 @@ RULES: tuple[Rule, ...] = _load(
     "legacy_function",  # before pairing, because its calls and results are paired too
     "unseen_image",  # images before unknown_part, which would convert foreign ones to text
     "foreign_image_part",
-    "foreign_document_part",  # before unknown_part, which would convert it to JSON
+    "unsupported_recording",  # before unknown_part, as the next ones
+    "foreign_file",
+    "refused_document_type",  # before foreign_document_part: not all types exist in all formats
+    "foreign_document_part",
+    "mislabelled_document",  # first the lossless repair
+    "unreadable_document",
+    "oversized_document",  # after unreadable_document: what remains has pages
+    "unreachable_image",
     "mislabelled_image",  # first the lossless repair; each rule after it repairs another defect
     "unreadable_image",
     "refused_image_type",
@@ -47,9 +54,9 @@ RULES: tuple[Rule, ...] = _load(
     "unusual_pixels",
     "oversized_image",
     "heavy_image",
+    "private_metadata",  # after the rules that recompress, which keep no metadata
     "unknown_part",  # before the rules that move parts
     "invalid_document",  # after unknown_part: the remaining documents are sent
-    "unreadable_document",  # before the rules that move parts: it leaves texts
     "unstored_item",  # before pairing and before orphan_reasoning: what is removed pairs nothing
     "incomplete_item",  # before pairing: the text that an item becomes pairs nothing
     "orphan_reasoning.AFTER_CALL",  # before pairing, which moves texts behind results
@@ -105,7 +112,8 @@ LAST: tuple[RequestRule, ...] = _load(
     "lost_thinking",  # before undeclared_tools: calls that it converts to text need no declaration
     "undeclared_tools",
     "undeclared_reference",
-    "too_many_pages",  # a total, like the number of images
+    "too_many_documents",  # totals, like the number of images
+    "too_many_pages",
     "too_many_images",  # a total; it removes the oldest images with their cache markers
     "hidden_cache_marker",  # before the rule that counts the markers
     "too_many_cache_markers",  # a total of the markers that all other rules have left

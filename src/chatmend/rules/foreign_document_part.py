@@ -1,9 +1,9 @@
-"""A PDF document in the format of another provider.
+"""A document, a recording or the id of a stored file in the format of another provider.
 
 Why: ``Input tag 'file' found using 'type' does not match any of the expected tags`` (Anthropic).
 Applications mix formats, and a fallback changes the provider.
 
-Repair: The part is rewritten in the format of the other messages. The document itself is unchanged.
+Repair: The part is rewritten in the format of the other messages. The file itself is unchanged.
 
 Before (anthropic/claude-sonnet-4-5):
     [{"role": "user", "content": [
@@ -16,15 +16,12 @@ After: an Anthropic ``document`` with the same data and the title ``a.pdf``
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Effect
-from chatmend.dialects.documents import (
-    DOCUMENT_KEYS,
-    DOCUMENT_SHAPES,
-    convert_document,
-    find_document,
-)
+from chatmend.dialects.attachments import ATTACHMENT_KEYS, find_attachment
+from chatmend.dialects.documents import DOCUMENT_SHAPES, convert_document, find_document
+from chatmend.dialects.recast import convert_attachment
 from chatmend.rules.image_repair import ImageRepair, repair_images
 from chatmend.rules.rule import KeyedJudge, Rule
 
@@ -34,10 +31,20 @@ if TYPE_CHECKING:
     from chatmend.changes import Fix
     from chatmend.context import Context
     from chatmend.dialects import Traits
+    from chatmend.dialects.attachments import Attachment
     from chatmend.rules.rule import Judge
     from chatmend.targets.limits import Limits
     from chatmend.transcript import Media
     from chatmend.windows import Memory, Window
+
+_STORED_UNDER = {
+    "source": ("source",),
+    "inline": ("fileData", "file_data"),
+    "file": ("file",),
+    "input": ("file_id",),
+    "bedrock": ("document", "video", "audio", "image"),
+}
+"""The keys of a part that names a stored file, by the dialect's shape of documents."""
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -48,31 +55,53 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         return
 
     def repair_document(part: Media, role: str) -> ImageRepair | None:
-        native, document = part.extra, find_document(part.extra)
-        if document is None or not part.is_object or document.shape == own:
+        native, found = part.extra, find_attachment(part.extra)
+        if found is None or not part.is_object or _is_own_form(native, found, own):
             return None
-        known = limits.part_types is None or native.get("type") in tuple(limits.part_types)
+        known = limits.part_types is None or (
+            found.shape != "flat" and native.get("type") in tuple(limits.part_types)
+        )
         if known and not context.traits.types_by_role:
             return None
-        becomes = convert_document(native, document, own)
+        becomes = _convert(native, found, own, shapes[0])
         if becomes is None:
             return None
-        why = "the document is in another provider's format"
+        why = f"the {found.kind} is in another provider's format"
         return ImageRepair((replace(part, native=becomes),), why, Effect.RESHAPES)
 
     yield from repair_images(window, context, repair_document)
 
 
-def _make_judge(limits: Limits, traits: Traits) -> Judge | None:
-    """Make the judge of documents: its class is the shape of one with data."""
+def _is_own_form(native: dict[str, Any], found: Attachment, own: str) -> bool:
+    """Return whether a part holds a file in a form that the dialect has."""
+    if found.shape == "stored":
+        is_own = any(key in native for key in _STORED_UNDER[own])
+        return is_own or native.get("type") == "container_upload"
+    return found.shape == own or (own == "input" and found.shape == "audio")
 
-    def judge(part: dict[str, object]) -> object:
-        document = find_document(part)
-        return None if document is None else document.shape
+
+def _convert(
+    native: dict[str, Any], found: Attachment, own: str, shape: str
+) -> dict[str, Any] | None:
+    """Return the part in the format of the dialect; None if that is impossible."""
+    document = find_document(native)
+    if document is not None:
+        return convert_document(native, document, own)
+    return convert_attachment(found, shape)
+
+
+def _make_judge(limits: Limits, traits: Traits) -> Judge | None:
+    """Make the judge of files: its class is what decides about the conversion."""
+
+    def judge(part: dict[str, Any]) -> object:
+        found = find_attachment(part)
+        if found is None:
+            return None
+        return (found.shape, found.media_type, found.payload is None, found.reference[:5])
 
     return None if limits.roles is None else judge
 
 
 RULE = Rule(
-    "DOC004", "foreign-document-part", find, {"parts": KeyedJudge(DOCUMENT_KEYS, _make_judge)}
+    "DOC004", "foreign-document-part", find, {"parts": KeyedJudge(ATTACHMENT_KEYS, _make_judge)}
 )

@@ -247,7 +247,7 @@ def _describe(found: Picture, probe: Probe, outcome: Outcome, context: Context) 
     return description
 
 
-_IMAGE_KEYS = frozenset(
+IMAGE_KEYS = frozenset(
     {
         *("image_url", "source", "inlineData", "inline_data", "image", "data", "base64", "url"),
         *("file", LISTED),
@@ -275,11 +275,13 @@ def make_image_judge(limits: Limits, traits: Traits) -> Judge | None:
         return (
             found.shape,
             defect,
-            images.is_mislabelled(probe, image_limits, found.payload.label),
+            images.is_mislabelled(
+                probe, image_limits, found.payload.label, is_exact=found.payload.is_exact
+            ),
         )
 
     return None if image_limits == ImageLimits() and limits.roles is None else judge
 
 
-IMAGES = {"parts": KeyedJudge(_IMAGE_KEYS, make_image_judge)}
+IMAGES = {"parts": KeyedJudge(IMAGE_KEYS, make_image_judge)}
 """The judge that all image rules share."""

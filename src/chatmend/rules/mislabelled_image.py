@@ -1,6 +1,8 @@
-"""An image whose declared media type is wrong, or whose base64 is not in standard form.
+"""An image whose declared media type is wrong, or whose data is not in standard form.
 
-Such base64 contains line breaks, lacks padding or uses the URL-safe alphabet.
+Such base64 contains line breaks, lacks padding or uses the URL-safe alphabet. An address is not in
+standard form if it is bare base64, is percent-encoded, or has white space or quotes around it, or
+if a data URL is in a field for base64.
 
 Why: ``The image was specified using the image/jpeg media type, but the image appears to be a
 image/png image`` (Anthropic). Tools derive the media type from the file extension, or declare every
@@ -47,7 +49,8 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         if found is None or found.payload is None:
             return None
         label, probe = found.payload.label, probe_once(window, found.payload)
-        if not images.is_mislabelled(probe, context.limits.images, label):
+        is_exact = found.payload.is_exact
+        if not images.is_mislabelled(probe, context.limits.images, label, is_exact=is_exact):
             return None
         native = part.extra
         try:
@@ -58,6 +61,8 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         why = (
             f"the media type is wrong: the image data is {probe.name}"
             if not images.is_correct_label(label, probe)
+            else "the address is not in the form that providers read"
+            if not is_exact
             else "the base64 is not in the standard form that the target requires"
         )
         return ImageRepair((replace(part, native=becomes),), why, Effect.RESHAPES)

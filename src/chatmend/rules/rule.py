@@ -114,7 +114,7 @@ class Request:
     """The parameter that enables thinking."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class RequestRule:
     """A defect of the whole request that no single window shows, such as a total.
 
@@ -129,6 +129,8 @@ class RequestRule:
 
     None: the rule always runs.
     """
+    own_limits: Mapping[str, type] = field(default_factory=dict)
+    """Limits that only this rule uses, as in ``Rule``."""
 
     @property
     def manual(self) -> str:

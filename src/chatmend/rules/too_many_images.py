@@ -40,17 +40,19 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from dataclasses import dataclass, field, replace
-from itertools import count
+from itertools import count, islice
 from typing import TYPE_CHECKING, Any
 
 from chatmend import jsontext
 from chatmend.changes import Change, Effect
+from chatmend.dialects.documents import Document, find_document
 from chatmend.dialects.pictures import (
     LISTED,
     find_picture,
     listed_part,
     replacement_text_part,
 )
+from chatmend.rules import document_words
 from chatmend.rules.image_repair import ImageRepair, ImageRewriter
 from chatmend.rules.image_words import TOO_LARGE, TOO_MANY
 from chatmend.rules.rule import Request, RequestRule
@@ -59,7 +61,7 @@ from chatmend.targets.image_limits import KEPT_SHARE
 from chatmend.transcript import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from chatmend.context import Context
     from chatmend.dialects.pictures import Picture
@@ -68,6 +70,8 @@ if TYPE_CHECKING:
     from chatmend.transcript import Media, Message
 
 CODE, NAME = "IMG012", "too-many-images"
+_LIMIT = "documents_counted"
+_TOO_MANY_FILES = "the request held more images and documents than the model takes"
 _MAX_DEPTH = 60
 """Values that are nested deeper are measured without recursion."""
 _WHY = {
@@ -75,7 +79,12 @@ _WHY = {
     TOO_LARGE: "image sides too long for a request with this many images; images removed: {}",
 }
 _TYPES_WITHOUT_IMAGE = frozenset({"thinking", "redacted_thinking", "tool_use"})
-_RESULT_KEYS = {"tool_result": "content", "functionResponse": "parts", "function_response": "parts"}
+_RESULT_KEYS = {
+    "tool_result": "content",
+    "toolResult": "content",
+    "functionResponse": "parts",
+    "function_response": "parts",
+}
 """The key of the parts in a tool result that is itself a part.
 
 The result is recognised by its type, or is the value of a key of this name.
@@ -84,7 +93,7 @@ The result is recognised by its type, or is the value of a key of this name.
 
 @dataclass(frozen=True, slots=True)
 class _SentImage:
-    """An image that is still sent."""
+    """An image that is still sent, or a document that counts like one."""
 
     at: int
     """The index of its message."""
@@ -92,8 +101,12 @@ class _SentImage:
     """Its position among the images of the message."""
     size: int
     """Its bytes in the request."""
-    is_large: bool
+    is_large: bool = False
     """Whether only a request with few images may hold it."""
+    is_counted: bool = True
+    """Whether it counts towards the limit on the number of images."""
+    text: str | None = None
+    """The text that replaces a document; None for an image."""
 
 
 @dataclass(slots=True)
@@ -103,35 +116,46 @@ class _Tally:
     limits: ImageLimits
     images: deque[_SentImage] = field(default_factory=deque)
     size: int = 0
+    counted: int = 0
+    """How many of them count towards the limit on the number of images."""
+    large: int = 0
+    """How many of them only a request with few images may hold."""
     dropped: dict[int, dict[int, str]] = field(default_factory=dict)
     """For the index of a message, the text that replaces each dropped image, by its position."""
 
+    def add(self, image: _SentImage) -> None:
+        """Add an image; its bytes are those of its message."""
+        self.images.append(image)
+        self.counted += image.is_counted
+        self.large += image.is_large
+
     def drop_oldest(self) -> None:
         """Drop the oldest images if a limit is exceeded."""
-        few_images, max_images, max_bytes = (
-            self.limits.few_images,
-            self.limits.max_images,
-            self.limits.max_request_bytes,
-        )
-        if (
-            few_images is not None
-            and len(self.images) > few_images
-            and (large := [i for i in self.images if i.is_large])
-        ):
-            self.images = deque(image for image in self.images if not image.is_large)
-            for image in large:
-                self._drop(image, TOO_LARGE)
-        if max_images is not None and len(self.images) > max_images:
-            kept = max(1, int(max_images * KEPT_SHARE))
-            while len(self.images) > kept:
+        limits = self.limits
+        if self.large and limits.few_images is not None and self.counted > limits.few_images:
+            self._drop_where(lambda image: image.is_large, TOO_LARGE)
+        if limits.max_images is not None and self.counted > limits.max_images:
+            excess = self.counted - max(1, int(limits.max_images * KEPT_SHARE))
+            self._drop_where(lambda image: image.is_counted, TOO_MANY, excess)
+        if limits.max_request_bytes is not None and self.size > limits.max_request_bytes:
+            while self.size > limits.max_request_bytes * KEPT_SHARE and self.images:
                 self._drop(self.images.popleft(), TOO_MANY)
-        if max_bytes is not None and self.size > max_bytes:
-            while self.size > max_bytes * KEPT_SHARE and self.images:
-                self._drop(self.images.popleft(), TOO_MANY)
+
+    def _drop_where(
+        self, is_wanted: Callable[[_SentImage], bool], text: str, most: int | None = None
+    ) -> None:
+        """Drop the oldest images that fulfil a condition."""
+        wanted = list(islice(filter(is_wanted, self.images), most))
+        gone = {(image.at, image.number) for image in wanted}
+        self.images = deque(i for i in self.images if (i.at, i.number) not in gone)
+        for image in wanted:
+            self._drop(image, text)
 
     def _drop(self, image: _SentImage, text: str) -> None:
         self.size -= image.size
-        self.dropped.setdefault(image.at, {})[image.number] = text
+        self.counted -= image.is_counted
+        self.large -= image.is_large
+        self.dropped.setdefault(image.at, {})[image.number] = image.text or text
 
 
 def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
@@ -162,20 +186,22 @@ def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
     )
     size_of = _size_of if limits.max_request_bytes is not None else lambda _: 0
     tally.size = size_of(request.system) + size_of(request.tools)
+    counted = bool(context.limits.of(_LIMIT))
     for at, native in enumerate(dicts):
-        payloads = [image.payload for image in found.get(at, ())]
+        files = found.get(at, ())
+        payloads = [file.payload for file in files]
         tally.size += size_of(native) + sum(
             p.text_size for p in payloads if p and isinstance(p.data, bytes)
         )
-        tally.images.extend(
-            _SentImage(
-                at,
-                number,
-                payload.text_size if payload else 0,
-                has_many_images and _is_large(payload, limits),
-            )
-            for number, payload in enumerate(payloads)
-        )
+        for number, file in enumerate(files):
+            size = file.payload.text_size if file.payload else 0
+            if isinstance(file, Document):
+                text = document_words.removed_text(file, _TOO_MANY_FILES)
+                sent = _SentImage(at, number, size, is_counted=counted, text=text)
+            else:
+                is_large = has_many_images and _is_large(file.payload, limits)
+                sent = _SentImage(at, number, size, is_large)
+            tally.add(sent)
         tally.drop_oldest()
     out, changes = _replace_dropped(messages, tally.dropped, context)
     return (request if out is messages else replace(request, messages=out)), changes
@@ -200,17 +226,17 @@ def _as_dict(native: object, context: Context) -> object:
     return {"content": content, "tool_calls": getattr(native, "tool_calls", None)}
 
 
-def _find_images(holder: Any, keys: tuple[str, ...]) -> list[Picture]:  # noqa: ANN401 - any value
-    """Return the images in a message or a tool result, in order."""
-    found: list[Picture] = []
+def _find_images(holder: Any, keys: tuple[str, ...]) -> list[Picture | Document]:  # noqa: ANN401 - any value
+    """Return the images and documents in a message or a tool result, in order."""
+    found: list[Picture | Document] = []
     for key in keys if isinstance(holder, dict) else ():
         parts = holder.get(key)
         parts = parts if isinstance(parts, list) else (parts,)
         for part in map(listed_part, parts) if key == LISTED else parts:
             if not isinstance(part, dict) or _has_no_image(part):
                 continue
-            if (image := find_picture(part)) is not None:
-                found.append(image)
+            if (file := find_picture(part) or find_document(part)) is not None:
+                found.append(file)
                 continue
             for name, inside in _RESULT_KEYS.items():
                 result = part if part.get("type") == name else part.get(name)
@@ -265,7 +291,7 @@ def _replace_dropped(
     out, changes = list(messages), list[Change]()
     for at, texts in sorted(dropped.items()):
         becomes = _with_texts(messages[at], texts, context)
-        counts = Counter(texts.values())
+        counts = Counter(text if text == TOO_LARGE else TOO_MANY for text in texts.values())
         why = "; ".join(
             _WHY[text].format(counts[text]) for text in (TOO_MANY, TOO_LARGE) if counts[text]
         )
@@ -285,8 +311,13 @@ def _with_texts(native: object, texts: dict[int, str], context: Context) -> obje
     numbers = count()
 
     def repair_image(part: Media, role: str) -> ImageRepair | None:
-        if find_picture(part.extra) is None or (text := texts.get(next(numbers))) is None:
+        is_document = find_picture(part.extra) is None
+        if is_document and find_document(part.extra) is None:
             return None
+        if (text := texts.get(next(numbers))) is None:
+            return None
+        if is_document:
+            return ImageRepair((document_words.text_part(part, text, context),), "", Effect.DROPS)
         return ImageRepair((Text(text, replacement_text_part(part.extra, text)),), "", Effect.DROPS)
 
     message = context.dialect.read(native)
@@ -301,4 +332,4 @@ def _has_images(message: Message) -> bool:
     return bool(_find_images(message.extra, ("content", "output", "parts", LISTED)))
 
 
-RULE = RequestRule(CODE, NAME, apply, _has_images)
+RULE = RequestRule(CODE, NAME, apply, _has_images, {_LIMIT: bool})

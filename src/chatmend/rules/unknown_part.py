@@ -6,8 +6,8 @@ Why: ``Missing required parameter: 'messages[1].content[0].type'.`` (OpenAI); ``
 'image_url' found using 'type' does not match any of the expected tags`` (Anthropic).
 
 Repair: A string becomes a text part. A part without a readable type is converted to text, as JSON.
-A part of a known type is unchanged, unless it names a file that only another provider stores
-(OpenAI's ``file-...``, sent to Gemini).
+A file becomes its content if it is a text, else a text with its name, type and size. A part of a
+known type is unchanged, unless it names a file that the target does not store.
 
 Before (openai/gpt-4o):
     [{"role": "user", "content": ["look", {"text": "here"}]}]
@@ -23,9 +23,11 @@ from typing import TYPE_CHECKING
 
 from chatmend import jsontext
 from chatmend.changes import Effect, Fix
+from chatmend.dialects.attachments import find_attachment
 from chatmend.dialects.content import TEXTS, file_id, read_part
-from chatmend.dialects.pictures import has_image_data
+from chatmend.dialects.pictures import find_picture, has_image_data
 from chatmend.placeholders import CONTINUED
+from chatmend.rules import document_words, image_words
 from chatmend.rules.rule import KeyedJudge, Rule
 from chatmend.transcript import (
     Media,
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
 
 _MESSAGE_ONLY_TYPES = ("tool_use", "tool_result", "toolUse", "toolResult", "citationsContent")
 """Types of blocks that a message may hold, but a tool result may not."""
+_WHY = "this model does not take it in this form"
 _CONTENT_KEYS = ("text", "image_url", "video_url", "file_url", "input_audio", "file")
 """Types of content parts whose content is under a key of the same name."""
 
@@ -86,6 +89,8 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             effect = (
                 Effect.DEGRADES if not kept else Effect.ADDS if _is_new(parts) else Effect.RESHAPES
             )
+            if any(not isinstance(old, ToolResult) and _has_data(old) for old, _ in changed):
+                effect = Effect.DROPS
             # If the policy does not allow the fix, the media stay in the message.
             moved_media += misplaced if effect <= context.policy.allow else []
             yield Fix(
@@ -257,10 +262,31 @@ def _pieces(part: Part) -> list[Part]:
 def _as_text(part: Part) -> Part:
     if (refusal := _refusal_of(part)) is not None:
         return Text(refusal, {"type": "text", "text": ""})
+    if (text := _text_of_file(part)) is not None:
+        return Text(text, {"type": "text", "text": ""})
     has_content = (
         any(key != "type" for key in part.extra) if part.is_object else not part.has_empty_native
     )
     return Text(part.as_json if has_content else "", {"type": "text", "text": ""})
+
+
+def _text_of_file(part: Part) -> str | None:
+    """Return the content of a file, or what it was; None if the part holds no file."""
+    if (found := find_attachment(part.extra)) is not None:
+        return document_words.replacement(found, _WHY)
+    picture = find_picture(part.extra)
+    if picture is None or picture.payload is None:
+        return None
+    return image_words.removed_text(picture.payload.probe(), _WHY)
+
+
+def _has_data(part: Part) -> bool:
+    """Return whether the part holds a file whose data is lost when it becomes text."""
+    found = find_attachment(part.extra)
+    if found is None:
+        picture = find_picture(part.extra)
+        return picture is not None and picture.payload is not None
+    return found.payload is not None and document_words.content_of_attachment(found) is None
 
 
 def _judge(limits: Limits, traits: Traits) -> Judge | None:

@@ -3,9 +3,11 @@
 Why: ``messages.2.content.0.pdf.source.base64.data: The PDF specified was not valid.`` and ``Could
 not process PDF`` (Anthropic). The document is sent again with every turn, so the session ends.
 
-Repair: A text replaces the document. It is the content, if the file is a text, and otherwise states
-what was removed. A PDF with a header is unchanged, even if it is damaged. An encrypted PDF is
-unchanged and reported as a finding, because only the password decides whether it can be read.
+Repair: A text replaces the document. It is the content, if the file is a text or a ``.docx``, and
+otherwise states what was removed. A PDF with a header is unchanged, even if it is damaged. An
+encrypted PDF is replaced too, except if it opens without a password, as PDFs do that only restrict
+printing: such a PDF is unchanged and reported as a finding. Encryption of revision 6 (AES-256)
+counts as needing a password.
 
 Before (anthropic/claude-sonnet-4-5):
     [{"role": "user", "content": [
@@ -23,12 +25,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Effect
-from chatmend.dialects.documents import DOCUMENT_KEYS, find_document, text_in_place_of
+from chatmend.dialects.documents import DOCUMENT_KEYS, find_document
 from chatmend.rules import document_words
-from chatmend.rules.document_facts import is_encrypted, is_pdf
+from chatmend.rules.document_facts import content_of, facts_of, is_encrypted, is_pdf
 from chatmend.rules.image_repair import ImageRepair, repair_images
 from chatmend.rules.rule import KeyedJudge, Rule
-from chatmend.transcript import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,52 +44,56 @@ if TYPE_CHECKING:
     from chatmend.windows import Memory, Window
 
 _LIMIT = "pdf_checked"
+_NOT_PDF, _EMPTY = "it is not a PDF", "it is empty"
+_ENCRYPTED, _OPENS = "it is encrypted", "it is encrypted, but opens without a password"
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """Yield fixes that replace malformed PDFs, and findings for encrypted ones."""
+    """Yield fixes that replace malformed and encrypted PDFs, and findings for readable ones."""
     if not context.limits.of(_LIMIT):
         return
 
     def repair_document(part: Media, role: str) -> ImageRepair | None:
         document = find_document(part.extra)
-        if document is None:
+        problem = None if document is None else _problem_of(document)
+        if document is None or problem is None:
             return None
-        if is_pdf(document):
-            return _find_encryption(part, document)
-        text, effect = _replacement(document)
-        why = f"{document_words.describe(document)} is not a PDF"
-        return ImageRepair((Text(text, text_in_place_of(part.extra, text)),), why, effect)
+        if problem == _OPENS:
+            why = f"{document_words.describe(document)} is encrypted; the target may refuse it"
+            return ImageRepair((part,), why, Effect.DEGRADES, finding=True)
+        text, effect = _replacement(document, problem)
+        why = f"{document_words.describe(document)}: {problem}"
+        return ImageRepair((document_words.text_part(part, text, context),), why, effect)
 
     yield from repair_images(window, context, repair_document)
 
 
-def _replacement(document: Document) -> tuple[str, Effect]:
-    """Return the text that replaces a malformed PDF, and the effect."""
-    content = document_words.decode_text(document)
-    if content is not None and content.strip():
-        return document_words.content_text(document, content), Effect.RESHAPES
-    reason = "it is not a PDF" if document.payload.text_size else "it is empty"
-    return document_words.removed_text(document, reason), Effect.DROPS
-
-
-def _find_encryption(part: Media, document: Document) -> ImageRepair | None:
+def _problem_of(document: Document) -> str | None:
+    """Return why a document that is called a PDF cannot be read; None if it is intact."""
+    if not document.is_called_pdf:
+        return None
+    if not is_pdf(document):
+        return _NOT_PDF if document.payload.text_size else _EMPTY
     if not is_encrypted(document):
         return None
-    why = f"{document_words.describe(document)} is encrypted; the target may refuse it"
-    return ImageRepair((part,), why, Effect.DEGRADES, finding=True)
+    return _OPENS if facts_of(document).opens_freely else _ENCRYPTED
+
+
+def _replacement(document: Document, problem: str) -> tuple[str, Effect]:
+    """Return the text that replaces a malformed PDF, and the effect."""
+    content = content_of(document) if problem == _NOT_PDF else None
+    if content is None:
+        return document_words.removed_text(document, problem), Effect.DROPS
+    effect = Effect.RESHAPES if content.is_whole else Effect.DEGRADES
+    return document_words.content_text(document.name, content), effect
 
 
 def _make_judge(limits: Limits, traits: Traits) -> Judge | None:
-    """Make the judge of documents: its class is ``not a PDF`` or ``encrypted``."""
+    """Make the judge of documents: its class is what is wrong with one."""
 
     def judge(part: dict[str, Any]) -> object:
         document = find_document(part)
-        if document is None:
-            return None
-        if not is_pdf(document):
-            return "not a PDF"
-        return "encrypted" if is_encrypted(document) else None
+        return None if document is None else _problem_of(document)
 
     return judge if limits.of(_LIMIT) else None
 
@@ -98,5 +103,5 @@ RULE = Rule(
     "unreadable-document",
     find,
     {"parts": KeyedJudge(DOCUMENT_KEYS, _make_judge)},
-    own_limits={_LIMIT: bool, "max_pdf_pages": int},
+    own_limits={_LIMIT: bool},
 )

@@ -8,8 +8,9 @@ Unsupported message content type`` (langchain-ollama); ``mime_type key is requir
 (langchain-core).
 
 Repair: The part is converted to a part with the same content that the converter can send. If there
-is none, it becomes text: its JSON, without the bytes of a recording or a document. Reasoning of
-another provider is removed if it would be refused. This runs only in the adapter for LangChain.
+is none, it becomes text: of a file its content, or its name, type and size; else its JSON.
+Reasoning of another provider is removed if it would be refused. This runs only in the adapter for
+LangChain.
 """
 
 from __future__ import annotations
@@ -19,8 +20,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from chatmend.changes import Effect, Fix
 from chatmend.dialects import blocks
+from chatmend.dialects.attachments import find_attachment
 from chatmend.dialects.entries import missing_keys, with_required_keys
 from chatmend.dialects.formats import ITEM_KEYS
+from chatmend.rules import document_words
 from chatmend.rules.rule import KeyedJudge, Rule
 from chatmend.targets.converter_limits import ConverterLimits
 from chatmend.transcript import (
@@ -134,6 +137,11 @@ def _as_text(block: Block) -> _Sent:
     has_bytes = not is_text and blocks.has_bytes(block)
     effect = Effect.RESHAPES if is_text else Effect.DROPS if has_bytes else Effect.DEGRADES
     text = blocks.convert_to_text(block)
+    file = find_attachment(block) if has_bytes else None
+    if file is not None:
+        text["text"] = document_words.replacement(file, "the model does not take it in this form")
+        if document_words.content_of_attachment(file) is not None:
+            effect = Effect.DEGRADES
     return _Sent(Text(text["text"], text), effect)
 
 

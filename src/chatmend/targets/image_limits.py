@@ -28,6 +28,11 @@ class ImageLimits:
 
     The caller sets this; it is not a limit of a provider.
     """
+    metadata: Literal["keep", "strip"] = "keep"
+    """Whether the metadata of images is removed (``Policy.metadata``).
+
+    The caller sets this; it is not a limit of a provider.
+    """
 
     # Where
     vision: bool = True

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 Body = dict[str, Any]
 _MAX_IMAGES = 20
+_MAX_DOCUMENTS, _MAX_DOCUMENT_BYTES = 5, 4_718_592
 
 
 @dataclass(slots=True)
@@ -136,6 +137,13 @@ def _documents(messages: list[Any]) -> Iterator[Fault]:
         if found and not any("text" in block for block in blocks):
             yield fault("bedrock-document-needs-text")
         names += [str(document.get("name")) for document in found]
+        for document in found:
+            source = document.get("source")
+            data = source.get("bytes") if isinstance(source, dict) else None
+            if isinstance(data, str) and len(data) // 4 * 3 - 2 > _MAX_DOCUMENT_BYTES:
+                yield fault("bedrock-document-bytes", str(document.get("name")))
+    if len(names) > _MAX_DOCUMENTS:
+        yield fault("bedrock-document-count")
     if len(set(names)) < len(names):
         yield fault("bedrock-document-name-duplicate")
 

@@ -37,6 +37,7 @@ _DATA = (
 _PART_KEYS = frozenset(
     (*_DATA, "thought", "thoughtSignature", "videoMetadata", "mediaResolution", "partMetadata")
 )
+_REFUSED_TYPES = ("application/vnd", "application/msword", "application/zip", "application/octet")
 _MIMES = ("image/png", "image/jpeg", "image/webp", "image/heic", "image/heif", "image/gif")
 _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}\Z")
 _MAX_IMAGES = 3600
@@ -228,6 +229,11 @@ def _pictures(body: Body) -> Iterator[Fault]:
         for data in found
         if isinstance(data, dict) and str(either(data, "mimeType")).startswith("image/")
     ]
+    for data in filter(lambda data: isinstance(data, dict), found):
+        mime = str(either(data, "mimeType"))
+        if mime.startswith(_REFUSED_TYPES):
+            yield fault("gemini-mime-unsupported", mime=mime)
+            yield fault("gemini-mime-unsupported-vertex", mime=mime)
     if len(images) > _MAX_IMAGES:
         yield fault("gemini-image-count", number=len(images))
     for image in images:

@@ -209,7 +209,16 @@ def _last(messages: list[Any]) -> Iterator[Fault]:
         yield fault("mistral-system-last")
 
 
+def _has_files(request: SandboxRequest) -> bool:
+    return any(
+        part.get("type") in ("file", "document_url", "input_audio")
+        for message in objects(request.messages)
+        for part in objects(message.get("content"))
+    )
+
+
 def _context(request: SandboxRequest) -> Iterator[Fault]:
     size = len(request.raw) // 4
-    if size > 131_072 and not list(image_urls(request.messages)):
+    # The tokens of files are not those of their base64.
+    if size > 131_072 and not list(image_urls(request.messages)) and not _has_files(request):
         yield fault("mistral-context", tokens=size)

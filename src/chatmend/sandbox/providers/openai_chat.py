@@ -133,6 +133,7 @@ def _part(message: str, at: str, part: Any, role: str) -> Iterator[Fault]:
             yield fault("openai-chat-audio-unsupported", message)
         if "cache_control" in part:
             yield fault("openai-chat-unknown-message-key", f"{at}.cache_control")
+        yield from _file(f"{at}.file.file_data", part)
         unknown = (
             set(part.get("file", ())) - {"file_id", "file_data", "filename"}
             if part["type"] == "file"
@@ -140,6 +141,18 @@ def _part(message: str, at: str, part: Any, role: str) -> Iterator[Fault]:
         )
         for key in sorted(unknown):
             yield fault("openai-chat-unknown-message-key", f"{at}.file.{key}")
+
+
+def _file(at: str, part: Body) -> Iterator[Fault]:
+    file = part.get("file") if part["type"] == "file" else None
+    data = file.get("file_data") if isinstance(file, dict) else None
+    if not isinstance(data, str):
+        return
+    found = parse_data_url(data)
+    if found is None:
+        yield fault("openai-chat-file-data-url", at)
+    elif found[0] != "application/pdf":
+        yield fault("openai-chat-file-data-mime", at, mime=found[0])
 
 
 def _length(at: str, text: object, most: int) -> Iterator[Fault]:
