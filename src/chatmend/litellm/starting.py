@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from chatmend.policy import describe_policy
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from chatmend.litellm.hooks import ChatMend
 
 
@@ -23,12 +25,28 @@ def start_line(callback: ChatMend, *, disabled: bool) -> str:
     if callback.deny:
         models += f" except {', '.join(callback.deny)}"
     off = " (disabled: CHATMEND_DISABLED=1)" if disabled else ""
-    policy = describe_policy(callback.policy)
-    react = f"react {callback.react}, " if callback.react else ""
-    return (
-        f"{callback.startup_name} {_version()}{off}: "
-        f"mode {callback.mode}, policy {policy}, {react}models {models}"
+    return f"{callback.startup_name} {_version()}{off}: " + ", ".join(
+        (
+            f"mode {callback.mode}",
+            f"policy {describe_policy(callback.policy)}",
+            *([f"react {callback.react}"] if callback.react else []),
+            *_rollout_parts(callback),
+            f"models {models}",
+        )
     )
+
+
+def _rollout_parts(callback: ChatMend) -> Iterator[str]:
+    """Yield the options of a rollout that are set."""
+    if callback.sample < 1:
+        yield f"sample {callback.sample:.4g}"
+    if callback.overrides:
+        count = len(callback.overrides)
+        yield f"{count} override{'' if count == 1 else 's'}"
+    if callback.trusted_keys:
+        yield f"trusted keys {' '.join(callback.trusted_keys)}"
+    if callback.switch is not None:
+        yield f"switch file {callback.switch.path} (permits {callback.switch.mode()})"
 
 
 def _version() -> str:
