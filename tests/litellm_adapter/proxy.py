@@ -205,6 +205,12 @@ class Proxy:
                 return condition()
         return True
 
+    def pause(self) -> None:
+        """Wait for news of a logged call, or for a twentieth of a second."""
+        self._news.settimeout(0.05)
+        with suppress(TimeoutError):
+            self._news.recv(16)
+
     def take_hook_count(self) -> int:
         """Return how often repairing hooks have run since the last call, and reset the count."""
         if not self.calls.exists():

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import os
 import socket
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +18,6 @@ from chatmend.litellm.recording import Recording
 _CALLS = Path(os.environ["CHATMEND_TEST_CALLS"])
 _INITIAL = {name: getattr(callback, name) for name in ("mode", "allow", "deny", "usage_mode")}
 _NOTIFICATIONS = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-logging.getLogger("chatmend.litellm").setLevel(logging.INFO)
-logging.getLogger("chatmend.litellm").addHandler(logging.StreamHandler(sys.stderr))
 
 
 def _counted(name: str, hook: Any) -> Any:

@@ -14,7 +14,7 @@ import litellm
 from litellm.integrations.custom_logger import CustomLogger
 
 from chatmend.lesson_store import LessonStore
-from chatmend.litellm import proxy_metadata, summaries
+from chatmend.litellm import metrics, proxy_metadata, summaries
 from chatmend.litellm.attempt import (
     Attempt,
     has_transcript,
@@ -32,7 +32,7 @@ from chatmend.litellm.shapes import (
     shape_of_nested_body,
     shape_of_route,
 )
-from chatmend.litellm.starting import proxy_config, start_line
+from chatmend.litellm.starting import print_log_lines, proxy_config, start_line
 from chatmend.litellm.streams import ChunkUsageWriter
 from chatmend.litellm.target import target_of, target_of_route
 from chatmend.litellm.usage_records import (
@@ -81,6 +81,9 @@ is_wrapped_call: ContextVar[bool] = ContextVar("chatmend_wrapped_call", default=
 
 CALLBACK_ATTRIBUTE = "_self_chatmend"
 """The attribute of a function of LiteLLM, wrapped by ``install()``, that holds its callback."""
+
+_REFUSED = frozenset({400, 413, 422})
+"""The statuses with which providers refuse a request itself, not its sender or its time."""
 
 _instance_numbers = count(1)
 """LiteLLM treats two callbacks with equal plain attributes as one and logs only to the first."""
@@ -183,6 +186,7 @@ class ChatMend(Repairer, CustomLogger):  # type: ignore[misc, unused-ignore]
         if proxy_config() is not None:
             # Printed, not logged: operators must see it with any logging configuration.
             print(start_line(self, disabled=is_disabled()), flush=True)  # noqa: T201
+            print_log_lines()
             add_to_failures(self.failures)
             if self.react:
                 # At run time, because that module imports this one.
@@ -218,12 +222,14 @@ class ChatMend(Repairer, CustomLogger):  # type: ignore[misc, unused-ignore]
             treatment = self.treatment_of(kwargs, target, body.get(shape.field))
             made = await self.process(body, shape, target, treatment)
             note_attempt(logging_obj, name, made.added)
+            metrics.record(made, is_first_pass=summaries.is_first_pass(logging_obj, name))
             if treatment.mode == "off":
                 return None
             if name not in SHAPES:
                 return self._outgoing_nested_body(kwargs, name, made)
             return self._outgoing_request(kwargs, name, shape, made)
         except Exception as error:
+            metrics.record_outcome("failed")
             if not self.failures.swallow(error):
                 raise
         return None
@@ -303,6 +309,7 @@ class ChatMend(Repairer, CustomLogger):  # type: ignore[misc, unused-ignore]
             target = target_of_route(path, data.get("model"), shape)
             treatment = self.treatment_of(data, target, data[shape.field], user_api_key_dict)
             made = await self.process(data, shape, target, treatment, user_api_key_dict)
+            metrics.record(made)
             if treatment.mode == "off":
                 return None
             summary = summaries.summarize(target, made.mode, made.changes)
@@ -467,6 +474,8 @@ class ChatMend(Repairer, CustomLogger):  # type: ignore[misc, unused-ignore]
         """
         with self.failures.guard():
             self.memories.refuse_attempts(kwargs)
+            if _is_refusal(kwargs.get("exception")):
+                metrics.record_outcome("refused")
             if stored := summaries.stored_summaries(kwargs):
                 add_to_logging_metadata(kwargs, summaries.OwnMetadata(stored.merged()))
         if self.react and not self._warned_of_react and not self.is_disabled():
@@ -495,6 +504,11 @@ class ChatMend(Repairer, CustomLogger):  # type: ignore[misc, unused-ignore]
         if self.record is not None and not self.is_disabled():
             with self.failures.guard():
                 self.record(build_exchange(kwargs, response))
+
+
+def _is_refusal(error: object) -> bool:
+    """Whether a provider refused the request itself."""
+    return getattr(error, "status_code", None) in _REFUSED
 
 
 def _is_unrepaired_completion(record: Mapping[str, Any]) -> bool:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
+
+from litellm._logging import verbose_proxy_logger
 
 from chatmend.policy import describe_policy
 
@@ -17,6 +20,25 @@ if TYPE_CHECKING:
 def proxy_config() -> str | None:
     """Return the path of the running proxy's configuration file; None outside a proxy."""
     return getattr(sys.modules.get("litellm.proxy.proxy_server"), "user_config_file_path", None)
+
+
+class _ProxyLog(logging.Handler):
+    """Passes records to the logger of the proxy, whatever its handlers are at that time."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        verbose_proxy_logger.handle(record)
+
+
+def print_log_lines() -> None:
+    """Print chatmend's log lines where and as the proxy prints its own.
+
+    Does nothing if logging is already configured for chatmend.
+    """
+    logger = logging.getLogger("chatmend.litellm")
+    if not logger.handlers and not logger.level:
+        logger.setLevel(logging.INFO)
+        logger.addHandler(_ProxyLog())
+        logger.propagate = False  # the logger of the proxy propagates the records
 
 
 def start_line(callback: ChatMend, *, disabled: bool) -> str:

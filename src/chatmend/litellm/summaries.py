@@ -167,6 +167,12 @@ def store(logging_obj: Any, name: str, summary: dict[str, Any]) -> bool:
     return True
 
 
+def is_first_pass(logging_obj: Any, name: str) -> bool:
+    """Whether this is not the second pass of a bridged call; to be asked before `store`."""
+    known = stored_summaries(logging_obj)
+    return not known or name in known
+
+
 def stored_summaries(record: Any) -> CallSummaries | None:
     """Return the summaries of a call; None if chatmend's hook did not process its request.
 
