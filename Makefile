@@ -19,6 +19,8 @@ TRANSCRIPTS ?= 2000
 MEGABYTES ?= 100
 SHARE ?= 0.2
 ROWS ?= 100000
+REQUESTS ?= 10000
+TALKS ?= 1000
 TRL := 1.16.0
 NEWEST_OPENAI := 3.54.0
 PY := $(VENV)/bin/python
@@ -30,7 +32,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder --allow-hosts=127.0.0.1,::1 --allow-unix-socket --timeout 500
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo inspector test check nightly twins mutants docs links docs-rules facts-age bench compare golden formats package harm field fuzz kill scale usage-report fidelity cassettes judge litellm-matrix litellm-identical litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain
+.PHONY: demo inspector test check nightly twins mutants docs links docs-rules facts-age bench compare golden formats package harm field fuzz kill scale usage-report fidelity cassettes judge litellm-matrix litellm-identical litellm-lower operator test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py
@@ -201,6 +203,11 @@ litellm-matrix: $(VENV)/.dev
 # the same bytes. COUNT=100 is a quick run.
 litellm-identical: $(VENV)/.dev
 	$(PY) -m tests.litellm_adapter.identical $(if $(filter command line,$(origin COUNT)),$(COUNT),1000)
+
+# Put chatmend into service in a proxy with keys, teams, a PostgreSQL and a Prometheus endpoint, step by
+# step as in the operator's guide: make operator REQUESTS=1000 TALKS=100 is a quick run.
+operator: $(VENV)/.dev
+	$(PY) -m tests.litellm_adapter.operator_run $(REQUESTS) $(TALKS)
 
 # The adapter's tests with the oldest supported LiteLLM.
 litellm-lower: $(LOWER)/.ready

@@ -31,7 +31,7 @@ from tests.litellm_adapter.proxy import Proxy
 from tests.litellm_adapter.transcripts import CHAT_TOOLS, MESSAGES_TOOLS, chat, messages, valid
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
 DATABASE = "CHATMEND_TEST_DATABASE"
 KEYS = {
@@ -92,11 +92,13 @@ class Operation:
         new.write_text(text)
         new.rename(self._config)
 
-    def send(self, requests: Iterable[Sent]) -> list[httpx.Response]:
+    def send(
+        self, requests: Iterable[Sent], headers: Mapping[str, str] | None = None
+    ) -> list[httpx.Response]:
         """Send requests, several at a time, and return the responses in their order."""
-        return asyncio.run(self._send(list(requests)))
+        return asyncio.run(self._send(list(requests), headers or {}))
 
-    async def _send(self, requests: list[Sent]) -> list[httpx.Response]:
+    async def _send(self, requests: list[Sent], headers: Mapping[str, str]) -> list[httpx.Response]:
         limit = asyncio.Semaphore(_AT_ONCE)
         async with httpx.AsyncClient(timeout=120) as client:
 
@@ -105,7 +107,7 @@ class Operation:
                     return await client.post(
                         self.proxy.url(sent.path),
                         json=sent.body,
-                        headers={"Authorization": f"Bearer {sent.key}"},
+                        headers={"Authorization": f"Bearer {sent.key}", **headers},
                     )
 
             return list(await asyncio.gather(*map(one, requests)))
@@ -129,7 +131,10 @@ class Operation:
 
     def metric(self, name: str, **labels: str) -> float:
         """Return the sum of a series on ``/metrics`` over all labels that are not given."""
-        lines = httpx.get(self.proxy.url("/metrics/"), timeout=60).text.splitlines()
+        headers = {"Authorization": f"Bearer {RESEARCH}"}
+        answer = httpx.get(self.proxy.url("/metrics/"), headers=headers, timeout=60)
+        assert answer.status_code == httpx.codes.OK, answer.text
+        lines = answer.text.splitlines()
         wanted = [f'{label}="{value}"' for label, value in labels.items()]
         return sum(
             float(line.rpartition(" ")[2])

@@ -114,7 +114,8 @@ def report(
     else:
         typer.echo(_table(keys, found))
     if unreadable:
-        text = f"{count(unreadable, 'line')} that is not a JSON object: skipped"
+        verb = "is not a JSON object" if unreadable == 1 else "are not JSON objects"
+        text = f"{count(unreadable, 'line')} {verb}: skipped"
         print_line(Console(stderr=True), text, "yellow")
 
 

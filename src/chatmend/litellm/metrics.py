@@ -10,7 +10,7 @@ import sys
 from collections import Counter
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from chatmend.telemetry import MAX_TARGETS, saved_bytes
 
@@ -24,6 +24,8 @@ _LITELLM_MODULE = "litellm.integrations.prometheus"
 """The module of LiteLLM that serves ``/metrics``; it is loaded only if the callback is enabled."""
 _BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5)
 """Upper bounds of the durations, in seconds."""
+OUTCOMES = ("clean", "repaired", "reported", "off", "refused", "failed")
+"""The values of the label ``outcome``; a refused request is counted under another one, too."""
 _LABELS = ("code", "effect", "target")
 
 
@@ -74,7 +76,7 @@ class _Series:
         client = import_module("prometheus_client")
         self._requests = client.Counter(
             "chatmend_requests_total",
-            "Requests with a transcript: clean, repaired, reported, off, refused or failed.",
+            "Requests with a transcript, by outcome.",
             ["outcome"],
         )
         self._changes = client.Counter(
@@ -90,13 +92,11 @@ class _Series:
             "chatmend_repair_seconds", "Duration of repairs.", buckets=_BUCKETS
         )
         self._targets: set[str] = set()
-        self._outcomes: dict[str, Any] = {}
+        # Created now, so that a dashboard shows 0 for what has not happened.
+        self._outcomes = {outcome: self._requests.labels(outcome) for outcome in OUTCOMES}
 
     def requests(self, outcome: str) -> None:
-        known = self._outcomes.get(outcome)
-        if known is None:
-            known = self._outcomes[outcome] = self._requests.labels(outcome)
-        known.inc()
+        self._outcomes[outcome].inc()
 
     def record(self, attempt: Attempt, *, is_first_pass: bool) -> None:
         if is_first_pass:
