@@ -248,7 +248,7 @@ def test_a_changed_configuration_is_applied_and_an_invalid_one_is_not(
 def test_reload_needs_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CHATMEND_CONFIG", raising=False)
     monkeypatch.setenv("CHATMEND_RELOAD", "true")
-    with pytest.raises(PolicyError, match="reload: there is no configuration file"):
+    with pytest.raises(PolicyError, match="reload needs a configuration file"):
         from_environment()
     monkeypatch.setenv("CHATMEND_RELOAD", "maybe")
     with pytest.raises(PolicyError, match="reload='maybe' is invalid; choose true or false"):

@@ -73,7 +73,7 @@ def from_environment() -> ChatMend:
     callback = from_section(section)
     if _is_true("reload", section.get("reload") or False):
         if (path := _section_file()) is None:
-            raise PolicyError("reload: there is no configuration file; set CHATMEND_CONFIG")
+            raise PolicyError("reload needs a configuration file; set CHATMEND_CONFIG")
         callback.reloading = Reloading(path, lambda: _reload(callback, section))
     return callback
 

@@ -23,7 +23,7 @@ def proxy_config() -> str | None:
 
 
 class _ProxyLog(logging.Handler):
-    """Passes records to the logger of the proxy, whatever its handlers are at that time."""
+    """Passes records to the logger of the proxy, whose handlers may be replaced later."""
 
     def emit(self, record: logging.LogRecord) -> None:
         verbose_proxy_logger.handle(record)
