@@ -205,6 +205,12 @@ class Proxy:
                 return condition()
         return True
 
+    def cpu_seconds(self) -> float:
+        """Return the CPU time that the proxy has used, in steps of a hundredth of a second."""
+        assert self._process is not None
+        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def pause(self) -> None:
         """Wait for news of a logged call, or for a twentieth of a second."""
         self._news.settimeout(0.05)

@@ -21,6 +21,7 @@ from chatmend.litellm.attempt import (
     positional_arguments,
 )
 from chatmend.litellm.call_memories import CallMemories, note_attempt
+from chatmend.litellm.counting import count_repaired
 from chatmend.litellm.exchange import SentRequest, build_exchange, keep_sent
 from chatmend.litellm.failure_headers import add_to_failures
 from chatmend.litellm.live import Switch
@@ -188,6 +189,7 @@ class ChatMend(Repairer, CustomLogger):  # type: ignore[misc, unused-ignore]
             print(start_line(self, disabled=is_disabled()), flush=True)  # noqa: T201
             print_log_lines()
             add_to_failures(self.failures)
+            count_repaired(self)
             if self.react:
                 # At run time, because that module imports this one.
                 from chatmend.litellm.install import wrap_functions  # noqa: PLC0415

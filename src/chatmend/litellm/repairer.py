@@ -163,9 +163,7 @@ class Repairer:
         self, call: _Call, memory: SessionMemory | None, treatment: Treatment
     ) -> Attempt:
         kwargs, shape, target, tenant = call
-        images = self.images
-        if isinstance(images, SharedImages):
-            images = images.for_owner(tenant)
+        images = self.images_of(tenant)
         lessons = self._lessons(tenant, kwargs[shape.field])
         started = perf_counter()
         made = repair_attempt(
@@ -175,6 +173,12 @@ class Repairer:
         seconds = perf_counter() - started
         record_repair(target, made.changes, seconds, mode=treatment.mode)
         return replace(made, mode=treatment.mode, seconds=seconds)
+
+    def images_of(self, tenant: str) -> Any:
+        """Return the recompressor for the images of a tenant."""
+        return (
+            self.images.for_owner(tenant) if isinstance(self.images, SharedImages) else self.images
+        )
 
     def _lessons(self, tenant: str, messages: Any) -> tuple[Lesson, ...]:
         return self.lessons.of(tenant, messages) if self.react else ()

@@ -49,9 +49,12 @@ SHAPES: dict[str, Shape] = {
 ROUTES: tuple[tuple[str, Shape], ...] = (
     ("/chat/completions", CHAT),
     ("/messages", MESSAGES),
+    ("/messages/count_tokens", MESSAGES),
     ("/responses", RESPONSES),
+    ("/responses/input_tokens", RESPONSES),
     (":generateContent", CONTENTS),
     (":streamGenerateContent", CONTENTS),
+    (":countTokens", CONTENTS),
     ("/converse", CONVERSE),
     ("/converse-stream", CONVERSE),
 )

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from chatmend.litellm.summaries import Failures
     from chatmend.options import UsageMode
 
-_USAGE_KEYS = (b'"usage"', b'"usageMetadata"')
+_USAGE = b'"usage'
+"""The beginning of the keys ``usage`` and ``usageMetadata``."""
 _DATA = b"data:"
 
 
@@ -86,6 +87,8 @@ class ChunkUsageWriter:
 
     def _process_bytes(self, chunk: bytes) -> bytes:
         """Return the lines that are complete; an incomplete line is kept until its end arrives."""
+        if not self._rest and chunk.endswith(b"\n") and _USAGE not in chunk:
+            return chunk  # nearly every chunk of a stream
         if b"\n" not in chunk:
             # Pieces are joined once, at the end of the line, so the cost stays linear.
             self._rest.append(chunk)
@@ -95,7 +98,7 @@ class ChunkUsageWriter:
         return b"".join(self._process_line(line) + b"\n" for line in whole)
 
     def _process_line(self, line: bytes) -> bytes:
-        if not line.startswith(_DATA) or not any(word in line for word in _USAGE_KEYS):
+        if not line.startswith(_DATA) or _USAGE not in line:
             return line
         try:
             event = json.loads(line[len(_DATA) :])
