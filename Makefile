@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 LANGCHAIN := .venv-langchain
 LOWER := .venv-lower
+NEWEST := .venv-newest
 DOCS := .venv-docs
 ENGINES := .venv-engines
 INSTALLED := build/venv
@@ -32,7 +33,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder --allow-hosts=127.0.0.1,::1 --allow-unix-socket --timeout 500
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo inspector test check nightly twins mutants docs links docs-rules facts-age bench compare golden formats package harm field fuzz kill scale usage-report fidelity cassettes judge litellm-matrix litellm-identical litellm-lower operator test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain
+.PHONY: demo inspector test check nightly twins mutants docs links docs-rules facts-age bench compare golden formats package harm field fuzz kill scale usage-report fidelity cassettes judge litellm-matrix litellm-identical litellm-lower litellm-newest operator test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py
@@ -104,6 +105,7 @@ bench: $(VENV)/.dev
 	$(PY) benchmarks/bench_repair.py
 	$(PY) -m benchmarks.bench_shapes
 	$(PY) benchmarks/bench_litellm.py
+	$(PY) -m benchmarks.bench_proxy
 	$(PY) benchmarks/bench_transport.py
 	$(PY) benchmarks/bench_usage.py
 	$(PY) -m benchmarks.bench_images
@@ -213,6 +215,16 @@ operator: $(VENV)/.dev
 litellm-lower: $(LOWER)/.ready
 	PYTHONPATH=. $(LOWER)/bin/python -m pytest tests/litellm_adapter -p no:cacheprovider --ignore=tests/litellm_adapter/test_matrix.py --ignore=tests/litellm_adapter/test_proxy.py
 
+# The adapter's tests, with a proxy and the matrix, with the newest LiteLLM of the registry. Its
+# environment is made again each time.
+litellm-newest:
+	rm -rf $(NEWEST)
+	$(PYTHON) -m venv $(NEWEST)
+	$(NEWEST)/bin/python -m pip install --quiet --disable-pip-version-check -e ".[sandbox,proxy]" --upgrade litellm wrapt mcp boto3 langchain-litellm prometheus-client redis pytest sybil
+	$(NEWEST)/bin/python -m pip list --format=freeze | grep -i "^litellm"
+	PYTHONPATH=. $(NEWEST)/bin/python -m pytest tests/litellm_adapter -p no:cacheprovider
+	PYTHONPATH=. $(NEWEST)/bin/python -m tests.litellm_adapter.identical $(NIGHTLY)
+
 # The newest LangChain packages and its standard test suites need versions that conflict with .venv.
 test-langchain: $(LANGCHAIN)/.ready
 	$(LANGCHAIN)/bin/python -m pytest tests/langchain docs/how-to/deepagents.md --ignore=tests/langchain/standard -p no:cacheprovider -o asyncio_mode=strict
@@ -237,7 +249,7 @@ bench-langchain: $(LANGCHAIN)/.ready
 	$(LANGCHAIN)/bin/python benchmarks/bench_langchain.py
 
 clean:
-	rm -rf $(VENV) $(LANGCHAIN) $(LOWER) $(DOCS) $(ENGINES) docs/_build docs/notebooks dist build inspector/node_modules $(CODEMIRROR)
+	rm -rf $(VENV) $(LANGCHAIN) $(LOWER) $(NEWEST) $(DOCS) $(ENGINES) docs/_build docs/notebooks dist build inspector/node_modules $(CODEMIRROR)
 
 $(LANGCHAIN)/.ready: pyproject.toml constraints-langchain.txt
 	$(PYTHON) -m venv $(LANGCHAIN)
