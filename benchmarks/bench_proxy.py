@@ -2,8 +2,8 @@
 
     python -m benchmarks.bench_proxy
 
-A proxy without chatmend and others with it get the same requests in turns. The CPU time is that of the
-whole process of a proxy; each figure is the least of the rounds.
+A proxy without chatmend and others with it get the same requests in turns. The CPU time is that of
+the whole process of a proxy; each figure is the least of the rounds.
 """
 
 from __future__ import annotations
