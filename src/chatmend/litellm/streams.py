@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from chatmend.litellm.summaries import Failures
     from chatmend.options import UsageMode
 
-_USAGE = b'"usage'
-"""The beginning of the keys ``usage`` and ``usageMetadata``."""
+_USAGE_KEYS = (b'"usage"', b'"usageMetadata"')
 _DATA = b"data:"
 
 
@@ -87,7 +86,7 @@ class ChunkUsageWriter:
 
     def _process_bytes(self, chunk: bytes) -> bytes:
         """Return the lines that are complete; an incomplete line is kept until its end arrives."""
-        if not self._rest and chunk.endswith(b"\n") and _USAGE not in chunk:
+        if not self._rest and chunk.endswith(b"\n") and not _may_have_usage(chunk):
             return chunk  # nearly every chunk of a stream
         if b"\n" not in chunk:
             # Pieces are joined once, at the end of the line, so the cost stays linear.
@@ -98,7 +97,7 @@ class ChunkUsageWriter:
         return b"".join(self._process_line(line) + b"\n" for line in whole)
 
     def _process_line(self, line: bytes) -> bytes:
-        if not line.startswith(_DATA) or _USAGE not in line:
+        if not line.startswith(_DATA) or not _may_have_usage(line):
             return line
         try:
             event = json.loads(line[len(_DATA) :])
@@ -109,6 +108,10 @@ class ChunkUsageWriter:
             return line
         usage[KEY] = UsageRecord(self._usage_stream.usage)
         return _DATA + b" " + json.dumps(event, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+def _may_have_usage(text: bytes) -> bool:
+    return _USAGE_KEYS[0] in text or _USAGE_KEYS[1] in text
 
 
 def _usage_of(event: Any) -> dict[str, Any] | None:
