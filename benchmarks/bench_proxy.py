@@ -9,9 +9,11 @@ the whole process of a proxy; each figure is the least of the rounds.
 from __future__ import annotations
 
 import os
+import socket
+import subprocess
 import sys
 import tempfile
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,16 +21,14 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 
-from tests.litellm_adapter.proxy import Proxy
+from tests.litellm_adapter.proxy import DEPLOYMENTS, Proxy
 
 from bench_litellm import sandbox
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ROUNDS, WARM = 12, 20
-WORDS = " ".join(f"word{number}" for number in range(1_500))
-"""The sandbox answers with the words of the last message, one in each event of a stream."""
+ROUNDS, WARM = 10, 20
 
 
 def requests() -> Iterator[tuple[str, str, dict[str, Any], int]]:
@@ -41,16 +41,15 @@ def requests() -> Iterator[tuple[str, str, dict[str, Any], int]]:
     body = {"model": "ant", "max_tokens": 64, "messages": messages}
     yield "messages", "/v1/messages", body, 30
     yield "responses", "/v1/responses", {"model": "oai", "input": messages}, 30
-    long = [{"role": "user", "content": WORDS}]
-    stream = {"model": "ant", "max_tokens": 9_000, "messages": long, "stream": True}
+    stream = {"model": "long", "max_tokens": 9_000, "messages": messages, "stream": True}
     yield "messages, stream", "/v1/messages", stream, 6
 
 
 def main() -> int:
     """Print the table."""
     with ExitStack() as stack:
-        server = stack.enter_context(sandbox())
-        proxies = [_proxy(stack, server, usage) for usage in ("", "hidden", "body")]
+        server, long = stack.enter_context(sandbox()), stack.enter_context(long_stream())
+        proxies = [_proxy(stack, (server, long), usage) for usage in ("", "hidden", "body")]
         for proxy in proxies:
             proxy.start()
         for proxy in proxies:
@@ -72,12 +71,44 @@ def main() -> int:
     return 0
 
 
-def _proxy(stack: ExitStack, server: Any, usage: str) -> Proxy:  # noqa: ANN401 - see `sandbox`
+@contextmanager
+def long_stream() -> Iterator[str]:
+    """Run the server of long streams in another process, and yield its address."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "benchmarks.long_stream", str(port)]
+    with subprocess.Popen(command, cwd=ROOT) as process:
+        try:
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+
+
+def _proxy(stack: ExitStack, servers: tuple[Any, str], usage: str) -> Proxy:
     """Return a proxy with chatmend and this value of its option, or without chatmend."""
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
     callbacks = ["chatmend.litellm.callback"] if usage else []
-    options = {"chatmend": {"usage": usage}, "litellm_settings": {"callbacks": callbacks}}
-    return Proxy(server, folder, guardrails=[], **options)
+    addresses = {name: servers[0].url(path) for name, (_, path) in DEPLOYMENTS.items()}
+    models = {name: model for name, (model, _) in DEPLOYMENTS.items()}
+    models["long"] = models["ant"]
+    return Proxy(
+        servers[0],
+        folder,
+        guardrails=[],
+        chatmend={"usage": usage},
+        litellm_settings={"callbacks": callbacks},
+        model_list=[
+            {
+                "model_name": name,
+                "litellm_params": {
+                    "model": model,
+                    "api_key": "any",
+                    "api_base": addresses.get(name, servers[1]),
+                },
+            }
+            for name, model in models.items()
+        ],
+    )
 
 
 def _send(proxy: Proxy, path: str, body: dict[str, Any], times: int) -> int:

@@ -206,10 +206,10 @@ class Proxy:
         return True
 
     def cpu_seconds(self) -> float:
-        """Return the CPU time that the proxy has used, in steps of a hundredth of a second."""
+        """Return the CPU time that the threads of the proxy have used."""
         assert self._process is not None
-        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        threads = Path(f"/proc/{self._process.pid}/task").glob("*/schedstat")
+        return sum(int(thread.read_text().split()[0]) for thread in threads) / 1e9
 
     def pause(self) -> None:
         """Wait for news of a logged call, or for a twentieth of a second."""

@@ -108,6 +108,13 @@ def test_the_policy_of_an_override_repairs_the_request() -> None:
     assert "42" in texts[1]
 
 
+@pytest.mark.parametrize("mode", ["off", "report"])
+def test_answers_to_requests_that_are_not_repaired_stay_those_of_litellm(mode: str) -> None:
+    callback = ChatMend(usage="body", overrides=[{"keys": ["a"], "mode": mode}])
+    assert callback.usage_mode_for(proxied(alias="a")) == "hidden"
+    assert callback.usage_mode_for(proxied(alias="b")) == "body"
+
+
 def test_metadata_of_a_client_matches_no_override() -> None:
     callback = ChatMend(mode="off", overrides=[{"keys": ["boss"], "mode": "repair"}])
     forged = {"user_api_key_auth": {"key_alias": "boss", "request_route": "/"}, "tags": ["x"]}

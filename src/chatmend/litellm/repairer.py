@@ -127,8 +127,7 @@ class Repairer:
         if stored:
             mode: RolloutMode = stored.merged()["mode"]
             return mode
-        names = self._names_of(kwargs, target_of(kwargs))
-        return self.mode if self._is_allowed(names) else "off"
+        return self.treatment_of(kwargs, target_of(kwargs)).mode
 
     def repair_call(
         self,
