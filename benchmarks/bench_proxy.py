@@ -2,8 +2,8 @@
 
     python -m benchmarks.bench_proxy
 
-A proxy without chatmend and others with it get the same requests in turns. The CPU time is that of
-the whole process of a proxy; each figure is the least of the rounds.
+A proxy with a callback that does nothing and others with chatmend get the same requests in turns.
+The CPU time is that of the whole process of a proxy; each figure is the least of the rounds.
 """
 
 from __future__ import annotations
@@ -85,9 +85,9 @@ def long_stream() -> Iterator[str]:
 
 
 def _proxy(stack: ExitStack, servers: tuple[Any, str], usage: str) -> Proxy:
-    """Return a proxy with chatmend and this value of its option, or without chatmend."""
+    """Return a proxy with chatmend and this value of its option, or with an empty callback."""
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-    callbacks = ["chatmend.litellm.callback"] if usage else []
+    callback = "chatmend.litellm.callback" if usage else "benchmarks.empty_callback.callback"
     addresses = {name: servers[0].url(path) for name, (_, path) in DEPLOYMENTS.items()}
     models = {name: model for name, (model, _) in DEPLOYMENTS.items()}
     models["long"] = models["ant"]
@@ -96,7 +96,7 @@ def _proxy(stack: ExitStack, servers: tuple[Any, str], usage: str) -> Proxy:
         folder,
         guardrails=[],
         chatmend={"usage": usage},
-        litellm_settings={"callbacks": callbacks},
+        litellm_settings={"callbacks": callback},
         model_list=[
             {
                 "model_name": name,

@@ -1,7 +1,7 @@
 """What an operated proxy has and the other tests do not need: keys, teams and a table of spend logs.
 
-LiteLLM's database mode needs Prisma's query engine, which is no package of a registry: its npm
-package downloads the program when it is installed. So keys come from LiteLLM's ``custom_auth``, and
+LiteLLM's database mode needs Prisma's query engine. No package contains it: the npm package
+``@prisma/engines`` downloads the program from another server when it is installed. So keys come from LiteLLM's ``custom_auth``, and
 the rows of the table are made by LiteLLM's own functions and written by ``spend_logs``.
 """
 

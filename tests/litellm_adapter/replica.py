@@ -1,4 +1,4 @@
-"""One replica in a process of its own, which a test can kill. It shares images through a Redis.
+"""A replica in a separate process, which a test can kill. It shares images through a Redis.
 
     python -m tests.litellm_adapter.replica REDIS_PORT SANDBOX_URL
 

@@ -46,7 +46,7 @@ class LoggedCall:
 
 
 def read_calls(lines: Iterable[str]) -> Iterator[LoggedCall | None]:
-    """Yield the calls in lines of JSON; None for a line that is none.
+    """Yield the calls in lines of JSON, and None for each line that is not valid.
 
     Calls without a transcript, such as embeddings, are left out. A line may also hold an array of
     rows, as LiteLLM's ``/spend/logs`` returns it.

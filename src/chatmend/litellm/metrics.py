@@ -40,7 +40,7 @@ def record(attempt: Attempt, *, is_first_pass: bool = True) -> None:
 
 
 def record_outcome(outcome: str) -> None:
-    """Count a request with an outcome of which there is no attempt."""
+    """Count a request by an outcome that is not known from its attempt."""
     try:
         if (series := _series()) is not None:
             series.requests(outcome)
