@@ -6,6 +6,7 @@ VENV := .venv
 LANGCHAIN := .venv-langchain
 LOWER := .venv-lower
 LANGCHAIN_LOWER := .venv-langchain-lower
+NEWEST := .venv-newest
 DOCS := .venv-docs
 ENGINES := .venv-engines
 FUZZING := .venv-fuzzing
@@ -28,6 +29,8 @@ MATRIX ?= 0
 ROWS ?= 100000
 TIME ?= 300
 TARGET ?=
+REQUESTS ?= 10000
+TALKS ?= 1000
 TRL := 1.16.0
 AXOLOTL := 0.19.0
 TRANSFORMERS := 5.24.0
@@ -49,7 +52,7 @@ define READ_ONLY_PACKAGES
 endef
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo inspector test check nightly twins mutants docs links docs-rules facts-age bench compare golden formats package harm field fuzz fuzz-bytes kill scale usage-report fidelity cassettes judge litellm-matrix litellm-identical litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain slow-tests equivalence langchain-lower hashed requirements dist reproducible sbom audit lint-workflows release-dry-run scale-data
+.PHONY: demo inspector test check nightly twins mutants docs links docs-rules facts-age bench compare golden formats package harm field fuzz fuzz-bytes kill scale usage-report fidelity cassettes judge litellm-matrix litellm-identical litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain slow-tests equivalence langchain-lower hashed requirements dist reproducible sbom audit lint-workflows release-dry-run scale-data litellm-newest operator
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py
@@ -133,6 +136,7 @@ bench: $(VENV)/.dev
 	$(PY) benchmarks/bench_repair.py
 	$(PY) -m benchmarks.bench_shapes
 	$(PY) benchmarks/bench_litellm.py
+	$(PY) -m benchmarks.bench_proxy
 	$(PY) benchmarks/bench_transport.py
 	$(PY) benchmarks/bench_usage.py
 	$(PY) -m benchmarks.bench_images
@@ -300,9 +304,24 @@ litellm-matrix: $(VENV)/.dev
 litellm-identical: $(VENV)/.dev
 	$(PY) -m tests.litellm_adapter.identical $(if $(filter command line,$(origin COUNT)),$(COUNT),1000)
 
+# Put chatmend into service in a proxy with keys, teams, a PostgreSQL and a Prometheus endpoint, step by
+# step as in the operator's guide: make operator REQUESTS=1000 TALKS=100 is a quick run.
+operator: $(VENV)/.dev
+	$(PY) -m tests.litellm_adapter.operator_run $(REQUESTS) $(TALKS)
+
 # The adapter's tests with the oldest supported LiteLLM.
 litellm-lower: $(LOWER)/.ready
 	PYTHONPATH=. $(LOWER)/bin/python -m pytest tests/litellm_adapter -p no:cacheprovider --ignore=tests/litellm_adapter/test_matrix.py --ignore=tests/litellm_adapter/test_proxy.py
+
+# The adapter's tests, with a proxy and the matrix, with the newest LiteLLM of the registry. Its
+# environment is made again each time.
+litellm-newest:
+	rm -rf $(NEWEST)
+	$(PYTHON) -m venv $(NEWEST)
+	$(NEWEST)/bin/python -m pip install --quiet --disable-pip-version-check -e ".[sandbox,proxy]" --upgrade litellm wrapt mcp boto3 langchain-litellm prometheus-client redis pytest sybil
+	$(NEWEST)/bin/python -m pip list --format=freeze | grep -i "^litellm"
+	PYTHONPATH=. $(NEWEST)/bin/python -m pytest tests/litellm_adapter -p no:cacheprovider
+	PYTHONPATH=. $(NEWEST)/bin/python -m tests.litellm_adapter.identical $(NIGHTLY)
 
 # The newest LangChain packages and its standard test suites need versions that conflict with .venv.
 test-langchain: $(LANGCHAIN)/.ready
@@ -332,7 +351,7 @@ bench-langchain: $(LANGCHAIN)/.ready
 	$(LANGCHAIN)/bin/python benchmarks/bench_langchain.py
 
 clean:
-	rm -rf $(VENV) $(LANGCHAIN) $(LOWER) $(LANGCHAIN_LOWER) $(DOCS) $(ENGINES) $(RELEASE) $(TRAINING) docs/_build docs/notebooks dist build inspector/node_modules $(CODEMIRROR)
+	rm -rf $(VENV) $(LANGCHAIN) $(LOWER) $(LANGCHAIN_LOWER) $(DOCS) $(ENGINES) $(RELEASE) $(TRAINING) $(NEWEST) docs/_build docs/notebooks dist build inspector/node_modules $(CODEMIRROR)
 
 $(LANGCHAIN)/.ready: pyproject.toml constraints-langchain.txt
 	$(PYTHON) -m venv $(LANGCHAIN)

@@ -102,6 +102,8 @@ def _write_files(folder: Path) -> None:
     row = {
         "messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
     }
+    line = {"custom_id": "1", "method": "POST", "url": "/v1/chat/completions", "body": row}
+    (folder / "batch.jsonl").write_text(json.dumps(line) + "\n", "utf-8")
     (folder / "train.jsonl").write_text(json.dumps(row) + "\n", "utf-8")
     (folder / "responses.jsonl").write_text(json.dumps(answer) + "\n", "utf-8")
 

@@ -130,9 +130,9 @@ def test_other_patterns_are_refused_with_the_name_of_the_option(value: Any) -> N
 
 def test_a_text_denies_what_it_names_and_nothing_else() -> None:
     one = callback(deny="internal-*", allow="internal-*,openai/*")
-    assert one.is_in_scope({}, "openai/gpt-4o")
-    assert not one.is_in_scope({}, "internal-a")
-    assert not one.is_in_scope({}, "anthropic/claude-sonnet-4-5")
+    assert one.treatment_of({}, "openai/gpt-4o").mode == "repair"
+    assert one.treatment_of({}, "internal-a").mode == "off"
+    assert one.treatment_of({}, "anthropic/claude-sonnet-4-5").mode == "off"
 
 
 def test_the_core_takes_the_name_of_a_policy_too() -> None:

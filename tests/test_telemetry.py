@@ -102,10 +102,10 @@ def test_the_span_that_is_current_gets_an_event_a_code_and_no_content(told: Any)
 
 
 def test_names_that_clients_make_up_do_not_become_series_without_end(told: Any) -> None:
-    for number in range(telemetry._MAX_TARGETS + 50):
+    for number in range(telemetry.MAX_TARGETS + 50):
         telemetry.record_repair(f"openai/made-up-{number}", (), 0.001)
     names = {point["attributes"]["chatmend.target"] for point in told()["chatmend.repair.duration"]}
-    assert len(names) == telemetry._MAX_TARGETS + 1
+    assert len(names) == telemetry.MAX_TARGETS + 1
     assert "other" in names
 
 

@@ -115,8 +115,17 @@ def key_of_conversation(tenant: str, messages: Sequence[Any]) -> str:
     digests = [tenant]
     for message in messages:
         role = message.get("role") if isinstance(message, dict) else getattr(message, "type", None)
-        if role in _ANSWERS:
+        if role in _ANSWERS or (role is None and _is_answer_item(message)):
             break
         if role not in _SYSTEM:
             digests.append(digest_of_message(message))
     return digest_of_json(digests)
+
+
+def _is_answer_item(item: Any) -> bool:  # noqa: ANN401 - messages can be of any type
+    """Return whether an item without a role is from an answer of the Responses API.
+
+    Of such items only outputs are the client's; reasoning and calls are the model's.
+    """
+    kind = item.get("type") if isinstance(item, dict) else None
+    return isinstance(kind, str) and kind != "message" and not kind.endswith("_output")

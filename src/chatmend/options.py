@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Literal
 
@@ -27,6 +27,8 @@ OnError = Literal["pass", "raise"]
 """
 Mode = Literal["repair", "report"]
 """``repair`` requests, or ``report`` the proposed changes and send the original."""
+RolloutMode = Literal["repair", "report", "off"]
+"""The modes of a proxy; ``off`` passes requests on without looking at them."""
 SessionMemoryMode = Literal["bound", "all", "off"]
 """For which requests an adapter keeps what was sent in a conversation.
 
@@ -45,6 +47,30 @@ UsageMode = Literal["body", "hidden", "off"]
 ``body``: in the response's ``usage``; ``hidden``: only in ``_hidden_params`` and logs; ``off``:
 nowhere.
 """
+
+_ROLLOUT_MODES = ("repair", "report", "off")
+_OVERRIDE_PATTERNS = ("models", "keys", "teams", "tags")
+
+
+@dataclass(frozen=True, slots=True)
+class Override:
+    """Other choices for some of the requests through a proxy.
+
+    It applies to a request if each of its non-empty pattern lists matches.
+    """
+
+    models: tuple[str, ...] = ()
+    """Patterns of targets, deployments or model groups."""
+    keys: tuple[str, ...] = ()
+    """Patterns of aliases or hashes of keys."""
+    teams: tuple[str, ...] = ()
+    """Patterns of ids or aliases of teams."""
+    tags: tuple[str, ...] = ()
+    """Patterns of tags of a request, its key or its team."""
+    mode: RolloutMode | None = None
+    policy: Policy | None = None
+    sample: float | None = None
+
 
 policy_of = resolve_policy
 """Return the policy that the option ``policy`` means; see ``chatmend.policy.resolve_policy``."""
@@ -130,6 +156,83 @@ def mode_of(value: object) -> Mode:
         PolicyError: the value is invalid.
     """
     return _checked_choice("mode", value, ("repair", "report"))  # type: ignore[return-value]
+
+
+def rollout_mode_of(value: object, option: str = "mode") -> RolloutMode:
+    """Return the value of ``mode`` for a proxy, where it may also be ``off``.
+
+    YAML reads ``off`` without quotes as false, which means the same.
+
+    >>> rollout_mode_of(False)
+    'off'
+
+    Raises:
+        PolicyError: the value is invalid.
+    """
+    value = "off" if value is False else value
+    return _checked_choice(option, value, _ROLLOUT_MODES)  # type: ignore[return-value]
+
+
+def sample_of(value: object, option: str = "sample") -> float:
+    """Return the value of ``sample``: the share of conversations to repair, from 0 to 1.
+
+    >>> sample_of("0.01")
+    0.01
+
+    Raises:
+        PolicyError: the value is invalid.
+    """
+    try:
+        share = -1.0 if isinstance(value, bool) else float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise PolicyError(f"{option}={value!r} is invalid; choose a number from 0 to 1, like 0.01")
+    return share
+
+
+def overrides_of(value: object) -> tuple[Override, ...]:
+    """Return the value of ``overrides``: mappings with the fields of `Override`, or those objects.
+
+    Raises:
+        PolicyError: a field does not exist or has an invalid value; the message names both.
+    """
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        raise PolicyError(
+            f"overrides={value!r}: pass a list, such as [{{keys: ['ops-*'], mode: report}}]"
+        )
+    return tuple(_override_of(f"overrides[{at}]", one) for at, one in enumerate(value))
+
+
+def _override_of(option: str, value: object) -> Override:
+    if isinstance(value, Override):
+        return value
+    fields = tuple(Override.__dataclass_fields__)
+    unknown = [] if not isinstance(value, Mapping) else sorted(set(map(str, value)) - set(fields))
+    if not isinstance(value, Mapping) or unknown:
+        found = f"unknown field {', '.join(unknown)}" if unknown else f"{value!r} is not a mapping"
+        raise PolicyError(f"{option}: {found}; the fields are {', '.join(fields)}")
+    given = {name: one for name, one in value.items() if one is not None}
+    patterns = {
+        name: patterns_of(f"{option}.{name}", given[name])
+        for name in _OVERRIDE_PATTERNS
+        if name in given
+    }
+    if not any(patterns.values()):
+        raise PolicyError(f"{option} matches no request; set {' or '.join(_OVERRIDE_PATTERNS)}")
+    return Override(
+        **patterns,
+        mode=rollout_mode_of(given["mode"], f"{option}.mode") if "mode" in given else None,
+        policy=_override_policy(option, given["policy"]) if "policy" in given else None,
+        sample=sample_of(given["sample"], f"{option}.sample") if "sample" in given else None,
+    )
+
+
+def _override_policy(option: str, value: object) -> Policy:
+    try:
+        return Policy() if value == "default" else resolve_policy(value) or Policy()
+    except PolicyError as error:
+        raise PolicyError(f"{option}.policy: {error}") from error
 
 
 def react_of(value: object) -> int:

@@ -12,11 +12,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from chatmend.changes import Change
 
 SCOPE = "chatmend"
 """The name of the meter."""
-_MAX_TARGETS = 200
+MAX_TARGETS = 200
 """Targets with a separate time series. The number is limited, because clients can invent names."""
 _MAX_DEPTH = 8
 _MIN_IMAGE_LENGTH = 1_000
@@ -97,18 +99,21 @@ class _Instruments:
                     "chatmend.change",
                     {**details, "chatmend.count": count, "chatmend.index": indices[:20]},
                 )
-        if saved := sum(
-            _saved_bytes(change) for change in applied if change.code.startswith("IMG")
-        ):
+        if saved := saved_bytes(applied):
             self._saved.add(saved, attributes)
 
     def _new_attributes(self, target: str, mode: str) -> dict[str, str]:
         """Return the attributes for a target and a mode, and cache them because this is slow."""
-        if len(self._known) >= _MAX_TARGETS:
+        if len(self._known) >= MAX_TARGETS:
             return {"chatmend.target": "other", "chatmend.mode": mode}
         return self._known.setdefault(
             (target, mode), {"chatmend.target": target, "chatmend.mode": mode}
         )
+
+
+def saved_bytes(changes: Iterable[Change]) -> int:
+    """Return how many bytes of image data the applied changes saved."""
+    return sum(_saved_bytes(change) for change in changes if change.code.startswith("IMG"))
 
 
 def _saved_bytes(change: Change) -> int:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
+import socket
+import subprocess
 from concurrent.futures import wait
 from typing import TYPE_CHECKING, Any
 
@@ -72,3 +75,34 @@ def proxy(sandbox_server: Any, tmp_path_factory: pytest.TempPathFactory) -> Iter
     pytest.importorskip("fastapi", reason="the dependencies of the proxy are not installed")
     with Proxy(sandbox_server, tmp_path_factory.mktemp("proxy")) as found:
         yield found
+
+
+@pytest.fixture(scope="session")
+def redis_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """The port of a Redis that runs for the tests of this process."""
+    if (program := shutil.which("redis-server")) is None:
+        pytest.skip("needs redis-server: apt-get install redis-server")
+    redis = pytest.importorskip("redis")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+    where = tmp_path_factory.mktemp("redis")
+    command = [program, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", where]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+        client = redis.Redis(port=port, retry=redis.retry.Retry(_backoff(redis), 100))
+        client.ping()
+        client.close()
+        yield port
+        process.terminate()
+
+
+def _backoff(redis: Any) -> Any:
+    return redis.backoff.ConstantBackoff(0.05)
+
+
+@pytest.fixture
+def unused_port() -> int:
+    """A port on which nothing answers."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import os
 import socket
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +18,6 @@ from chatmend.litellm.recording import Recording
 _CALLS = Path(os.environ["CHATMEND_TEST_CALLS"])
 _INITIAL = {name: getattr(callback, name) for name in ("mode", "allow", "deny", "usage_mode")}
 _NOTIFICATIONS = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-logging.getLogger("chatmend.litellm").setLevel(logging.INFO)
-logging.getLogger("chatmend.litellm").addHandler(logging.StreamHandler(sys.stderr))
 
 
 def _counted(name: str, hook: Any) -> Any:
@@ -57,6 +53,13 @@ async def _logged(*args: Any, **kwargs: Any) -> None:
     _NOTIFICATIONS.sendto(b"logged", ("127.0.0.1", int(os.environ["CHATMEND_TEST_NEWS"])))
 
 
+def _treatment_of(*args: Any, **kwargs: Any) -> Any:
+    _switch()
+    return _decide(*args, **kwargs)
+
+
+_decide = callback.treatment_of
+setattr(callback, "treatment_of", _treatment_of)  # noqa: B010 - a method, for mypy
 _log_success = callback.async_log_success_event
 setattr(callback, "async_log_success_event", _logged)  # noqa: B010 - a method, for mypy
 for _name in ("async_pre_call_deployment_hook", "async_pre_call_hook"):

@@ -10,7 +10,15 @@ import pytest
 
 from chatmend import Session, SessionStore
 from chatmend.sandbox.signatures import sign
-from tests.litellm_adapter.transcripts import CHAT_TOOLS, MESSAGES_TOOLS, chat, messages, valid
+from tests.litellm_adapter.transcripts import (
+    CHAT_TOOLS,
+    MESSAGES_TOOLS,
+    RESPONSES_TOOLS,
+    chat,
+    messages,
+    responses,
+    valid,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,7 +53,8 @@ def test_the_log_has_one_line_for_each_repaired_request_without_content(
     before = len(proxy.log.read_text())
     proxy.post(CHAT, {"model": "oai", "messages": chat(), "tools": CHAT_TOOLS})
     lines = [line for line in proxy.log.read_text()[before:].splitlines() if "chatmend" in line]
-    assert lines == ["chatmend repaired for openai/gpt-4o: TOOL007=1"]
+    (line,) = lines
+    assert line.endswith("chatmend repaired for openai/gpt-4o: TOOL007=1"), line
 
 
 def test_the_header_lists_the_changes_of_the_successful_attempt(proxy: Proxy, sandbox: Any) -> None:
@@ -249,6 +258,48 @@ SEALED = {
     "encrypted_content": sign("gpt-4o", "another item"),
 }
 SAID = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "a"}]}
+
+
+REFUSED = {"model": "ant", "max_tokens": 64, "tools": MESSAGES_TOOLS}
+
+
+@pytest.mark.parametrize("path", ["/v1/messages", "/v1/responses", CHAT, "/anthropic/v1/messages"])
+def test_findings_are_in_the_headers_of_a_refused_request(
+    path: str, proxy: Proxy, sandbox: Any
+) -> None:
+    proxy.switch(on=True, mode="report")
+    bodies = {
+        CHAT: {"model": "oai", "messages": chat(), "tools": CHAT_TOOLS},
+        "/v1/responses": {"model": "oai", "input": responses(), "tools": RESPONSES_TOOLS},
+        "/anthropic/v1/messages": {**REFUSED, "model": "claude-sonnet-4-5"},
+    }
+    body = {"messages": messages(), **bodies.get(path, REFUSED)}
+    answer = proxy.post(path, body if path != "/v1/responses" else bodies[path])
+    assert answer.status_code == 400
+    assert answer.headers["x-chatmend-findings"] == "TOOL007=1"
+    assert len(sandbox.refusals) == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "model"),
+    [
+        ("/v1/messages/count_tokens", "ant"),
+        ("/anthropic/v1/messages/count_tokens", "claude-sonnet-4-5"),
+    ],
+)
+def test_tokens_are_counted_for_what_a_repaired_request_sends(
+    path: str, model: str, proxy: Proxy, sandbox: Any
+) -> None:
+    body = {"model": model, "messages": messages(), "tools": MESSAGES_TOOLS}
+    answer = proxy.post(path, body)
+    assert answer.status_code == 200, answer.text
+    (verdict,) = sandbox.requests
+    assert verdict.status == 200
+    assert verdict.body["messages"][2]["content"][0]["type"] == "tool_result"
+    assert answer.json()["input_tokens"] == verdict.prompt
+    proxy.switch(on=True, mode="report")
+    proxy.post(path, body)
+    assert sandbox.requests[-1].body["messages"] == messages()
 
 
 @pytest.mark.parametrize("stream", [False, True])

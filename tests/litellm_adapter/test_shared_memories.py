@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 import socket
-import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -25,35 +23,11 @@ from tests.litellm_adapter.test_session_memory import BOUND, FREE, SYSTEM, ask, 
 from tests.test_session_memory import LATE, USER, repaired
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from chatmend.sandbox import Sandbox
 
 SECRET = b"0123456789abcdef"
-
-
-@pytest.fixture(scope="module")
-def redis_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    """The port of a Redis that runs for the tests of this file."""
-    if (program := shutil.which("redis-server")) is None:
-        pytest.skip("needs redis-server: apt-get install redis-server")
-    redis = pytest.importorskip("redis")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-    where = tmp_path_factory.mktemp("redis")
-    command = [program, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", where]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
-        client = redis.Redis(port=port, retry=redis.retry.Retry(_backoff(redis), 100))
-        client.ping()
-        client.close()
-        yield port
-        process.terminate()
-
-
-def _backoff(redis: Any) -> Any:
-    return redis.backoff.ConstantBackoff(0.05)
 
 
 @pytest.fixture

@@ -9,7 +9,8 @@ import pytest
 
 import chatmend
 from chatmend.litellm import ChatMend
-from chatmend.litellm.target import target_of
+from chatmend.litellm.shapes import shape_of_route
+from chatmend.litellm.target import target_of, target_of_route
 
 FOREIGN = "http://10.0.0.7:8000/v1"
 CALL = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
@@ -38,6 +39,43 @@ CALL = {"id": "c1", "type": "function", "function": {"name": "look", "arguments"
 )
 def test_the_address_of_a_call_determines_its_target(kwargs: dict[str, Any], target: str) -> None:
     assert target_of(kwargs) == target
+
+
+_VERTEX = "/vertex_ai/v1/projects/p/locations/us-east5/publishers"
+
+
+@pytest.mark.parametrize(
+    ("path", "field", "target"),
+    [
+        ("/anthropic/v1/messages", "messages", "anthropic/m"),
+        ("/anthropic/v1/messages/count_tokens", "messages", "anthropic/m"),
+        ("/openai_passthrough/v1/responses", "input", "openai/m"),
+        (
+            "/gemini/v1beta/models/gemini-2.5-flash:countTokens",
+            "contents",
+            "gemini/gemini-2.5-flash",
+        ),
+        (
+            f"{_VERTEX}/google/models/gemini-2.5-pro:streamGenerateContent",
+            "contents",
+            "vertex_ai/gemini-2.5-pro",
+        ),
+        (
+            f"{_VERTEX}/anthropic/models/claude-sonnet-4-5@20250929:streamRawPredict",
+            "messages",
+            "vertex_ai/claude-sonnet-4-5@20250929",
+        ),
+        (f"{_VERTEX}/mistralai/models/mistral-large:rawPredict", None, ""),
+        ("/openai/v1/embeddings", None, ""),
+    ],
+)
+def test_the_path_of_a_pass_through_request_determines_format_and_target(
+    path: str, field: str | None, target: str
+) -> None:
+    shape = shape_of_route(path)
+    assert (None if shape is None else shape.field) == field
+    if shape is not None:
+        assert target_of_route(path, "m", shape) == target
 
 
 def test_a_target_set_by_the_operator_overrides_the_address() -> None:

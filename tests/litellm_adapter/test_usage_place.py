@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import litellm
 import pytest
+from litellm.caching.caching import Cache
 
 from chatmend import PolicyError
 from chatmend.litellm import ChatMend, install, uninstall
@@ -281,3 +282,36 @@ def test_only_stream_lines_with_usage_are_parsed_and_the_usage_record_is_complet
     usage = written.get("usage") or written.get("usageMetadata") or written["response"]["usage"]
     assert usage["chatmend"]["total_tokens"] == expected.total_tokens == 26
     assert usage["chatmend"].get("warnings", []) == list(expected.warnings)
+
+
+def test_a_chunk_without_usage_is_passed_on_as_the_same_object() -> None:
+    writer = ChunkUsageWriter(Failures("raise"))
+    chunk = b'event: content_block_delta\ndata: {"type": "content_block_delta"}\n\n'
+    assert writer.process(chunk) is chunk
+    assert writer.process(b"data: {") == b""
+    assert writer.process(b'"a": 1}\n') == b'data: {"a": 1}\n'
+    assert writer.process(chunk) is chunk
+    assert list(writer.flush()) == []
+
+
+def test_a_cached_answer_keeps_its_usage_record_and_is_not_counted(
+    recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    callback, waiter = ChatMend(on_error="raise"), LogWaiter()
+    litellm.callbacks = [callback, waiter]
+    monkeypatch.setattr(litellm, "cache", Cache())
+
+    async def twice() -> list[Any]:
+        found = [await litellm.acompletion(**chat(recorder), caching=True)]
+        assert await waiter.wait_async(1)
+        found.append(await litellm.acompletion(**chat(recorder), caching=True))
+        assert await waiter.wait_async(2)
+        return found
+
+    recorder.take()
+    first, second = asyncio.run(twice())
+    assert len(recorder.take()) == 1
+    assert second.usage.chatmend == first.usage.chatmend
+    assert first._hidden_params["chatmend"]["changes"] == {"TOOL005": 1}
+    assert "changes" not in second._hidden_params.get("chatmend", {})
+    assert [row.calls for row in callback.usage.snapshot()] == [1]

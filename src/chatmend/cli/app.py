@@ -18,6 +18,7 @@ from chatmend.cli import (
     probe,
     proxy,
     repair,
+    report,
     rules,
     sandbox,
     sessions,
@@ -80,6 +81,7 @@ app.command(epilog="Example: chatmend targets --explain openrouter/deepseek/deep
 app.command(epilog="Example: chatmend lessons lessons.jsonl")(lessons.lessons)
 app.command(epilog="Example: chatmend probe mistral")(probe.probe)
 app.command(epilog="Example: chatmend image shot.png --target anthropic --out small/")(image.image)
+app.command(epilog="Example: chatmend report spend_logs.jsonl --by model,team")(report.report)
 app.command(epilog="Example: chatmend usage responses.jsonl --by provider,model")(usage.usage)
 app.command(epilog="Example: chatmend proxy --port 4000")(proxy.proxy)
 app.command(epilog="Example: chatmend sandbox --port 8090")(sandbox.sandbox)

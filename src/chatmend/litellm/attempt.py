@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from chatmend.lessons import Lesson
     from chatmend.litellm.call_memories import AddedTurn
     from chatmend.litellm.shapes import Shape
+    from chatmend.options import RolloutMode
     from chatmend.session_memory import SessionMemory
 
 MAX_ITEMS = 300
@@ -40,6 +41,10 @@ class Attempt:
 
     target: str
     changes: tuple[Change, ...] = ()
+    mode: RolloutMode = "repair"
+    """``report`` if the original is sent although there are changes."""
+    seconds: float = 0
+    """The duration of the repair."""
     request: dict[str, Any] | None = None
     """A repaired copy of the request; ``None`` if the original is sent."""
     memory: SessionMemory | None = None
@@ -141,7 +146,7 @@ def repair_attempt(
         points = request[injection_points.KEY]
         moved = injection_points.move_points(points, body[shape.field], request[shape.field])
         request = request if moved is points else {**request, injection_points.KEY: moved}
-    return Attempt(target, done.changes, request, done.memory)
+    return Attempt(target, done.changes, request=request, memory=done.memory)
 
 
 def _with_beta(headers: Any) -> dict[str, Any]:

@@ -6,38 +6,34 @@ The docstring of a hook states when LiteLLM calls it.
 from __future__ import annotations
 
 import asyncio
-import os
 from contextvars import ContextVar
-from dataclasses import replace
-from fnmatch import fnmatchcase
 from itertools import count
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import litellm
 from litellm.integrations.custom_logger import CustomLogger
 
 from chatmend.lesson_store import LessonStore
-from chatmend.litellm import summaries
+from chatmend.litellm import metrics, proxy_metadata, summaries
 from chatmend.litellm.attempt import (
     Attempt,
     has_transcript,
-    is_heavy,
-    lesson_of,
     positional_arguments,
-    repair_attempt,
 )
 from chatmend.litellm.call_memories import CallMemories, note_attempt
+from chatmend.litellm.counting import count_repaired
 from chatmend.litellm.exchange import SentRequest, build_exchange, keep_sent
+from chatmend.litellm.failure_headers import add_to_failures
+from chatmend.litellm.live import Switch
 from chatmend.litellm.recording import as_record_function, state_of
+from chatmend.litellm.repairer import Repairer, is_disabled
 from chatmend.litellm.shapes import (
     SHAPES,
     name_of,
     shape_of_nested_body,
     shape_of_route,
 )
-from chatmend.litellm.shared_images import SharedImages, owner_of
-from chatmend.litellm.starting import proxy_config, start_line
+from chatmend.litellm.starting import print_log_lines, proxy_config, start_line
 from chatmend.litellm.streams import ChunkUsageWriter
 from chatmend.litellm.target import target_of, target_of_route
 from chatmend.litellm.usage_records import (
@@ -47,32 +43,31 @@ from chatmend.litellm.usage_records import (
     write_usage_record,
 )
 from chatmend.options import (
-    Mode,
     OnError,
+    Override,
+    RolloutMode,
     SessionMemoryMode,
     UsageMode,
     known_hosts,
-    mode_of,
     on_error_of,
+    overrides_of,
     patterns_of,
     policy_of,
     react_of,
+    rollout_mode_of,
+    sample_of,
     session_memory_of,
     usage_of,
 )
-from chatmend.telemetry import record_repair
 from chatmend.usage import UsageLedger
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
     from pathlib import Path
 
-    from chatmend.lessons import Lesson
-    from chatmend.litellm.call_memories import AddedTurn
     from chatmend.litellm.exchange import Exchange
     from chatmend.litellm.shapes import Shape
     from chatmend.policy import Policy
-    from chatmend.session_memory import SessionMemory
     from chatmend.sessions import SessionStore
     from chatmend.sessions.recorder import Recorder
     from chatmend.shared_state import SessionMemories
@@ -88,12 +83,15 @@ is_wrapped_call: ContextVar[bool] = ContextVar("chatmend_wrapped_call", default=
 CALLBACK_ATTRIBUTE = "_self_chatmend"
 """The attribute of a function of LiteLLM, wrapped by ``install()``, that holds its callback."""
 
+_REFUSED = frozenset({400, 413, 422})
+"""The statuses with which providers refuse a request itself, not its sender or its time."""
+
 _instance_numbers = count(1)
 """LiteLLM treats two callbacks with equal plain attributes as one and logs only to the first."""
 
 
 # Without LiteLLM installed, its class is untyped for mypy.
-class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
+class ChatMend(Repairer, CustomLogger):  # type: ignore[misc, unused-ignore]
     """Repairs each request for the provider and model that receive it, and normalises its usage.
 
     Args:
@@ -101,7 +99,7 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
             lossless.
         on_error: ``"pass"`` sends the request unchanged if chatmend itself fails, with one warning;
             ``"raise"`` raises the exception, for tests.
-        mode: ``"repair"``, or ``"report"`` to list the changes and send the original.
+        mode: ``"repair"``, ``"report"`` to list the changes and send the original, or ``"off"``.
         images: recompresses images: a ``chatmend.images.Recompressor`` (by default the one of the
             process), or ``SharedImages``, whose results replicas share through LiteLLM's cache.
         record: a ``SessionStore`` stores every successful call as a turn of a session; a function
@@ -126,6 +124,15 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
             conversations; with ``record=SessionStore(...)`` in its directory, with
             ``SharedMemories(...)`` in a cache of LiteLLM that replicas share, and with
             ``chatmend.shared_state.SessionMemories(...)`` in any store.
+        sample: the share of conversations to repair, from 0 to 1; the others are reported. A
+            conversation is repaired from its first request on, or never.
+        overrides: other values of ``mode``, ``policy`` and ``sample`` for some models, keys, teams
+            or tags of a proxy, as mappings with the fields of ``chatmend.options.Override``. The
+            first one that matches a request applies.
+        trusted_keys: patterns of aliases or hashes of keys whose requests may have the header
+            ``x-chatmend: off`` or ``report``.
+        switch_file: a file that disables all repairs while it exists, or permits what it contains:
+            ``off``, ``report`` or ``on``.
 
     Raises:
         PolicyError: an option has an invalid value.
@@ -139,7 +146,7 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
         policy: Policy | str | dict[str, Any] | None = None,
         *,
         on_error: OnError = "pass",
-        mode: Mode = "repair",
+        mode: RolloutMode = "repair",
         images: Any = None,
         record: SessionStore | Recorder | Callable[[Exchange], object] | None = None,
         allow: Iterable[str] | str = (),
@@ -149,6 +156,10 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
         react: int | str = 0,
         lessons_file: str | Path | None = None,
         session_memory: SessionMemoryMode | SessionMemories = "bound",
+        sample: float | str = 1,
+        overrides: Iterable[Override | Mapping[str, Any]] = (),
+        trusted_keys: Iterable[str] | str = (),
+        switch_file: str | Path | None = None,
     ) -> None:
         """Check the options. No other work is done before the first request."""
         super().__init__()
@@ -156,7 +167,12 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
         self.policy = policy_of(policy)
         self.on_error = on_error_of(on_error)
         known_hosts()  # reports an invalid CHATMEND_HOSTS now, not at the first request
-        self.mode = mode_of(mode)
+        self.mode = rollout_mode_of(mode)
+        self.sample = sample_of(sample)
+        self.overrides = overrides_of(overrides)
+        self.trusted_keys = patterns_of("trusted_keys", trusted_keys)
+        self.switch = None if switch_file is None else Switch(switch_file)
+        self.reloading = None
         self.images = images
         self.record = as_record_function(record)
         self.allow, self.deny = patterns_of("allow", allow), patterns_of("deny", deny)
@@ -171,6 +187,9 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
         if proxy_config() is not None:
             # Printed, not logged: operators must see it with any logging configuration.
             print(start_line(self, disabled=is_disabled()), flush=True)  # noqa: T201
+            print_log_lines()
+            add_to_failures(self.failures)
+            count_repaired(self)
             if self.react:
                 # At run time, because that module imports this one.
                 from chatmend.litellm.install import wrap_functions  # noqa: PLC0415
@@ -180,139 +199,6 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
     def _handle_uncounted(self, error: Exception) -> None:
         if not self.failures.swallow(error):
             raise error
-
-    def is_in_scope(self, kwargs: Mapping[str, Any], target: str) -> bool:
-        """Whether to process a request: chatmend is enabled, and ``allow`` and ``deny`` permit."""
-        return not is_disabled() and self._is_allowed(kwargs, target)
-
-    def _is_allowed(self, kwargs: Mapping[str, Any], target: str | None = None) -> bool:
-        """Whether ``allow`` and ``deny`` permit changes to a call."""
-        if not self.allow and not self.deny:
-            return True
-        target = target_of(kwargs) if target is None else target
-        metadata = kwargs.get("litellm_metadata") or kwargs.get("metadata") or {}
-        group = metadata.get("model_group") if isinstance(metadata, dict) else None
-        names = [name for name in (target, kwargs.get("model"), group) if isinstance(name, str)]
-        if _matches(names, self.deny):
-            return False
-        return not self.allow or _matches(names, self.allow)
-
-    def usage_mode_for(self, kwargs: Mapping[str, Any]) -> UsageMode:
-        """Return where the usage record of a call's response goes.
-
-        The responses to requests that chatmend does not process stay LiteLLM's, byte for byte.
-
-        Calls of the proxy are recognised by the client's request, which the proxy passes on. At the
-        end of a Responses stream LiteLLM 1.82 passes its record of the call, in which these values
-        are nested one level deeper.
-        """
-        known, params = self.usage_mode, kwargs.get("litellm_params")
-        if isinstance(params, dict):
-            kwargs = {**params, **kwargs}
-        if known == "off" or (
-            known != "hidden" and self.mode == "repair" and self._is_allowed(kwargs)
-        ):
-            return known or ("hidden" if kwargs.get("proxy_server_request") else "body")
-        return "hidden"
-
-    def repair_call(
-        self, kwargs: dict[str, Any], shape: Shape, target: str, key: Any = None
-    ) -> Attempt:
-        """Repair one request; in report mode, list the changes without applying them.
-
-        Args:
-            kwargs: the request.
-            shape: the format of the call.
-            target: the provider and model that receive the request.
-            key: the proxy's ``user_api_key_dict`` of a pass-through request. Its owner selects the
-                image cache.
-        """
-        tenant, messages = owner_of(kwargs, key), kwargs[shape.field]
-        if self.mode == "report":
-            made = self._repair_attempt(kwargs, shape, target, tenant, None)
-            added = self.remember(kwargs, shape, target, key)
-            return Attempt(made.target, made.changes, added=added)
-        memory = self.memories.of_call(tenant, messages, target)
-        made = self._repair_attempt(kwargs, shape, target, tenant, memory)
-        return replace(made, added=self.memories.add(tenant, messages, made.memory, memory))
-
-    def _repair_attempt(
-        self,
-        kwargs: dict[str, Any],
-        shape: Shape,
-        target: str,
-        tenant: str,
-        memory: SessionMemory | None,
-    ) -> Attempt:
-        images = self.images
-        if isinstance(images, SharedImages):
-            images = images.for_owner(tenant)
-        lessons = self._lessons(tenant, kwargs[shape.field])
-        started = perf_counter()
-        made = repair_attempt(
-            kwargs, shape, target, policy=self.policy, recompressor=images, lessons=lessons,
-            memory=memory,
-        )  # fmt: skip
-        record_repair(target, made.changes, perf_counter() - started, mode=self.mode)
-        return made
-
-    def _lessons(self, tenant: str, messages: Any) -> tuple[Lesson, ...]:
-        return self.lessons.of(tenant, messages) if self.react else ()
-
-    def remember(
-        self, kwargs: dict[str, Any], shape: Shape, target: str, key: Any = None
-    ) -> AddedTurn | None:
-        """Add a request that is sent without a repair to the memory of its conversation.
-
-        The arguments are those of ``repair_call``.
-        """
-        tenant, messages = owner_of(kwargs, key), kwargs[shape.field]
-        lessons = self._lessons(tenant, messages) if self.memories.concern(target) else ()
-        return self.memories.add_unrepaired(tenant, kwargs, shape, target, lessons)
-
-    def learn(
-        self, kwargs: dict[str, Any], shape: Shape, target: str, error: Exception
-    ) -> Lesson | None:
-        """Keep what a refusal of a call shows for the conversation, and return it.
-
-        None if no other repair would help.
-        """
-        tenant, messages = owner_of(kwargs), kwargs[shape.field]
-        known = self.lessons.of(tenant, messages)
-        memory = self.memories.of_call(tenant, messages, target)
-        sent = self._repair_attempt(kwargs, shape, target, tenant, memory).request or kwargs
-        lesson = lesson_of(sent, shape, target, error, policy=self.policy, lessons=known)
-        if lesson is not None:
-            self.lessons.add(tenant, messages, lesson)
-        return lesson
-
-    async def _process(
-        self,
-        kwargs: dict[str, Any],
-        shape: Shape,
-        target: str,
-        key: Any = None,
-        *,
-        is_in_scope: bool,
-    ) -> Attempt:
-        """Repair one request like `repair_call`, or only remember it if it is not in scope.
-
-        Large requests, and those for which a store is read, are processed in a thread.
-        """
-        if not has_transcript(kwargs, shape):
-            return Attempt(target)
-        is_remembered = self.memories.concern(target)
-        if not is_in_scope and not is_remembered:
-            return Attempt(target)
-        uses_store = self.memories.state is not None and (is_remembered or self.react > 0)
-        work = self.repair_call if is_in_scope else self._pass
-        if uses_store or is_heavy(kwargs[shape.field]):
-            return await asyncio.to_thread(work, kwargs, shape, target, key)
-        return work(kwargs, shape, target, key)
-
-    def _pass(self, kwargs: dict[str, Any], shape: Shape, target: str, key: Any = None) -> Attempt:
-        """Return the attempt of a request that is not processed, only remembered."""
-        return Attempt(target, added=self.remember(kwargs, shape, target, key))
 
     async def async_pre_call_deployment_hook(
         self, kwargs: dict[str, Any], call_type: Any
@@ -334,22 +220,24 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
             target, logging_obj = target_of(kwargs), kwargs.get("litellm_logging_obj")
             record = getattr(logging_obj, "model_call_details", None)
             await self.memories.refuse_attempts_async(record, name)
-            is_in_scope = self.is_in_scope(kwargs, target)
             body = kwargs if name in SHAPES else kwargs["data"]
-            made = await self._process(body, shape, target, is_in_scope=is_in_scope)
+            treatment = self.treatment_of(kwargs, target, body.get(shape.field))
+            made = await self.process(body, shape, target, treatment)
             note_attempt(logging_obj, name, made.added)
-            if not is_in_scope:
+            metrics.record(made, is_first_pass=summaries.is_first_pass(logging_obj, name))
+            if treatment.mode == "off":
                 return None
             if name not in SHAPES:
                 return self._outgoing_nested_body(kwargs, name, made)
             return self._outgoing_request(kwargs, name, shape, made)
         except Exception as error:
+            metrics.record_outcome("failed")
             if not self.failures.swallow(error):
                 raise
         return None
 
     def _warn_of_position(self, names: list[str]) -> None:
-        if not self._warned_of_position and not is_disabled():
+        if not self._warned_of_position and not self.is_disabled():
             self._warned_of_position = True
             summaries.warn_about_positional_arguments(names)
 
@@ -357,9 +245,27 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
         self, kwargs: dict[str, Any], name: str, made: Attempt
     ) -> dict[str, Any] | None:
         """Return a pass-through request to Bedrock, whose body is under ``data``; None if same."""
-        summary = summaries.summarize(made.target, self.mode, made.changes)
-        summaries.store(kwargs.get("litellm_logging_obj"), name, summary.to_dict())
+        summary = summaries.summarize(made.target, made.mode, made.changes)
+        self._store(kwargs, name, summary, made.seconds)
         return None if made.request is None else {**kwargs, "data": made.request}
+
+    def _store(
+        self,
+        kwargs: Mapping[str, Any],
+        name: str,
+        summary: summaries.ChangeSummary,
+        seconds: float,
+    ) -> bool:
+        """Store a summary in LiteLLM's record of the call, and in the metadata of the proxy.
+
+        Returns whether LiteLLM has a record.
+        """
+        logging_obj = kwargs.get("litellm_logging_obj")
+        is_stored = summaries.store(logging_obj, name, summary.to_dict())
+        proxy_metadata.write(
+            kwargs, summaries.last_summary_dict(logging_obj) or summary.to_dict(), seconds
+        )
+        return is_stored
 
     def _outgoing_request(
         self, kwargs: dict[str, Any], name: str, shape: Shape, made: Attempt
@@ -374,8 +280,8 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
             keep_sent(
                 logging_obj, name, SentRequest.from_call(repaired or kwargs, shape, made.target)
             )
-        summary = summaries.summarize(made.target, self.mode, made.changes)
-        is_stored = summaries.store(logging_obj, name, summary.to_dict())
+        summary = summaries.summarize(made.target, made.mode, made.changes)
+        is_stored = self._store(kwargs, name, summary, made.seconds)
         if not made.changes:
             return None
         if repaired and shape.field == "messages" and hasattr(logging_obj, "update_messages"):
@@ -403,13 +309,13 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
             if shape is None or not has_transcript(data, shape):
                 return None
             target = target_of_route(path, data.get("model"), shape)
-            is_in_scope = self.is_in_scope(data, target)
-            made = await self._process(
-                data, shape, target, user_api_key_dict, is_in_scope=is_in_scope
-            )
-            if not is_in_scope:
+            treatment = self.treatment_of(data, target, data[shape.field], user_api_key_dict)
+            made = await self.process(data, shape, target, treatment, user_api_key_dict)
+            metrics.record(made)
+            if treatment.mode == "off":
                 return None
-            _pass_through_summary.set(summaries.summarize(target, self.mode, made.changes))
+            summary = summaries.summarize(target, made.mode, made.changes)
+            _pass_through_summary.set(summary)
             return made.request
         return None
 
@@ -424,7 +330,7 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
             return
         try:
             stored = summaries.stored_summaries(request_data.get("litellm_logging_obj"))
-            if stored is not None or not is_disabled():
+            if stored is not None or not self.is_disabled():
                 summary = (
                     stored.merged() if stored else summaries.summary_dict_of_request(request_data)
                 )
@@ -462,9 +368,10 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
 
         They are written only if chatmend processed the request: then it has a change summary.
         """
-        if self.usage_mode != "body" or self.mode == "report":
+        if self.usage_mode != "body":
             return False
-        return summaries.stored_summaries(request.get("litellm_logging_obj")) is not None
+        stored = summaries.stored_summaries(request.get("litellm_logging_obj"))
+        return stored is not None and stored.merged()["mode"] == "repair"
 
     async def async_post_call_response_headers_hook(
         self,
@@ -493,7 +400,7 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
         """
         try:
             stored = summaries.stored_summaries(kwargs)
-            if stored is not None or not is_disabled():
+            if stored is not None or not self.is_disabled():
                 record = None if self.usage_mode == "off" else usage_record_of(result)
                 if record is not None:
                     add_to_hidden_params(result, {"usage": record})
@@ -522,7 +429,7 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
         if self._warned:
             return
         try:
-            if _is_unrepaired_completion(kwargs) and not is_disabled():
+            if _is_unrepaired_completion(kwargs) and not self.is_disabled():
                 self._warned = True
                 summaries.warn_about_synchronous_calls()
         except Exception as error:
@@ -563,12 +470,17 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
     ) -> None:
         """Note in the session memory that a call has failed.
 
-        It also warns once if no call is made again after a refusal, although ``react`` asks for it.
+        It also writes the change summary into the metadata that loggers read, and warns once if no
+        call is made again after a refusal, although ``react`` asks for it.
         LiteLLM calls this after a call has failed.
         """
         with self.failures.guard():
             self.memories.refuse_attempts(kwargs)
-        if self.react and not self._warned_of_react and not is_disabled():
+            if _is_refusal(kwargs.get("exception")):
+                metrics.record_outcome("refused")
+            if stored := summaries.stored_summaries(kwargs):
+                add_to_logging_metadata(kwargs, summaries.OwnMetadata(stored.merged()))
+        if self.react and not self._warned_of_react and not self.is_disabled():
             is_wrapped = getattr(litellm.acompletion, CALLBACK_ATTRIBUTE, None) is self
             self._warned_of_react = not is_wrapped
             if not is_wrapped:
@@ -584,16 +496,21 @@ class ChatMend(CustomLogger):  # type: ignore[misc, unused-ignore]
 
     def _count(self, kwargs: Any, response: Any) -> None:
         try:
-            if summaries.stored_summaries(kwargs) is not None or not is_disabled():
+            if summaries.stored_summaries(kwargs) is not None or not self.is_disabled():
                 self._call_counter.add(kwargs, response)
         except Exception as error:
             if not self.failures.swallow(error):
                 raise
 
     def _record(self, kwargs: Any, response: Any) -> None:
-        if self.record is not None and not is_disabled():
+        if self.record is not None and not self.is_disabled():
             with self.failures.guard():
                 self.record(build_exchange(kwargs, response))
+
+
+def _is_refusal(error: object) -> bool:
+    """Whether a provider refused the request itself."""
+    return getattr(error, "status_code", None) in _REFUSED
 
 
 def _is_unrepaired_completion(record: Mapping[str, Any]) -> bool:
@@ -602,15 +519,6 @@ def _is_unrepaired_completion(record: Mapping[str, Any]) -> bool:
         return False
     call = record.get("litellm_params") or {}
     return not call.get("acompletion") and not is_wrapped_call.get()
-
-
-def is_disabled() -> bool:
-    """Whether ``CHATMEND_DISABLED`` is 1. It can be changed while the process runs."""
-    return os.environ.get("CHATMEND_DISABLED") == "1"
-
-
-def _matches(names: Iterable[str], patterns: tuple[str, ...]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns for name in names)
 
 
 def add_to_logging_metadata(record: dict[str, Any], entries: dict[str, Any] | None) -> None:

@@ -24,7 +24,6 @@ from chatmend.litellm.attempt import has_transcript
 from chatmend.litellm.hooks import (
     CALLBACK_ATTRIBUTE,
     ChatMend,
-    is_disabled,
     is_wrapped_call,
 )
 from chatmend.litellm.shapes import CHAT, RESPONSES, SHAPES
@@ -120,7 +119,7 @@ async def _repeat(
     kwargs: dict[str, Any],
 ) -> Any:
     """Call a function whose requests the callback repairs, and again after a refusal."""
-    if args or is_disabled():
+    if args or callback.is_disabled():
         return await wrapped(*args, **kwargs)
     return await reacting.call_async(callback, lambda: wrapped(**kwargs), kwargs, shape)
 
@@ -199,7 +198,7 @@ def _completion(
     # With either argument LiteLLM runs `acompletion`, whose hook repairs each attempt.
     if kwargs.get("acompletion") or kwargs.get("fallbacks"):
         return wrapped(*args, **kwargs)
-    if is_disabled():
+    if callback.is_disabled():
         return _call_unrepaired(callback, wrapped, (args, kwargs), CHAT)
     token = is_wrapped_call.set(True)
     call = _bind(args, kwargs, _CHAT_FIRST)
@@ -215,14 +214,14 @@ async def _acompletion(
     callback: ChatMend, wrapped: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     # By keyword, because the hook that repairs the request sees no positional arguments.
-    rest, call = ((), {}) if is_disabled() else _bind(args, kwargs, _CHAT_FIRST)
+    rest, call = ((), {}) if callback.is_disabled() else _bind(args, kwargs, _CHAT_FIRST)
     if rest or not call:
         response = await wrapped(*args, **kwargs)
     elif callback.react:
         response = await reacting.call_async(callback, lambda: wrapped(**call), call, CHAT)
     else:
         response = await wrapped(**call)
-    if is_disabled() or not _is_stream(response):
+    if callback.is_disabled() or not _is_stream(response):
         return response
     return _add_usage(
         callback, response, summaries.last_summary(getattr(response, "logging_obj", None)), call
@@ -234,7 +233,7 @@ def _responses(
 ) -> Any:
     if kwargs.get("aresponses"):
         return wrapped(*args, **kwargs)
-    if is_disabled():
+    if callback.is_disabled():
         return _call_unrepaired(callback, wrapped, (args, kwargs), RESPONSES)
     call = _bind(args, kwargs, _RESPONSES_FIRST)
 
@@ -269,10 +268,11 @@ def _call_repaired(
     with callback.failures.guard():
         if has_transcript(kwargs, shape):
             target = target_of(kwargs)
-            if callback.is_in_scope(kwargs, target):
-                made = callback.repair_call(kwargs, shape, target)
+            treatment = callback.treatment_of(kwargs, target, kwargs[shape.field])
+            if treatment.mode != "off":
+                made = callback.repair_call(kwargs, shape, target, None, treatment)
                 added = made.added
-                summary = summaries.summarize(target, callback.mode, made.changes)
+                summary = summaries.summarize(target, made.mode, made.changes)
                 outgoing = summaries.with_summary(made.request or kwargs, summary, shape)
                 # Callers append the reply to their list while LiteLLM is still logging.
                 if callback.record is not None:
@@ -338,7 +338,7 @@ def _add_usage(
     A stream is wrapped, so that each chunk with usage gets its record when it is read.
     """
     with callback.failures.guard():
-        where = callback.usage_mode_for(call)
+        where = callback.usage_mode_for(call, None if summary is None else summary.mode)
         if not _is_stream(response):
             callback.complete_response(
                 response, None if summary is None else summary.to_dict(), where

@@ -70,7 +70,6 @@ async def call_async(
 def _may_react(callback: ChatMend, kwargs: Mapping[str, Any], shape: Shape) -> bool:
     return (
         reactions.get() < callback.react
-        and callback.mode == "repair"
         and not kwargs.get("fallbacks")
         and has_transcript(kwargs, shape)
     )
@@ -80,8 +79,6 @@ def learn(callback: ChatMend, kwargs: Mapping[str, Any], shape: Shape, error: Ex
     """Keep what a refusal shows for the conversation; return whether there is something new."""
     with callback.failures.guard():
         target = target_of(kwargs)
-        if not callback.is_in_scope(kwargs, target):
-            return False
         lesson = callback.learn(dict(kwargs), shape, target, error)
         if lesson is None:
             return False

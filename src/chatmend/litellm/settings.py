@@ -7,6 +7,7 @@ The ``chatmend:`` section is read from the file in ``CHATMEND_CONFIG``, or else 
 
 from __future__ import annotations
 
+import logging
 import os
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from chatmend.errors import PolicyError
 from chatmend.images import Recompressor
 from chatmend.images.budget import MEMORY, memory_of
 from chatmend.litellm.hooks import ChatMend
+from chatmend.litellm.live import Reloading
 from chatmend.litellm.shared_images import LIFETIME, SharedImages
 from chatmend.litellm.shared_memories import LIFETIME as MEMORY_LIFETIME
 from chatmend.litellm.shared_memories import SharedMemories
@@ -22,6 +24,8 @@ from chatmend.litellm.starting import proxy_config
 from chatmend.options import session_memory_of
 from chatmend.sessions import SessionStore
 from chatmend.shared_state import SessionMemories
+
+_log = logging.getLogger("chatmend.litellm")
 
 OPTIONS = (
     "mode",
@@ -37,6 +41,11 @@ OPTIONS = (
     "shared_memory",
     "shared_images",
     "image_memory",
+    "sample",
+    "overrides",
+    "trusted_keys",
+    "switch_file",
+    "reload",
 )
 """The arguments of `ChatMend`, with these differences:
 
@@ -44,7 +53,10 @@ OPTIONS = (
 - ``shared_memory`` and ``shared_images`` are true, or the lifetime of an entry in seconds. The
   first one shares session memories and lessons.
 - ``image_memory`` limits the memory for decoding, in bytes or as a size such as ``"1 GB"``.
+- ``reload`` applies the options of ``LIVE`` again when the configuration file has changed.
 """
+LIVE = ("mode", "policy", "allow", "deny", "usage", "sample", "overrides", "trusted_keys")
+"""Options that a running proxy can change; the others need a restart."""
 _LIFETIMES: dict[str, float] = {"true": LIFETIME, "false": 0, "1": LIFETIME, "0": 0}
 """The values of ``shared_images`` that enable or disable it; 0 disables it."""
 _MEMORY_LIFETIMES = {text: value and MEMORY_LIFETIME for text, value in _LIFETIMES.items()}
@@ -57,7 +69,39 @@ def from_environment() -> ChatMend:
     Raises:
         PolicyError: an option does not exist, or its value is invalid.
     """
-    return from_section({**_section(), **_variables()})
+    section = {**_section(), **_variables()}
+    callback = from_section(section)
+    if _is_true("reload", section.get("reload") or False):
+        if (path := _section_file()) is None:
+            raise PolicyError("reload needs a configuration file; set CHATMEND_CONFIG")
+        callback.reloading = Reloading(path, lambda: _reload(callback, section))
+    return callback
+
+
+def _reload(callback: ChatMend, old: dict[str, Any]) -> None:
+    """Apply the live options of the configuration file to a callback.
+
+    Raises:
+        PolicyError: an option does not exist, or its value is invalid; nothing is applied.
+    """
+    new = {**_section(), **_variables()}
+    _check_names(new)
+    fixed = {name: old.get(name) for name in ("react", "switch_file")}
+    given = {**fixed, **{name: new.get(name) for name in LIVE}}
+    read = ChatMend(**{name: value for name, value in given.items() if value is not None})
+    for name in LIVE:
+        attribute = "usage_mode" if name == "usage" else name
+        setattr(callback, attribute, getattr(read, attribute))
+    others = sorted(set(OPTIONS) - set(LIVE))
+    if late := [name for name in others if new.get(name) != old.get(name)]:
+        _log.warning("chatmend: restart the proxy to change %s", ", ".join(late))
+
+
+def _is_true(option: str, value: Any) -> bool:
+    known = {"true": True, "1": True, "false": False, "0": False}
+    if (found := known.get(str(value).lower())) is None:
+        raise PolicyError(f"{option}={value!r} is invalid; choose true or false")
+    return found
 
 
 def from_section(section: dict[str, Any], kind: type[ChatMend] = ChatMend) -> ChatMend:
@@ -66,11 +110,9 @@ def from_section(section: dict[str, Any], kind: type[ChatMend] = ChatMend) -> Ch
     Raises:
         PolicyError: an option does not exist, or its value is invalid.
     """
-    if unknown := sorted(set(section) - set(OPTIONS)):
-        raise PolicyError(
-            f"unknown options of chatmend: {', '.join(unknown)}; choose from {', '.join(OPTIONS)}"
-        )
+    _check_names(section)
     options = {key: value for key, value in section.items() if value is not None}
+    options.pop("reload", None)
     if "record" in options:
         options["record"] = SessionStore(Path(str(options["record"])).expanduser())
     memory = memory_of(options.pop("image_memory", MEMORY))
@@ -82,16 +124,34 @@ def from_section(section: dict[str, Any], kind: type[ChatMend] = ChatMend) -> Ch
     )
 
 
-def _section() -> dict[str, Any]:
+def _check_names(section: dict[str, Any]) -> None:
+    if unknown := sorted(set(map(str, section)) - set(OPTIONS)):
+        raise PolicyError(
+            f"unknown options of chatmend: {', '.join(unknown)}; choose from {', '.join(OPTIONS)}"
+        )
+
+
+def _section_file() -> Path | None:
+    """Return the file that contains the section, if there is one.
+
+    Raises:
+        PolicyError: ``CHATMEND_CONFIG`` names no file.
+    """
     named = os.environ.get("CHATMEND_CONFIG")
-    path = named or proxy_config()
-    if not path or not Path(path).is_file():
-        if named:
-            raise PolicyError(f"CHATMEND_CONFIG={named!r} is not a file")
+    path = Path(named or proxy_config() or "")
+    if path.is_file():
+        return path
+    if named:
+        raise PolicyError(f"CHATMEND_CONFIG={named!r} is not a file")
+    return None
+
+
+def _section() -> dict[str, Any]:
+    if (path := _section_file()) is None:
         return {}
     import yaml
 
-    read = yaml.safe_load(Path(path).read_text("utf-8"))
+    read = yaml.safe_load(path.read_text("utf-8"))
     section = read.get("chatmend") if isinstance(read, dict) else None
     if section is not None and not isinstance(section, dict):
         raise PolicyError("the chatmend: section must be a mapping of options to values")

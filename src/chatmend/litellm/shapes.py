@@ -49,14 +49,20 @@ SHAPES: dict[str, Shape] = {
 ROUTES: tuple[tuple[str, Shape], ...] = (
     ("/chat/completions", CHAT),
     ("/messages", MESSAGES),
+    ("/messages/count_tokens", MESSAGES),
     ("/responses", RESPONSES),
+    ("/responses/input_tokens", RESPONSES),
     (":generateContent", CONTENTS),
     (":streamGenerateContent", CONTENTS),
+    (":countTokens", CONTENTS),
     ("/converse", CONVERSE),
     ("/converse-stream", CONVERSE),
 )
 """The format of pass-through requests, by the end of their path."""
 
+
+_VERTEX_CLAUDE = "/publishers/anthropic/models/"
+"""Vertex serves models of several makers under ``:rawPredict``; Claude's have this path."""
 
 NESTED_BODY_CALL = "allm_passthrough_route"
 """LiteLLM's call type of pass-through requests to Bedrock, whose body is under ``data``."""
@@ -76,4 +82,6 @@ def name_of(call_type: object) -> str:
 
 def shape_of_route(path: str) -> Shape | None:
     """Return the format of a pass-through request; None if it contains no transcript."""
+    if _VERTEX_CLAUDE in path and path.endswith((":rawPredict", ":streamRawPredict")):
+        return MESSAGES
     return next((shape for end, shape in ROUTES if path.endswith(end)), None)

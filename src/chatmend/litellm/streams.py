@@ -86,6 +86,8 @@ class ChunkUsageWriter:
 
     def _process_bytes(self, chunk: bytes) -> bytes:
         """Return the lines that are complete; an incomplete line is kept until its end arrives."""
+        if not self._rest and chunk.endswith(b"\n") and not _may_have_usage(chunk):
+            return chunk  # nearly every chunk of a stream
         if b"\n" not in chunk:
             # Pieces are joined once, at the end of the line, so the cost stays linear.
             self._rest.append(chunk)
@@ -95,7 +97,7 @@ class ChunkUsageWriter:
         return b"".join(self._process_line(line) + b"\n" for line in whole)
 
     def _process_line(self, line: bytes) -> bytes:
-        if not line.startswith(_DATA) or not any(word in line for word in _USAGE_KEYS):
+        if not line.startswith(_DATA) or not _may_have_usage(line):
             return line
         try:
             event = json.loads(line[len(_DATA) :])
@@ -106,6 +108,10 @@ class ChunkUsageWriter:
             return line
         usage[KEY] = UsageRecord(self._usage_stream.usage)
         return _DATA + b" " + json.dumps(event, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+def _may_have_usage(text: bytes) -> bool:
+    return _USAGE_KEYS[0] in text or _USAGE_KEYS[1] in text
 
 
 def _usage_of(event: Any) -> dict[str, Any] | None:

@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 
     from chatmend.changes import Change
     from chatmend.litellm.shapes import Shape
+    from chatmend.options import RolloutMode
 
 KEY = "chatmend"
 """The only key that chatmend writes into objects of LiteLLM."""
 HEADER = "x-chatmend-changes"
 HEADER_REPORT = "x-chatmend-findings"
 HEADER_REACTED = "x-chatmend-reacted"
-_METADATA = ("metadata", "litellm_metadata")
+METADATA_KEYS = ("metadata", "litellm_metadata")
 """The keys under which LiteLLM keeps the metadata of a call."""
 
 _log = logging.getLogger("chatmend.litellm")
@@ -37,7 +38,7 @@ class ChangeSummary:
     """The changes of one attempt, as a count for each code."""
 
     target: str
-    mode: str
+    mode: RolloutMode
     changes: Mapping[str, int]
     reacted: int = 0
     """How often the request was sent again after a refusal."""
@@ -52,7 +53,7 @@ class ChangeSummary:
         return {**shown, "reacted": self.reacted} if self.reacted else shown
 
 
-def summarize(target: str, mode: str, changes: Iterable[Change]) -> ChangeSummary:
+def summarize(target: str, mode: RolloutMode, changes: Iterable[Change]) -> ChangeSummary:
     """Count changes by code, and log one line if there are any."""
     counts: dict[str, int] = {}
     # Report mode also lists findings that a repair does not change.
@@ -119,7 +120,7 @@ def with_summary(
     """
     if not (summary.changes or summary.reacted):
         return kwargs
-    name = _METADATA[0] if shape is CHAT else _METADATA[1]
+    name = METADATA_KEYS[0] if shape is CHAT else METADATA_KEYS[1]
     return {**kwargs, name: {**(kwargs.get(name) or {}), KEY: OwnMetadata(summary.to_dict())}}
 
 
@@ -166,6 +167,12 @@ def store(logging_obj: Any, name: str, summary: dict[str, Any]) -> bool:
     return True
 
 
+def is_first_pass(logging_obj: Any, name: str) -> bool:
+    """Whether this is not the second pass of a bridged call; to be asked before `store`."""
+    known = stored_summaries(logging_obj)
+    return not known or name in known
+
+
 def stored_summaries(record: Any) -> CallSummaries | None:
     """Return the summaries of a call; None if chatmend's hook did not process its request.
 
@@ -196,7 +203,7 @@ def last_summary_dict(record: object) -> dict[str, Any] | None:
 
 def _summary_in_metadata(call: object) -> ChangeSummary | None:
     """Return the summary that `with_summary` wrote into the metadata of a call."""
-    metadata = [call.get(name) for name in _METADATA] if isinstance(call, dict) else []
+    metadata = [call.get(name) for name in METADATA_KEYS] if isinstance(call, dict) else []
     found = next(
         (
             held[KEY]
