@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from chatmend.transport import async_client, client
-from chatmend.transport.request_repair import EXTENSION
+from chatmend.transport.calls import EXTENSION
 from tests.offline import go_offline
 from tests.transport.sdks import CHAT, CONTENTS, ITEMS, WEATHER
 

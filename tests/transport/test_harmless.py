@@ -14,7 +14,7 @@ import pytest
 
 from chatmend.errors import PolicyError, TargetError
 from chatmend.transport import Transport, async_client, client, repair_client
-from chatmend.transport.request_repair import EXTENSION
+from chatmend.transport.calls import EXTENSION
 from tests.corpus import DIALECTS, spoken, target_of, there
 from tests.scale import examples
 from tests.transport.recording import recording

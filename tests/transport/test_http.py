@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from chatmend.transport import AsyncTransport, Transport, async_client, client, repair_client
-from chatmend.transport.request_repair import EXTENSION
+from chatmend.transport.calls import EXTENSION
 from tests.transport.recording import recording
 from tests.transport.sdks import CHAT
 

@@ -152,7 +152,8 @@ class ChatMessages:
     def _to_part(self, chat: Chat) -> ModelRequestPart:
         content = chat.get("content")
         if chat.get("role") == "tool":
-            call, source = str(chat.get("tool_call_id")), self._sources.get(id(chat))
+            call = str(chat.get("tool_call_id"))
+            source: Any = self._sources.get(id(chat))
             if isinstance(source, ToolReturnPart):
                 is_same = source.model_response_str() == content
                 return replace(

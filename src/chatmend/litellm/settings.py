@@ -51,13 +51,13 @@ _MEMORY_LIFETIMES = {text: value and MEMORY_LIFETIME for text, value in _LIFETIM
 """The same for ``shared_memory``."""
 
 
-def from_environment() -> ChatMend:
+def from_environment(kind: type[ChatMend] = ChatMend) -> ChatMend:
     """Return a callback with the options from the environment and the configuration file.
 
     Raises:
         PolicyError: an option does not exist, or its value is invalid.
     """
-    return from_section({**_section(), **_variables()})
+    return from_section({**_section(), **_variables()}, kind)
 
 
 def from_section(section: dict[str, Any], kind: type[ChatMend] = ChatMend) -> ChatMend:

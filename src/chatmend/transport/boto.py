@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from chatmend.transport.calls import RepairedCall
-from chatmend.transport.request_repair import EXTENSION, RequestRepair
+from chatmend.transport.calls import EXTENSION, RepairedCall
+from chatmend.transport.request_repair import RequestRepair
 
 if TYPE_CHECKING:
     from typing import Unpack

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from chatmend.targets import Target
     from chatmend.transport.endpoints import Endpoint
 
+EXTENSION = "chatmend"
+"""The key of the report in ``response.extensions``."""
 _TENANT_HEADERS = ("authorization", "x-api-key", "api-key", "x-goog-api-key")
 """The headers with API keys. Conversations of different keys are kept apart."""
 

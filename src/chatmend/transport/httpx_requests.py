@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from chatmend.transport.calls import PassedCall
-from chatmend.transport.request_repair import BETA_HEADER, EXTENSION, HEAVY
+from chatmend.transport.calls import EXTENSION, PassedCall
+from chatmend.transport.request_repair import BETA_HEADER, HEAVY
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

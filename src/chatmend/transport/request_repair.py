@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("chatmend.transport")
 
-EXTENSION = "chatmend"
-"""The key of the report in ``response.extensions``."""
 BETA_HEADER = "anthropic-beta"
 HEAVY = 64_000
 """Asynchronous clients repair longer bodies, in bytes, in a thread and not on the event loop."""
