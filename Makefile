@@ -7,6 +7,7 @@ LANGCHAIN := .venv-langchain
 LOWER := .venv-lower
 DOCS := .venv-docs
 ENGINES := .venv-engines
+DOORS := .venv-doors
 INSTALLED := build/venv
 COUNT ?= 20000
 DAYS ?= 120
@@ -30,7 +31,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder --allow-hosts=127.0.0.1,::1 --allow-unix-socket --timeout 500
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo inspector test check nightly twins mutants docs links docs-rules facts-age bench compare golden formats package harm field fuzz kill scale usage-report fidelity cassettes judge litellm-matrix litellm-identical litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain
+.PHONY: demo inspector test check nightly twins mutants docs links docs-rules facts-age bench compare golden formats package harm field fuzz kill scale usage-report fidelity cassettes judge litellm-matrix litellm-identical litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain doors
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py
@@ -218,6 +219,12 @@ test-langchain-standard: $(LANGCHAIN)/.ready
 fuzz-langchain: $(LANGCHAIN)/.ready
 	$(LANGCHAIN)/bin/python -m tests.langchain.fuzz $(SEEDS)
 
+# What is built on SDKs (LlamaIndex, DSPy, crewAI and others) and SDKs that conflict with .venv, against
+# the sandbox; and the types of the adapters with the frameworks installed.
+doors: $(DOORS)/.ready
+	$(DOORS)/bin/python -m pytest tests/doors tests/integrations tests/transport/test_sdks.py docs/how-to/agent-frameworks.md -p no:cacheprovider
+	$(DOORS)/bin/python -m mypy src/chatmend/integrations
+
 notebooks: $(LANGCHAIN)/.ready $(VENV)/.dev
 	$(PY) notebooks/build_litellm.py
 	$(PY) notebooks/build_images.py
@@ -230,7 +237,7 @@ bench-langchain: $(LANGCHAIN)/.ready
 	$(LANGCHAIN)/bin/python benchmarks/bench_langchain.py
 
 clean:
-	rm -rf $(VENV) $(LANGCHAIN) $(LOWER) $(DOCS) $(ENGINES) docs/_build docs/notebooks dist build inspector/node_modules $(CODEMIRROR)
+	rm -rf $(VENV) $(LANGCHAIN) $(LOWER) $(DOCS) $(ENGINES) $(DOORS) docs/_build docs/notebooks dist build inspector/node_modules $(CODEMIRROR)
 
 $(LANGCHAIN)/.ready: pyproject.toml constraints-langchain.txt
 	$(PYTHON) -m venv $(LANGCHAIN)
@@ -250,6 +257,11 @@ $(DOCS)/.ready: pyproject.toml constraints-docs.txt
 $(ENGINES)/.ready: pyproject.toml constraints-engines.txt
 	$(PYTHON) -m venv $(ENGINES)
 	$(ENGINES)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-engines.txt -e ".[engines]"
+	touch $@
+
+$(DOORS)/.ready: pyproject.toml constraints-doors.txt
+	$(PYTHON) -m venv $(DOORS)
+	$(DOORS)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-doors.txt -e ".[doors]"
 	touch $@
 
 $(PY):

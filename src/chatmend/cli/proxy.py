@@ -16,6 +16,8 @@ from chatmend.errors import ChatmendError
 from chatmend.options import mode_of, policy_of
 
 _INSTALL = "pip install 'chatmend[proxy]'"
+_LOCAL = ("MODEL_COST_MAP", "ANTHROPIC_BETA_HEADERS", "BLOG_POSTS", "POLICY_TEMPLATES")
+"""What LiteLLM would fetch from the internet at start, and has in its package, too."""
 _EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - compared, not bound
 
 
@@ -57,6 +59,8 @@ def proxy(  # noqa: PLR0913 - the options of a command
         options |= {"policy": policy} if policy_of(policy) else {}
     except ChatmendError as error:
         raise error_exit(str(error)) from error
+    for name in _LOCAL:
+        os.environ.setdefault(f"LITELLM_LOCAL_{name}", "True")
     try:
         # Only this command needs LiteLLM.
         from litellm.proxy.proxy_cli import run_server  # noqa: PLC0415
