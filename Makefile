@@ -183,8 +183,10 @@ bench-sandbox: $(VENV)/.dev
 	$(PY) benchmarks/bench_sandbox.py
 
 # LIVE=1 records the real providers whose API keys are in the environment.
-cassettes: $(VENV)/.dev
+cassettes: $(VENV)/.dev $(DOORS)/.ready
 	LIVE=$(LIVE) $(PY) -m tests.sandbox.record
+	$(PY) -m tests.sandbox.doors
+	$(DOORS)/bin/python -m tests.sandbox.doors
 
 judge: $(VENV)/.dev
 	LITELLM_LOCAL_MODEL_COST_MAP=True $(PY) -m tests.sandbox.judge
@@ -222,7 +224,7 @@ fuzz-langchain: $(LANGCHAIN)/.ready
 # What is built on SDKs (LlamaIndex, DSPy, crewAI and others) and SDKs that conflict with .venv, against
 # the sandbox; and the types of the adapters with the frameworks installed.
 doors: $(DOORS)/.ready
-	$(DOORS)/bin/python -m pytest tests/doors tests/integrations tests/transport/test_sdks.py docs/how-to/agent-frameworks.md -p no:cacheprovider
+	$(DOORS)/bin/python -m pytest tests/doors tests/integrations tests/transport/test_sdks.py tests/transport/test_example.py docs/how-to/agent-frameworks.md tests/sandbox/test_cassettes.py -k "door or not recorded" -p no:cacheprovider
 	$(DOORS)/bin/python -m mypy src/chatmend/integrations
 
 notebooks: $(LANGCHAIN)/.ready $(VENV)/.dev

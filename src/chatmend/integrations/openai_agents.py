@@ -1,4 +1,4 @@
-"""Repairs the input of models of the OpenAI Agents SDK, whoever provides them.
+"""Repairs the input of models of the OpenAI Agents SDK, for every provider.
 
     from chatmend.integrations.openai_agents import RepairedModel
 

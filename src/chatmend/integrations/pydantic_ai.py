@@ -48,7 +48,7 @@ class RepairHistory(AbstractCapability[Any]):
         ctx: RunContext[Any],  # noqa: ARG002 - the signature of pydantic-ai
         request_context: ModelRequestContext,
     ) -> ModelRequestContext:
-        """Repair the messages of one attempt, after all other hooks, for the model it goes to."""
+        """Repair the messages of one attempt, after all other hooks, for its model."""
         messages = list(request_context.messages)
         request_context.messages = _repaired(self._repair, messages, request_context.model)
         return request_context

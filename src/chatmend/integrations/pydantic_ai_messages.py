@@ -1,7 +1,7 @@
 """Converts the messages of pydantic-ai to Chat Completions and back.
 
-An unchanged message is the same object after the way back, and so is an unchanged part of a changed
-message. Only what rules can change is converted: texts, images, tool calls and their results. All
+`restore` returns the same object for an unchanged message, and for an unchanged part of a changed
+one. Only what rules can change is converted: texts, images, tool calls and their results. All
 other parts (thinking, native tools, files) stay in the response that they came in.
 """
 
@@ -97,7 +97,7 @@ class ChatMessages:
         return chat
 
     def _from_part(self, part: ModelRequestPart) -> Chat | None:
-        """Return a part as a message; None for parts that are no messages."""
+        """Return a part as a message; None if the framework alone converts it."""
         if isinstance(part, SystemPromptPart):
             return {"role": "system", "content": part.content}
         if isinstance(part, ToolReturnPart):

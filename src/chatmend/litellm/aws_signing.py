@@ -39,7 +39,7 @@ class SigningTransport(httpx.AsyncBaseTransport):
         self._transport = transport
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send a request; answer 403 if it must be signed and there are no credentials."""
+        """Send a request; answer 403 if it needs a signature and no credentials were found."""
         if not request.headers.get("authorization", "").startswith(_SIGNED):
             return await self._transport.handle_async_request(request)
         credentials = await to_thread.run_sync(_credentials)
