@@ -13,6 +13,7 @@ FUZZING := .venv-fuzzing
 RELEASE := .venv-release
 ACTIONLINT := v1.7.12
 TRAINING := .venv-trl
+DOORS := .venv-doors
 INSTALLED := build/venv
 COUNT ?= 20000
 DAYS ?= 120
@@ -52,7 +53,7 @@ define READ_ONLY_PACKAGES
 endef
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo inspector test check nightly twins mutants docs links docs-rules facts-age bench compare golden formats package harm field fuzz fuzz-bytes kill scale usage-report fidelity cassettes judge litellm-matrix litellm-identical litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain slow-tests equivalence langchain-lower hashed requirements dist reproducible sbom audit lint-workflows release-dry-run scale-data litellm-newest operator
+.PHONY: demo inspector test check nightly twins mutants docs links docs-rules facts-age bench compare golden formats package harm field fuzz fuzz-bytes kill scale usage-report fidelity cassettes judge litellm-matrix litellm-identical litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain slow-tests equivalence langchain-lower hashed requirements dist reproducible sbom audit lint-workflows release-dry-run scale-data litellm-newest operator doors
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py
@@ -283,8 +284,10 @@ bench-sandbox: $(VENV)/.dev
 	$(PY) benchmarks/bench_sandbox.py
 
 # LIVE=1 records the real providers whose API keys are in the environment.
-cassettes: $(VENV)/.dev
+cassettes: $(VENV)/.dev $(DOORS)/.ready
 	LIVE=$(LIVE) $(PY) -m tests.sandbox.record
+	$(PY) -m tests.sandbox.doors
+	$(DOORS)/bin/python -m tests.sandbox.doors
 
 judge: $(VENV)/.dev
 	LITELLM_LOCAL_MODEL_COST_MAP=True $(PY) -m tests.sandbox.judge
@@ -339,6 +342,12 @@ langchain-lower: $(LANGCHAIN_LOWER)/.ready
 fuzz-langchain: $(LANGCHAIN)/.ready
 	$(LANGCHAIN)/bin/python -m tests.langchain.fuzz $(SEEDS)
 
+# What is built on SDKs (LlamaIndex, DSPy, crewAI and others) and SDKs that conflict with .venv, against
+# the sandbox; and the types of the adapters with the frameworks installed.
+doors: $(DOORS)/.ready
+	$(DOORS)/bin/python -m pytest tests/doors tests/integrations tests/transport/test_sdks.py tests/transport/test_example.py docs/how-to/agent-frameworks.md tests/sandbox/test_cassettes.py -k "door or not recorded" -p no:cacheprovider
+	$(DOORS)/bin/python -m mypy src/chatmend/integrations
+
 notebooks: $(LANGCHAIN)/.ready $(VENV)/.dev
 	$(PY) notebooks/build_litellm.py
 	$(PY) notebooks/build_images.py
@@ -351,7 +360,7 @@ bench-langchain: $(LANGCHAIN)/.ready
 	$(LANGCHAIN)/bin/python benchmarks/bench_langchain.py
 
 clean:
-	rm -rf $(VENV) $(LANGCHAIN) $(LOWER) $(LANGCHAIN_LOWER) $(DOCS) $(ENGINES) $(RELEASE) $(TRAINING) $(NEWEST) docs/_build docs/notebooks dist build inspector/node_modules $(CODEMIRROR)
+	rm -rf $(VENV) $(LANGCHAIN) $(LOWER) $(LANGCHAIN_LOWER) $(DOCS) $(ENGINES) $(RELEASE) $(TRAINING) $(NEWEST) $(DOORS) docs/_build docs/notebooks dist build inspector/node_modules $(CODEMIRROR)
 
 $(LANGCHAIN)/.ready: pyproject.toml constraints-langchain.txt
 	$(PYTHON) -m venv $(LANGCHAIN)
@@ -388,6 +397,11 @@ $(TRAINING)/.ready: constraints-engines.txt
 	$(PYTHON) -m venv $(TRAINING)
 	$(TRAINING)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-engines.txt datasets jinja2 transformers==$(TRANSFORMERS)
 	$(TRAINING)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps trl==$(TRL)
+	touch $@
+
+$(DOORS)/.ready: pyproject.toml constraints-doors.txt
+	$(PYTHON) -m venv $(DOORS)
+	$(DOORS)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-doors.txt -e ".[doors]"
 	touch $@
 
 $(PY):

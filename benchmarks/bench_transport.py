@@ -42,7 +42,9 @@ def body(exchanges: int, *, broken: bool) -> bytes:
             text = "x = 1\n" * 120
             messages.append({"role": "tool", "tool_call_id": f"call_{number}", "content": text})
     messages.append({"role": "user", "content": "Go on."})
-    return json.dumps({"model": "gpt-4o", "messages": messages}).encode()
+    # SDKs let httpx write the JSON, without spaces.
+    body = {"model": "gpt-4o", "messages": messages}
+    return json.dumps(body, separators=(",", ":")).encode()
 
 
 def least(*works: Callable[[], object]) -> list[float]:

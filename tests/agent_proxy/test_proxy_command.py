@@ -36,8 +36,10 @@ pytest.importorskip("litellm.proxy.proxy_cli")
 pytestmark = pytest.mark.showpiece
 """The proxy takes 20 seconds of CPU time to start."""
 KEY = "sk-a-secret-of-the-client-0123456789"
+SECRET = "secret-of-the-proxy-0123456789"
 SECONDS = 240
 """To wait for the proxy; on a busy machine its imports take half a minute."""
+CREDENTIALS = {"AWS_ACCESS_KEY_ID": "AKIAOFTHEPROXY", "AWS_SECRET_ACCESS_KEY": SECRET}
 COMMAND = [sys.executable, "-m", "chatmend", "proxy"]
 
 
@@ -53,7 +55,7 @@ class Started:
         with self.log.open("wb") as out:
             self.process = subprocess.Popen(
                 [*COMMAND, "--port", "0", *upstreams],
-                env={**os.environ, **OFFLINE, "NO_PROXY": "127.0.0.1"},
+                env={**os.environ, **OFFLINE, "NO_PROXY": "127.0.0.1", **CREDENTIALS},
                 stdout=out, stderr=subprocess.STDOUT, cwd=folder,
             )  # fmt: skip
         self.variables: dict[str, str] = {}
@@ -139,6 +141,46 @@ def test_a_refusal_arrives_with_the_status_and_the_text_of_the_provider(
     assert "Unknown parameter: 'x'." in answer.text
 
 
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_refused_request_is_sent_again(*, stream: bool, started: Started, sandbox: Any) -> None:
+    sandbox.refuse(
+        lambda body: any("name" in message for message in body["messages"]),
+        "Unknown parameter: 'messages[0].name'.",
+        model="gpt-4o",
+    )
+    text = (
+        "with stream" if stream else "without stream"
+    )  # another conversation, so nothing is known
+    body = {"model": "gpt-4o", "stream": stream, "messages": [{**CHAT[0], "content": text, "name": "ann"}, *CHAT[1:]]}  # fmt: skip
+    url = started.variables["OPENAI_BASE_URL"] + "/chat/completions"
+    answers = [
+        httpx.post(url, json=body, headers={"authorization": f"Bearer {KEY}"}, timeout=60)
+        for _ in range(2)
+    ]
+    assert [answer.status_code for answer in answers] == [200, 200], answers[0].text
+    assert len(sandbox.refusals) == 1
+    assert answers[0].headers["x-chatmend-reacted"] == "1"
+    assert "x-chatmend-reacted" not in answers[1].headers
+    for answer in answers:
+        assert re.fullmatch(r"KEY\d+=1,TOOL007=1", answer.headers["x-chatmend-changes"])
+
+
+def bedrock_client(started: Started, **options: Any) -> Any:
+    boto3 = pytest.importorskip("boto3")
+    url = started.variables["AWS_ENDPOINT_URL_BEDROCK_RUNTIME"]
+    return boto3.client("bedrock-runtime", region_name="us-east-1", endpoint_url=url, **options)
+
+
+CONVERSATION = {"modelId": CLAUDE, "messages": CONVERSE, "toolConfig": CONVERSE_TOOLS}
+
+
+def test_boto3_requests_are_signed_again(started: Started, sandbox: Any) -> None:
+    client = bedrock_client(started, aws_access_key_id="AKIAOFTHEAGENT", aws_secret_access_key=KEY)
+    assert client.converse(**CONVERSATION)["output"]
+    assert len(list(client.converse_stream(**CONVERSATION)["stream"])) > 1
+    assert not sandbox.refusals
+
+
 def test_other_routes_of_litellm_are_closed(started: Started) -> None:
     base = started.variables["OPENAI_BASE_URL"].partition("/to/")[0]
     for path in ("/model/info", "/key/generate", "/config/yaml", "/v1/chat/completions"):
@@ -150,8 +192,8 @@ def test_other_routes_of_litellm_are_closed(started: Started) -> None:
 
 def test_keys_and_texts_are_in_no_log(started: Started) -> None:
     log = started.log.read_text()
-    assert KEY not in log
-    assert KEY[-8:] not in log
+    for secret in (KEY, KEY[-8:], SECRET):
+        assert secret not in log
     assert "Paris" not in log
 
 
@@ -172,14 +214,8 @@ def test_typescript_clients_work_through_it(started: Started, sandbox: Any, tmp_
         env={**os.environ, **started.variables, "KEY": KEY},
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
-    assert ran.stdout.split() == [
-        "anthropic",
-        "anthropic-stream",
-        "openai",
-        "openai-stream",
-        "responses",
-        "ai",
-    ]
+    names = ["anthropic", "openai", "responses", "gemini", "ai"]
+    assert ran.stdout.split() == [text for name in names for text in (name, f"{name}-stream")]
     assert not sandbox.refusals
 
 
@@ -199,7 +235,7 @@ def test_the_configuration_can_be_printed() -> None:
         env={**os.environ, **OFFLINE},
     )
     config = yaml.safe_load(done.stdout)
-    assert config["chatmend"] == {"mode": "report"}
+    assert config["chatmend"] == {"mode": "report", "react": 1}
     targets = {
         one["path"]: one["target"] for one in config["general_settings"]["pass_through_endpoints"]
     }

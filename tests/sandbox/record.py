@@ -268,7 +268,8 @@ def _plain(response: Any) -> Any:
 
 
 @contextmanager
-def _cassette(path: Path, root: str | None) -> Iterator[None]:
+def recording_to(path: Path, root: str | None) -> Iterator[None]:
+    """Record all requests of a block to a file."""
     path.unlink(missing_ok=True)
     path.parent.mkdir(parents=True, exist_ok=True)
     # Gemini's key may be in the query string.
@@ -291,7 +292,7 @@ def record(send: Send, path: Path, pair: tuple[Body, Body], root: str | None) ->
         AssertionError: if the first body is accepted.
     """
     refused, accepted = pair
-    with _cassette(path, root):
+    with recording_to(path, root):
         try:
             send(refused)
         except Exception as error:  # noqa: BLE001 - each SDK has its own exceptions
@@ -320,7 +321,7 @@ def main() -> None:
                 record(send, FOLDER / "litellm" / provider / f"{name}.yaml", pair, root)
         for (folder, name), (provider, call) in REACTIONS.items():
             if not LIVE or _key(provider):
-                with _cassette(FOLDER / folder / f"{name}.yaml", root):
+                with recording_to(FOLDER / folder / f"{name}.yaml", root):
                     call(root)
 
 

@@ -11,6 +11,7 @@ import pytest
 import vcr
 import yaml
 
+from tests.sandbox.doors import DOORS, FILE, is_here
 from tests.sandbox.proof_pairs import PAIRS, THROUGH_LITELLM
 from tests.sandbox.reactions import REACTIONS
 
@@ -26,6 +27,7 @@ FAULTS = {
     **PAIRS,
     **{f"litellm/{provider}": faults for provider, faults in THROUGH_LITELLM.items()},
     **{folder: [name for at, name in REACTIONS if at == folder] for folder, _ in REACTIONS},
+    **{folder: [FILE] for folder in DOORS},
 }
 
 
@@ -77,6 +79,19 @@ def test_a_framework_reacts_as_recorded(folder: str, name: str) -> None:
     recorder = vcr.VCR(record_mode="none", match_on=["method", "uri", "body"])
     with recorder.use_cassette(str(FOLDER / folder / f"{name}.yaml")) as cassette:
         REACTIONS[folder, name][1]("http://sandbox")
+        assert cassette.all_played
+
+
+@pytest.mark.parametrize("folder", DOORS)
+def test_a_door_sends_the_recorded_requests_without_and_with_chatmend(
+    folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not is_here(folder):
+        pytest.skip("this SDK is in the environment of make doors")
+    monkeypatch.setenv("CHATMEND_HOSTS", "")  # restored afterwards
+    recorder = vcr.VCR(record_mode="none", match_on=["method", "uri", "body"])
+    with recorder.use_cassette(str(FOLDER / folder / f"{FILE}.yaml")) as cassette:
+        DOORS[folder]("http://sandbox")
         assert cassette.all_played
 
 

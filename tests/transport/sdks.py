@@ -187,6 +187,56 @@ def _groq(url: str, http: Any) -> Any:
     return client.chat.completions.create(model="llama-3.3-70b", messages=messages, tools=[WEATHER])
 
 
+def _together(url: str, http: Any, **more: Any) -> Any:
+    together = pytest.importorskip("together")
+    client = together.Together(api_key="k", base_url=url, max_retries=0, http_client=http)
+    return client.chat.completions.create(model="gpt-4o", messages=CHAT, tools=[WEATHER], **more)
+
+
+async def _together_async(url: str, http: Any) -> Any:
+    together = pytest.importorskip("together")
+    client = together.AsyncTogether(api_key="k", base_url=url, max_retries=0, http_client=http)
+    return await client.chat.completions.create(model="gpt-4o", messages=CHAT, tools=[WEATHER])
+
+
+# Fireworks refuses keys that are not in its API, such as the annotations of an answer of OpenAI.
+_ANNOTATED = [CHAT[0], {"role": "assistant", "content": "x", "annotations": []}, CHAT[2]]
+_LLAMA = "accounts/fireworks/models/llama-v3p1-8b-instruct"
+
+
+def _fireworks(url: str, http: Any, **more: Any) -> Any:
+    fireworks = pytest.importorskip("fireworks")
+    client = fireworks.Fireworks(api_key="k", base_url=url, max_retries=0, http_client=http)
+    return client.chat.completions.create(model=_LLAMA, messages=_ANNOTATED, **more)
+
+
+async def _fireworks_async(url: str, http: Any) -> Any:
+    fireworks = pytest.importorskip("fireworks")
+    client = fireworks.AsyncFireworks(api_key="k", base_url=url, max_retries=0, http_client=http)
+    return await client.chat.completions.create(model=_LLAMA, messages=_ANNOTATED)
+
+
+# xAI accepts calls without a result; it refuses calls next to `content: null`.
+_CALLED = [
+    CHAT[0],
+    {**CHAT[1], "content": None},
+    {"role": "tool", "tool_call_id": "abcdefgh1", "content": "18 degrees"},
+]
+_GROK = "grok-4-1-fast-reasoning"
+
+
+def _xai(url: str, http: Any, **more: Any) -> Any:
+    openai = pytest.importorskip("openai")
+    client = openai.OpenAI(base_url=url, api_key="k", max_retries=0, http_client=http)
+    return client.chat.completions.create(model=_GROK, messages=_CALLED, **more)
+
+
+async def _xai_async(url: str, http: Any) -> Any:
+    openai = pytest.importorskip("openai")
+    client = openai.AsyncOpenAI(base_url=url, api_key="k", max_retries=0, http_client=http)
+    return await client.chat.completions.create(model=_GROK, messages=_CALLED)
+
+
 def _cohere(url: str, http: Any) -> Any:
     cohere = pytest.importorskip("cohere")
     client = cohere.ClientV2(api_key="k", base_url=url, httpx_client=http)
@@ -224,5 +274,11 @@ SDKS = [
     Sdk("mistral", "mistral", "mistral", _mistral, _mistral_async, streams=_mistral_stream),
     Sdk("groq", "groq", "groq", _groq),
     Sdk("cohere", "cohere", "cohere", _cohere),
+    Sdk("together", "openai", "together_ai", _together, _together_async,
+        streams=lambda url, http: list(_together(url, http, stream=True))),
+    Sdk("fireworks", "fireworks_ai", "fireworks_ai", _fireworks, _fireworks_async,
+        streams=lambda url, http: list(_fireworks(url, http, stream=True))),
+    Sdk("xai through openai", "xai/v1", "xai", _xai, _xai_async,
+        streams=lambda url, http: list(_xai(url, http, stream=True))),
     Sdk("google-genai", "gemini", "gemini", _gemini, _gemini_async),
 ]  # fmt: skip

@@ -14,7 +14,7 @@ import pytest
 
 from chatmend.errors import PolicyError, TargetError
 from chatmend.transport import Transport, async_client, client, repair_client
-from chatmend.transport.request_repair import EXTENSION
+from chatmend.transport.calls import EXTENSION
 from tests.corpus import DIALECTS, spoken, target_of, there
 from tests.scale import examples
 from tests.transport.recording import recording
@@ -111,23 +111,93 @@ def test_a_streamed_upload_is_repaired_and_other_uploads_are_not_read() -> None:
     assert upload[2]["Transfer-Encoding"] == "chunked"
 
 
-def test_a_signed_request_passes_with_one_warning(caplog: pytest.LogCaptureFixture) -> None:
+UNREADABLE = {
+    "its body is signed": (BROKEN, {"authorization": "AWS4-HMAC-SHA256 Credential=a"}),
+    "its body is compressed": (gzip.compress(BROKEN), {"content-encoding": "gzip"}),
+    "its body is not a JSON object": (b'"Paris"', {}),
+    "its body has no list under 'messages'": (b'{"message": "Paris", "model": "gpt-4o"}', {}),
+}
+
+
+@pytest.mark.parametrize("reason", UNREADABLE)
+def test_what_cannot_be_read_passes_with_one_warning_and_a_report(
+    reason: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    content, headers = UNREADABLE[reason]
     with recording(OK) as server, caplog.at_level(logging.WARNING):
         http = client(target="openai")
         for _ in range(2):
-            signed = {"authorization": "AWS4-HMAC-SHA256 Credential=a"}
-            post(http, f"{server.url}/v1/chat/completions", BROKEN, **signed)
-    assert [request[3] for request in server.requests] == [BROKEN, BROKEN]
+            response = post(http, f"{server.url}/v1/chat/completions", content, **headers)
+    assert [request[3] for request in server.requests] == [content, content]
+    report = response.extensions[EXTENSION]
+    assert (report.target, report.changes) == ("", ())
+    assert report.passed.startswith(reason)
+    assert report.report() == f"not checked: {report.passed}"
     [record] = caplog.records
-    assert record.message.startswith("chatmend does not repair a request: its body is signed")
+    host = server.url.removeprefix("http://")
+    assert record.message.startswith(f"chatmend does not repair a request to {host}: {reason}")
+    assert "Paris" not in caplog.text
 
 
-def test_a_compressed_request_passes() -> None:
-    content = gzip.compress(BROKEN)
+def test_an_unknown_wire_format_is_named_once_for_each_host(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    steps = b'{"model": "command-r", "message": "Paris", "chat_history": []}'
+    with recording(OK) as one, recording(OK) as other, caplog.at_level(logging.WARNING):
+        http = client()
+        for server in (one, one, other):
+            response = post(http, f"{server.url}/v2/chat", steps)
+    assert "format of Cohere's API v1" in response.extensions[EXTENSION].passed
+    assert len(caplog.records) == 2
+    assert "Paris" not in caplog.text
+
+
+def test_other_requests_and_texts_are_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+    with recording(OK) as server, caplog.at_level(logging.WARNING):
+        http = client()
+        upload = post(http, f"{server.url}/v1/threads/t/messages", b'{"role": "user"}')
+        text = post(http, f"{server.url}/v1/responses", b'{"model": "gpt-5", "input": "hi"}')
+    assert EXTENSION not in upload.extensions
+    assert text.extensions[EXTENSION].passed == "its 'input' is a text, not a list of messages"
+    assert not caplog.records
+
+
+@pytest.mark.parametrize(
+    "style",
+    [
+        {"separators": (",", ":"), "ensure_ascii": False},
+        {"separators": (",", ":"), "ensure_ascii": True},
+        {"separators": (", ", ": "), "ensure_ascii": True},
+        {"separators": (", ", ": "), "ensure_ascii": False},
+    ],
+)
+def test_the_bytes_before_the_first_change_are_those_of_the_client(style: Any) -> None:
+    body = {
+        "model": "gpt-4o",
+        "temperature": 1.0,
+        "messages": [{"role": "user", "content": "\u00e9\n/"}, *CHAT],
+    }
+    content = json.dumps(body, **style).encode()
+    first_change = content.index(b"Never mind") - len(b'{"role":"user","content":"  ')
     with recording(OK) as server:
-        http = client(target="openai")
-        post(http, f"{server.url}/v1/chat/completions", content, **{"content-encoding": "gzip"})
-    assert server.requests[0][3] == content
+        post(client(target="openai"), f"{server.url}/v1/chat/completions", content)
+    sent = server.requests[0][3]
+    assert sent != content
+    assert sent[:first_change] == content[:first_change]
+    assert b'"messages": [' in sent if style["separators"][1] == ": " else b'"messages":[' in sent
+
+
+@pytest.mark.parametrize("number", ["18446744073709551616", "-9223372036854775809", "1" * 40])
+def test_numbers_of_any_length_stay_exact_in_a_repaired_body(number: str) -> None:
+    extra = f'"seed": {number}, "note": "\\ud800"'
+    content = f"{{{extra}, {BROKEN.decode().lstrip().removeprefix('{')}".encode()
+    with recording(OK) as server:
+        post(client(target="openai"), f"{server.url}/v1/chat/completions", content)
+        whole = content.replace(b'"note": "\\ud800", ', b"")
+        post(client(target="openai"), f"{server.url}/v1/chat/completions", whole)
+    for request in server.requests:
+        assert json.loads(request[3])["seed"] == int(number)
+        assert json.loads(request[3])["messages"][-2]["role"] == "tool"
 
 
 def test_a_failure_of_chatmend_sends_the_original_with_the_reason(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from chatmend.transport import async_client, client, repair_boto3
-from chatmend.transport.request_repair import EXTENSION
+from chatmend.transport.calls import EXTENSION
 from tests.transport.recording import recording
 from tests.transport.sdks import CHAT, CLAUDE, CONVERSE, CONVERSE_TOOLS
 

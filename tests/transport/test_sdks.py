@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from chatmend.transport import RequestReport, async_client, client, repair_client
-from chatmend.transport.request_repair import EXTENSION
+from chatmend.transport.calls import EXTENSION
 from tests.transport.sdks import SDKS, Sdk
 
 ASYNC = [sdk for sdk in SDKS if sdk.send_async]

@@ -15,7 +15,9 @@ from chatmend.cli.terminal import error_exit
 from chatmend.errors import ChatmendError
 from chatmend.options import mode_of, policy_of
 
-_INSTALL = "pip install 'chatmend[cli,litellm,proxy]'"
+_INSTALL = "pip install 'chatmend[proxy]'"
+_LOCAL = ("MODEL_COST_MAP", "ANTHROPIC_BETA_HEADERS", "BLOG_POSTS", "POLICY_TEMPLATES")
+"""What LiteLLM would fetch from the internet at start, and has in its package, too."""
 _EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - compared, not bound
 
 
@@ -29,6 +31,10 @@ def proxy(  # noqa: PLR0913 - the options of a command
         str, typer.Option(help="'repair' requests, or 'report' what would change.")
     ] = "repair",
     policy: Annotated[str | None, typer.Option(help="The name of a policy.")] = None,
+    react: Annotated[
+        int,
+        typer.Option(help="How often a request is sent again after a refusal.", min=0, max=2),
+    ] = 1,
     upstream: Annotated[
         list[str] | None,
         typer.Option(
@@ -49,9 +55,12 @@ def proxy(  # noqa: PLR0913 - the options of a command
     Exit status: 2 an option is wrong, the port is in use, or LiteLLM is not installed.
     """
     try:
-        options = {"mode": mode_of(mode)} | ({"policy": policy} if policy_of(policy) else {})
+        options: dict[str, Any] = {"mode": mode_of(mode), "react": react}
+        options |= {"policy": policy} if policy_of(policy) else {}
     except ChatmendError as error:
         raise error_exit(str(error)) from error
+    for name in _LOCAL:
+        os.environ.setdefault(f"LITELLM_LOCAL_{name}", "True")
     try:
         # Only this command needs LiteLLM.
         from litellm.proxy.proxy_cli import run_server  # noqa: PLC0415
@@ -71,6 +80,9 @@ def proxy(  # noqa: PLR0913 - the options of a command
         typer.echo(line)
     typer.echo("LiteLLM starts; this takes about 20 seconds. Ctrl-C ends it.")
     sys.stdout.flush()
+    os.environ["CHATMEND_HOSTS"] = agent_proxy.known_addresses(
+        urls, os.environ.get("CHATMEND_HOSTS", "")
+    )
     os.environ.setdefault("LITELLM_MODE", "PRODUCTION")  # otherwise LiteLLM reads files named .env
     with tempfile.TemporaryDirectory(prefix="chatmend-proxy-") as folder:
         path = Path(folder, "config.yaml")

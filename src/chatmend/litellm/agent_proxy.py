@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fastapi import HTTPException
 from litellm.proxy._types import UserAPIKeyAuth
 
+from chatmend.litellm.agent_callback import AgentChatMend
+from chatmend.litellm.settings import from_environment
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -55,7 +58,7 @@ def make_config(urls: Mapping[str, str], options: Mapping[str, Any]) -> dict[str
         options: the options of the callback, as in the section ``chatmend`` of a ``config.yaml``.
     """
     return {
-        "litellm_settings": {"callbacks": "chatmend.litellm.callback"},
+        "litellm_settings": {"callbacks": "chatmend.litellm.agent_proxy.callback"},
         "general_settings": {
             "master_key": f"sk-{secrets.token_hex(16)}",
             "custom_auth": "chatmend.litellm.agent_proxy.authorize",
@@ -80,6 +83,32 @@ def environment_lines(address: str, providers: Mapping[str, str]) -> list[str]:
         for provider, upstream in UPSTREAMS.items()
         if provider in providers
     ]
+
+
+def known_addresses(urls: Mapping[str, str], configured: str) -> str:
+    """Return a value of ``CHATMEND_HOSTS`` that names the providers behind other addresses, too.
+
+    Args:
+        urls: for each provider, where its requests go.
+        configured: the present value of the variable, which takes precedence.
+    """
+    moved = [
+        f"{url}={name}"
+        for name, url in urls.items()
+        if name in UPSTREAMS and url != UPSTREAMS[name].url
+    ]
+    return ",".join(filter(None, [*moved, configured]))
+
+
+def __getattr__(name: str) -> Any:
+    """Create ``callback``, which the configuration names, on first access.
+
+    Raises:
+        AttributeError: the module has no such attribute.
+    """
+    if name == "callback":
+        return globals().setdefault("callback", from_environment(AgentChatMend))
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 async def authorize(request: Request, api_key: str) -> UserAPIKeyAuth:

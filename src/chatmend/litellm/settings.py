@@ -63,14 +63,14 @@ _MEMORY_LIFETIMES = {text: value and MEMORY_LIFETIME for text, value in _LIFETIM
 """The same for ``shared_memory``."""
 
 
-def from_environment() -> ChatMend:
+def from_environment(kind: type[ChatMend] = ChatMend) -> ChatMend:
     """Return a callback with the options from the environment and the configuration file.
 
     Raises:
         PolicyError: an option does not exist, or its value is invalid.
     """
     section = {**_section(), **_variables()}
-    callback = from_section(section)
+    callback = from_section(section, kind)
     if _is_true("reload", section.get("reload") or False):
         if (path := _section_file()) is None:
             raise PolicyError("reload needs a configuration file; set CHATMEND_CONFIG")

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from chatmend.transport.request_repair import RequestRepair, RequestReport
+from chatmend.transport.calls import RequestReport
+from chatmend.transport.request_repair import RequestRepair
 
 if TYPE_CHECKING:
     from chatmend.transport.boto import repair_boto3

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from chatmend.transport.request_repair import EXTENSION, RequestRepair
+from chatmend.transport.calls import EXTENSION, RepairedCall
+from chatmend.transport.request_repair import RequestRepair
 
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from chatmend.transport.request_repair import RepairedCall, RepairOptions
+    from chatmend.transport.request_repair import RepairOptions
 
 Client = TypeVar("Client")
 
@@ -58,12 +59,12 @@ class _Hook:
         path, body = params["url_path"].partition("?")[0], params.get("body")
         if not isinstance(body, str | bytes):
             return
-        if not self._repair.is_transcript(params["method"], path, {}):
+        if not self._repair.is_transcript(params["method"], path):
             return
         content = body.encode() if isinstance(body, str) else body
         call = self._repair.repair(params["url"], path, params["headers"], content)
-        if call is not None:
-            context[EXTENSION] = call
+        context[EXTENSION] = call
+        if isinstance(call, RepairedCall):
             _send(call, params)
 
     def needs_retry(
@@ -74,7 +75,7 @@ class _Hook:
     ) -> int | None:
         """Return the delay after which a refused request is sent again; None for botocore's own."""
         call = request_dict.get("context", {}).get(EXTENSION)
-        if call is None or response is None:
+        if not isinstance(call, RepairedCall) or response is None:
             return None
         status = response[0].status_code
         self._repair.note_status(call, status)

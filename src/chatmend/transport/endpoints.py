@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -26,7 +27,12 @@ _ENDPOINTS = tuple(
     for pattern, dialect, provider in (
         (r"/chat/completions$", "openai_chat", "openai"),
         (r"/responses(?:/input_tokens)?$", "openai_responses", "openai"),
-        (r"/messages(?:/count_tokens)?$", "anthropic_messages", "anthropic"),
+        # `/threads/ID/messages` of OpenAI adds one message.
+        (
+            r"^(?!.*/threads/).*/messages(?:/count_tokens)?$",
+            "anthropic_messages",
+            "anthropic",
+        ),
         (
             r"/publishers/anthropic/models/([^/:]+):(?:stream)?[rR]awPredict$",
             "anthropic_messages",
@@ -55,6 +61,7 @@ service model of bedrock-runtime in botocore 1.44.5, and Ollama's API documentat
 """
 
 
+@lru_cache(maxsize=256)
 def find_endpoint(path: str) -> Endpoint | None:
     """Return what a path without its query says; None if its requests hold no transcript."""
     for pattern, dialect, provider in _ENDPOINTS:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from chatmend.transport.request_repair import BETA_HEADER, EXTENSION, HEAVY
+from chatmend.transport.calls import EXTENSION, PassedCall
+from chatmend.transport.request_repair import BETA_HEADER, HEAVY
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from chatmend.transport.request_repair import RepairedCall, RequestRepair
+    from chatmend.transport.calls import RepairedCall
+    from chatmend.transport.request_repair import RequestRepair
 
 
 class RepairingSender:
@@ -26,14 +28,17 @@ class RepairingSender:
 
     def send(self, request: Any, send: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - two libraries
         """Repair a request, send it, and send it again after a refusal that a repair answers."""
-        if not self._is_transcript(request):
+        if not self._repair.is_transcript(request.method, request.url.path):
             return send(request)
-        content = request.read()
-        call = self._repair.repair(*_parts_of(request), content)
+        call: RepairedCall | PassedCall | None
+        if (call := self._repair.pass_unread(str(request.url), request.headers)) is None:
+            call = self._repair.repair(*_parts_of(request), request.read())
+        if isinstance(call, PassedCall):
+            return _with_report(send(request), call)
         while True:
             response = send(self._with_body(request, call))
             self._repair.note_status(call, response.status_code)
-            if call is None or not self._repair.may_react(call, response.status_code):
+            if not self._repair.may_react(call, response.status_code):
                 break
             raw = b"".join(response.stream)
             response.close()
@@ -44,31 +49,32 @@ class RepairingSender:
 
     async def send_async(self, request: Any, send: Callable[[Any], Awaitable[Any]]) -> Any:  # noqa: ANN401
         """Do the same as `send` for an asynchronous client; repair long bodies in a thread."""
-        if not self._is_transcript(request):
+        if not self._repair.is_transcript(request.method, request.url.path):
             return await send(request)
-        content = await request.aread()
-        repair = partial(self._repair.repair, *_parts_of(request), content)
-        call = await _run(repair, is_heavy=len(content) > HEAVY)
+        call: RepairedCall | PassedCall | None
+        if (call := self._repair.pass_unread(str(request.url), request.headers)) is None:
+            content = await request.aread()
+            repair = partial(self._repair.repair, *_parts_of(request), content)
+            call = await _run(repair, is_heavy=len(content) > HEAVY)
+        if isinstance(call, PassedCall):
+            return _with_report(await send(request), call)
         while True:
             response = await send(self._with_body(request, call))
             self._repair.note_status(call, response.status_code)
-            if call is None or not self._repair.may_react(call, response.status_code):
+            if not self._repair.may_react(call, response.status_code):
                 break
             raw = b"".join([chunk async for chunk in response.stream])
             await response.aclose()
             response = self._copy(response, raw)
             learn = partial(self._repair.learn, call, response.status_code, response.text)
-            if not await _run(learn, is_heavy=len(content) > HEAVY):
+            if not await _run(learn, is_heavy=len(call.raw) > HEAVY):
                 break
         return _with_report(response, call)
 
-    def _is_transcript(self, request: Any) -> bool:  # noqa: ANN401
-        return self._repair.is_transcript(request.method, request.url.path, request.headers)
-
-    def _with_body(self, request: Any, call: RepairedCall | None) -> Any:  # noqa: ANN401
+    def _with_body(self, request: Any, call: RepairedCall) -> Any:  # noqa: ANN401
         """Return the request to send; the same object if its body is unchanged."""
-        content = None if call is None else call.content()
-        if call is None or content is None:
+        content = call.content()
+        if content is None:
             return request
         headers = request.headers.copy()
         headers.pop("transfer-encoding", None)
@@ -97,9 +103,8 @@ def _parts_of(request: Any) -> tuple[str, str, Any]:  # noqa: ANN401
     return str(request.url), request.url.path, request.headers
 
 
-def _with_report(response: Any, call: RepairedCall | None) -> Any:  # noqa: ANN401
-    if call is not None:
-        response.extensions = {**response.extensions, EXTENSION: call.report}
+def _with_report(response: Any, call: RepairedCall | PassedCall) -> Any:  # noqa: ANN401
+    response.extensions = {**response.extensions, EXTENSION: call.report}
     return response
 
 
