@@ -100,7 +100,7 @@ def refused_ids(seed: int, dialect: Any) -> list[Any]:
 
 def renamed(value: Any, rename: Any, depth: int = 0) -> Any:
     """Return a value with another text under each key of ids, except of items and messages."""
-    if depth > 8:  # noqa: PLR2004 - ids are not as deep
+    if depth > 8:
         return value
     keys = ("tool_call_id", "tool_use_id", "call_id", "toolUseId")
     if isinstance(value, list):
@@ -258,7 +258,7 @@ def difference(before: Any, after: Any) -> tuple[str, str]:
     if len(old) == 1 or len(new) == 1:
         unknown = str(old[0]).startswith(UNKNOWN)
         return case, UNKNOWN_TO_OLD if unknown else f"exception: {old[0]} | {new[0]}"
-    rules, more = ({name: count for name, count in row[4]} for row in (old, new))
+    rules, more = (dict(row[4]) for row in (old, new))
     changed = [
         f"{name} ({'more' if more.get(name, 0) > rules.get(name, 0) else 'fewer'})"
         for name in sorted({*rules, *more})

@@ -7,17 +7,21 @@ callback repairs the request, and ``chatmend.transport`` sends it again after a 
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import httpx
 from litellm.llms.custom_httpx.http_handler import get_async_httpx_client
 from litellm.passthrough.timeout_utils import resolve_pass_through_request_timeout
 from litellm.types.llms.custom_http import httpxSpecialProvider
 
 from chatmend.litellm import summaries
 from chatmend.litellm.aws_signing import SigningTransport
-from chatmend.litellm.hooks import ChatMend
+from chatmend.litellm.hooks import ChatMend, pass_through_summary
 from chatmend.transport import AsyncTransport, RequestRepair
 from chatmend.transport.calls import EXTENSION, RequestReport
+
+if TYPE_CHECKING:
+    from chatmend.options import RolloutMode
 
 
 class AgentChatMend(ChatMend):
@@ -29,7 +33,6 @@ class AgentChatMend(ChatMend):
         # The callback keeps the session memory; a second one would see only repaired requests.
         self._sending = RequestRepair(
             policy=self.policy,
-            mode=self.mode,
             on_error=self.on_error,
             react=self.react,
             session_memory="off",
@@ -72,12 +75,35 @@ class AgentChatMend(ChatMend):
             params={"timeout": resolve_pass_through_request_timeout(None)},
         ).client
         state = vars(client)
-        if not isinstance(state["_transport"], AsyncTransport):
+        if not isinstance(state["_transport"], _ReactingTransport):
             signing = SigningTransport(state["_transport"])
-            state["_transport"] = AsyncTransport(signing, self._sending)
+            state["_transport"] = _ReactingTransport(signing, self._sending)
 
 
-def _with_report(headers: dict[str, str], report: RequestReport, mode: str) -> dict[str, str]:
+class _ReactingTransport(httpx.AsyncBaseTransport):
+    """Reacts to refusals of the requests that the callback repairs, and sends others as they are.
+
+    The mode, the sample and the switch file of the callback decide which these are.
+    """
+
+    def __init__(self, plain: httpx.AsyncBaseTransport, sending: RequestRepair) -> None:
+        self._plain, self._reacting = plain, AsyncTransport(plain, sending)
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Send a request."""
+        summary = pass_through_summary.get()
+        is_repaired = summary is not None and summary.mode == "repair"
+        transport = self._reacting if is_repaired else self._plain
+        return await transport.handle_async_request(request)
+
+    async def aclose(self) -> None:
+        """Close both transports."""
+        await self._reacting.aclose()
+
+
+def _with_report(
+    headers: dict[str, str], report: RequestReport, mode: RolloutMode
+) -> dict[str, str]:
     """Return headers with the changes of a reaction added to those of the callback."""
     counts: Counter[str] = Counter(change.code for change in report.changes if change.applied)
     for entry in filter(None, headers.get(summaries.HEADER, "").split(",")):

@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from chatmend.sessions.recorder import Recorder
     from chatmend.shared_state import SessionMemories
 
-_pass_through_summary: ContextVar[summaries.ChangeSummary | None] = ContextVar(
+pass_through_summary: ContextVar[summaries.ChangeSummary | None] = ContextVar(
     "chatmend_pass_through_summary", default=None
 )
 """The summary of a pass-through request: its later hooks do not receive LiteLLM's record."""
@@ -300,7 +300,7 @@ class ChatMend(Repairer, CustomLogger):  # type: ignore[misc, unused-ignore]
 
         LiteLLM calls this for every request of the proxy.
         """
-        _pass_through_summary.set(None)
+        pass_through_summary.set(None)
         if call_type != "pass_through_endpoint":
             return None
         with self.failures.guard():
@@ -315,7 +315,7 @@ class ChatMend(Repairer, CustomLogger):  # type: ignore[misc, unused-ignore]
             if treatment.mode == "off":
                 return None
             summary = summaries.summarize(target, made.mode, made.changes)
-            _pass_through_summary.set(summary)
+            pass_through_summary.set(summary)
             return made.request
         return None
 
@@ -387,7 +387,7 @@ class ChatMend(Repairer, CustomLogger):  # type: ignore[misc, unused-ignore]
         """
         with self.failures.guard():
             return summaries.response_headers(
-                summaries.summary_of_request(data) or _pass_through_summary.get()
+                summaries.summary_of_request(data) or pass_through_summary.get()
             )
         return None
 

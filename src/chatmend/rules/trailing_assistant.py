@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 from chatmend.changes import Effect, Fix
 from chatmend.dialects import server_tools
 from chatmend.placeholders import continued
-from chatmend.rules.rule import Rule
+from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import Opaque, Role, Text
 
 if TYPE_CHECKING:
