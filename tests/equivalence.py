@@ -3,9 +3,9 @@
     python -m tests.equivalence OLD [--seeds N] [--matrix N] [--only PART] [--langchain]
 
 ``OLD`` is a commit, a wheel, or a directory that contains the package ``chatmend``; also
-``make equivalence OLD=...``. Both versions repair the same generated transcripts, each in a process
-of its own. The digests of the messages, of the system prompt, of the tools and of every field of every change must be
-equal, also when the transcript or the result is repaired again. Fields of changes that only one version has are left out.
+``make equivalence OLD=...``. Two processes, one for each version, repair the same generated transcripts. The digests of
+the messages, of the system prompt, of the tools and of every field of every change must be equal, also when the
+transcript or the result is repaired again. Fields of changes that only one version has are left out.
 
 - ``--new``: a third version to compare with, instead of this one;
 - ``--seeds``: transcripts by seed, each for one target and policy drawn from the seed;
@@ -100,7 +100,7 @@ def refused_ids(seed: int, dialect: Any) -> list[Any]:
 
 def renamed(value: Any, rename: Any, depth: int = 0) -> Any:
     """Return a value with another text under each key of ids, except of items and messages."""
-    if depth > 8:  # noqa: PLR2004 - ids are not as deep
+    if depth > 8:
         return value
     keys = ("tool_call_id", "tool_use_id", "call_id", "toolUseId")
     if isinstance(value, list):
