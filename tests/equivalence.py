@@ -3,9 +3,9 @@
     python -m tests.equivalence OLD [--seeds N] [--matrix N] [--only PART] [--langchain]
 
 ``OLD`` is a commit, a wheel, or a directory that contains the package ``chatmend``; also
-``make equivalence OLD=...``. Both versions repair the same generated transcripts, each in a process
-of its own. The digests of the messages, of the system prompt, of the tools and of every field of every change must be
-equal, also when the transcript or the result is repaired again. Fields of changes that only one version has are left out.
+``make equivalence OLD=...``. Two processes, one for each version, repair the same generated transcripts. The digests of
+the messages, of the system prompt, of the tools and of every field of every change must be equal, also when the
+transcript or the result is repaired again. Fields of changes that only one version has are left out.
 
 - ``--new``: a third version to compare with, instead of this one;
 - ``--seeds``: transcripts by seed, each for one target and policy drawn from the seed;

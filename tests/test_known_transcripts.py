@@ -189,3 +189,28 @@ def test_a_long_valid_transcript_is_checked_window_by_window() -> None:
     answers = {account(chatmend.repair(messages, GPT)) for _ in range(4)}
     assert len(answers) == 1
     assert not known(GPT, "").has(messages)
+
+
+class Part:
+    """A part of a message as SDKs return it."""
+
+    def __init__(self, **fields: Any) -> None:
+        self.fields = fields
+
+    def model_dump(self, **_: Any) -> dict[str, Any]:
+        return self.fields
+
+
+@pytest.mark.parametrize("text", ["hi", ""])
+def test_an_object_of_an_sdk_inside_a_message_is_converted(text: str) -> None:
+    fields = {"type": "text", "text": text}
+    made = [{"role": "user", "content": [part]} for part in (Part(**fields), fields)]
+    forget()
+    for _ in range(3):
+        done, expected = (chatmend.repair([message], CLAUDE) for message in made)
+        assert [c.rule for c in done.changes] == [c.rule for c in expected.changes]
+        assert (done.messages[0] is made[0]) == (expected.messages[0] is made[1])
+        if text:
+            assert done.messages[0]["content"][0].model_dump() == fields
+        else:
+            assert done.messages == expected.messages

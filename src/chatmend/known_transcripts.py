@@ -60,7 +60,7 @@ class Source:
     def remember(self, letters: str, context: Context, cache: RuleCache) -> None:
         """Remember a clean transcript, after its dialect was determined."""
         if DIALECTS.get(context.dialect.NAME) is not context.dialect:
-            return  # an object of its own for each repair
+            return  # each repair has another object
         known = self._known
         if known is None or known.cache is not cache or len(known.letters) >= MAX_ENTRIES:
             known = self._known = _Known(context, cache, set())

@@ -39,7 +39,7 @@ _WINDOW = re.compile(f"[{_ASSISTANT_LETTERS}]+[^{_ASSISTANT_LETTERS}]*|[^{_ASSIS
 
 
 def cut(letters: str) -> list[str]:
-    """Cut the letters of a transcript into the words of its windows."""
+    """Cut the letters of a transcript into words, one for each window."""
     return _WINDOW.findall(letters)
 
 
