@@ -103,7 +103,7 @@ def verify(
 
     The payload is the one that was sent. If no method of the model builds it, or the model was not
     called yet, the partner's converter is called. If the payload cannot be read, the changes are
-    returned as they are.
+    returned unchanged.
     """
     if not sent.is_verified or not any(change.applied for change in changes):
         return changes
@@ -126,7 +126,7 @@ def verify(
 
 
 def _convert(messages: RepairedMessages, destination: Destination, model: object) -> Any:
-    """Return the payload that the partner's converter builds; None if there is no converter."""
+    """Return the payload that the partner's converter builds; None without a converter."""
     if destination.converter_function:
         module, _, name = destination.converter_function.partition(":")
         return getattr(import_module(module), name)(list(messages))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from langchain_core.messages import messages_from_dict, messages_to_dict
 
@@ -31,9 +31,21 @@ if TYPE_CHECKING:
 
 _STORED = "langchain_message"
 """The key of a message in a stored memory."""
-OPTIONS = frozenset(
-    {"policy", "target", "on_error", "mode", "usage", "react", "session_memory", "report"}
-)
+
+
+class MendOptions(TypedDict, total=False):
+    """The options of ``mend`` apart from the target."""
+
+    policy: Policy | str | None
+    on_error: OnError
+    mode: Mode
+    usage: bool
+    react: int
+    session_memory: SessionMemoryMode | SessionMemories
+    report: ReportMode
+
+
+OPTIONS = frozenset(MendOptions.__annotations__) | {"target"}
 """The options of ``mend``."""
 CLASS_SETTINGS = "__chatmend_settings__"
 """The attribute of a class with the settings of its models."""
@@ -41,7 +53,7 @@ CLASS_SETTINGS = "__chatmend_settings__"
 
 @dataclass(frozen=True, slots=True)
 class RepairSettings:
-    """Options of a model, a middleware, a node or a function."""
+    """MendOptions of a model, a middleware, a node or a function."""
 
     policy: Policy | None = None
     target: str | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from langchain_core.messages import BaseMessage, convert_to_messages
 from langchain_core.prompt_values import PromptValue
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from langchain_core.messages import MessageLikeRepresentation
 
+    from chatmend.langchain.settings import MendOptions
+
     Messages = Sequence[MessageLikeRepresentation] | PromptValue
 
 
@@ -32,7 +34,7 @@ def repair_messages(
     target: str,
     tools: Sequence[Any] | None = None,
     thinking: object = None,
-    **options: Any,
+    **options: Unpack[MendOptions],
 ) -> Runnable[Messages, list[BaseMessage]]: ...
 
 
@@ -43,7 +45,7 @@ def repair_messages(
     target: str,
     tools: Sequence[Any] | None = None,
     thinking: object = None,
-    **options: Any,
+    **options: Unpack[MendOptions],
 ) -> list[BaseMessage]: ...
 
 
@@ -53,7 +55,7 @@ def repair_messages(
     target: str,
     tools: Sequence[Any] | None = None,
     thinking: object = None,
-    **options: Any,
+    **options: Unpack[MendOptions],
 ) -> list[BaseMessage] | Runnable[Messages, list[BaseMessage]]:
     """Repair messages for a target, or return a Runnable if called without messages.
 
