@@ -122,6 +122,7 @@ def test_no_object_in_a_message_costs_an_exception(kind: str, place: str, target
     assert len(chatmend.replay(messages, done.changes)) == len(done.messages)
     assert len(chatmend.check(messages, target)) == len(done.changes)
     chatmend.repair_request({"model": "m", "messages": messages}, target)
+    chatmend.repair(messages=messages, target=target)
     done.report()
     json.loads(done.to_json())
     done._repr_html_()

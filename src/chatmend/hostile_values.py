@@ -25,8 +25,8 @@ R = TypeVar("R")
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 _DEEPEST = 200
 """Levels of nesting below which a value is replaced as a whole."""
-_CONTENT = ("system", "tools", "thinking", "cache_control")
-"""Further arguments that hold content of a request."""
+_CONTENT = ("messages", "body", "system", "tools", "thinking", "cache_control")
+"""Names of arguments that hold content of a request."""
 
 
 class StandIn:

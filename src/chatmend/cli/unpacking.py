@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 STANDARD_INPUT = "-"
 PACKED_SUFFIXES = frozenset({".gz", ".zst"})
-_FIRST_LINE = 1 << 20
-"""Bytes of standard input from which its format is recognised."""
 
 
 class UnpackingError(OSError):
@@ -94,12 +92,11 @@ def _opened(file: IO[bytes], suffix: str, mode: str) -> Any:  # noqa: ANN401 - t
 def _has_lines(path: Path) -> bool:
     """Whether a text is one conversation per line: its first line is JSON, and others follow."""
     with path.open("rb") as file:
-        first = next(
-            (line for line in iter(lambda: file.readline(_FIRST_LINE), b"") if line.strip()), b""
-        )
-        has_more = any(line.strip() for line in iter(lambda: file.readline(_FIRST_LINE), b""))
+        lines = (line for line in file if line.strip())
+        first, second = next(lines, b""), next(lines, b"")
     try:
-        parse(first.decode("utf-8-sig"))
+        if second:
+            parse(first.decode("utf-8-sig"))
     except (ValueError, RecursionError):
         return False
-    return has_more
+    return bool(second)
