@@ -124,7 +124,8 @@ def main(rows: int, folder: Path, python: str | None) -> None:
         done = measure([*checks, name, "0"], [*checks, name, "1"])
         show(f"{name}: every row passed ({done.seconds:.0f} s)")
     if python:
-        done = measure([python, "-m", "benchmarks.scale.trl_accepts", str(folder / "one")])
+        words = [python, "-m", "benchmarks.scale.trl_accepts", str(folder / "one")]
+        done = measure([*words, "0"], [*words, "1"])
         show(f"TRL: every row passed ({done.seconds:.0f} s)")
     if steps.failures:
         raise SystemExit(f"below the goal: {', '.join(steps.failures)}")

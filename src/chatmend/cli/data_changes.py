@@ -1,7 +1,7 @@
 """Writes the changes of a run to a Parquet file, and reads them to replay them.
 
-Each file of the data set has a part of its own next to its record, so a run can be continued. At
-the end the parts are joined. A row group never holds the changes of two files.
+The changes of each file are stored next to its record, so a run can be continued. At the end they
+are joined. A row group never holds the changes of two files.
 """
 
 from __future__ import annotations

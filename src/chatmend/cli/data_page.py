@@ -140,7 +140,7 @@ def _reasons(counts: Counts) -> str:
     if not counts.reasons:
         return ""
     rows = [(visible(reason), f"{number:,}") for reason, number in counts.reasons.most_common()]
-    caption = "Rows that were set aside, unchanged. N stands for a number."
+    caption = "Rows that were set aside, unchanged. N replaces numbers."
     return "<h2>Quarantine</h2>" + _table(caption, ("reason", "rows"), rows)
 
 

@@ -211,7 +211,7 @@ class Limits:
     item_types: frozenset[str] | None = None
     """The provider accepts only items of these types in the Responses API; None: any type."""
     media_without_data: bool = False
-    """A part ``{"type": "image"}`` stands for media that are elsewhere, as in training data."""
+    """A part ``{"type": "image"}`` refers to an image in another place, as in training data."""
     mixed_parts: bool = True
     """The provider accepts a content part that has the key of another type (text and image_url)."""
     typeless_parts: bool = True
