@@ -60,6 +60,24 @@ def test_what_the_target_takes_is_the_same_object(target: str, item: Any) -> Non
     assert chatmend.repair(messages, target).messages is messages
 
 
+@pytest.mark.parametrize(
+    ("target", "dialect", "item"),
+    [
+        (GEMINI, "gemini_contents", {"file_data": {"mime_type": "application/pdf", "file_uri": "https://generativelanguage.googleapis.com/v1beta/files/a"}}),
+        (CLAUDE, "anthropic_messages", {"type": "image", "cache_control": {"type": "ephemeral"}, "source": {"type": "file", "file_id": "file_011CNha8iCJcU1wXNR6q4V8w"}}),
+        (CLAUDE, "anthropic_messages", {"type": "container_upload", "file_id": "file_011CNha8iCJcU1wXNR6q4V8w"}),
+        (NOVA, "bedrock_converse", {"video": {"format": "mp4", "source": {"s3Location": {"uri": "s3://b/a.mp4"}}}}),
+        (GPT, "openai_responses", {"type": "input_image", "file_id": "file-abcdefgh1234"}),
+    ],
+)  # fmt: skip
+def test_a_stored_file_in_the_form_of_the_dialect_is_the_same_object(
+    target: str, dialect: str, item: Any
+) -> None:
+    messages = [{"role": "user", "parts" if dialect == "gemini_contents" else "content": [item]}]
+    done = chatmend.repair(messages, target, dialect=dialect)
+    assert not [change for change in done.changes if change.code != "DOC001"], done.report()
+
+
 def test_texts_and_word_files_are_sent_as_text_where_only_pdfs_are_taken() -> None:
     for data, name, kind, text in (
         (b"a,b\n1,2", "a.csv", "text/csv", "a,b\n1,2"),
