@@ -94,11 +94,13 @@ def test_a_second_pass_changes_nothing(target: str) -> None:
             Policy(),
         ),
         ([USER, UNREADABLE], "openrouter/openai/gpt-5", "openai_responses", Policy()),
-        (
-            [{"role": "user", "content": [{"type": "image", "thinking": "x", "signature": "y"}]}],
-            CLAUDE,
-            "anthropic_messages",
-            Policy(),
+        *(
+            ([{"role": "user", "content": [part]}], CLAUDE, "anthropic_messages", Policy())
+            for part in (
+                {"type": "image", "thinking": "x", "signature": "y"},
+                {"type": "image", "path": "/a.png"},
+                {"type": "image", "file_id": 1},
+            )
         ),
         (
             [USER, {"role": "assistant", "content": [IMAGE]}],

@@ -187,7 +187,7 @@ def _is_unreadable(part: Part, known: frozenset[str] | None, context: Context) -
     """Return whether the target cannot read the part or the file that it names."""
     limits, native = context.limits, part.extra
     kind = context.dialect.kind_of(native)
-    if _lacks_image(part, kind) and not (limits.media_without_data and kind == "image"):
+    if _lacks_image(part, kind, context) and not (limits.media_without_data and kind == "image"):
         return True
     if isinstance(part, Media) and _is_foreign_file(native, limits.file_references):
         return True
@@ -201,11 +201,14 @@ def _is_unreadable(part: Part, known: frozenset[str] | None, context: Context) -
     return not fits and not _is_misplaced(part, known, context)
 
 
-def _lacks_image(part: Part, kind: object) -> bool:
-    return (
-        isinstance(part, Media)
-        and kind in ("image_url", "image")
-        and not has_image_data(part.extra)
+def _lacks_image(part: Part, kind: object, context: Context) -> bool:
+    """Return whether an image part holds no image, or only under a key that the target refuses."""
+    if not isinstance(part, Media) or kind not in ("image_url", "image"):
+        return False
+    native = part.extra
+    known = context.traits.keys_by_type.get(str(kind)) if context.limits.block_keys else None
+    return not has_image_data(
+        native if known is None else {key: native[key] for key in native if key in known}
     )
 
 
