@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("langchain_core")
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
+import chatmend
 from chatmend.engine import Run
 from chatmend.langchain.message_repair import RepairSettings, repair_for_destination
 from chatmend.langchain.partners import find_destination_by_name
@@ -59,3 +60,10 @@ def test_no_rule_runs_on_structures_that_are_known(provider: str) -> None:
         done = repair_for_destination(messages, destination, settings)
     assert done.messages is messages
     assert done.changes == ()
+
+
+def test_white_space_at_the_end_is_removed_from_messages_of_known_structure() -> None:
+    ends = ("Yes.", "Yes. ", "No.")
+    chats: list[list[BaseMessage]] = [[HumanMessage("go"), AIMessage(end)] for end in ends * 3]
+    done = [chatmend.repair(chat, "anthropic/claude-sonnet-4-5").messages for chat in chats]
+    assert [messages[-1].content for messages in done] == ["Yes.", "Yes.", "No."] * 3
