@@ -67,3 +67,16 @@ def test_white_space_at_the_end_is_removed_from_messages_of_known_structure() ->
     chats: list[list[BaseMessage]] = [[HumanMessage("go"), AIMessage(end)] for end in ends * 3]
     done = [chatmend.repair(chat, "anthropic/claude-sonnet-4-5").messages for chat in chats]
     assert [messages[-1].content for messages in done] == ["Yes.", "Yes.", "No."] * 3
+
+
+def test_refused_ids_are_replaced_in_every_window() -> None:
+    messages: list[BaseMessage] = [HumanMessage("go")]
+    for number in range(6):
+        call: Any = {"name": "f", "args": {}, "id": f"call.{number}", "type": "tool_call"}
+        messages += [AIMessage("", tool_calls=[call]), ToolMessage("18", tool_call_id=call["id"])]
+    for _ in range(3):
+        done = chatmend.repair(messages, "anthropic/claude-sonnet-4-5").messages
+        made = [m.tool_calls[0]["id"] for m in done if isinstance(m, AIMessage)]
+        assert made == [m.tool_call_id for m in done if isinstance(m, ToolMessage)]
+        assert len({*made}) == 6
+        assert not any("." in call_id for call_id in made)
