@@ -67,10 +67,10 @@ class Reader:
         judge = self._cache.last_text
         if judge is None or not letters or letters[-1] < UNKNOWN_ASSISTANT:
             return None
-        known = self._cache.structure_of_letter.get(letters[-1])
-        if known is not None and known.ends_with_content:
-            return judge(natives[-1]["content"])
-        parts = self._context.dialect.read(natives[-1]).parts
+        known, last = self._cache.structure_of_letter.get(letters[-1]), natives[-1]
+        if known is not None and known.ends_with_content and last.__class__ is dict:
+            return judge(last["content"])
+        parts = self._context.dialect.read(last).parts
         return judge(parts[-1].text) if parts and isinstance(parts[-1], Text) else None
 
     def is_known_clean(self, letters: str) -> bool:

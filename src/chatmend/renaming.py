@@ -76,7 +76,9 @@ def _find_slots(message: Message, ids: list[str], numbers: range) -> tuple[Slot,
     if not wanted:
         return ()
     native, slots = message.native, []
-    if native.__class__ is not dict or (message.calls and message.results):
+    if message.list_item.__class__ is not dict or native is not message.list_item:
+        return None  # a message object of a library
+    if message.calls and message.results:
         return None
     paths = list(_paths(native))
     for value, is_call in wanted:

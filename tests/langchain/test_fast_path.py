@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("langchain_core")
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
+import chatmend
 from chatmend.engine import Run
 from chatmend.langchain.message_repair import repair_for_destination
 from chatmend.langchain.partners import find_destination_by_name
@@ -60,3 +61,23 @@ def test_no_rule_runs_on_structures_that_are_known(provider: str) -> None:
         done = repair_for_destination(messages, destination, settings)
     assert done.messages is messages
     assert done.changes == ()
+
+
+def test_white_space_at_the_end_is_removed_from_messages_of_known_structure() -> None:
+    ends = ("Yes.", "Yes. ", "No.")
+    chats: list[list[BaseMessage]] = [[HumanMessage("go"), AIMessage(end)] for end in ends * 3]
+    done = [chatmend.repair(chat, "anthropic/claude-sonnet-4-5").messages for chat in chats]
+    assert [messages[-1].content for messages in done] == ["Yes.", "Yes.", "No."] * 3
+
+
+def test_refused_ids_are_replaced_in_every_window() -> None:
+    messages: list[BaseMessage] = [HumanMessage("go")]
+    for number in range(6):
+        call: Any = {"name": "f", "args": {}, "id": f"call.{number}", "type": "tool_call"}
+        messages += [AIMessage("", tool_calls=[call]), ToolMessage("18", tool_call_id=call["id"])]
+    for _ in range(3):
+        done = chatmend.repair(messages, "anthropic/claude-sonnet-4-5").messages
+        made = [m.tool_calls[0]["id"] for m in done if isinstance(m, AIMessage)]
+        assert made == [m.tool_call_id for m in done if isinstance(m, ToolMessage)]
+        assert len({*made}) == 6
+        assert not any("." in call_id for call_id in made)
