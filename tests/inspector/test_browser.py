@@ -463,7 +463,7 @@ def test_a_large_image_is_shown_before_and_after(page: Any, tmp_path: Path) -> N
         "messages": [{"role": "user", "content": [{"type": "image", "source": source}]}],
     }
     open_file(page, tmp_path / "image.json", body)
-    page.wait_for_selector(".card figure")
+    page.wait_for_selector(".card figure", timeout=30_000)
     captions = page.locator(".card figcaption").all_inner_texts()
     assert len(captions) == 2
     assert captions[0].startswith("PNG, 4000 x 3000")
