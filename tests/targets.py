@@ -1,5 +1,13 @@
 """The targets for which the promises are tested: each provider, and each model family with separate limits."""
 
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from chatmend import Limits
+
 OPENAI_CHAT = (
     "openai/gpt-4o",
     "openai/responses/gpt-5",
@@ -81,3 +89,8 @@ ALL = [
     *(("bedrock_converse", target) for target in BEDROCK_CONVERSE),
     *(("ollama_chat", target) for target in OLLAMA_CHAT),
 ]
+
+
+def without_stores(limits: Limits) -> Limits:
+    """Return limits without the places whose stored files a target can read: each host has its own."""
+    return replace(limits, own=tuple(own for own in limits.own if own[0] != "file_stores"))

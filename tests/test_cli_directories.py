@@ -13,6 +13,7 @@ from chatmend.cli.conversation import RunSettings
 from chatmend.cli.sources import InputFile, discover
 from chatmend.sessions import stored as stored_conversations
 from chatmend.targets import resolve
+from tests.every_rule import forget
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -246,6 +247,7 @@ def test_a_fault_of_our_own_is_named_without_content_and_the_others_go_on(
             raise ZeroDivisionError("Where is order 1042?")
         return mend(messages, *words, **names)
 
+    forget()  # a conversation whose structure is known to be clean is not repaired
     mend: Any = stored_conversations.repair
     monkeypatch.setattr(stored_conversations, "repair", fail)
     file = stored(tmp_path / "many.jsonl", ORPHAN, SOUND, ORPHAN)

@@ -33,6 +33,14 @@ _UNNAMED = "document"
 _KEPT = ("cache_control", "cachePoint")
 _TYPELESS = ("inline", "bedrock")
 """Shapes of the dialects whose parts have no ``type``."""
+STORED_UNDER = {
+    "source": ("source",),
+    "inline": ("fileData", "file_data"),
+    "file": ("file",),
+    "input": ("file_id",),
+    "bedrock": ("document", "video", "audio", "image"),
+}
+"""The keys of a part that names a stored file, by the dialect's shape of documents."""
 
 
 @dataclass(frozen=True, slots=True)

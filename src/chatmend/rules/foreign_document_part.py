@@ -20,7 +20,12 @@ from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Effect
 from chatmend.dialects.attachments import ATTACHMENT_KEYS, find_attachment
-from chatmend.dialects.documents import DOCUMENT_SHAPES, convert_document, find_document
+from chatmend.dialects.documents import (
+    DOCUMENT_SHAPES,
+    STORED_UNDER,
+    convert_document,
+    find_document,
+)
 from chatmend.dialects.recast import convert_attachment
 from chatmend.rules.image_repair import ImageRepair, repair_images
 from chatmend.rules.rule import KeyedJudge, Rule
@@ -36,15 +41,6 @@ if TYPE_CHECKING:
     from chatmend.targets.limits import Limits
     from chatmend.transcript import Media
     from chatmend.windows import Memory, Window
-
-_STORED_UNDER = {
-    "source": ("source",),
-    "inline": ("fileData", "file_data"),
-    "file": ("file",),
-    "input": ("file_id",),
-    "bedrock": ("document", "video", "audio", "image"),
-}
-"""The keys of a part that names a stored file, by the dialect's shape of documents."""
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -75,7 +71,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
 def _is_own_form(native: dict[str, Any], found: Attachment, own: str) -> bool:
     """Return whether a part holds a file in a form that the dialect has."""
     if found.shape == "stored":
-        is_own = any(key in native for key in _STORED_UNDER[own])
+        is_own = any(key in native for key in STORED_UNDER[own])
         return is_own or native.get("type") == "container_upload"
     return found.shape == own or (own == "input" and found.shape == "audio")
 
