@@ -43,6 +43,8 @@ unexport PYTHONDONTWRITEBYTECODE
 # One process per core; all tests of a file run in the same process. A test that hangs fails. Tests may only connect to this
 # machine.
 GUARDED := --allow-hosts=127.0.0.1,::1 --allow-unix-socket --timeout 500
+# The tests of core, rules, dialects and targets, run with coverage, which doubles their time.
+MEASURED := tests/test_*.py tests/golden tests/documents tests/images/test_addresses.py tests/images/test_metadata.py tests/langchain/test_blocks.py tests/langchain/test_rules.py
 PYTEST := $(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder $(GUARDED)
 EPOCH = $(shell git log -1 --format=%ct 2>/dev/null || echo 1767225600)
 # Packages of which only a part is read, next to the environment.
@@ -74,8 +76,8 @@ check: $(VENV)/.dev $(CODEMIRROR)
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
 	$(VENV)/bin/lint-imports
-	$(PYTEST) -p no:chatmend-sandbox --cov --cov-report=term:skip-covered tests/test_*.py tests/golden
-	$(PYTEST) --ignore-glob="tests/test_*.py" --ignore=tests/golden
+	$(PYTEST) -p no:chatmend-sandbox --cov --cov-report=term:skip-covered $(MEASURED)
+	$(PYTEST) $(patsubst %,--ignore-glob="%",$(MEASURED))
 	$(MAKE) --jobs 2 --output-sync=target test-langchain-standard litellm-lower
 
 # The same properties with many new examples, in random order; each test file separately. Under 90

@@ -11,6 +11,8 @@ from chatmend.errors import PolicyError
 from chatmend.targets.image_limits import ImageLimits
 
 if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
+
     from chatmend.targets import Limits
 
 CHOICES: dict[str, tuple[object, ...]] = {
@@ -52,6 +54,14 @@ _TRAINING_LIMITS: dict[str, Any] = {
     "refused_beside_content": frozenset(),
 }
 """The limits of requests that a training set does not have."""
+_FILE_LIMITS = frozenset(
+    {
+        *("audio", "document_types", "documents_counted", "file_stores", "link_schemes"),
+        *("max_document_bytes", "max_document_pages", "max_documents", "max_pdf_pages"),
+        *("pdf_checked", "text_documents", "video"),
+    }
+)
+"""The limits of files that rules declare. A training set may hold any file, or only its place."""
 _TRAINING_KEYS = frozenset(
     {"reasoning", "reasoning_content", "thinking", "thinking_blocks", "weight"}
 )
@@ -242,7 +252,7 @@ class Policy:
                 else limits.system
             )
         if self.images == "off":
-            changes["images"] = ImageLimits()
+            changes |= {"images": ImageLimits(), "own": _without(limits, {"link_schemes"})}
         elif self.images == "native":
             changes["images"] = _restrict_images(self, limits, native=True)
         elif limits.images != ImageLimits() and (self.tall, self.metadata) != ("tile", "keep"):
@@ -255,9 +265,14 @@ def _apply_for_training(policy: Policy, limits: Limits) -> Limits:
     return replace(policy, purpose="serve").apply(_for_training(limits))
 
 
+def _without(limits: Limits, names: AbstractSet[str]) -> tuple[tuple[str, object], ...]:
+    """Return the limits that rules declare, without some of them."""
+    return tuple(own for own in limits.own if own[0] not in names)
+
+
 def _for_training(limits: Limits) -> Limits:
     """Return the limits without those that only a server has."""
-    changes = dict(_TRAINING_LIMITS)
+    changes = {**_TRAINING_LIMITS, "own": _without(limits, _FILE_LIMITS)}
     # A call at the end is complete; where calls need no results, nothing changes.
     changes["trailing_calls"] = limits.trailing_calls or limits.pairing
     # Elsewhere than in Chat Completions, these keys show that a message is of another format.

@@ -186,6 +186,24 @@ def test_an_id_of_unknown_form_stays_with_a_finding() -> None:
     assert [(change.code, change.finding) for change in done.changes] == [("FILE001", True)]
 
 
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"type": "file", "file": {"file_id": "file-SECRETSECRET"}},
+        {"type": "file", "file": {"filename": "SECRET.bin", "file_data": "data:a/b;base64,AAAA"}},
+        {"type": "file", "file": {"filename": "SECRET.pdf", "file_data": "JVBERi0xLjcKSECRET"}},
+        {"type": "image_url", "image_url": {"url": "file:///SECRET.png"}},
+        {"type": "video", "base64": "QUJD", "mime_type": "SECRET/mp4", "name": "SECRET"},
+    ],
+)
+@pytest.mark.parametrize("target", [CLAUDE, GPT, GEMINI, NOVA, "xai/grok-4"])
+def test_the_reason_of_a_change_holds_nothing_of_the_request(
+    target: str, part: dict[str, Any]
+) -> None:
+    done = chatmend.repair(ask(part), target)
+    assert all("SECRET" not in change.why for change in done.changes)
+
+
 def test_an_own_id_is_written_in_the_form_of_the_dialect() -> None:
     item = {"type": "input_file", "file_id": "file-abcdefgh1234"}
     becomes, codes = only(GPT, item, dialect="openai_chat")

@@ -25,6 +25,24 @@ def describe(document: Document, pages: int | None = None) -> str:
     return ", ".join([*parts, f"{pages} pages"] if pages else parts)
 
 
+def measure(document: Document, pages: int | None = None) -> str:
+    """Return size and number of pages of a document, for a report, which names no file."""
+    size = f"a document of {images.format_size(size_of(document))}"
+    return f"{size}, {pages} pages" if pages else size
+
+
+def measure_attachment(attachment: Attachment) -> str:
+    """Return kind, duration and size of a file, for a report, which names no file."""
+    if attachment.payload is None:
+        return attachment.kind
+    reader = reader_of(attachment.payload) if attachment.kind in ("audio", "video") else None
+    facts = documents.probe_recording(reader) if reader is not None else None
+    parts = [f"{attachment.kind} of {images.format_size(_bytes_of(attachment))}"]
+    if facts is not None and facts.seconds is not None:
+        parts.append(_duration(facts.seconds))
+    return ", ".join(parts)
+
+
 def removed_text(document: Document, why: str, pages: int | None = None) -> str:
     """Return the text that replaces a document: what it was, and why it was removed."""
     return f"Document removed ({describe(document, pages)}): {why}."

@@ -67,12 +67,11 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         owner = None if found is None else _owner_of(found, context.limits)
         if found is None or owner is None or owner == _OWN:
             return None
-        described = document_words.describe_attachment(found)
         if not owner:
-            why = f"{described}: the target may not store a file with this id"
+            why = "the target may not store a file with this id"
             return ImageRepair((part,), why, Effect.DEGRADES, finding=True)
         text = document_words.stored_text(found, owner)
-        why = f"{described} is stored at {owner}"
+        why = f"the file is stored at {owner}"
         replacement = document_words.text_part(part, text, context)
         return ImageRepair((replacement,), why, Effect.DEGRADES)
 

@@ -92,7 +92,7 @@ def _repair(part: Media, document: Document, excess: _Excess, context: Context) 
     pages = pages_of(document)
     limit = str(excess.limit) if excess.what == "pages" else images.format_size(excess.limit)
     problem = f"it has more {excess.what} than the model takes ({limit})"
-    why = f"{document_words.describe(document, pages)}: {problem}"
+    why = f"{document_words.measure(document, pages)}: {problem}"
     if context.policy.documents == "split" and (pieces := _split(document, excess, pages)):
         parts = _pieces_of(part, document, pieces, pages, context)
         effect = Effect.DEGRADES if excess.is_total else Effect.RESHAPES

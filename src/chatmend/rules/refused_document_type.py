@@ -55,7 +55,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         if found is None or not _is_refused(found, part.extra, context.limits, context.traits):
             return None
         text = document_words.replacement(found, _WHY)
-        why = f"{document_words.describe_attachment(found)}: {_WHY}"
+        why = f"{document_words.measure_attachment(found)}: {_WHY}"
         return ImageRepair((document_words.text_part(part, text, context),), why, _effect_of(found))
 
     yield from repair_images(window, context, repair_document)

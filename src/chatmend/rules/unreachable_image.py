@@ -60,12 +60,13 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             return None
         quoted = link[:_LONGEST_QUOTED]
         if corrected is not None:
-            why = f"the address {quoted!r} is not in the form that providers read"
+            why = "the address of the image is not in the form that providers read"
             becomes = replace(part, native=with_link(part.extra, corrected))
             return ImageRepair((becomes,), why, Effect.RESHAPES)
         text = f"Image not available: the model cannot read the address {quoted.strip()}."
         replacement = Text(text, replacement_text_part(part.extra, text))
-        return ImageRepair((replacement,), f"no provider can read {quoted!r}", Effect.DEGRADES)
+        why = "no provider can read the address of the image"
+        return ImageRepair((replacement,), why, Effect.DEGRADES)
 
     yield from repair_images(window, context, repair_image)
 

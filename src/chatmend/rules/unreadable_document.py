@@ -59,10 +59,10 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         if document is None or problem is None:
             return None
         if problem == _OPENS:
-            why = f"{document_words.describe(document)} is encrypted; the target may refuse it"
+            why = f"{document_words.measure(document)} is encrypted; the target may refuse it"
             return ImageRepair((part,), why, Effect.DEGRADES, finding=True)
         text, effect = _replacement(document, problem)
-        why = f"{document_words.describe(document)}: {problem}"
+        why = f"{document_words.measure(document)}: {problem}"
         return ImageRepair((document_words.text_part(part, text, context),), why, effect)
 
     yield from repair_images(window, context, repair_document)

@@ -53,7 +53,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         if found is None or found.kind not in refused:
             return None
         text = document_words.removed_attachment(found, f"this model does not take {found.kind}")
-        why = f"the model does not take {found.kind}: {document_words.describe_attachment(found)}"
+        why = f"{document_words.measure_attachment(found)}: the model does not take {found.kind}"
         return ImageRepair((document_words.text_part(part, text, context),), why, Effect.DROPS)
 
     yield from repair_images(window, context, repair_recording)
