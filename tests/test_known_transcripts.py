@@ -214,3 +214,35 @@ def test_an_object_of_an_sdk_inside_a_message_is_converted(text: str) -> None:
             assert done.messages[0]["content"][0].model_dump() == fields
         else:
             assert done.messages == expected.messages
+
+
+def test_a_chat_of_a_request_without_tools_is_found_by_its_structure() -> None:
+    forget()
+    plain = {"model": "gpt-4o", "messages": [{"role": "user", "content": "go"}]}
+    target = chatmend.resolve(GPT)
+    for _ in range(3):
+        assert chatmend.repair_request(plain, target, dialect="openai_chat").body is plain
+    source = known_transcripts.source_of(
+        target, chatmend.policy.DEFAULT, "openai_chat", only_texts=True
+    )
+    assert source.has([{"role": "user", "content": "come"}])
+    assert not source.has([{"role": "user", "content": " "}])
+
+
+@pytest.mark.parametrize("declared", [[], None])
+def test_calls_of_a_request_without_tools_are_declared_every_time(
+    declared: list[Any] | None,
+) -> None:
+    forget()
+    call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    messages = [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "a", "content": "done"},
+    ]
+    target = chatmend.resolve(CLAUDE)
+    for _ in range(4):
+        # Without a body, tools are unknown, and the transcript is known to be clean.
+        chatmend.repair(messages, target, dialect="openai_chat")
+        done = chatmend.repair(messages, target, dialect="openai_chat", tools=declared)
+        assert [change.code for change in done.changes] == ([] if declared is None else ["TOOL014"])

@@ -34,11 +34,17 @@ class _Known(NamedTuple):
 class Source:
     """Transcripts whose dialect is determined in the same way, for one target and policy."""
 
-    __slots__ = ("_known", "_owners")
+    __slots__ = ("_known", "_only_texts", "_owners")
 
-    def __init__(self, *owners: object) -> None:
-        """``owners`` are kept so that no other object can get the ``id()`` of one of them."""
+    def __init__(self, *owners: object, only_texts: bool = False) -> None:
+        """Start with no transcripts.
+
+        Args:
+            owners: objects to keep, so that no other object can get the ``id()`` of one of them.
+            only_texts: whether to remember only transcripts whose messages have a role and a text.
+        """
         self._owners = owners
+        self._only_texts = only_texts
         self._known: _Known | None = None
         """Those of the dialect recognised last."""
 
@@ -61,6 +67,8 @@ class Source:
         """Remember a clean transcript, after its dialect was determined."""
         if DIALECTS.get(context.dialect.NAME) is not context.dialect:
             return  # each repair has another object
+        if self._only_texts and not set(letters).issubset(cache.letter_of_role.values()):
+            return
         known = self._known
         if known is None or known.cache is not cache or len(known.letters) >= MAX_ENTRIES:
             known = self._known = _Known(context, cache, set())
@@ -76,12 +84,20 @@ class Source:
 _SOURCES: dict[tuple[Hashable, ...], Source] = {}
 
 
-def source_of(target: Target, policy: Policy, kind: str) -> Source:
-    """Return the source for a target and a policy; ``kind`` tells how the dialect is determined."""
-    key = (id(target), id(policy), kind)
+def source_of(target: Target, policy: Policy, kind: str, *, only_texts: bool = False) -> Source:
+    """Return the source for a target and a policy.
+
+    Args:
+        target: the target.
+        policy: the policy.
+        kind: how the dialect is determined.
+        only_texts: for requests that declare no tools. Whether calls and references are clean then
+            depends on more than the structure of the messages.
+    """
+    key = (id(target), id(policy), kind, only_texts)
     source = _SOURCES.get(key)
     if source is None:
         if len(_SOURCES) >= _MAX_SOURCES:
             _SOURCES.clear()
-        source = _SOURCES[key] = Source(target, policy)
+        source = _SOURCES[key] = Source(target, policy, only_texts=only_texts)
     return source

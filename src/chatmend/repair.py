@@ -130,15 +130,16 @@ def repair(  # noqa: PLR0913 - request parameters affect the repair
     chosen_policy = resolve_policy(policy) or DEFAULT
     resolved = target if isinstance(target, Target) else resolve(target)
     source = None
+    declares_none = tools.__class__ is list and not tools
     has_only_messages = (
-        tools is None and thinking is None and cache_control is None and memory is None
-        and not continues and store is not False and not lessons
+        (tools is None or declares_none) and thinking is None and cache_control is None
+        and memory is None and not continues and store is not False and not lessons
         and (system is None or system.__class__ is str)
     )  # fmt: skip
     if has_only_messages and (dialect is None or isinstance(dialect, str)):
-        source = source_of(resolved, chosen_policy, dialect or "")
+        source = source_of(resolved, chosen_policy, dialect or "", only_texts=declares_none)
         if source.has(messages):
-            return Repaired(messages, system=system)
+            return Repaired(messages, system=system, tools=tools)
     if isinstance(dialect, str) and dialect not in DIALECTS:
         text = f"unknown dialect {dialect!r}; use one of {', '.join(DIALECTS)}"
         raise TranscriptError(text)

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 import litellm
 import pytest
 from litellm.caching.caching import Cache
+from litellm.responses.utils import ResponseAPILoggingUtils
+from litellm.types.llms.openai import ResponseAPIUsage, ResponsesAPIResponse
 
 from chatmend import PolicyError
-from chatmend.litellm import ChatMend, install, uninstall
+from chatmend.litellm import ChatMend, install, uninstall, usage_records
 from chatmend.litellm.streams import ChunkUsageWriter
 from chatmend.litellm.summaries import Failures
 from chatmend.usage import Usage, UsageLedger, UsageStream
@@ -315,3 +317,33 @@ def test_a_cached_answer_keeps_its_usage_record_and_is_not_counted(
     assert first._hidden_params["chatmend"]["changes"] == {"TOOL005": 1}
     assert "changes" not in second._hidden_params.get("chatmend", {})
     assert [row.calls for row in callback.usage.snapshot()] == [1]
+
+
+def test_the_usage_of_a_responses_answer_is_read_once_although_loggers_get_a_converted_copy() -> (
+    None
+):
+    usage = ResponseAPIUsage(
+        input_tokens=20,
+        output_tokens=9,
+        total_tokens=29,
+        input_tokens_details={"cached_tokens": 8},
+        output_tokens_details={"reasoning_tokens": 5},
+    )
+    answer = ResponsesAPIResponse(
+        id="r", created_at=1, model="gpt-4o", object="response", output=[], usage=usage
+    )
+    record = usage_records.write_usage_record(answer, "hidden")
+    usage_records.add_to_hidden_params(answer, {"usage": record})
+
+    logged = answer.model_copy()
+    convert = ResponseAPILoggingUtils.transform_response_api_usage_to_chat_usage
+    object.__setattr__(logged, "usage", convert(usage))
+    assert usage_records.usage_record_of(logged) is record
+    # What is read from the converted usage alone is the same.
+    logged._hidden_params = {}
+    assert usage_records.usage_record_of(logged) == record
+
+    other = ResponseAPIUsage(input_tokens=21, output_tokens=9, total_tokens=30)
+    logged._hidden_params = answer._hidden_params
+    object.__setattr__(logged, "usage", convert(other))
+    assert usage_records.usage_record_of(logged)["input_tokens"] == 21

@@ -79,7 +79,11 @@ def is_heavy(messages: Any) -> bool:
     items_left, characters_left, waiting = MAX_ITEMS, MAX_CHARACTERS, [messages]
     for value in waiting:  # the loop appends to this list
         if value.__class__ is dict:
-            characters_left -= _size_of(value, waiting)
+            role, text = value.get("role"), value.get("content")
+            if len(value) == 2 and role.__class__ is str and text.__class__ is str:  # noqa: PLR2004
+                characters_left -= 2 * _KEY_SIZE + len(role) + len(text)  # most messages
+            else:
+                characters_left -= _size_of(value, waiting)
         elif value.__class__ is list or value.__class__ is tuple:
             items_left -= len(value)
             if items_left >= 0:

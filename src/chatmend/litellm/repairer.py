@@ -156,7 +156,8 @@ class Repairer:
             return replace(made, request=None, memory=None, added=added)
         memory = self.memories.of_call(tenant, messages, target)
         made = self._repair_attempt(call, memory, treatment)
-        return replace(made, added=self.memories.add(tenant, messages, made.memory, memory))
+        added = self.memories.add(tenant, messages, made.memory, memory)
+        return made if added is None else replace(made, added=added)
 
     def _repair_attempt(
         self, call: _Call, memory: SessionMemory | None, treatment: Treatment

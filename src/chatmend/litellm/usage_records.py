@@ -135,11 +135,29 @@ def usage_record_of(response: object) -> UsageRecord | None:
     hidden = hidden_params_of(response)
     entries = hidden.get(KEY) if hidden else None
     known = entries.get("usage") if isinstance(entries, dict) else None
-    if isinstance(known, UsageRecord) and known.read_from is usage:
+    if isinstance(known, UsageRecord) and (
+        known.read_from is usage or _is_converted(known.read_from, usage)
+    ):
         return known
     normalized = _normalize(response, usage)
     used = normalized.total_tokens or normalized.output_tokens or normalized.input_tokens
     return UsageRecord(normalized, usage) if used else None
+
+
+_COUNTS = (("input_tokens", "prompt_tokens"), ("output_tokens", "completion_tokens"))
+"""The counts of a usage object of the Responses API, and their names in a chat's."""
+
+
+def _is_converted(original: object, usage: object) -> bool:
+    """Whether LiteLLM has converted the usage of a Responses answer to the form of a chat's.
+
+    Loggers get a copy of the answer with the converted usage; both copies share
+    ``_hidden_params``. A total that is not the sum of its parts is lost in the conversion.
+    """
+    if type(original).__name__ != "ResponseAPIUsage" or type(usage).__name__ != "Usage":
+        return False
+    pairs = ((_get(original, old), _get(usage, new)) for old, new in _COUNTS)
+    return all(isinstance(old, int) and old == new for old, new in pairs)
 
 
 def write_usage_record(response: object, where: UsageMode) -> UsageRecord | None:
