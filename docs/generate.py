@@ -110,19 +110,26 @@ def _example(example: Example) -> str:
 
 def _table_of(said: list[Refusal]) -> str:
     rows = [
-        f"| `{_cell(refusal.says)}` | {', '.join(refusal.by) or 'many'} "
-        f"| {_SOURCES[refusal.source]} |"
+        f"| {_texts(refusal)} | {', '.join(refusal.by) or 'many'} | {_SOURCES[refusal.source]} |"
         for refusal in said
     ]
     return (
-        "| text (regular expression) | provider | source |\n|---|---|---|\n"
+        "| text | regular expression | provider | source |\n|---|---|---|---|\n"
         + "\n".join(rows)
         + "\n"
     )
 
 
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
+def _texts(refusal: Refusal) -> str:
+    """Return two cells: the text as the provider writes it, and the expression for it."""
+    return f"{_code(refusal.sample)} | {_code(refusal.says)}"
+
+
+def _code(text: str) -> str:
+    if not text:
+        return ""
+    cell = text.replace("|", "\\|")
+    return f"`` {cell} ``" if "`" in cell else f"`{cell}`"
 
 
 def _index(homes: dict[str, dict[str, str]]) -> str:
@@ -192,7 +199,7 @@ def _errors() -> str:
 def _error_index() -> str:
     known = manuals()
     rows = [
-        f"| `{_cell(refusal.says)}` | {', '.join(refusal.by) or 'many'} "
+        f"| {_texts(refusal)} | {', '.join(refusal.by) or 'many'} "
         f"| {', '.join(_page_link(page, known) for page in refusal.pages)} |"
         for refusal in refusals()
     ]
@@ -200,9 +207,12 @@ def _error_index() -> str:
         f"{_NOTICE}\n# Error index\n\n"
         f"The {len(rows)} error messages that chatmend knows. `chatmend explain 'TEXT'` searches "
         "the same table, and [the inspector](how-to/inspect.md) also shows the message of your "
-        "request that causes the error. Texts are regular expressions in lower case, without "
-        'quotes.\n\n<div id="error-search"></div>\n\n'
-        "| error message | provider | cause and repair |\n|---|---|---|\n" + "\n".join(rows) + "\n"
+        "request that causes the error. The texts are those of the providers; … marks "
+        "parts that vary. The regular expressions are in lower case, without quotes.\n\n"
+        '<div id="error-search"></div>\n\n'
+        "| error message | regular expression | provider | cause and repair |\n|---|---|---|---|\n"
+        + "\n".join(rows)
+        + "\n"
     )
 
 

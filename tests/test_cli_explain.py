@@ -172,8 +172,78 @@ def test_of_several_rules_behind_a_text_the_one_that_the_file_breaks_comes_first
     late = [*OPEN, {"role": "tool", "tool_call_id": "toolu_01", "content": "done"}]
     done = run(UNANSWERED, "--file", stored(tmp_path / "chat.json", late))
     assert done.exit_code == 0
-    assert done.stdout.startswith("TOOL006 late-tool-result")
+    assert "messages[2]: TOOL006" in done.stdout.partition("\n\n")[0]
+    assert "\n\nTOOL006 late-tool-result\n" in done.stdout
     assert "Or: TOOL007 missing-tool-result" in done.stdout
+
+
+def test_the_findings_come_first_and_the_command_that_repairs_the_file_last(
+    tmp_path: Path,
+) -> None:
+    file = stored(tmp_path / "my chat.json", OPEN)
+    lines = run(UNANSWERED, "--file", file, "--set", "orphans=drop").stdout.splitlines()
+    assert lines[0] == str(file)
+    assert lines[1].startswith("  messages[1]: TOOL007 ")
+    assert lines[-2] == (
+        f"To repair the file: chatmend repair '{file}' --target anthropic --set orphans=drop"
+    )
+    assert not [line for line in lines if line.startswith("Before")], "examples are on the page"
+    clean = stored(tmp_path / "clean.json", OPEN[:1])
+    assert "chatmend repair" not in run(UNANSWERED, "--file", clean).stdout
+
+
+def test_the_model_of_the_file_selects_the_target_unless_another_provider_sends_the_error(
+    tmp_path: Path,
+) -> None:
+    for model, target in (
+        ("claude-sonnet-4-6", "anthropic/claude-sonnet-4-6"),
+        ("gpt-4o", "anthropic"),
+    ):
+        file = stored(tmp_path / "body.json", {"model": model, "messages": OPEN})
+        assert f"--target {target}\n" in run(UNANSWERED, "--file", file).stdout
+    assert "--target openai/gpt-4o\n" in run("TOOL007", "--file", file).stdout
+
+
+def test_an_id_or_a_position_that_the_file_does_not_have_is_named(tmp_path: Path) -> None:
+    file = stored(tmp_path / "chat.json", OPEN)
+    told = run(UNANSWERED.replace("toolu_01", "toolu_99"), "--file", file).stdout
+    assert "toolu_99 from the error message is not in this file" in told
+    assert "the id toolu_01" not in told, "it is a part of no other id"
+    told = run(UNANSWERED.replace("messages.1", "messages.2"), "--file", file).stdout
+    assert "the error names messages[2]; the finding is at messages[1]" in told
+    told = run(UNANSWERED.replace("messages.1", "messages.7"), "--file", file).stdout
+    assert "the error names messages[7], but the file has 3 messages; the finding is at" in told
+    agreeing = run(UNANSWERED, "--file", file).stdout
+    assert "the error names" not in agreeing
+    assert "is not in this file" not in agreeing
+
+
+def test_an_id_whose_messages_have_no_finding_is_told_as_such(tmp_path: Path) -> None:
+    answered = {"role": "tool", "tool_call_id": "toolu_00", "content": "done"}
+    calls = {"role": "assistant", "content": "", "tool_calls": [{**CALL, "id": "toolu_00"}]}
+    file = stored(tmp_path / "chat.json", [OPEN[0], calls, answered, *OPEN])
+    told = run(UNANSWERED.replace("toolu_01", "toolu_00"), "--file", file).stdout
+    assert (
+        "the id toolu_00 from the error message is in messages[1], messages[2]; no finding" in told
+    )
+
+
+def test_an_id_in_an_enclosing_log_entry_or_shortened_in_the_text_is_present(
+    tmp_path: Path,
+) -> None:
+    file = stored(tmp_path / "log.json", {"body": {"model": "claude-sonnet-4-6", "messages": OPEN}})
+    for text in (UNANSWERED, UNANSWERED.replace("toolu_01.", "toolu_0…")):
+        assert "is not in this file" not in run(text, "--file", file).stdout
+
+
+@pytest.mark.parametrize(
+    "text", ["the  blocks are wrong", "the quick brown fox …", "messages.1:  are wrong: ."]
+)
+def test_an_unknown_text_with_gaps_names_the_quotes_that_keep_backticks(text: str) -> None:
+    done = run(text)
+    assert done.exit_code == 2
+    assert "chatmend explain - < error.txt" in done.stderr
+    assert "error.txt" not in run("the quick brown fox").stderr
 
 
 def test_with_a_file_of_lines_the_line_is_told(tmp_path: Path) -> None:

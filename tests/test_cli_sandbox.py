@@ -33,7 +33,7 @@ def test_it_answers_refuses_logs_and_leaves_a_report(tmp_path: Path) -> None:
         lines = iter(process.stdout.readline, "")
         root = re.search(r"http://127\.0\.0\.1:\d+", next(lines))
         assert root is not None
-        assert any("Requests:" in line for line in lines)
+        assert any(line.startswith("Requests ") for line in lines)
         url = f"{root[0]}/openai/v1/chat/completions"
         assert httpx.post(url, json=QUESTION, timeout=60).status_code == 200
         assert httpx.post(url, json={**QUESTION, "messages": []}, timeout=60).status_code == 400
@@ -53,6 +53,18 @@ def test_a_port_that_is_taken_is_named_with_the_next_step() -> None:
     assert done.exit_code == 2
     assert f"cannot listen on 127.0.0.1:{port}" in done.stderr
     assert "try --port 0" in done.stderr
+
+
+def test_variables_for_a_port_without_a_server_come_with_a_note() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        words = ["sandbox", "--env", "openai", "--port", str(port)]
+        served = CliRunner().invoke(app, words)
+    alone = CliRunner().invoke(app, words)
+    assert served.stderr == ""
+    assert f"nothing listens on 127.0.0.1:{port}" in alone.stderr
+    assert "add --port" in alone.stderr
+    assert alone.stdout == served.stdout, "a shell evaluates only the variables"
 
 
 def test_without_its_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

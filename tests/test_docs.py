@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from chatmend.manuals import Example, Manual, manuals
-from chatmend.refusals import refusals, topics
+from chatmend.refusals import refusals, search, topics
 from chatmend.rules import RULES
 from chatmend.targets import resolve
 
@@ -76,6 +76,15 @@ def test_every_known_refusal_leads_to_pages_and_targets_that_exist() -> None:
         assert set(refusal.pages) <= {*manuals(), *topics()}, refusal.says
         assert all(resolve(name).provider != "other" for name in refusal.by), refusal.says
         assert refusal.says == refusal.says.lower(), "it is searched in lower-case text"
+
+
+def test_every_sample_of_a_refusal_is_found_by_its_own_expression_and_printed_verbatim() -> None:
+    index = (ROOT / "docs/error-index.md").read_text("utf-8")
+    for refusal in refusals():
+        assert not refusal.sample or search(refusal.sample) is refusal, refusal.sample
+        assert refusal.sample.replace("|", "\\|") in index
+    assert "must be a response to a preceeding message" in index
+    assert sum(not refusal.sample for refusal in refusals()) < len(refusals()) / 10
 
 
 CHECK_TWICE = """

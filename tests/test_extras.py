@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from chatmend.transport import client
+
 
 @pytest.mark.parametrize(
     ("framework", "module", "extra"),
@@ -14,6 +16,7 @@ import pytest
         ("litellm", "chatmend.litellm", "litellm"),
         ("langchain_core", "chatmend.langchain", "langchain"),
         ("uvicorn", "chatmend.sandbox", "sandbox"),
+        ("httpx", "chatmend.transport", "transport"),
     ],
 )
 def test_a_missing_extra_is_told_with_the_command_that_installs_it(
@@ -30,3 +33,16 @@ def test_the_one_name_that_needs_langchain_itself_says_so() -> None:
     told = done.stderr.splitlines()[-1]
     assert "RepairMiddleware needs langchain (" in told
     assert told.endswith("install it: pip install langchain")
+
+
+@pytest.mark.parametrize(
+    ("library", "package"), [("httpx", "'chatmend[transport]'"), ("httpx2", "httpx2")]
+)
+def test_a_client_without_its_http_library_is_told_the_command_that_installs_it(
+    library: str, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(ModuleNotFoundError) as refused:
+        client(library)  # type: ignore[arg-type]
+    assert str(refused.value).startswith(f"chatmend.transport needs {library} (")
+    assert str(refused.value).endswith(f"install it: pip install {package}")

@@ -9,7 +9,7 @@
   const rows = [...table.tBodies[0].rows].map((row) => ({
     row,
     words: row.textContent.toLowerCase(),
-    pattern: compile(row.cells[0].textContent),
+    pattern: compile(row.cells[1].textContent),
   }));
 
   function compile(text) {

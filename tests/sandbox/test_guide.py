@@ -7,20 +7,40 @@ from typing import Any
 
 import pytest
 
-from chatmend.sandbox.guide import guide
+from chatmend.sandbox.guide import PROVIDERS, banner, exports, hosts_setting
 
 HELLO = [{"role": "user", "content": "hello there"}]
 
 
 @pytest.fixture
 def configured_sandbox(sandbox: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
-    for name, value in re.findall(r"export (\w+)=(\S+)", guide(sandbox.url())):
-        monkeypatch.setenv(name, value)
+    for provider in PROVIDERS:
+        lines = exports(sandbox.url().rstrip("/"), provider)
+        for name, value in re.findall(r"export (\w+)=(\S+)", lines):
+            monkeypatch.setenv(name, value)
+    monkeypatch.setenv("CHATMEND_HOSTS", hosts_setting(sandbox.url().rstrip("/")))
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     monkeypatch.setenv("AWS_REGION_NAME", "us-east-1")
     monkeypatch.setenv("AZURE_API_VERSION", "2024-10-21")
     monkeypatch.setenv("AZURE_API_KEY", "any")
     return sandbox
+
+
+@pytest.mark.parametrize(
+    ("root", "options"),
+    [
+        ("http://127.0.0.1:8090", "--port 8090"),
+        ("http://0.0.0.0:81", "--host 0.0.0.0 --port 81"),
+    ],
+)
+def test_the_banner_is_short_and_names_the_command_for_the_variables(
+    root: str, options: str
+) -> None:
+    lines = banner(root).splitlines()
+    assert len(lines) < 10
+    assert lines[0].startswith(f"chatmend sandbox on {root} ")
+    assert f'  eval "$(chatmend sandbox --env anthropic {options})"' in lines
+    assert set(PROVIDERS) <= set(re.findall(r"\w+", banner(root)))
 
 
 @pytest.mark.parametrize(

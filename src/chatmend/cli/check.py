@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 from rich.console import Console
 
+from chatmend.cli.body_target import target_for
 from chatmend.cli.conversation import RunSettings
 from chatmend.cli.options import (
     Files,
@@ -16,7 +17,6 @@ from chatmend.cli.options import (
     Quiet,
     TargetName,
     parse_policy,
-    parse_target,
 )
 from chatmend.cli.prefetch import prefetch
 from chatmend.cli.processing import process_file
@@ -42,7 +42,7 @@ def check(  # noqa: PLR0913 - a command's options
 
     Exit status: 0 no findings, 1 findings, 2 a file could not be read or an argument is invalid.
     """
-    run_settings = RunSettings(parse_target(target), parse_policy(policy, settings), jobs=jobs)
+    run_settings = RunSettings(target_for(target, files), parse_policy(policy, settings), jobs=jobs)
     with RunReport(Console(), quiet=quiet) as report:
         discovery = discover(files, report.report_error)
         with worker_pool(discovery.sources, run_settings) as pool:

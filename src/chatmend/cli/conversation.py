@@ -62,6 +62,8 @@ class Finding:
     text: str
     left: bool
     """Whether a repair leaves the defect unchanged."""
+    index: int | None = None
+    """The index of the message; None if the finding is about the whole conversation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +148,8 @@ def _findings(changes: tuple[Change, ...], settings: RunSettings) -> tuple[Findi
     if not settings.wants_repair or settings.wants_diff:
         ordered = [replace(change, applied=False) for change in ordered]
     return tuple(
-        Finding(c.code, c.rule, c.effect.name.lower(), line(c), is_left(c)) for c in ordered
+        Finding(c.code, c.rule, c.effect.name.lower(), line(c), is_left(c), c.index)
+        for c in ordered
     )
 
 
@@ -159,6 +162,17 @@ def parse_conversation(raw: bytes) -> Conversation:
         UnreadableError: the text is not a conversation.
     """
     return _as_conversation(_parse_json(raw))
+
+
+def conversation_in(raw: bytes) -> Conversation:
+    """Return the conversation in a JSON text, without the log entry or dump that encloses it.
+
+    Raises:
+        UnreadableError: the text is not a conversation.
+    """
+    value = parse_conversation(raw)
+    embedded = find_conversation(value)
+    return value if embedded is None else embedded.conversation
 
 
 def _parse_json(raw: bytes, *, exact: bool = False) -> object:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import sys
 from difflib import get_close_matches
 from pathlib import Path  # noqa: TC003 - Typer reads the annotations
@@ -10,15 +12,17 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from chatmend.cli.body_target import target_of_body
 from chatmend.cli.conversation import RunSettings
-from chatmend.cli.locate import Located, locate
+from chatmend.cli.file_findings import FileSearch
 from chatmend.cli.options import PolicyName, PolicySettings, parse_policy, parse_target
-from chatmend.cli.terminal import EFFECT_COLOURS, error_exit, print_line
+from chatmend.cli.terminal import EXIT_ERROR, error_exit, print_line
 from chatmend.manuals import Manual, find, manuals
 from chatmend.refusals import Topic, search, topics
+from chatmend.targets import resolve
 
-_MAX_POSITIONS = 8
-"""How many messages are listed for an id."""
+_GAP = re.compile(r"\s{2,}|\s[.,:;]|\(\s*\)|^\s|\s$|(\.\.\.|…)$")
+"""A trace of words that are missing in a text: a shell replaces text in backticks."""
 
 
 def explain(
@@ -28,8 +32,9 @@ def explain(
         typer.Argument(
             metavar="CODE|TEXT",
             help="A rule code or name (TOOL005, orphan-tool-result), or the error message of a "
-            "provider. Use single quotes, because shells execute text in backticks. '-' reads the "
-            "message from standard input.",
+            "provider in single quotes: in double quotes, shells execute text in backticks. '-' "
+            "reads the message from standard input, with quotes of any kind: "
+            "chatmend explain - < error.txt",
             show_default=False,
         ),
     ],
@@ -50,7 +55,7 @@ def explain(
             "-t",
             metavar="TARGET",
             help="With --file: the target that refused the request. Optional if the error message "
-            "belongs to one provider.",
+            "belongs to one provider, or the file has a 'model' that does.",
             show_default=False,
         ),
     ] = None,
@@ -59,7 +64,8 @@ def explain(
 ) -> None:
     """Explain a rule or the error message of a provider.
 
-    Prints the cause, the repair and, with --file, the positions in a file.
+    Prints the cause and the repair; with --file first the positions in the file, and at the end the
+    command that repairs it.
 
     Exit status: 0 explained, 2 no match or the file could not be read.
     """
@@ -69,30 +75,42 @@ def explain(
     text = sys.stdin.read() if what == ["-"] else " ".join(what)
     console = Console()
     pages, by = _pages(text)
-    name = target or (by[0] if by else "")
-    if file and not name:
-        raise error_exit(
-            "--file requires the target that refused the request, for example "
-            "--target anthropic/claude-sonnet-4-5"
-        )
-    located = _locate(file, RunSettings(parse_target(name), chosen), text) if file else []
+    if file is None:
+        _print_pages(console, pages)
+        return
+    name = target or _target_of(file, by)
+    found = FileSearch(file, RunSettings(parse_target(name), chosen), text)
+    found.print_findings(console, {page.code for page in pages if isinstance(page, Manual)}, name)
     # Several rules may match the text: print first those that the file violates.
-    found = {finding.code for one in located for finding in one.findings}
-    first, *others = sorted(
-        pages, key=lambda page: isinstance(page, Topic) or page.code not in found
-    )
-    _print_page(console, first)
-    for other in others:
-        title = (
-            other.title
-            if isinstance(other, Topic)
-            else f"{other.code} {other.name}: {other.summary}"
-        )
+    pages.sort(key=lambda page: isinstance(page, Topic) or page.code not in found.codes)
+    print_line(console, "")
+    _print_pages(console, pages, examples=False)
+    if found.is_repairable:
+        options = ["--target", name, *(["--policy", policy] if policy else [])]
+        options += [word for setting in settings or () for word in ("--set", setting)]
+        command = shlex.join(["chatmend", "repair", str(file), *options])
         print_line(console, "")
-        print_line(console, f"Or: {title}")
-    if file:
-        codes = {page.code for page in pages if isinstance(page, Manual)}
-        _print_positions(console, located, codes, name)
+        print_line(console, f"To repair the file: {command}", "bold")
+        print_line(console, "With --diff it only shows the changes.")
+    if found.has_errors:
+        raise typer.Exit(EXIT_ERROR)
+
+
+def _target_of(file: Path, by: tuple[str, ...]) -> str:
+    """Return the target that refused a request: who sends the message, or the model of the file.
+
+    Raises:
+        typer.Exit: neither tells it.
+    """
+    body = target_of_body(file)
+    if body and (not by or resolve(body).provider in {resolve(name).provider for name in by}):
+        return body
+    if by:
+        return by[0]
+    raise error_exit(
+        "--file requires the target that refused the request, for example "
+        "--target anthropic/claude-sonnet-4-5"
+    )
 
 
 def _pages(text: str) -> tuple[list[Manual | Topic], tuple[str, ...]]:
@@ -107,8 +125,14 @@ def _pages(text: str) -> tuple[list[Manual | Topic], tuple[str, ...]]:
         known: dict[str, Manual | Topic] = {**manuals(), **topics()}
         return [known[page] for page in refusal.pages], refusal.by
     if len(text.split()) > 1:
+        gap = (
+            "Parts of it seem to be missing: shells execute text in backticks within double "
+            "quotes. Use single quotes, or save the message: chatmend explain - < error.txt. "
+            if _GAP.search(text)
+            else ""
+        )
         raise error_exit(
-            "this error message is not known. If it is about the messages, run "
+            f"this error message is not known. {gap}If it is about the messages, run "
             "'chatmend check FILE --target PROVIDER/MODEL'; please report the message"
         )
     names = {word.lower(): m.code for m in manuals().values() for word in (m.code, m.name)}
@@ -117,64 +141,26 @@ def _pages(text: str) -> tuple[list[Manual | Topic], tuple[str, ...]]:
     raise error_exit(f"no rule {text!r}; {hint}")
 
 
-def _print_page(console: Console, page: Manual | Topic) -> None:
+def _print_pages(console: Console, pages: list[Manual | Topic], *, examples: bool = True) -> None:
+    """Print the first page, and the titles of the others."""
+    first, *others = pages
+    _print_page(console, first, examples=examples)
+    for other in others:
+        title = (
+            other.title
+            if isinstance(other, Topic)
+            else f"{other.code} {other.name}: {other.summary}"
+        )
+        print_line(console, "")
+        print_line(console, f"Or: {title}")
+
+
+def _print_page(console: Console, page: Manual | Topic, *, examples: bool) -> None:
     if isinstance(page, Topic):
         title, rows = page.title, ["", f"Why: {page.cause}", "", f"Repair: {page.does}"]
     else:
-        title, rows = f"{page.code} {page.name}", ["", *page.text.splitlines()]
+        text = page.text if examples else page.prose
+        title, rows = f"{page.code} {page.name}", ["", *text.splitlines()]
     print_line(console, title, "bold")
     for row in rows:
         print_line(console, row)
-
-
-def _locate(file: Path, settings: RunSettings, text: str) -> list[Located]:
-    try:
-        return [
-            located
-            for located in locate(file, settings, text)
-            if located.findings or located.ids or located.error
-        ]
-    except OSError as error:
-        raise error_exit(f"{file}: could not be read: {error.strerror}") from error
-
-
-def _print_positions(
-    console: Console, located: list[Located], codes: set[str], target: str
-) -> None:
-    """Print the positions of the findings with one of the codes, or else of all findings.
-
-    Raises:
-        typer.Exit: a part of the file could not be read.
-    """
-    wanted = any(finding.code in codes for one in located for finding in one.findings)
-    print_line(console, "")
-    if not wanted:
-        others = any(one.findings for one in located)
-        found = "There are other findings:" if others else "There are no other findings."
-        hint = "" if others else " The request that was sent may differ from this file."
-        print_line(
-            console,
-            f"No matching problem found in this file for {target}. {found}{hint}",
-            "bold",
-        )
-    for one in located:
-        lines = [
-            (f.text, EFFECT_COLOURS[f.effect])
-            for f in one.findings
-            if f.code in codes or not wanted
-        ]
-        lines += [(_describe_id(name, indices), "") for name, indices in one.ids.items()]
-        if lines or one.error:
-            print_line(console, one.title, "bold")
-        for line, style in lines:
-            print_line(console, f"  {line}", style)
-        if one.error:
-            print_line(Console(stderr=True), f"  {one.error}", "red")
-    if any(one.error for one in located):
-        raise typer.Exit(2)
-
-
-def _describe_id(name: str, indices: list[int]) -> str:
-    listed = ", ".join(f"messages[{index}]" for index in indices[:_MAX_POSITIONS])
-    more = f" and {len(indices) - _MAX_POSITIONS} more" if len(indices) > _MAX_POSITIONS else ""
-    return f"the id {name} from the error message is in {listed}{more}"

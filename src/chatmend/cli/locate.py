@@ -9,13 +9,13 @@ from chatmend.cli.conversation import (
     NoConversationError,
     RunSettings,
     UnreadableConversationError,
-    parse_conversation,
+    conversation_in,
     process_conversation,
 )
 from chatmend.cli.depth import deep_values
 from chatmend.cli.sources import InputFile, blocks
 from chatmend.cli.unpacking import plain
-from chatmend.refusals.positions import ids_named
+from chatmend.refusals.positions import ids_absent, ids_in, ids_named
 from chatmend.sessions.stored import messages_of
 
 if TYPE_CHECKING:
@@ -33,6 +33,10 @@ class Located:
     findings: tuple[Finding, ...] = ()
     ids: dict[str, list[int]] = field(default_factory=dict)
     """Ids that the text contains, with the indices of the messages that contain them."""
+    absent: tuple[str, ...] = ()
+    """Ids that the text contains and no message."""
+    messages: int = 0
+    """The number of messages."""
     error: str = ""
 
 
@@ -62,10 +66,14 @@ def locate(path: Path, settings: RunSettings, text: str) -> Iterator[Located]:
 def _locate_in(title: str, raw: bytes, settings: RunSettings, text: str) -> Located:
     try:
         with deep_values():
+            findings = process_conversation(raw, settings).findings
+            messages = messages_of(conversation_in(raw)) or []
             return Located(
                 title,
-                process_conversation(raw, settings).findings,
-                dict(ids_named(messages_of(parse_conversation(raw)) or (), text)),
+                findings,
+                dict(ids_named(messages, text)),
+                tuple(ids_absent(messages, ids_in(text))),
+                len(messages),
             )
     except (NoConversationError, UnreadableConversationError) as error:
         return Located(title, error=str(error))

@@ -52,7 +52,8 @@ TargetName = Annotated[
         "-t",
         metavar="TARGET",
         help="The model that receives the messages: provider/model as in LiteLLM, or only a "
-        "provider. 'chatmend targets' lists the providers. Required.",
+        "provider. 'chatmend targets' lists the providers. Required; 'check' and 'repair' also "
+        "read it from the 'model' of a request body.",
         show_default=False,
     ),
 ]

@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from chatmend.cli.body_target import target_for
 from chatmend.cli.conversation import RunSettings
 from chatmend.cli.leftovers import remove_leftovers
 from chatmend.cli.options import (
@@ -26,7 +27,6 @@ from chatmend.cli.options import (
     TargetName,
     parse_path,
     parse_policy,
-    parse_target,
 )
 from chatmend.cli.prefetch import prefetch
 from chatmend.cli.processing import process_file
@@ -98,7 +98,7 @@ def repair(  # noqa: PLR0913 - a command's options
     if (write or out is not None) and Path(STANDARD_INPUT) in files:
         raise error_exit("-: standard input is repaired to standard output; use '> FILE'")
     run_settings = RunSettings(
-        parse_target(target),
+        target_for(target, files),
         parse_policy(policy, settings),
         wants_repair=True,
         wants_diff=diff,

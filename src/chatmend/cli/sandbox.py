@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
-from chatmend.cli.terminal import error_exit
+from chatmend.cli.terminal import error_exit, print_line
 from chatmend.sandbox.guide import PROVIDERS, exports
 
 
@@ -41,8 +43,8 @@ def sandbox(
 
     It needs no API keys and costs nothing.
 
-    Prints the base URL of each provider and the environment variables for its SDK, LiteLLM and
-    LangChain, then one line per request. Ctrl-C ends it.
+    Prints its address and the names of the providers, then one line per request. Ctrl-C ends it.
+    --env prints the variables that direct the SDK of a provider, LiteLLM and LangChain to it.
 
     Exit status: 2 the port is in use or the extra 'sandbox' is not installed.
     """
@@ -69,3 +71,14 @@ def _print_environment(provider: str, host: str, port: int) -> None:
     if name not in PROVIDERS:
         raise error_exit(f"--env {provider!r}: choose one of {', '.join(PROVIDERS)}")
     typer.echo(exports(f"http://{host}:{port}", name))
+    if not _answers(host, port):
+        note = f"nothing listens on {host}:{port}; if the sandbox has another port, add --port"
+        print_line(Console(stderr=True), note, "yellow")
+
+
+def _answers(host: str, port: int) -> bool:
+    try:
+        with socket.create_connection((host, port), timeout=1):
+            return True
+    except OSError:
+        return False

@@ -1,16 +1,15 @@
 """The LiteLLM adapter: one callback repairs every request for the deployment that receives it.
 
-    import litellm
-    from chatmend.litellm import ChatMend
+    import chatmend.litellm
 
-    litellm.callbacks = [ChatMend()]
+    chatmend.litellm.install()
 
 In the proxy's configuration: ``litellm_settings: {callbacks: chatmend.litellm.callback}``.
 
-LiteLLM has no hook that can change a request of the synchronous ``litellm.completion``. For
-synchronous calls use ``chatmend.litellm.completion``, or call ``chatmend.litellm.install()`` once;
-it registers a callback and wraps ``litellm.completion``. ``CHATMEND_DISABLED=1`` in the
-environment disables all repairs.
+LiteLLM has no hook that can change a request of the synchronous ``litellm.completion``:
+``install()`` registers a callback and wraps that function. ``litellm.callbacks = [ChatMend()]``
+alone repairs only asynchronous calls; ``chatmend.litellm.completion`` is for synchronous ones.
+``CHATMEND_DISABLED=1`` in the environment disables all repairs.
 """
 
 from __future__ import annotations

@@ -31,6 +31,8 @@ class Refusal:
 
     The comment at the start of ``refusals.toml`` explains these sources.
     """
+    sample: str = ""
+    """The text as the provider writes it, with ``…`` for parts that vary; may be empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,14 @@ def refusals() -> tuple[Refusal, ...]:
     """Return all known error messages in the order of the table."""
     rows = _table()["refusals"]
     return tuple(
-        Refusal(row["says"], tuple(row["pages"]), tuple(row["by"]), row["source"]) for row in rows
+        Refusal(
+            row["says"],
+            tuple(row["pages"]),
+            tuple(row["by"]),
+            row["source"],
+            row.get("sample", ""),
+        )
+        for row in rows
     )
 
 

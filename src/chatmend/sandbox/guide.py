@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
+
+_LOOPBACK = "127.0.0.1"
 _GUIDE = (
     ("OpenAI", "/openai/v1", ("OPENAI_BASE_URL", "OPENAI_API_BASE"), "OPENAI_API_KEY"),
     ("Anthropic", "/anthropic", ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE"), "ANTHROPIC_API_KEY"),
@@ -58,14 +61,10 @@ def exports(root: str, name: str) -> str:
     """
     _, path = PROVIDERS[name]
     variables, keys = next((row[2], row[3]) for row in _GUIDE if row[1] == path)
-    lines = _settings(root, path, variables, keys)
-    return "\n".join([*lines, f"export CHATMEND_HOSTS={root}/{name}={name}"])
-
-
-def _settings(root: str, path: str, variables: tuple[str, ...], keys: str) -> list[str]:
     pairs = [variable.partition("=") for variable in variables]
     lines = [f"export {stem}={root}{path}{tail}" for stem, _, tail in pairs]
-    return lines + [f"export {name}=sandbox" for name in keys.split()]
+    lines += [f"export {key}=sandbox" for key in keys.split()]
+    return "\n".join([*lines, f"export CHATMEND_HOSTS={root}/{name}={name}"])
 
 
 def hosts_setting(root: str) -> str:
@@ -74,16 +73,20 @@ def hosts_setting(root: str) -> str:
     return ",".join(f"{root}/{name}={name}" for name in names)
 
 
-def guide(root: str) -> str:
-    """Return the text with the settings of all providers; ``root`` is the URL of the server."""
-    blocks = [f"chatmend sandbox on {root} (accepts any API key; sends nothing to the network)"]
-    for provider, path, variables, keys in _GUIDE:
-        lines = [f"{provider:<17} {root}{path}"]
-        lines += [f"  {line}" for line in _settings(root, path, variables, keys)]
-        blocks.append("\n".join(lines))
-    blocks.append(
-        "So that chatmend's adapters apply these providers' rules:\n"
-        f"  export CHATMEND_HOSTS={hosts_setting(root)}"
-    )
-    blocks.append("LangChain reads the variables of the SDKs; base_url= works too. Requests:")
-    return "\n".join(blocks)
+def banner(root: str) -> str:
+    """Return what the sandbox prints at its start; ``root`` is the URL of the server."""
+    host, _, port = root.removeprefix("http://").rpartition(":")
+    at = f"--port {port}" if host == _LOOPBACK else f"--host {host} --port {port}"
+    lines = [
+        f"chatmend sandbox on {root} (accepts any API key; sends nothing to the network)",
+        "To direct the clients of a provider to it, in another shell:",
+        f'  eval "$(chatmend sandbox --env anthropic {at})"',
+        *wrap(
+            f"Providers: {', '.join(PROVIDERS)}",
+            width=100,
+            initial_indent="  ",
+            subsequent_indent="  ",
+        ),
+        f"Requests (also on {root}/):",
+    ]
+    return "\n".join(lines)

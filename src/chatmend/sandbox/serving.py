@@ -11,7 +11,7 @@ import uvicorn
 
 from chatmend.sandbox import app
 from chatmend.sandbox.connections import REQUEST_TIMEOUT, server_config
-from chatmend.sandbox.guide import guide
+from chatmend.sandbox.guide import banner
 from chatmend.sandbox.ledger import Ledger
 from chatmend.sandbox.script import Script
 
@@ -28,7 +28,7 @@ def serve(
 ) -> None:
     """Serve until interrupted (Ctrl-C).
 
-    Prints the base URLs and environment variables, then one line for each request.
+    Prints how to direct clients to it, then one line for each request.
 
     Args:
         host: the address to bind to; by default only this machine can connect.
@@ -44,7 +44,7 @@ def serve(
     shared = app.SharedState(ledger, Script(), strict_signatures=strict_signatures)
     listening = socket.create_server((host, port))
     address = f"http://{host}:{listening.getsockname()[1]}"
-    print(guide(address), flush=True)  # noqa: T201 - the output of the command
+    print(banner(address), flush=True)  # noqa: T201 - the output of the command
     # Without this handler, SIGTERM would end the process before the report is written.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     config = server_config(app.build(shared), "warning", REQUEST_TIMEOUT)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from chatmend.transport.calls import RequestReport
+from chatmend.transport.libraries import import_with
 from chatmend.transport.request_repair import RequestRepair
 
 if TYPE_CHECKING:
@@ -50,6 +51,4 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - classes and functions
     """Import a name with its library when it is used first."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module  # noqa: PLC0415 - only needed here
-
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    return getattr(import_with(f"{__name__}.{_MODULES[name]}"), name)

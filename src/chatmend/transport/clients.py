@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from chatmend.transport.libraries import LIBRARIES, Library, import_with
 from chatmend.transport.request_repair import RequestRepair
 
 if TYPE_CHECKING:
@@ -13,9 +13,6 @@ if TYPE_CHECKING:
     from chatmend.transport.request_repair import RepairOptions
 
 Client = TypeVar("Client")
-Library = Literal["httpx", "httpx2"]
-
-_LIBRARIES: tuple[Library, ...] = ("httpx", "httpx2")
 _MOST_CONNECTIONS, _MOST_IDLE = 1000, 100
 """Limits of connections, as in the clients that the SDKs of OpenAI and Anthropic make."""
 
@@ -27,14 +24,15 @@ def client(library: Library = "httpx", **options: Unpack[RepairOptions]) -> Any:
     with a proxy or HTTP/2, to ``repair_client`` instead.
 
     Args:
-        library: ``"httpx"``, or ``"httpx2"`` for SDKs that need it, such as anthropic 2.
+        library: ``"httpx"``, or ``"httpx2"`` for SDKs that need it, such as anthropic 2. The SDK
+            raises ``TypeError`` for a client of the other library.
         options: ``policy``, ``target``, ``mode``, ``on_error``, ``react``, ``session_memory``; see
             ``RequestRepair``.
 
     Raises:
         PolicyError: an option has no such value.
         TargetError: no table describes ``target``.
-        ImportError: the library is not installed.
+        ModuleNotFoundError: the library is not installed.
     """
     return repair_client(_new_client(library, "Client"), **options)
 
@@ -73,9 +71,9 @@ def repair_client(client: Client, **options: Unpack[RepairOptions]) -> Client:
 
 
 def _new_client(library: Library, name: str) -> Any:  # noqa: ANN401 - a client of either library
-    if library not in _LIBRARIES:
+    if library not in LIBRARIES:
         raise TypeError(f"library={library!r} is invalid; choose 'httpx' or 'httpx2'")
-    module = import_module(library)
+    module = import_with(library)
     limits = module.Limits(max_connections=_MOST_CONNECTIONS, max_keepalive_connections=_MOST_IDLE)
     return getattr(module, name)(follow_redirects=True, limits=limits)
 
@@ -84,8 +82,8 @@ def _wrapper_for(client: object) -> Any:  # noqa: ANN401 - a class of either lib
     """Return the transport class for a client."""
     for parent in type(client).__mro__:
         library = parent.__module__.partition(".")[0]
-        if library in _LIBRARIES and parent.__name__ in {"Client", "AsyncClient"}:
-            module = import_module(f"chatmend.transport.for_{library}")
+        if library in LIBRARIES and parent.__name__ in {"Client", "AsyncClient"}:
+            module = import_with(f"chatmend.transport.for_{library}")
             prefix = parent.__name__.removesuffix("Client")
             return getattr(module, f"{prefix}Transport{library.removeprefix('httpx')}")
     raise TypeError(
