@@ -24,7 +24,7 @@ from chatmend.changes import Effect, Fix
 from chatmend.merging import merge
 from chatmend.placeholders import continued
 from chatmend.rules.rule import STRUCTURE, Rule
-from chatmend.transcript import Media, Message, Role, Text
+from chatmend.transcript import Media, Message, Role, Text, ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,7 +51,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         if stop - at > 1:
             yield from _fix_run(messages, at, stop, context)
         if _parts_results(context) and role is Role.USER and stop - at == 1:
-            yield from _fix_user_after_tool(messages, at)
+            yield from _fix_user_after_tool(messages, at, context)
         at = stop
 
 
@@ -64,20 +64,25 @@ def _parts_results(context: Context) -> bool:
     return not limits.user_after_tool or (limits.alternation and limits.results_alone)
 
 
-def _fix_user_after_tool(messages: list[Message], at: int) -> Iterator[Fix]:
+def _fix_user_after_tool(messages: list[Message], at: int, context: Context) -> Iterator[Fix]:
     """Separate a user message from the results before it, and from those among its own parts."""
     message = messages[at]
     why = "the target accepts no user message directly after a tool result"
-    becomes = _split_results(message)
+    becomes = _split_results(message, context)
     if len(becomes) > 1:
         yield Fix(at, at + 1, becomes, why, Effect.ADDS)
     elif at > 0 and messages[at - 1].results and not message.results:
         yield Fix(at, at, (continued(Role.ASSISTANT),), why, Effect.ADDS)
 
 
-def _split_results(message: Message) -> tuple[Message, ...]:
+def _split_results(message: Message, context: Context) -> tuple[Message, ...]:
     """Return a message with tool results and other content as two, with a placeholder between."""
-    beside = tuple(part for part in message.parts if isinstance(part, Text | Media))
+    alone = context.limits.results_alone
+    beside = tuple(
+        part
+        for part in message.parts
+        if isinstance(part, Text | Media) or (alone and not isinstance(part, ToolResult))
+    )
     if not message.results or not beside:
         return (message,)
     results = tuple(part for part in message.parts if part not in beside)
@@ -95,7 +100,7 @@ def _fix_run(messages: list[Message], at: int, stop: int, context: Context) -> I
     lead = (continued(Role.ASSISTANT),) if follows_tool and _parts_results(context) else ()
     if context.policy.turns == "merge":
         merged, effect = merge(run, context.traits)
-        parted = _split_results(merged) if _parts_results(context) else (merged,)
+        parted = _split_results(merged, context) if _parts_results(context) else (merged,)
         becomes = [*lead, *parted]
         adds = len(becomes) > 1
         yield Fix(at, stop, tuple(becomes), why, max(effect, Effect.ADDS) if adds else effect)
@@ -103,15 +108,15 @@ def _fix_run(messages: list[Message], at: int, stop: int, context: Context) -> I
     other = Role.ASSISTANT if run[0].role is Role.USER else Role.USER
     becomes = list(lead)
     turn_messages, effect = _merge_results(run, context)
-    for message in _split_all(turn_messages) if _parts_results(context) else turn_messages:
+    for message in _split_all(turn_messages, context) if _parts_results(context) else turn_messages:
         if becomes and becomes[-1].role is message.role:
             becomes.append(continued(other))
         becomes.append(message)
     yield Fix(at, stop, tuple(becomes), why, max(effect, Effect.ADDS))
 
 
-def _split_all(messages: list[Message]) -> list[Message]:
-    return [part for message in messages for part in _split_results(message)]
+def _split_all(messages: list[Message], context: Context) -> list[Message]:
+    return [part for message in messages for part in _split_results(message, context)]
 
 
 def _merge_results(run: list[Message], context: Context) -> tuple[list[Message], Effect]:
