@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chatmend
+from tests.every_rule import forget
 from tests.scale import examples
 
 if TYPE_CHECKING:
@@ -145,6 +146,7 @@ def test_a_conversation_without_a_defect_stays_the_same_object(kind: str) -> Non
 
 
 def test_an_error_that_no_object_caused_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    forget()  # a transcript whose structure is known to be clean needs no run
     monkeypatch.setattr("chatmend.engine.Run.start", refuse)
     with pytest.raises(HostileError):
         chatmend.repair([USER], "openai/gpt-4o")

@@ -16,6 +16,7 @@ import pytest
 
 from chatmend.litellm import ChatMend, install
 from chatmend.rules import RULES
+from tests.every_rule import forget
 from tests.litellm_adapter.log_waiter import LogWaiter
 from tests.litellm_adapter.transcripts import CHAT_TOOLS, chat, valid
 from tests.scale import examples
@@ -40,6 +41,7 @@ def broken_rule(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: Any) -> Any:
         raise RuntimeError("The weather in Rome?")
 
+    forget()  # a transcript whose structure is known to be clean needs no rule
     engine = sys.modules["chatmend.engine"]
     failing = tuple(replace(rule, find=fail) for rule in RULES)
     monkeypatch.setattr(engine, "rules_for", lambda *_: failing)
