@@ -336,7 +336,9 @@ def test_the_usage_of_a_responses_answer_is_read_once_although_loggers_get_a_con
     usage_records.add_to_hidden_params(answer, {"usage": record})
 
     logged = answer.model_copy()
-    convert = ResponseAPILoggingUtils.transform_response_api_usage_to_chat_usage
+    convert = getattr(ResponseAPILoggingUtils, "transform_response_api_usage_to_chat_usage", None)
+    if convert is None:
+        pytest.skip("this LiteLLM has no such conversion")
     object.__setattr__(logged, "usage", convert(usage))
     assert usage_records.usage_record_of(logged) is record
     # What is read from the converted usage alone is the same.
