@@ -12,6 +12,7 @@ import os
 import sys
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
 from dataclasses import fields
 from random import Random
 from typing import Any
@@ -20,7 +21,7 @@ import chatmend
 from chatmend import Effect, Policy, TranscriptError
 from chatmend.dialects import DIALECTS, recognise
 from chatmend.policy import CHOICES, NAMES, resolve_policy
-from tests.broken import torn
+from tests.broken import tear, torn
 from tests.pasteable import commands
 from tests.targets import ALL
 
@@ -36,6 +37,9 @@ def drawn(seed: int) -> tuple[list[Any], str | None, Policy]:
     rng = Random(f"fixpoint:{seed}")
     written = rng.choice(list(DIALECTS))
     messages = torn(seed, written)
+    if rng.random() < 0.5:  # what follows from several defects at once
+        with suppress(RecursionError):
+            messages = tear(messages, rng, rng.randint(5, 30))
     spoken = rng.choice([None, None, None, written, written, rng.choice(list(DIALECTS))])
     policy = resolve_policy(POLICIES[seed % len(POLICIES)] or {}) or Policy()
     return messages, spoken, policy
@@ -50,7 +54,7 @@ def faults(messages: list[Any], target: str, dialect: str | None, policy: Policy
     found = []
     if chatmend.replay(messages, done.changes) != done.messages:
         found.append("replay")
-    if dialect is None and not _is_same_format(messages, done.messages):
+    if dialect is None and not _is_same_format(messages, done.messages, target):
         return found  # what told the format is gone: nobody can know that it was another one
     again = chatmend.repair(
         done.messages, target, dialect=dialect, policy=policy, system=done.system
@@ -63,8 +67,10 @@ def faults(messages: list[Any], target: str, dialect: str | None, policy: Policy
     return found
 
 
-def _is_same_format(before: list[Any], after: list[Any]) -> bool:
-    return recognise(before) is recognise(after)
+def _is_same_format(before: list[Any], after: list[Any], target: str) -> bool:
+    """Whether a repair for the target recognises both, before and after, as the same format."""
+    provider = chatmend.resolve(target).provider
+    return recognise(before, provider) is recognise(after, provider)
 
 
 def run(target: str, first: int, count: int) -> list[str]:

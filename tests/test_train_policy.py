@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import chatmend
-from chatmend import Effect, Policy
+from chatmend import Effect, Limits, Policy
 from chatmend.placeholders import CONTINUED, NO_RESULT
-from chatmend.rules import offline_order
+from chatmend.rules import LAST, RULES, offline_order
 from tests.broken import broken, digest, expected_tokens
 from tests.broken.strategies import transcripts
 from tests.scale import examples, seeds
@@ -154,6 +154,15 @@ def test_the_fast_path_of_stored_transcripts_changes_no_result(
         full = chatmend.repair(messages, target, dialect=dialect, policy=policy)
     assert digest(fast.messages) == digest(full.messages)
     assert [change.code for change in fast.changes] == [change.code for change in full.changes]
+
+
+def test_training_lifts_every_limit_that_a_rule_about_files_declares() -> None:
+    kinds = ("DOC", "FILE", "IMG", "MEDIA")
+    declared = {
+        name for rule in (*RULES, *LAST) if rule.code.startswith(kinds) for name in rule.own_limits
+    }
+    own = tuple((name, None) for name in sorted(declared))
+    assert Policy.train().apply(Limits(own=own)).own == ()
 
 
 def test_serving_is_the_default_and_keeps_its_repairs() -> None:

@@ -56,9 +56,9 @@ _TRAINING_LIMITS: dict[str, Any] = {
 """The limits of requests that a training set does not have."""
 _FILE_LIMITS = frozenset(
     {
-        *("audio", "document_types", "documents_counted", "file_stores", "link_schemes"),
-        *("max_document_bytes", "max_document_pages", "max_documents", "max_pdf_pages"),
-        *("pdf_checked", "text_documents", "video"),
+        *("audio", "document_name_pattern", "document_types", "documents_counted", "file_stores"),
+        *("link_schemes", "max_document_bytes", "max_document_pages", "max_documents"),
+        *("max_pdf_pages", "pdf_checked", "text_documents", "video"),
     }
 )
 """The limits of files that rules declare. A training set may hold any file, or only its place."""

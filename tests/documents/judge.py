@@ -11,20 +11,18 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections import Counter
 from typing import TYPE_CHECKING, Any
-
-import litellm
 
 from chatmend.litellm.attempt import repair_attempt
 from chatmend.litellm.shapes import CHAT
-from chatmend.sandbox import Sandbox
 from tests.documents.files import samples
 from tests.images.sandboxed import ROUTES as IMAGE_ROUTES
-from tests.images.sandboxed import Route, verdict
+from tests.images.sandboxed import Route, print_refusals, verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from chatmend.sandbox import Sandbox
 
 ROUTES = IMAGE_ROUTES | {
     "deepseek/deepseek-chat": Route("deepseek/deepseek-chat", "deepseek"),
@@ -84,23 +82,7 @@ def refused(server: Sandbox, target: str, names: Iterable[str], *, repair: bool)
 
 def main(targets: list[str]) -> int:
     """Print the table; return how many repaired files were refused."""
-    litellm.suppress_debug_info = True
-    wrong = 0
-    with Sandbox() as server:
-        for target in targets or ROUTES:
-            raw = refused(server, target, samples(), repair=False)
-            mended = refused(server, target, samples(), repair=True)
-            rules = Counter(said.partition(":")[0] for said in raw.values())
-            total = len(samples())
-            print(
-                f"{target:52} of {total} files refused {len(raw):3}, repaired {len(mended):3}",
-                flush=True,
-            )
-            print("    " + ", ".join(f"{rule} {number}" for rule, number in rules.most_common()))
-            for name, said in mended.items():
-                print(f"    {name}: {said}")
-            wrong += len(mended)
-    return wrong
+    return print_refusals(targets or ROUTES, samples(), refused)
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from chatmend.sandbox import Sandbox
 from tests.images.pictures import Sample, part, samples
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Collection, Iterable
 
 _AWS = {"aws_access_key_id": "a", "aws_secret_access_key": "b", "aws_region_name": "us-east-1"}
 _CLAUDE = "anthropic.claude-sonnet-4-5-20250929-v1:0"
@@ -162,17 +162,19 @@ def refused(server: Sandbox, target: str, names: Iterable[str], *, repair: bool)
     return found
 
 
-def main(targets: list[str]) -> int:
-    """The table; how many repaired images were refused."""
+def print_refusals(
+    targets: Iterable[str], names: Collection[str], refused: Callable[..., dict[str, str]]
+) -> int:
+    """Print for each target what is refused, unrepaired and repaired; return how many repaired files are."""
     litellm.suppress_debug_info = True
     wrong = 0
     with Sandbox() as server:
-        for target in targets or ROUTES:
-            raw = refused(server, target, samples(), repair=False)
-            mended = refused(server, target, samples(), repair=True)
+        for target in targets:
+            raw = refused(server, target, names, repair=False)
+            mended = refused(server, target, names, repair=True)
             rules = Counter(said.partition(":")[0] for said in raw.values())
             print(
-                f"{target:52} of {len(samples())} images refused {len(raw):3}, repaired {len(mended):3}",
+                f"{target:52} of {len(names)} files refused {len(raw):3}, repaired {len(mended):3}",
                 flush=True,
             )
             print("    " + ", ".join(f"{rule} {number}" for rule, number in rules.most_common()))
@@ -180,6 +182,11 @@ def main(targets: list[str]) -> int:
                 print(f"    {name}: {said}")
             wrong += len(mended)
     return wrong
+
+
+def main(targets: list[str]) -> int:
+    """The table; how many repaired images were refused."""
+    return print_refusals(targets or ROUTES, samples(), refused)
 
 
 if __name__ == "__main__":

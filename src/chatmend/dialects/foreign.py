@@ -39,7 +39,7 @@ def is_chat(native: dict[str, object]) -> bool:
 def has_chat_parts(message: Message) -> bool:
     """Return whether a message is a result, a call or thinking as only Chat Completions has them.
 
-    A key of Chat Completions with an unreadable value is no reason to convert the message.
+    A message is not converted because of a key of Chat Completions whose value is unreadable.
     """
     native = message.native if isinstance(message.native, dict) else {}
     if native.get("role") in ("tool", "function"):

@@ -18,19 +18,18 @@ from agents.models.multi_provider import MultiProvider
 from chatmend.integrations.transcript_repair import TranscriptRepair
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Mapping
     from typing import Unpack
 
-    from agents.agent_output import AgentOutputSchemaBase
-    from agents.handoffs import Handoff
     from agents.items import ModelResponse, TResponseInputItem, TResponseStreamEvent
     from agents.model_settings import ModelSettings
-    from agents.models.interface import ModelTracing
     from agents.retry import ModelRetryAdvice, ModelRetryAdviceRequest
-    from agents.tool import Tool
-    from openai.types.responses.response_prompt_param import ResponsePromptParam
 
     from chatmend.integrations.transcript_repair import IntegrationOptions
+
+
+_STORED_UNDER = ("previous_response_id", "conversation_id")
+"""The parameters that name earlier items which the provider stores."""
 
 
 # Where the SDK is not installed, its class is untyped for mypy.
@@ -53,62 +52,32 @@ class RepairedModel(Model):  # type: ignore[misc, unused-ignore]
         """The model that is called."""
         self._repair = TranscriptRepair(**options)
 
-    async def get_response(  # noqa: PLR0913, PLR0917 - the signature of the SDK
+    async def get_response(
         self,
         system_instructions: str | None,
-        input: str | list[TResponseInputItem],  # noqa: A002
+        input: str | list[TResponseInputItem],  # noqa: A002 - the name in the SDK
         model_settings: ModelSettings,
-        tools: list[Tool],
-        output_schema: AgentOutputSchemaBase | None,
-        handoffs: list[Handoff],
-        tracing: ModelTracing,
-        *,
-        previous_response_id: str | None,
-        conversation_id: str | None,
-        prompt: ResponsePromptParam | None,
+        *arguments: Any,
+        **parameters: Any,
     ) -> ModelResponse:
         """Repair the input and call the model."""
-        is_continued = bool(previous_response_id or conversation_id)
+        items = self._repaired(input, model_settings, parameters)
         return await self.wrapped.get_response(
-            system_instructions,
-            self._repaired(input, model_settings, is_continued=is_continued),
-            model_settings,
-            tools,
-            output_schema,
-            handoffs,
-            tracing,
-            previous_response_id=previous_response_id,
-            conversation_id=conversation_id,
-            prompt=prompt,
+            system_instructions, items, model_settings, *arguments, **parameters
         )
 
-    def stream_response(  # noqa: PLR0913, PLR0917 - the signature of the SDK
+    def stream_response(
         self,
         system_instructions: str | None,
-        input: str | list[TResponseInputItem],  # noqa: A002
+        input: str | list[TResponseInputItem],  # noqa: A002 - the name in the SDK
         model_settings: ModelSettings,
-        tools: list[Tool],
-        output_schema: AgentOutputSchemaBase | None,
-        handoffs: list[Handoff],
-        tracing: ModelTracing,
-        *,
-        previous_response_id: str | None,
-        conversation_id: str | None,
-        prompt: ResponsePromptParam | None,
+        *arguments: Any,
+        **parameters: Any,
     ) -> AsyncIterator[TResponseStreamEvent]:
         """Repair the input and call the model for a stream."""
-        is_continued = bool(previous_response_id or conversation_id)
+        items = self._repaired(input, model_settings, parameters)
         events: AsyncIterator[TResponseStreamEvent] = self.wrapped.stream_response(
-            system_instructions,
-            self._repaired(input, model_settings, is_continued=is_continued),
-            model_settings,
-            tools,
-            output_schema,
-            handoffs,
-            tracing,
-            previous_response_id=previous_response_id,
-            conversation_id=conversation_id,
-            prompt=prompt,
+            system_instructions, items, model_settings, *arguments, **parameters
         )
         return events
 
@@ -127,8 +96,7 @@ class RepairedModel(Model):  # type: ignore[misc, unused-ignore]
         self,
         items: str | list[TResponseInputItem],
         settings: ModelSettings,
-        *,
-        is_continued: bool,
+        parameters: Mapping[str, Any],
     ) -> str | list[TResponseInputItem]:
         if isinstance(items, str):
             return items
@@ -137,20 +105,20 @@ class RepairedModel(Model):  # type: ignore[misc, unused-ignore]
             _target_of(self.wrapped),
             _address_of(self.wrapped),
             dialect="openai_responses",
-            continues=is_continued,
+            continues=any(parameters.get(name) for name in _STORED_UNDER),
             store=settings.store,
             thinking=settings.reasoning,
         )
         return done.messages
 
 
-def _target_of(model: Any) -> str:  # noqa: ANN401 - models have no common attribute
+def _target_of(model: Any) -> str:
     """Return ``provider/model``; the SDK's models for LiteLLM name the provider themselves."""
     name = str(getattr(model, "model", ""))
     return name if "/" in name else f"openai/{name}"
 
 
-def _address_of(model: Any) -> str | None:  # noqa: ANN401
+def _address_of(model: Any) -> str | None:
     """Return the base URL of a model that uses a client of OpenAI's SDK."""
     address = getattr(getattr(model, "_client", None), "base_url", None)
     return None if address is None else str(address)

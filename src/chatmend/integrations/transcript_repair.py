@@ -72,7 +72,7 @@ class TranscriptRepair:
         messages: list[Any],
         model: str,
         address: str | None,
-        **parameters: Any,  # noqa: ANN401
+        **parameters: Any,
     ) -> Repaired:
         """Repair messages; in report mode, or if chatmend fails, the messages are the original.
 

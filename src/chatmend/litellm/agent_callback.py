@@ -16,27 +16,17 @@ from litellm.types.llms.custom_http import httpxSpecialProvider
 
 from chatmend.litellm import summaries
 from chatmend.litellm.aws_signing import SigningTransport
-from chatmend.litellm.hooks import ChatMend, pass_through_summary
+from chatmend.litellm.hooks import ChatMend, pass_through_treatment
 from chatmend.transport import AsyncTransport, RequestRepair
 from chatmend.transport.calls import EXTENSION, RequestReport
 
 if TYPE_CHECKING:
-    from chatmend.options import RolloutMode
+    from chatmend.options import OnError
+    from chatmend.policy import Policy
 
 
 class AgentChatMend(ChatMend):
     """A callback whose ``react`` also holds for pass-through requests."""
-
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        """Take the arguments of `ChatMend`."""
-        super().__init__(*arguments, **options)
-        # The callback keeps the session memory; a second one would see only repaired requests.
-        self._sending = RequestRepair(
-            policy=self.policy,
-            on_error=self.on_error,
-            react=self.react,
-            session_memory="off",
-        )
 
     async def async_pre_call_hook(
         self, user_api_key_dict: Any, cache: Any, data: dict[str, Any], call_type: Any
@@ -62,7 +52,7 @@ class AgentChatMend(ChatMend):
         with self.failures.guard():
             report = getattr(response, "extensions", {}).get(EXTENSION)
             if isinstance(report, RequestReport) and (report.reacted or report.changes):
-                return _with_report(headers or {}, report, self.mode)
+                return _with_report(headers or {}, report)
         return headers
 
     def _wrap_client(self) -> None:
@@ -77,37 +67,45 @@ class AgentChatMend(ChatMend):
         state = vars(client)
         if not isinstance(state["_transport"], _ReactingTransport):
             signing = SigningTransport(state["_transport"])
-            state["_transport"] = _ReactingTransport(signing, self._sending)
+            state["_transport"] = _ReactingTransport(signing, self.on_error, self.react)
 
 
 class _ReactingTransport(httpx.AsyncBaseTransport):
     """Reacts to refusals of the requests that the callback repairs, and sends others as they are.
 
-    The mode, the sample and the switch file of the callback decide which these are.
+    The callback has decided about each request, and with which policy it is repaired.
     """
 
-    def __init__(self, plain: httpx.AsyncBaseTransport, sending: RequestRepair) -> None:
-        self._plain, self._reacting = plain, AsyncTransport(plain, sending)
+    def __init__(self, plain: httpx.AsyncBaseTransport, on_error: OnError, react: int) -> None:
+        self._plain, self._on_error, self._react = plain, on_error, react
+        self._reacting: dict[Policy | None, AsyncTransport] = {}
+        """A transport for each policy of the callback and its overrides."""
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request."""
-        summary = pass_through_summary.get()
-        is_repaired = summary is not None and summary.mode == "repair"
-        transport = self._reacting if is_repaired else self._plain
+        mode, policy = pass_through_treatment.get()
+        transport = self._plain if mode != "repair" else self._reacting_with(policy)
         return await transport.handle_async_request(request)
 
+    def _reacting_with(self, policy: Policy | None) -> AsyncTransport:
+        if policy not in self._reacting:
+            # The callback keeps the session memory; a second one would see only repaired requests.
+            repair = RequestRepair(
+                policy=policy, on_error=self._on_error, react=self._react, session_memory="off"
+            )
+            self._reacting[policy] = AsyncTransport(self._plain, repair)
+        return self._reacting[policy]
+
     async def aclose(self) -> None:
-        """Close both transports."""
-        await self._reacting.aclose()
+        """Close the transport that sends."""
+        await self._plain.aclose()
 
 
-def _with_report(
-    headers: dict[str, str], report: RequestReport, mode: RolloutMode
-) -> dict[str, str]:
+def _with_report(headers: dict[str, str], report: RequestReport) -> dict[str, str]:
     """Return headers with the changes of a reaction added to those of the callback."""
     counts: Counter[str] = Counter(change.code for change in report.changes if change.applied)
     for entry in filter(None, headers.get(summaries.HEADER, "").split(",")):
         code, _, number = entry.partition("=")
         counts[code] += int(number)
-    summary = summaries.ChangeSummary(report.target, mode, counts, report.reacted)
+    summary = summaries.ChangeSummary(report.target, "repair", counts, report.reacted)
     return {**headers, **(summaries.response_headers(summary) or {})}

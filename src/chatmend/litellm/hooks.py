@@ -27,6 +27,7 @@ from chatmend.litellm.failure_headers import add_to_failures
 from chatmend.litellm.live import Switch
 from chatmend.litellm.recording import as_record_function, state_of
 from chatmend.litellm.repairer import Repairer, is_disabled
+from chatmend.litellm.rollout import OFF, Treatment
 from chatmend.litellm.shapes import (
     SHAPES,
     name_of,
@@ -72,10 +73,15 @@ if TYPE_CHECKING:
     from chatmend.sessions.recorder import Recorder
     from chatmend.shared_state import SessionMemories
 
-pass_through_summary: ContextVar[summaries.ChangeSummary | None] = ContextVar(
+_pass_through_summary: ContextVar[summaries.ChangeSummary | None] = ContextVar(
     "chatmend_pass_through_summary", default=None
 )
 """The summary of a pass-through request: its later hooks do not receive LiteLLM's record."""
+
+pass_through_treatment: ContextVar[Treatment] = ContextVar(
+    "chatmend_pass_through_treatment", default=OFF
+)
+"""What was decided about a pass-through request, for the transport that sends it."""
 
 is_wrapped_call: ContextVar[bool] = ContextVar("chatmend_wrapped_call", default=False)
 """Whether the current synchronous call uses `install` or chatmend's own `completion`."""
@@ -300,7 +306,8 @@ class ChatMend(Repairer, CustomLogger):  # type: ignore[misc, unused-ignore]
 
         LiteLLM calls this for every request of the proxy.
         """
-        pass_through_summary.set(None)
+        _pass_through_summary.set(None)
+        pass_through_treatment.set(OFF)
         if call_type != "pass_through_endpoint":
             return None
         with self.failures.guard():
@@ -315,7 +322,8 @@ class ChatMend(Repairer, CustomLogger):  # type: ignore[misc, unused-ignore]
             if treatment.mode == "off":
                 return None
             summary = summaries.summarize(target, made.mode, made.changes)
-            pass_through_summary.set(summary)
+            _pass_through_summary.set(summary)
+            pass_through_treatment.set(treatment)
             return made.request
         return None
 
@@ -387,7 +395,7 @@ class ChatMend(Repairer, CustomLogger):  # type: ignore[misc, unused-ignore]
         """
         with self.failures.guard():
             return summaries.response_headers(
-                summaries.summary_of_request(data) or pass_through_summary.get()
+                summaries.summary_of_request(data) or _pass_through_summary.get()
             )
         return None
 

@@ -8,7 +8,7 @@ history was truncated.
 Repair: A constant, neutral result is added: ``No result was recorded for this tool call.`` It makes
 no claim about the reason. If the model answered without a result, the placeholder precedes that
 answer. If the target accepts calls without results at the end of the conversation, these are
-unchanged. For Anthropic the result is a user message of its own, so two user messages may follow
+unchanged. For Anthropic the result is a separate user message, so two user messages may follow
 each other; Anthropic merges consecutive messages of one role, and no message that was sent changes.
 
 Before (openai/gpt-4o):
