@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
@@ -40,7 +39,7 @@ class Fix:
     """Texts that move from the messages to the top-level ``system``."""
 
 
-@dataclass(frozen=True, slots=True)
+@read_only
 class Change:
     """One edit of the transcript, with enough data to explain it and to apply it again.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Change, Effect
@@ -238,7 +237,6 @@ class Run:
         self, window: Window, span: tuple[int, int], due: int, group: Group
     ) -> Messages | None:
         changed = self._run_due(window, span, due, group)
-        self._remember_window(window)
         return [message.list_item for message in window.messages] if changed else None
 
     def _run_due(
@@ -248,31 +246,43 @@ class Run:
         changed, due, group = self._run_rules(window, span, due, (0, self.cut), group)
         is_one_turn = group is not None and group.is_known and not group.may_span_turns
         starts = [0] if is_one_turn or not self.cut else cut_positions(window, self.context)
-        if len(starts) == 1:
-            return (
-                self._run_rules(window, span, due, (self.cut, len(self.rules)), group)[0] or changed
-            )
-        return self._run_turns(window, span, starts) or changed
+        if len(starts) > 1:
+            return self._run_turns(window, span, starts, is_changed=changed) or changed
+        after_cut = (self.cut, len(self.rules))
+        changed = self._run_rules(window, span, due, after_cut, group)[0] or changed
+        self._remember_window(window)
+        return changed
 
-    def _run_turns(self, window: Window, span: tuple[int, int], starts: list[int]) -> bool:
+    def _run_turns(
+        self, window: Window, span: tuple[int, int], starts: list[int], *, is_changed: bool
+    ) -> bool:
         """Run the rules after the cut on each turn; return whether one changed anything."""
+        assert self.scan is not None  # noqa: S101 - set before the first window
         changed = False
         messages: list[Message] = []
         origins: list[int | None] = []
-        for start, stop in pairwise([*starts, len(window.messages)]):
-            turn = window.subwindow(start, stop)
+        natives = [message.list_item for message in window.messages]
+        sketches = self.scan.turns(natives, starts, last=window.is_last, is_changed=is_changed)
+        ends = [*starts[1:], len(natives)]
+        for start, end, sketch in zip(starts, ends, sketches, strict=True):
+            turn = window.subwindow(start, end)
             turn.offset = len(messages)
-            due, group = self._due(turn, 0)
-            changed = (
-                self._run_rules(turn, span, due, (self.cut, len(self.rules)), group)[0] or changed
-            )
-            self._remember_window(turn)
-            self.context.dialect.remember(
-                [message.list_item for message in turn.messages], self.memory
-            )
+            self.scan.start_window(natives[start:end], sketch)
+            changed = self._run_turn(turn, span, sketch) or changed
             messages += turn.messages
             origins += turn.origins
         window.set_messages(messages, origins)
+        return changed
+
+    def _run_turn(self, turn: Window, span: tuple[int, int], sketch: WindowSketch) -> bool:
+        """Run the rules after the cut on one turn; return whether one changed it."""
+        assert self.scan is not None  # noqa: S101 - set before the first window
+        due = self.scan.due(sketch, _flags(turn), lambda: turn)
+        after_cut = (self.cut, len(self.rules))
+        changed = self._run_rules(turn, span, due, after_cut, sketch.group)[0]
+        self._remember_window(turn)
+        natives = [message.list_item for message in turn.messages]
+        self.context.dialect.remember(natives, self.memory)
         return changed
 
     def _run_rules(
@@ -304,9 +314,8 @@ class Run:
         if before == self.scan.all:
             return before, None
         natives = [message.list_item for message in window.messages]
-        flags = (window.is_opening, window.has_other_roles, window.has_input, window.is_last)
         sketch = self.scan.rescan(natives, last=window.is_last)
-        return self.scan.due(sketch, flags, lambda: window), sketch.group
+        return self.scan.due(sketch, _flags(window), lambda: window), sketch.group
 
     def _remember_window(self, window: Window) -> None:
         memory = self.memory
@@ -388,6 +397,14 @@ def _window_positions(number: int) -> list[str]:
     return positions
 
 
+def _flags(window: Window) -> tuple[bool, ...]:
+    return window.is_opening, window.has_other_roles, window.has_input, window.is_last
+
+
 def _call_ids(messages: list[Message]) -> list[str]:
-    parts = (part for message in messages for part in message.parts)
-    return [part.id for part in parts if isinstance(part, ToolCall) and isinstance(part.id, str)]
+    return [
+        part.id
+        for message in messages
+        for part in message.parts
+        if isinstance(part, ToolCall) and isinstance(part.id, str)
+    ]

@@ -34,28 +34,41 @@ def match(window: Window) -> Exchanges:
 def _matched(window: Window) -> Exchanges:
     found = Exchanges()
     numbers: dict[str, list[int]] = {}
-    without_id: list[PartPosition] = []
-    for message in window.messages:
-        for call in message.parts if message.is_assistant else ():
-            if isinstance(call, ToolCall) and call.awaits_result:
-                numbers.setdefault(_key(call), []).append(len(found.calls))
-                found.calls.append(call)
+    results: list[tuple[ToolResult, PartPosition]] = []
+    for at, message in enumerate(window.messages):
+        is_assistant = message.is_assistant
+        for part_at, part in enumerate(message.parts):
+            if isinstance(part, ToolResult):
+                if not part.legacy:
+                    results.append((part, (at, part_at)))
+            elif is_assistant and isinstance(part, ToolCall) and part.awaits_result:
+                numbers.setdefault(_key(part), []).append(len(found.calls))
+                found.calls.append(part)
+    if results:
+        _match_results(results, numbers, found, window)
+    return found
+
+
+def _match_results(
+    results: list[tuple[ToolResult, PartPosition]],
+    numbers: dict[str, list[int]],
+    found: Exchanges,
+    window: Window,
+) -> None:
+    """Match results to the calls that ``found`` holds; ``numbers`` has their numbers by key."""
     matching = _Matching(window, found, numbers, dict.fromkeys(numbers, 0))
     names_without_id = {equality_key(call.name) for call in found.calls if call.id is None}
-    for at, message in enumerate(window.messages):
-        for part_at, part in enumerate(message.parts):
-            if isinstance(part, ToolResult) and not part.legacy:
-                if not part.is_hosted and (
-                    part.call_id in (None, "")
-                    or _is_matched_by_name(part, names_without_id, numbers)
-                ):
-                    without_id.append((at, part_at))
-                else:
-                    matching.add(part, (at, part_at))
+    without_id: list[PartPosition] = []
+    for part, position in results:
+        if not part.is_hosted and (
+            part.call_id in (None, "") or _is_matched_by_name(part, names_without_id, numbers)
+        ):
+            without_id.append(position)
+        else:
+            matching.add(part, position)
     if without_id:
         _match_without_id(without_id, found, window)
         found.strays.sort()
-    return found
 
 
 @dataclass(slots=True)

@@ -118,6 +118,33 @@ class Scan:
             self._kept[id(native)] = native, letter, ids[id_at:id_end], names[name_at:name_end]
             id_at, name_at = id_end, name_end
 
+    def turns(
+        self, natives: list[Any], starts: list[int], *, last: bool, is_changed: bool
+    ) -> list[WindowSketch]:
+        """Sketch each turn of the current window, whose messages are now ``natives``.
+
+        ``starts`` are the indexes of their first messages. ``is_changed`` tells whether a rule has
+        changed the window.
+        """
+        ends = [*starts[1:], len(natives)]
+        if is_changed:
+            return [
+                self.rescan(natives[start:end], last=last and end == len(natives))
+                for start, end in zip(starts, ends, strict=True)
+            ]
+        window = self._unchanged[1]
+        out: list[WindowSketch] = []
+        id_at = name_at = 0
+        for start, end in zip(starts, ends, strict=True):
+            is_last = last and end == len(natives)
+            group = self.group(window.group.word[start:end], natives[start:end])
+            id_end, name_end = id_at + group.id_count, name_at + group.name_count
+            ids, names = window.ids[id_at:id_end], window.names[name_at:name_end]
+            last_text = window.last_text if is_last else None
+            out.append(WindowSketch(group, ids, names, is_last, last_text))
+            id_at, name_at = id_end, name_end
+        return out
+
     def rescan(self, natives: list[Any], *, last: bool) -> WindowSketch:
         """Sketch a window that a rule has changed; unchanged messages are not walked again."""
         word, kept = "", self._kept

@@ -53,12 +53,10 @@ def turn_starts(window: Window, context: Context) -> list[int]:
             called = called or any(
                 not call.is_hosted or number + i in answered for i, call in enumerate(calls)
             )
-            indexes = [answered[number + i][0] for i in range(len(calls)) if number + i in answered]
-            number, first_without_calls, latest = (
-                number + len(calls),
-                None,
-                max([latest, *indexes]),
-            )
+            if converted:
+                numbers = range(number, number + len(calls))
+                latest = max([latest, *(answered[n][0] for n in numbers if n in answered)])
+            number, first_without_calls = number + len(calls), None
         elif called:
             first_without_calls = at if first_without_calls is None else first_without_calls
             if _has_model_content(message) and not (converted and latest > at):

@@ -68,14 +68,10 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     if not missing or (context.limits.trailing_calls and last):
         return
     answers = {at for at, _ in found.answers.values()}
-    at = next(
-        (at for at in range(window.run_length, len(window.messages)) if at not in answers),
-        len(window.messages),
-    )
-    has_user_results = any(
-        message.role is Role.USER and message.results for message in window.messages
-    )
-    if context.traits.results_are_parts or has_user_results:
+    at = window.run_length
+    while at < len(window.messages) and at in answers:
+        at += 1
+    if context.traits.results_are_parts or _has_user_results(window):
         # The results must precede any other content of the user message.
         at = window.run_length
     names_tool = context.traits.names_results or context.traits.results_by_name
@@ -84,13 +80,18 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         for n in missing
         if not found.calls[n].is_hosted
     }
-    yield from _convert_hosted_calls(window, found, missing)
+    if len(placeholders) < len(missing):
+        yield from _convert_hosted_calls(window, found, missing)
     is_ordered = context.limits.results_in_order and context.traits.results_are_parts
     joins = context.traits.joins_results and len(answers) + len(placeholders) > 1
     if placeholders and (joins or (answers and is_ordered)):
         yield from insert_results(window, found, placeholders, context)
     elif placeholders:
         yield Fix(at, at, tuple(placeholders.values()), "the call has no result", Effect.ADDS)
+
+
+def _has_user_results(window: Window) -> bool:
+    return any(message.role is Role.USER and message.results for message in window.messages)
 
 
 def _convert_hosted_calls(window: Window, found: Exchanges, missing: list[int]) -> Iterator[Fix]:
