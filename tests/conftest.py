@@ -16,7 +16,7 @@ except ImportError:  # the environment with the oldest LiteLLM runs no propertie
 else:
     # A quick run draws the same examples every time; a nightly run draws new ones.
     settings.register_profile("quick", deadline=None, derandomize=True, max_examples=30)
-    settings.register_profile("nightly", deadline=None, print_blob=True, max_examples=1_000)
+    settings.register_profile("nightly", deadline=None, print_blob=True, max_examples=500)
     settings.load_profile("nightly" if IS_NIGHTLY else "quick")
 
 if TYPE_CHECKING:
@@ -40,6 +40,14 @@ def pytest_runtestloop() -> None:
     """Exclude from later collections what was imported: it stays until the end."""
     gc.freeze()
     gc.enable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave the tests that need the shared proxy to `make check`."""
+    for item in items:
+        if "proxy" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.showpiece)
 
 
 @pytest.hookimpl(optionalhook=True)
