@@ -32,7 +32,7 @@ ROLES = {"human": "user", "gpt": "assistant", "function_call": "assistant", "obs
 
 
 def tokenizer() -> PreTrainedTokenizerFast:
-    """Return a tokenizer of bytes, with a chat template that marks what the assistant says."""
+    """Return a tokenizer of bytes, with a chat template that marks the text of the assistant."""
     letters = sorted(pre_tokenizers.ByteLevel.alphabet())
     made = Tokenizer(BPE({letter: at for at, letter in enumerate(letters)}, []))
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
