@@ -33,6 +33,7 @@ TARGET ?=
 REQUESTS ?= 10000
 TALKS ?= 1000
 TRL := 1.16.0
+TORCH ?= 2.13.0
 AXOLOTL := 0.19.0
 TRANSFORMERS := 5.24.0
 NEWEST_OPENAI := 3.54.0
@@ -282,7 +283,8 @@ scale: $(ENGINES)/.ready
 
 # Repair ROWS synthetic rows (TRL, ShareGPT, DPO; 30 % broken) with `chatmend data` and datasets, next
 # to a bare loop, on one process and on two. Then check every row: valid ones have the same bytes,
-# repaired ones are accepted by the chat templates of Qwen, Llama, Mistral and Gemma, and by TRL.
+# repaired ones are accepted by the chat templates of Qwen, Llama, Mistral and Gemma, and by TRL, whose
+# SFTTrainer and DPOTrainer learn from a sample.
 # ROWS=20000 is a quick run; a million takes about half an hour on two quiet processors.
 scale-data: $(VENV)/.dev $(TRAINING)/.ready
 	$(PY) -m benchmarks.scale.measure $(ROWS) build/scale-data $(TRAINING)/bin/python
@@ -403,11 +405,14 @@ $(FUZZING)/.ready: pyproject.toml constraints.txt
 	$(FUZZING)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[fuzzing]"
 	touch $@
 
-# TRL's functions for data sets need no PyTorch.
+# TRL's functions for data sets need no PyTorch, its trainers do. The CPU build has 190 MB; an index that has only
+# builds for GPUs installs several GB. Then name PyTorch's index of CPU builds in PIP_EXTRA_INDEX_URL and set
+# TORCH=2.13.0+cpu, or set TORCH= to check without the trainers.
 $(TRAINING)/.ready: constraints-engines.txt
 	$(PYTHON) -m venv $(TRAINING)
 	$(TRAINING)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-engines.txt datasets jinja2 transformers==$(TRANSFORMERS)
 	$(TRAINING)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps trl==$(TRL)
+	$(if $(TORCH),$(TRAINING)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-engines.txt torch==$(TORCH) accelerate)
 	touch $@
 
 $(DOORS)/.ready: pyproject.toml constraints-doors.txt

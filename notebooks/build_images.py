@@ -14,14 +14,16 @@ CELLS = (
 # Images that providers accept and models can read
 
 One refused image ends a session, because every turn sends it again. This notebook has four typical
-images from transcripts. It sends them to a provider, repairs them, and compares appearance, bytes,
+images from transcripts, and four documents. It sends them to a provider, repairs them, and compares appearance, bytes,
 tokens and legibility. The provider is a sandbox on this machine: no API keys, no internet.
 
 **Result.** One broken image makes Anthropic refuse the whole session with status 400; after the repair it is
 accepted, and each image is upright, on a visible background, and in the size that the model sees. Of a tall page,
-OCR reads nearly all words in chatmend's tiles, and none in the page as the model would have seen it.""",
+OCR reads nearly all words in chatmend's tiles, and none in the page as the model would have seen it. Documents that
+Claude refuses become text, or a text that says what they were.""",
     """
 import base64, io, random
+from collections import Counter
 from PIL import Image, ImageDraw, ImageFont
 
 WORDS = (
@@ -37,11 +39,13 @@ def saved(image, form, **options):
 
 
 def screenshot(width, height, size=16):
+    # Return a picture of columns of words, and the words.
     rng, image, face = (
         random.Random(7),
         Image.new("RGB", (width, height), "#f6f6f8"),
         ImageFont.load_default(size),
     )
+    words = Counter()
     draw = ImageDraw.Draw(image)
     for left in range(20, width - 540, 580):
         draw.rectangle((left - 10, 20, left + 550, height - 20), fill="white", outline="#c8c8cd")
@@ -50,7 +54,8 @@ def screenshot(width, height, size=16):
             while draw.textlength(line, face) < 440:
                 line += rng.choice(WORDS) + " "
             draw.text((left, top), line, "#1e1e22", face)
-    return image
+            words.update(line.split())
+    return image, words
 
 
 def photo(width, height):
@@ -73,7 +78,7 @@ title = Image.new("RGBA", (2400, 1000), (0, 0, 0, 0))
 ImageDraw.Draw(title).text(
     (120, 200), "white words on nothing", "white", ImageFont.load_default(180)
 )
-screen = screenshot(3840, 2160)
+screen, _ = screenshot(3840, 2160)
 files = {
     "4K screenshot": (saved(screen, "PNG"), "image/png"),
     "photo on its side": (
@@ -260,10 +265,9 @@ print("original | chatmend,", kept.size, "| 1200 px | JPEG of quality 60")
 display(side_by_side(cut(screen), cut(kept), cut(small), cut(rough), height=90))""",
     """
 import os, shutil, subprocess, tempfile
-from collections import Counter
 
 
-def read(image, right=0.32, bottom=0.5):
+def read(image, right=0.16, bottom=0.4):
     part = image.crop((0, 0, int(image.width * right), int(image.height * bottom))).convert("L")
     part = part.resize((part.width * 2, part.height * 2), Image.Resampling.BICUBIC)
     with tempfile.NamedTemporaryFile(suffix=".png") as file:
@@ -297,11 +301,11 @@ else:
     """md
 ## Tall pages
 
-A screenshot of a whole page of 1000 x 7000 px with text of 12 px. Anthropic shows it to the model
+A screenshot of a whole page of 600 x 4200 px with text of 12 px. Anthropic shows it to the model
 at 224 x 1568: accepted, and unreadable. `chatmend` cuts it into tiles with captions; the report
 lists the tokens before and after. `tall="scale"` scales it as a whole.""",
     """
-page = screenshot(1000, 7000, size=12)
+page, page_words = screenshot(600, 4200, size=12)
 limits = chatmend.resolve(TARGET).limits.images
 tall = messages_with(saved(page, "PNG"), "image/png")
 cut_up = chatmend.repair(tall, TARGET)
@@ -330,21 +334,90 @@ def left_top(image):  # the same words of the page, enlarged to the same size
 print("as the model sees it: the whole page", as_seen(page).size, "| a tile", as_seen(tiles[0]).size)
 display(side_by_side(left_top(as_seen(page)), left_top(as_seen(tiles[0]))))""",
     """
-def read_all(images):
-    return sum((read(image, 1, 1) for image in images), Counter())
+def share_read(images):
+    found = sum((read(as_seen(image), 1, 1) for image in images), Counter())
+    return (found & page_words).total() / page_words.total()
 
 
 if shutil.which("tesseract"):
-    whole, original = read_all([as_seen(page)]), read_all([page])
-    found = read_all(map(as_seen, tiles))
     print(
-        "OCR of the page as the model sees it, of the words found in the original:",
-        f"whole {(whole & original).total() / original.total():.0%},",
-        f"tiles {(found & original).total() / original.total():.0%}",
+        "OCR of the page as the model sees it, words read:",
+        f"whole {share_read([page]):.0%}, tiles {share_read(tiles):.0%}",
     )
 else:
     print("OCR: tesseract is not installed; it would find nearly no word in the whole page,")
     print("and nearly all words in the tiles")""",
+    """md
+## Documents
+
+A refused document ends a session as well. Claude accepts at most 100 pages of PDF in a request, no
+encrypted PDF, and no other files. The sandbox refuses these as the provider does.""",
+    """
+import zipfile
+
+from pypdf import PdfWriter
+
+
+def pdf(pages, password=None):
+    writer, out = PdfWriter(), io.BytesIO()
+    for _ in range(pages):
+        writer.add_blank_page(595, 842)
+    if password:
+        writer.encrypt(password, algorithm="RC4-128")
+    writer.write(out)
+    return out.getvalue()
+
+
+def docx(text):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr(
+            "word/document.xml",
+            '<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main">'
+            f"<w:body><w:p><w:r><w:t>{text}</w:t></w:r></w:p></w:body></w:document>",
+        )
+    return out.getvalue()
+
+
+WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+documents = {
+    "book.pdf": (pdf(120), "application/pdf"),
+    "contract.pdf": (pdf(2, password="secret"), "application/pdf"),
+    "minutes.docx": (docx("The meeting begins at nine."), WORD),
+    "prices.csv": (b"name,price\\napple,2\\npear,3\\n", "text/csv"),
+}
+
+
+def with_document(title):
+    data, kind = documents[title]
+    source = {"type": "base64", "media_type": kind, "data": base64.b64encode(data).decode()}
+    document = {"type": "document", "title": title, "source": source}
+    return [
+        {"role": "user", "content": [{"type": "text", "text": "Summarise this."}, document]}
+    ]
+
+
+for title in documents:
+    print(f"{title:14} {post(with_document(title))}")""",
+    """md
+After the repair each is accepted. Text stays readable for the model; of the others it learns why
+they are missing.""",
+    """
+for title in documents:
+    repaired = chatmend.repair(with_document(title), TARGET)
+    print(f"{title}: {post(repaired.messages)}")
+    for change in repaired.changes:
+        print(f"    {change.code} {change.effect.name}: {change.why}")
+    part = repaired.messages[0]["content"][1]
+    print("    model sees:", repr(part["text"] if part["type"] == "text" else part["source"])[:110])""",
+    """md
+`documents="split"` cuts a document that is too long instead, each part after a caption.""",
+    """
+policy = chatmend.Policy(documents="split")
+split = chatmend.repair(with_document("book.pdf"), TARGET, policy=policy)
+print(post(split.messages))
+for part in split.messages[0]["content"][1:]:
+    print(part.get("text") or f"({part['type']})")""",
     """md
 ## Coordinates
 

@@ -7,6 +7,7 @@ machine disturb them; CPU time is disturbed less.
 from __future__ import annotations
 
 import shutil
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -15,6 +16,8 @@ from benchmarks.scale.processes import Measured, measure
 
 MODULE = [sys.executable, "-m"]
 TARGET = "hosted_vllm/Qwen/Qwen3-8B"
+SAMPLE = 200
+"""Rows of each kind for TRL's trainers."""
 MEGABYTES = 500
 
 
@@ -109,6 +112,16 @@ def measure_speed(steps: Steps) -> None:
     steps.judge("peak memory of a process", peak, MEGABYTES, " MB", most=True)
 
 
+def train(python: str, folder: Path) -> None:
+    """Let TRL's trainers learn from a sample, if the environment has PyTorch."""
+    has_torch = [python, "-c", "import torch, accelerate"]
+    if subprocess.run(has_torch, capture_output=True, check=False).returncode:
+        show("TRL's trainers: skipped, the environment lacks PyTorch or accelerate")
+        return
+    done = measure([python, "-m", "benchmarks.scale.trl_trains", str(folder / "one"), str(SAMPLE)])
+    show(f"TRL: SFTTrainer and DPOTrainer learn from a sample ({done.seconds:.0f} s)")
+
+
 def main(rows: int, folder: Path, python: str | None) -> None:
     """Make the corpus, measure, and check every repaired row."""
     shutil.rmtree(folder, ignore_errors=True)
@@ -127,6 +140,7 @@ def main(rows: int, folder: Path, python: str | None) -> None:
         words = [python, "-m", "benchmarks.scale.trl_accepts", str(folder / "one")]
         done = measure([*words, "0"], [*words, "1"])
         show(f"TRL: every row passed ({done.seconds:.0f} s)")
+        train(python, folder)
     if steps.failures:
         raise SystemExit(f"below the goal: {', '.join(steps.failures)}")
 

@@ -2,7 +2,7 @@
 
     python -m benchmarks.scale.trl_accepts repaired/ 0
 
-Runs in an environment with TRL and transformers, without PyTorch, which only the collators need. It
+Runs in an environment with TRL and transformers; unlike ``trl_trains`` it needs no PyTorch. It
 imports nothing of chatmend.
 """
 

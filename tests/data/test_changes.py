@@ -56,6 +56,21 @@ def test_valid_rows_have_no_changes_and_stay_the_same_objects() -> None:
     assert all(r.row is row for row, r in zip(rows, replay_rows(rows, table), strict=True))
 
 
+def test_the_entries_of_a_map_are_replayed() -> None:
+    details = pa.map_(pa.string(), pa.list_(pa.int64()))
+    message = pa.struct([("role", pa.string()), ("content", pa.string()), ("details", details)])
+    said = [
+        {"role": "user", "content": "a", "details": [("pages", [1, 2])]},
+        {"role": "user", "content": "", "details": [("pages", [3])]},
+        {"role": "assistant", "content": "b", "details": []},
+    ]
+    rows = pa.table({"messages": pa.array([said], pa.list_(message))}).to_pylist()
+    results = list(repair_rows(rows, target=STRICT))
+    (replayed,) = replay_rows(copy.deepcopy(rows), changes_table(results))
+    assert replayed.row == results[0].row
+    assert replayed.row["messages"][0]["details"] == [("pages", [1, 2])]
+
+
 def test_a_table_of_changes_has_one_row_per_change() -> None:
     table = changes_table(repair_rows([VALID, BROKEN, HOPELESS], target=STRICT))
     first, second = table.to_pylist()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from itertools import count
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from chatmend.data import LayoutError, RowResult, repair_rows
+from chatmend.data import LayoutError, RowResult, changes_table, repair_rows, replay_rows
 from chatmend.data.formats import FORMATS, recognise
 from chatmend.placeholders import NO_RESULT
 from tests.broken.strategies import transcripts
@@ -272,10 +273,33 @@ def test_a_change_of_a_shared_prompt_is_counted_once() -> None:
     assert repaired(row).rules == {"TOOL007": 1}
 
 
-def test_a_row_of_another_layout_than_the_first_is_quarantined() -> None:
-    results = list(repair_rows([VALID["messages"], VALID["sharegpt"]], target=QWEN))
+def test_rows_of_different_layouts_are_each_recognised() -> None:
+    rows = [VALID["messages"], VALID["sharegpt"], {"messages": [ASK, CALLING, ASK, ANSWER]}]
+    results = list(repair_rows(rows, target=QWEN))
+    assert [result.status for result in results] == ["valid", "valid", "repaired"]
+    assert [result.status for result in replay_rows(rows, changes_table(results))] == [
+        "valid", "valid", "repaired"
+    ]  # fmt: skip
+
+
+def test_a_layout_that_is_named_holds_for_all_rows() -> None:
+    rows = [VALID["messages"], VALID["sharegpt"]]
+    results = list(repair_rows(rows, target=QWEN, layout="messages"))
     assert [result.status for result in results] == ["valid", "quarantined"]
     assert results[1].error == "empty or not in the layout messages (messages: [{role, content}])"
+
+
+@pytest.mark.parametrize("empty", [{"messages": None}, {"messages": []}, {}, {"id": 1}])
+def test_a_row_without_messages_is_quarantined_also_if_it_is_the_first(empty: Any) -> None:
+    results = list(repair_rows([empty, VALID["messages"], empty], target=QWEN))
+    assert [result.status for result in results] == ["quarantined", "valid", "quarantined"]
+    assert results[0].row is results[2].row is empty
+
+
+def test_rows_of_which_none_has_a_known_layout_are_an_error_within_bounded_memory() -> None:
+    endless = ({"text": str(number)} for number in count())
+    with pytest.raises(LayoutError, match="unknown layout with the columns 'text'"):
+        next(repair_rows(endless, target=QWEN))
 
 
 def test_a_repair_across_the_end_of_the_prompt_is_quarantined() -> None:

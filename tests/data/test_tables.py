@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from typing import Any
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 import chatmend
 from chatmend.data import LayoutError, check_table, repair_rows, repair_table
+from chatmend.data.arrow import BATCH_ROWS
 from chatmend.data.arrow_values import values_of
 from chatmend.data.wire import without_nulls
 from tests.broken.strategies import transcripts
@@ -184,6 +186,23 @@ def test_an_empty_table_gets_an_empty_report() -> None:
     assert done.num_rows == 0
     batch = repair_table(table(VALID).to_batches()[0].slice(0, 0), target=QWEN)
     assert (batch.schema, batch.num_rows) == (done.schema, 0)
+
+
+@pytest.mark.parametrize("kind", ["text", "null"])
+def test_a_table_whose_first_batch_has_no_messages_is_recognised_later(kind: str) -> None:
+    empty = pa.table({"messages": pa.array([None] * (BATCH_ROWS + 1), pa.string())})
+    text = json.dumps([{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}])
+    later = pa.table({"messages": pa.array([text if kind == "text" else None], pa.string())})
+    done = repair_table(pa.concat_tables([empty, later]).to_reader(), target=QWEN).read_all()
+    statuses = [report["status"] for report in done["chatmend"].to_pylist()]
+    assert statuses[:-1] == ["quarantined"] * (BATCH_ROWS + 1)
+    assert statuses[-1] == ("valid" if kind == "text" else "quarantined")
+
+
+def test_rows_of_an_unknown_layout_are_an_error_although_messages_are_null() -> None:
+    table = pa.table({"prompt": ["a"], "messages": pa.array([None], pa.string())})
+    with pytest.raises(LayoutError, match="unknown layout"):
+        repair_table(table, target=QWEN)
 
 
 def test_null_and_empty_cells_are_quarantined() -> None:

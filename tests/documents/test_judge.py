@@ -30,6 +30,9 @@ def test_what_was_refused_is_accepted_once_repaired(sandbox: Sandbox, target: st
     logging.getLogger("LiteLLM").setLevel(logging.CRITICAL)
     if target in QUICK[:2]:
         assert refused(sandbox, target, REFUSED, repair=False).keys() == set(REFUSED)
+    if target == QUICK[1]:
+        protected = ["pdf with a password", "pdf of unknown encryption"]
+        assert refused(sandbox, target, protected, repair=False).keys() == {protected[0]}
     names = sampled(list(samples()), NAMES)
     assert refused(sandbox, target, names, repair=True) == {}
 

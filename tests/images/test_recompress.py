@@ -27,6 +27,7 @@ from chatmend.images import (
     seen_size,
     tokens,
 )
+from chatmend.images import payload as payload_module
 from chatmend.images.payload import Payload, encode_base64
 from chatmend.images.plan import plan_for
 from chatmend.targets import resolve
@@ -179,6 +180,36 @@ def test_a_spare_quarter_of_a_processor_makes_no_other_bytes() -> None:
     inline = [digest(name) for name in names]
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(fresh, names)) == inline
+
+
+@pytest.mark.parametrize("missing", ["pybase64", "blake3"])
+def test_the_extra_fast_changes_no_bytes(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = samples()["large photo"].data
+    messages = said(samples()["large photo"])
+    fast = chatmend.repair(messages, CLAUDE, recompressor=Recompressor()).messages
+    monkeypatch.setitem(sys.modules, missing, None)
+    payload_module._pybase64.cache_clear()
+    payload_module._hash_function.cache_clear()
+    try:
+        slow = chatmend.repair(messages, CLAUDE, recompressor=Recompressor()).messages
+        assert Payload(encode_base64(data)).decode() == data
+    finally:
+        payload_module._pybase64.cache_clear()
+        payload_module._hash_function.cache_clear()
+    assert slow == fast
+
+
+def test_the_key_of_an_image_depends_on_all_of_its_data_and_on_nothing_else() -> None:
+    text = base64.b64encode(bytes(range(256)) * 400).decode()  # longer than two pieces
+    keys = [
+        Payload(text).key(),
+        Payload("data:image/png;base64," + text, 22).key(),
+        Payload(text[:-3] + "A==").key(),
+        Payload("B" + text[1:]).key(),
+        Payload(base64.b64decode(text)).key(),
+    ]
+    assert keys[0] == keys[1]
+    assert len(set(keys)) == 4
 
 
 def test_another_process_makes_the_same_bytes() -> None:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from chatmend.data import arrow
 from chatmend.data.change_table import changes_to_table, recorded_rows
-from chatmend.data.formats import recognise
-from chatmend.data.renamed import Renamed, named
+from chatmend.data.layouts import with_layouts
+from chatmend.data.renamed import named
 from chatmend.data.replaying import replay_row
 from chatmend.data.rows import (
     Conversations,
@@ -114,11 +114,12 @@ def repair_rows(  # noqa: PLR0913 - options are keywords
 ) -> Iterator[RowResult]:
     """Repair rows that are dicts, one after the other; yields a ``RowResult`` for each.
 
-    A valid row is yielded as the same object. All rows have the layout of the first; one without
-    its keys is quarantined. The arguments are those of ``repair_table``.
+    A valid row is yielded as the same object. Rows may have different layouts: each is recognised
+    from its keys, unless ``layout`` names one for all. A row without a known layout, such as one
+    whose messages are null, is quarantined. The other arguments are those of ``repair_table``.
 
     Raises:
-        LayoutError: the first row has no known layout; the text lists them.
+        LayoutError: none of the first 1,024 rows has a known layout; the text lists them.
         TargetError: the target is unknown.
         PolicyError: an option has an invalid value.
     """
@@ -130,10 +131,8 @@ def repair_rows(  # noqa: PLR0913 - options are keywords
 def _repair_rows(
     rows: Iterable[Row], known: Format | None, column: str | None, settings: RowSettings
 ) -> Iterator[RowResult]:
-    for row in rows:
-        if known is None:
-            known = recognise(row) if column is None else Renamed.recognise(row, column)
-        yield repair_row(row, known, settings)
+    for row, layout in with_layouts(rows, known, column):
+        yield repair_row(row, layout, settings)
 
 
 def changes_table(results: Iterable[RowResult]) -> pa.Table:
@@ -166,15 +165,13 @@ def replay_rows(
 
     Raises:
         ReplayError: a change does not match its row.
-        LayoutError: the first row has no known layout.
+        LayoutError: none of the first 1,024 rows has a known layout.
     """
     recorded = recorded_rows(changes)
     known = None if layout is None else named(layout, column)
-    for at, row in enumerate(rows):
-        if known is None:
-            known = recognise(row) if column is None else Renamed.recognise(row, column)
+    for at, (row, format_) in enumerate(with_layouts(rows, known, column)):
         try:
-            yield replay_row(row, known, recorded.get(at))
+            yield replay_row(row, format_, recorded.get(at))
         except ReplayError as error:
             raise ReplayError(f"row {at}: {error}") from error
 

@@ -7,11 +7,12 @@ are rebuilt; all other values keep their bytes.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from chatmend.data.arrow_fit import is_list, misfit_of
 from chatmend.data.arrow_values import values_of
-from chatmend.data.formats import recognise
+from chatmend.data.formats import FORMATS, recognise
 from chatmend.data.renamed import Renamed, named
 from chatmend.data.rows import QUARANTINED, REPAIRED, RowResult, repair_row
 from chatmend.errors import LayoutError
@@ -73,7 +74,7 @@ def report_value(result: RowResult) -> dict[str, Any]:
 def format_of_table(
     table: pa.Table | pa.RecordBatch, *, column: str | None = None, layout: str | None = None
 ) -> Format | None:
-    """Return the layout of a table; None if it has no row to recognise it from.
+    """Return the layout of a table; None if it has no rows, or no message in any.
 
     Args:
         table: the rows; the first whose cells are not null decides.
@@ -101,7 +102,16 @@ def format_of_table(
     try:
         return recognise(typical) if column is None else Renamed.recognise(typical, column)
     except LayoutError:
-        raise failure from None
+        if _has_messages(table, column):
+            raise failure from None
+        return None
+
+
+def _has_messages(table: pa.Table | pa.RecordBatch, column: str | None) -> bool:
+    """Return whether a column that may hold messages has a value, or whether there is none."""
+    known = {key for format_ in FORMATS.values() for key in format_.KEYS}
+    names = [name for name in table.schema.names if name in known or name == column]
+    return not names or any(table[name].null_count < table.num_rows for name in names)
 
 
 def _typical(kind: pa.DataType) -> Any:  # noqa: ANN401 - a value of the type
@@ -132,7 +142,8 @@ def repair_batch(
     """
     keys = [key for key in format_.KEYS if key in batch.schema.names]
     columns = [values_of(batch.column(key)) for key in keys]
-    rows: list[Row] = [dict(zip(keys, row, strict=True)) for row in zip(*columns, strict=True)]
+    cells = zip(*columns, strict=True) if keys else repeat((), batch.num_rows)
+    rows: list[Row] = [dict(zip(keys, row, strict=True)) for row in cells]
     results = [repair(row, at) for at, row in enumerate(rows)]
     results = [
         _checked(row, result, batch.schema) if result.status == REPAIRED else result
@@ -212,8 +223,8 @@ class TableRepair:
             for start in range(0, rest.num_rows, BATCH_ROWS):
                 batch = rest.slice(start, BATCH_ROWS)
                 format_ = format_ or format_of_table(batch, column=self.column, layout=self.layout)
-                if format_ is not None:
-                    yield self._batch(batch, format_)
+                # A batch without any message is quarantined, with any layout.
+                yield self._batch(batch, format_ or FORMATS["messages"])
 
     def _batch(self, batch: pa.RecordBatch, format_: Format) -> pa.RecordBatch:
         def repair(row: Row, _: int) -> RowResult:

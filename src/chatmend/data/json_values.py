@@ -7,6 +7,7 @@ import datetime as dt
 import hashlib
 import json
 from decimal import Decimal
+from operator import is_not
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -22,7 +23,8 @@ _WRITERS: dict[type, Callable[[Any], str]] = {
     dt.timedelta: lambda value: str(value // dt.timedelta(microseconds=1)),
     Decimal: str,
 }
-_READERS: dict[str, Callable[[str], Any]] = {
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "tuple": tuple,
     "bytes": base64.b64decode,
     "datetime": dt.datetime.fromisoformat,
     "date": dt.date.fromisoformat,
@@ -38,6 +40,7 @@ def dumps(value: Any) -> str:  # noqa: ANN401 - any value of a row
     Raises:
         TypeError: it has a type that neither JSON nor Arrow has.
     """
+    value = _with_marked_tuples(value)
     text = json.dumps(value, ensure_ascii=False, default=_marked)
     try:
         text.encode()
@@ -58,6 +61,22 @@ def digest(value: Any) -> str | None:  # noqa: ANN401 - any value of a row
     except (TypeError, ValueError, RecursionError):
         return None
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def _with_marked_tuples(value: Any) -> Any:  # noqa: ANN401 - any value of a row
+    """Return a value in which tuples are marked; the same object if it has none.
+
+    Arrow reads the entries of a map as tuples, and JSON would write them as lists.
+    """
+    if isinstance(value, tuple):
+        return {_TYPE: "tuple", "value": [*map(_with_marked_tuples, value)]}
+    if isinstance(value, list):
+        items = [*map(_with_marked_tuples, value)]
+        return items if any(map(is_not, items, value)) else value
+    if isinstance(value, dict):
+        found = {key: _with_marked_tuples(held) for key, held in value.items()}
+        return found if any(found[key] is not held for key, held in value.items()) else value
+    return value
 
 
 def _marked(value: object) -> dict[str, str]:

@@ -36,7 +36,7 @@ class Renamed:
         """
         for name in _NAMES:
             for known in FORMATS.values():
-                if name in known.KEYS and known.matches({name: row[column]}):
+                if name in known.KEYS and known.matches({name: row.get(column)}):
                     return cls(known, column, name)
         raise LayoutError(f"the column {column!r} has no known layout; {describe_layouts()}")
 

@@ -42,14 +42,19 @@ class Payload:
         return images.probe_image(self.data, self.start)
 
     def key(self) -> bytes:
-        """Return a SHA-256 hash of the content, that is of the base64 text or of the bytes."""
-        from hashlib import sha256
+        """Return a hash of the content, that is of the base64 text or of the bytes.
 
-        if isinstance(self.data, str):
-            return sha256(self.data[self.start :].encode("ascii", "replace")).digest()
-        hasher = sha256(b"raw ")
-        hasher.update(self.data)
-        return hasher.digest()
+        BLAKE3 if the extra ``fast`` is installed, otherwise SHA-256.
+        """
+        if not isinstance(self.data, str):
+            hasher = _hash_function()(b"raw ")
+            hasher.update(self.data)
+            return bytes(hasher.digest())
+        hasher = _hash_function()()
+        for at in range(self.start, len(self.data), _PIECE):
+            # Memory for a copy of the whole text would take longer than the hash.
+            hasher.update(self.data[at : at + _PIECE].encode("ascii", "replace"))
+        return bytes(hasher.digest())
 
     def decode(self) -> bytes:
         """Return the bytes of the image.
@@ -60,8 +65,9 @@ class Payload:
         if not isinstance(self.data, str):
             return self.data
         if (fast := _pybase64()) is not None:
+            text = memoryview(self.data.encode("ascii", "replace"))[self.start :]
             try:
-                return bytes(fast.b64decode(self.data[self.start :], validate=True))
+                return bytes(fast.b64decode(text, validate=True))
             except (binascii.Error, ValueError):
                 pass  # `_decode` accepts line breaks, URL-safe text and missing padding
         return _decode(self.data, self.start)
@@ -75,6 +81,18 @@ def _pybase64() -> Any:  # noqa: ANN401 - a module or None
     except ImportError:
         return None
     return pybase64
+
+
+@lru_cache(maxsize=1)
+def _hash_function() -> Any:  # noqa: ANN401 - a function of a module without types
+    """Return BLAKE3 of the extra ``fast``, which is four times faster, or SHA-256."""
+    try:
+        from blake3 import blake3
+    except ImportError:
+        from hashlib import sha256
+
+        return sha256
+    return blake3
 
 
 def _decode(text: str, start: int) -> bytes:

@@ -157,8 +157,10 @@ def open_image(data: bytes, probe: Probe, budget: Budget) -> Image:
         raise UnreadableError("its type cannot be read")
     name = _PLUGINS[probe.type]
     plugin = import_module(f"PIL.{name}ImagePlugin")
-    opened: Image = getattr(plugin, f"{name}ImageFile")(io.BytesIO(data))
-    return opened
+    opened = getattr(plugin, f"{name}ImageFile")(io.BytesIO(data))
+    opened.decodermaxblock = len(data)  # the decoder gets the file at once, not 64 KiB at a time
+    result: Image = opened
+    return result
 
 
 def _open_heic(data: bytes) -> Image:

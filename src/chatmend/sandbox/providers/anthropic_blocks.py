@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import io
 import re
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from chatmend.sandbox.pictures import SandboxPicture, inspect_base64
@@ -222,25 +224,42 @@ def pictures(messages: list[Any]) -> list[tuple[str, Body]]:
 
 
 def _pdf_faults(request: SandboxRequest) -> Iterator[Fault]:
-    """Yield faults of PDFs: data that is no PDF, and too many pages in the request."""
+    """Yield faults of PDFs: no PDF, a PDF with a password, and too many pages in the request."""
     pages = 0
-    for message in objects(request.messages):
-        blocks = objects(message.get("content"))
-        inner = [part for block in blocks for part in objects(block.get("content"))]
-        for block in [*blocks, *inner]:
-            source = mapping(block.get("source")) if block.get("type") == "document" else {}
-            data = source.get("data") if source.get("type") == "base64" else None
-            if not isinstance(data, str):
-                continue
-            try:
-                pdf = base64.b64decode(data, validate=True)
-            except ValueError:
-                pdf = b""
-            if b"%PDF" not in pdf[:_PDF_HEAD]:
-                yield fault("anthropic-pdf-unreadable")
-            pages += len(_PAGE.findall(pdf))
+    for at, pdf in _pdfs(request.messages):
+        if b"%PDF" not in pdf[:_PDF_HEAD]:
+            yield fault("anthropic-pdf-unreadable")
+        elif b"/Encrypt" in pdf and _needs_password(pdf):
+            yield fault("anthropic-pdf-password", at)
+        pages += len(_PAGE.findall(pdf))
     if pages > _MAX_PAGES:
         yield fault("anthropic-pdf-pages")
+
+
+def _pdfs(messages: list[Any]) -> Iterator[tuple[str, bytes]]:
+    """Yield the position and the bytes of every document block with base64; none if malformed."""
+    for at, message in enumerate(objects(messages)):
+        for i, block in enumerate(objects(message.get("content"))):
+            for one in (block, *objects(block.get("content"))):
+                source = mapping(one.get("source")) if one.get("type") == "document" else {}
+                data = source.get("data") if source.get("type") == "base64" else None
+                if isinstance(data, str):
+                    try:
+                        yield f"messages.{at}.content.{i}", base64.b64decode(data, validate=True)
+                    except ValueError:
+                        yield f"messages.{at}.content.{i}", b""
+
+
+def _needs_password(pdf: bytes) -> bool:
+    """Return whether pypdf cannot open an encrypted PDF without a password.
+
+    False if pypdf is not installed, or if it cannot read the file or its encryption.
+    """
+    try:
+        reader = import_module("pypdf").PdfReader(io.BytesIO(pdf))
+        return bool(reader.is_encrypted and not reader.decrypt(""))
+    except Exception:  # noqa: BLE001 - a broken file can make it raise any exception
+        return False
 
 
 def _picture_faults(request: SandboxRequest) -> Iterator[Fault]:
