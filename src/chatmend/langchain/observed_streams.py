@@ -11,14 +11,13 @@ import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from chatmend.usage import UsageStream
-
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
     from langchain_core.language_models import BaseChatModel
 
     from chatmend.langchain.partners import Destination
+    from chatmend.usage import UsageStream
 
 
 def observe_stream(
@@ -35,6 +34,8 @@ def observe_stream(
     }
     if not clients:
         return model, None
+    from chatmend.usage import UsageStream  # noqa: PLC0415 - few models need it
+
     usage_stream = UsageStream(
         destination.target.provider or None, destination.target.model or None
     )
