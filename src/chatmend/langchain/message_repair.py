@@ -243,6 +243,8 @@ def warn_of_failure(error: Exception) -> None:
 
 
 def _log_repairs(changes: Sequence[Change]) -> None:
+    if not _log.isEnabledFor(logging.INFO):
+        return
     counts = Counter(change.code for change in changes if change.applied)
     if counts:
         _log.info(
