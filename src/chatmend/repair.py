@@ -181,10 +181,8 @@ class _Job:
         request, dialect, job = self.request, self.dialect, self
         messages = request.messages
         if dialect is not None and self.memory is None and not (self.continues or self.lessons):
-            thinking, tools = is_thinking_on(request.thinking), bool(request.tools)
-            source = source_of_objects(
-                self.target, self.policy, dialect.cache_key(), thinking, tools, self.store
-            )
+            facts = is_thinking_on(request.thinking), bool(request.tools), self.store is not False
+            source = source_of_objects(self.target, self.policy, dialect.cache_key(), *facts)
             known = source.read(messages, dialect)
             if known is not None and known[1].is_known_clean(known[1].letters):
                 _, changes = run_last_rules(request, [], known[0], has_counted_content=False)
