@@ -19,7 +19,8 @@ from chatmend.windows import Edit, Memory, Window
 if TYPE_CHECKING:
     from chatmend.changes import Fix
     from chatmend.context import Context
-    from chatmend.known_transcripts import Source
+    from chatmend.known_transcripts import ObjectSource, Source
+    from chatmend.letters import Reader
     from chatmend.renaming import Renaming
     from chatmend.rules import Rule
     from chatmend.sketch import Group, WindowSketch
@@ -54,8 +55,10 @@ class Run:
     """The position of the first rule that runs on each turn of a window separately."""
     accepted: int = 0
     """Messages at the beginning that the provider has accepted; no rule changes them."""
-    source: Source | None = None
+    source: Source | ObjectSource | None = None
     """Remembers the transcript if it is clean."""
+    reader: Reader | None = None
+    """Has read the messages already, if the transcript was looked up."""
     assumes_plain: bool = False
     """Whether to stop before any rule runs if the messages may hold objects of other classes."""
     depends_on_structure: bool = True
@@ -72,8 +75,12 @@ class Run:
             return
         given = Request(self.native)
         request, self.changes = run_first_rules(given, self.context, self.accepted)
-        scan = self.scan = Scan(self.context, self.rules, self.memory)
-        letters = scan.reader.read(request.messages)
+        reader = self.reader
+        if reader is not None and reader.natives is not request.messages:
+            reader = None
+        scan = self.scan = Scan(self.context, self.rules, self.memory, reader)
+        is_read = scan.reader is reader
+        letters = scan.reader.letters if is_read else scan.reader.read(request.messages)
         if self.assumes_plain and not UNKNOWN.isdisjoint(letters):
             raise NotPlainError
         self.depends_on_structure = not (

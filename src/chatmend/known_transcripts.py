@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from chatmend.context import Context
 from chatmend.dialects import DIALECTS
 from chatmend.letters import MAX_MESSAGES, Reader
 from chatmend.rule_cache import MAX_ENTRIES
@@ -15,10 +16,11 @@ from chatmend.rule_cache import MAX_ENTRIES
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
-    from chatmend.context import Context
+    from chatmend.dialects import Dialect
     from chatmend.policy import Policy
     from chatmend.rule_cache import RuleCache
     from chatmend.targets import Target
+    from chatmend.targets.limits import Limits
 
 _MAX_SOURCES = 256
 
@@ -81,7 +83,36 @@ class Source:
             self.remember(letters, known.context, known.cache)
 
 
-_SOURCES: dict[tuple[Hashable, ...], Source] = {}
+class ObjectSource:
+    """Transcripts of message objects that a dialect reads in the same way, for the same requests.
+
+    The dialect of a repair remembers what it has read, so each repair has its own.
+    """
+
+    __slots__ = ("_known", "_owners")
+
+    def __init__(self, *owners: object) -> None:
+        """Start with no transcripts; ``owners`` are objects to keep, as in ``Source``."""
+        self._owners = owners
+        self._known: tuple[Limits, Policy, RuleCache] | None = None
+
+    def read(self, messages: Sequence[Any], dialect: Dialect) -> tuple[Context, Reader] | None:
+        """Return the messages as a reader has read them; None if no transcript is known."""
+        if self._known is None or self._known[2].is_full or not 0 < len(messages) <= MAX_MESSAGES:
+            return None
+        limits, policy, cache = self._known
+        dialect.set_limits(limits)
+        context = Context(limits, dialect, policy)
+        reader = Reader(context, cache)
+        reader.read(messages)
+        return context, reader
+
+    def remember(self, _: str, context: Context, cache: RuleCache) -> None:
+        """Remember the limits and the cache of a clean transcript."""
+        self._known = context.limits, context.policy, cache
+
+
+_SOURCES: dict[tuple[Hashable, ...], Source | ObjectSource] = {}
 
 
 def source_of(target: Target, policy: Policy, kind: str, *, only_texts: bool = False) -> Source:
@@ -94,10 +125,25 @@ def source_of(target: Target, policy: Policy, kind: str, *, only_texts: bool = F
         only_texts: for requests that declare no tools. Whether calls and references are clean then
             depends on more than the structure of the messages.
     """
-    key = (id(target), id(policy), kind, only_texts)
+    key = (Source, id(target), id(policy), kind, only_texts)
     source = _SOURCES.get(key)
-    if source is None:
-        if len(_SOURCES) >= _MAX_SOURCES:
-            _SOURCES.clear()
-        source = _SOURCES[key] = Source(target, policy, only_texts=only_texts)
+    if not isinstance(source, Source):
+        source = Source(target, policy, only_texts=only_texts)
+        _keep(key, source)
     return source
+
+
+def source_of_objects(target: Target, policy: Policy, *kind: Hashable) -> ObjectSource:
+    """Return the source for a target, a policy and what else the limits of a request depend on."""
+    key = (ObjectSource, id(target), id(policy), *kind)
+    source = _SOURCES.get(key)
+    if not isinstance(source, ObjectSource):
+        source = ObjectSource(target, policy)
+        _keep(key, source)
+    return source
+
+
+def _keep(key: tuple[Hashable, ...], source: Source | ObjectSource) -> None:
+    if len(_SOURCES) >= _MAX_SOURCES:
+        _SOURCES.clear()
+    _SOURCES[key] = source

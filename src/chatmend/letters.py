@@ -46,28 +46,31 @@ def cut(letters: str) -> list[str]:
 class Reader:
     """Reads the letters of messages, and collects their ids and names in ``ids`` and ``names``."""
 
-    __slots__ = ("_cache", "_context", "_sketch", "ids", "last_text", "names")
+    __slots__ = ("_context", "_sketch", "cache", "ids", "last_text", "letters", "names", "natives")
 
     def __init__(self, context: Context, cache: RuleCache) -> None:
         """``cache`` is shared by threads and transcripts."""
-        self._context, self._cache = context, cache
+        self._context, self.cache = context, cache
         self._sketch = Sketch(cache.sketches)
         self.ids, self.names = self._sketch.ids, self._sketch.names
         self.last_text: object = None
         """The class of the text at the end of the transcript."""
+        self.letters = ""
+        self.natives: Sequence[Any] = ()
+        """The transcript that was read, and its letters."""
 
     def read(self, natives: Sequence[Any]) -> str:
         """Return the letters of all messages of the transcript."""
-        letters = self.letters_of(natives)
-        self.last_text = self.class_of_last_text(natives, letters)
-        return letters
+        self.natives, self.letters = natives, self.letters_of(natives)
+        self.last_text = self.class_of_last_text(natives, self.letters)
+        return self.letters
 
     def class_of_last_text(self, natives: Sequence[Any], letters: str) -> object:
         """Return the class of the text at the end, if the assistant wrote it."""
-        judge = self._cache.last_text
+        judge = self.cache.last_text
         if judge is None or not letters or letters[-1] < UNKNOWN_ASSISTANT:
             return None
-        known, last = self._cache.structure_of_letter.get(letters[-1]), natives[-1]
+        known, last = self.cache.structure_of_letter.get(letters[-1]), natives[-1]
         if known is not None and known.ends_with_content and last.__class__ is dict:
             return judge(last["content"])
         parts = self._context.dialect.read(last).parts
@@ -78,16 +81,16 @@ class Reader:
 
         Only for a transcript at the beginning of a conversation, with an empty memory.
         """
-        known = self._cache.transcripts.get(letters)
+        known = self.cache.transcripts.get(letters)
         if known is None or self.last_text:
             return False
-        return not known or self._key(letters, known) in self._cache.transcripts
+        return not known or self._key(letters, known) in self.cache.transcripts
 
     def remember_clean(self, letters: str) -> bool:
         """Record that no rule must run on a transcript; return whether it can be found again."""
         if len(letters) > MAX_MESSAGES or self.last_text:
             return False
-        transcripts, groups = self._cache.transcripts, map(self._cache.groups.get, cut(letters))
+        transcripts, groups = self.cache.transcripts, map(self.cache.groups.get, cut(letters))
         if len(transcripts) >= MAX_ENTRIES:
             transcripts.clear()
         has_names = any(group is None or group.name_count > 1 for group in groups)
@@ -104,7 +107,7 @@ class Reader:
     def letters_of(self, natives: Sequence[Any]) -> str:
         """Return the letters of messages, and collect their ids and names."""
         letters: list[str] = []
-        cache, sketch, form_of = self._cache, self._sketch, self._context.dialect.sketch
+        cache, sketch, form_of = self.cache, self._sketch, self._context.dialect.sketch
         push, letter_of_role, forms, ids, names, unusual = (
             letters.append,
             cache.letter_of_role,
@@ -160,14 +163,14 @@ class Reader:
             return self._info_for(native, None, id_at, name_at, plan).letter
         letter = self._info_for(native, None, id_at, name_at, plan).letter
         if plan is not None and letter not in (UNKNOWN_OTHER, UNKNOWN_ASSISTANT):
-            plan.remember_letter(native, self._cache.sketches.plans, letter)
+            plan.remember_letter(native, self.cache.sketches.plans, letter)
         return letter
 
     def _letter_for_role(self, native: dict[str, Any], role: str) -> str:
         """Find and cache the letter of a message with only a role and an ordinary text."""
         letter = self._info_for(native, None, len(self.ids), len(self.names)).letter
         if letter not in (UNKNOWN_OTHER, UNKNOWN_ASSISTANT):
-            self._cache.letter_of_role[role] = letter
+            self.cache.letter_of_role[role] = letter
         return letter
 
     def _info_for(
@@ -183,7 +186,7 @@ class Reader:
         ``form`` is the structure found by the dialect, or None. The ids and names of the message
         start at ``id_at`` and ``name_at``. ``plan`` is its walk plan, if it is known.
         """
-        structures, sketch = self._cache.structures, self._sketch
+        structures, sketch = self.cache.structures, self._sketch
         try:
             if form is None:
                 del sketch.ids[id_at:], sketch.names[name_at:]
@@ -197,7 +200,7 @@ class Reader:
                 known = structures[form] = self._make_info(
                     native, sketch.ids[id_at:], len(sketch.names) - name_at
                 )
-                self._cache.structure_of_letter[known.letter] = known
+                self.cache.structure_of_letter[known.letter] = known
         except Unsketched:
             del sketch.ids[id_at:], sketch.names[name_at:]
             message = self._context.dialect.read(native)
@@ -230,14 +233,14 @@ class Reader:
             else []
         )
         result_ids = [part.call_id for part in message.results if isinstance(part.call_id, str)]
-        if not self._cache.has_room(self._cache.structures):
+        if not self.cache.has_room(self.cache.structures):
             raise Unsketched
         item_ids = _item_ids(message, self._context.dialect)
         are_unique = not call_ids or len(set(ids)) == len(ids)
         if not are_unique or not {*call_ids, *result_ids, *item_ids}.issubset(ids):
             raise Unsketched
         letter = chr(
-            (FIRST_ASSISTANT if message.is_assistant else FIRST_OTHER) + next(self._cache.numbers)
+            (FIRST_ASSISTANT if message.is_assistant else FIRST_OTHER) + next(self.cache.numbers)
         )
         call_positions, item_positions = (
             tuple(map(ids.index, call_ids)),

@@ -15,12 +15,13 @@ from chatmend.engine import NotPlainError, Run
 from chatmend.errors import ReplayError, TranscriptError
 from chatmend.hostile_values import carries_hostile_values
 from chatmend.jsontext import equality_key, is_same
-from chatmend.known_transcripts import source_of
+from chatmend.known_transcripts import source_of, source_of_objects
 from chatmend.lessons import Lesson, with_lessons
 from chatmend.objects import PlainMessages
 from chatmend.placeholders import CONTINUED, is_placeholder
 from chatmend.policy import DEFAULT, Policy, resolve_policy
 from chatmend.report import Reportable
+from chatmend.request_rules import run_last_rules
 from chatmend.rules import Request, lost_thinking, offline_order, unknown_format
 from chatmend.targets import Target, resolve
 from chatmend.thinking_parameter import disable, drops_blocks, is_thinking_on, without_clearing
@@ -31,12 +32,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from chatmend.images.recompressor import Recompressor
-    from chatmend.known_transcripts import Source
+    from chatmend.known_transcripts import ObjectSource, Source
+    from chatmend.letters import Reader
     from chatmend.session_memory import SessionMemory
     from chatmend.targets.limits import Limits
     from chatmend.transcript import Part
 
-    _Pass = Callable[[Request, Context, Source | None], tuple[Request, tuple[Change, ...]]]
+    _Source = Source | ObjectSource
+    _Pass = Callable[[Request, Context, _Source | None], tuple[Request, tuple[Change, ...]]]
 
 Messages = list[Any]
 
@@ -148,10 +151,12 @@ def repair(  # noqa: PLR0913 - request parameters affect the repair
         DIALECTS[dialect] if isinstance(dialect, str) else dialect, recompressor, continues,
         store, tuple(lessons), memory, source,
     )  # fmt: skip
+    if getattr(dialect, "READS_OBJECTS", False):
+        return job.run_on_objects()
     if memory is None and {*map(type, messages)} == {dict}:
         with suppress(NotPlainError, TranscriptError):
             return job.run(PlainMessages(messages, is_plain=True), assumes_plain=True)
-    return job.run(PlainMessages(messages, is_plain=getattr(dialect, "READS_OBJECTS", False)))
+    return job.run(PlainMessages(messages))
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +172,24 @@ class _Job:
     store: bool | None
     lessons: tuple[Lesson, ...]
     memory: SessionMemory | None
-    source: Source | None
+    source: _Source | None
+    reader: Reader | None = None
+    """Has read the messages already, if they were looked up."""
+
+    def run_on_objects(self) -> Repaired:
+        """Repair messages that the dialect reads as objects, after looking them up."""
+        request, dialect, job = self.request, self.dialect, self
+        messages = request.messages
+        if dialect is not None and self.memory is None and not (self.continues or self.lessons):
+            facts = is_thinking_on(request.thinking), bool(request.tools), self.store is not False
+            source = source_of_objects(self.target, self.policy, dialect.cache_key(), *facts)
+            known = source.read(messages, dialect)
+            if known is not None and known[1].is_known_clean(known[1].letters):
+                _, changes = run_last_rules(request, [], known[0], has_counted_content=False)
+                if not changes:
+                    return _repaired(request, messages, (), None)
+            job = replace(self, source=source, reader=None if known is None else known[1])
+        return job.run(PlainMessages(messages, is_plain=True))
 
     def run(self, plain: PlainMessages, *, assumes_plain: bool = False) -> Repaired:
         """Find the dialect of the messages and repair them.
@@ -182,7 +204,9 @@ class _Job:
                 raise NotPlainError
             findings = (unknown_format.make_finding(found.why),)
             return _repaired(given, given.messages, findings, memory)
-        run = partial(_one_pass, continues=self.continues, assumes_plain=assumes_plain)
+        run = partial(
+            _one_pass, continues=self.continues, assumes_plain=assumes_plain, reader=self.reader
+        )
         request = replace(given, messages=plain.messages)
         limits = self.policy.apply(
             target.limits_in(found.NAME, hygiene=self.policy.rules == "hygiene")
@@ -228,7 +252,7 @@ def _repaired(
 
 
 def _passes(
-    request: Request, context: Context, run: _Pass, source: Source | None
+    request: Request, context: Context, run: _Pass, source: _Source | None
 ) -> tuple[Request, tuple[Change, ...]]:
     """Run the rules; with policies other than the default, until nothing changes.
 
@@ -247,7 +271,7 @@ def _passes(
 
 
 def _ordered_pass(
-    request: Request, context: Context, run: _Pass, source: Source | None = None
+    request: Request, context: Context, run: _Pass, source: _Source | None = None
 ) -> tuple[Request, tuple[Change, ...]]:
     """Run the rules once; look for late results that could move only if a window is not clean."""
     if offline_order.moves_only_results(request.messages, context):
@@ -267,7 +291,7 @@ def _without_moves(policy: Policy) -> Policy:
 def _one_pass(
     request: Request,
     context: Context,
-    source: Source | None,
+    source: _Source | None,
     *,
     continues: bool,
     **fields: Any,  # noqa: ANN401 - other fields of Run

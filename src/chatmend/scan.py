@@ -40,12 +40,21 @@ class Scan:
         context: Context,
         rules: tuple[Rule, ...],
         memory: Memory,
+        reader: Reader | None = None,
     ) -> None:
-        """``memory`` is the memory of the repair."""
+        """Start before the first window.
+
+        Args:
+            context: the context of the repair.
+            rules: those that run for its limits.
+            memory: the memory of the repair.
+            reader: one that has read the transcript already; it is used if its cache is current.
+        """
         self._context, self._rules, self._memory = context, rules, memory
         context.dialect.set_limits(context.limits)
         self.cache = cache_for(context, rules)
-        self.reader = Reader(context, self.cache)
+        is_current = reader is not None and reader.cache is self.cache
+        self.reader = reader if reader is not None and is_current else Reader(context, self.cache)
         self._ids, self._names = self.reader.ids, self.reader.names
         self._id_at = self._name_at = 0
         """How many of the ids and names belong to windows that are already done."""

@@ -8,13 +8,20 @@ from unittest.mock import patch
 import pytest
 
 pytest.importorskip("langchain_core")
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    ChatMessage,
+    HumanMessage,
+    ToolMessage,
+)
 
 import chatmend
 from chatmend.engine import Run
 from chatmend.langchain.message_repair import repair_for_destination
 from chatmend.langchain.partners import find_destination_by_name
 from chatmend.langchain.settings import RepairSettings
+from tests.every_rule import forget
 
 TARGETS = {"openai": "openai/gpt-4o", "anthropic": "anthropic/claude-sonnet-4-6"}
 
@@ -81,3 +88,50 @@ def test_refused_ids_are_replaced_in_every_window() -> None:
         assert made == [m.tool_call_id for m in done if isinstance(m, ToolMessage)]
         assert len({*made}) == 6
         assert not any("." in call_id for call_id in made)
+
+
+def test_messages_of_a_known_structure_are_found_before_a_repair_begins() -> None:
+    destination = find_destination_by_name(TARGETS["openai"])
+    settings = RepairSettings(on_error="raise")
+    for tools in (None, [{"type": "function", "function": {"name": "read"}}]):
+        repair_for_destination(returned("openai", 3), destination, settings, tools=tools)
+        messages = returned("openai", 3)
+        with patch.object(Run, "start", side_effect=AssertionError("a repair began")):
+            done = repair_for_destination(messages, destination, settings, tools=tools)
+        assert done.messages is messages
+        assert done.tools is tools
+
+
+def _variants() -> dict[str, list[BaseMessage]]:
+    """Return conversations that differ from a clean one only in values."""
+    chats = {name: returned("openai", 2) for name in ("clean", "blank", "nan", "half", "twice")}
+    chats["blank"][0] = HumanMessage(" ")
+    chats["nan"][1].tool_calls[0]["args"]["path"] = float("nan")  # type: ignore[attr-defined]
+    chats["half"][1].tool_calls[0]["args"]["path"] = "\ud83d"  # type: ignore[attr-defined]
+    first = chats["twice"][1].tool_calls[0]["id"]  # type: ignore[attr-defined]
+    chats["twice"][5].tool_calls[0]["id"] = first  # type: ignore[attr-defined]
+    chats["twice"][6] = ToolMessage("text", tool_call_id=first, name="read")
+    chats["missing"] = [*returned("openai", 2)[:-3], HumanMessage("and now?")]
+    chats["role"] = [ChatMessage("hello", role="user"), *returned("openai", 2)]
+    return chats
+
+
+@pytest.mark.parametrize("tools", [None, [], [{"type": "function", "function": {"name": "read"}}]])
+@pytest.mark.parametrize(
+    "target", ["openai/gpt-4o", "anthropic/claude-sonnet-4-6", "mistral/mistral-large-latest"]
+)
+def test_what_is_known_does_not_affect_a_repair(target: str, tools: list[Any] | None) -> None:
+    destination, settings = find_destination_by_name(target), RepairSettings(on_error="raise")
+
+    def repair(messages: list[BaseMessage]) -> tuple[list[BaseMessage], list[Any]]:
+        done = repair_for_destination(messages, destination, settings, tools=tools)
+        return done.messages, [(change.code, change.index, change.why) for change in done.changes]
+
+    expected = {}
+    for name, messages in _variants().items():
+        forget()
+        expected[name] = repair(messages)
+    forget()
+    for _ in range(3):
+        for name, messages in _variants().items():
+            assert str(repair(messages)) == str(expected[name]), name

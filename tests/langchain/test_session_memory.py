@@ -9,7 +9,6 @@ import pytest
 from langchain.agents import create_agent
 from langchain_anthropic import ChatAnthropic
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
-from langchain_mistralai import ChatMistralAI
 
 import chatmend
 from chatmend.langchain import RepairMiddleware, mend
@@ -114,8 +113,9 @@ def test_what_was_sent_in_report_mode_is_known_when_the_model_repairs(
 
 
 def test_a_request_that_a_fallback_answers_is_not_accepted(sandbox: Sandbox) -> None:
+    mistral = pytest.importorskip("langchain_mistralai").ChatMistralAI
     model = mend(claude(sandbox), on_error="raise")
-    other = mend(ChatMistralAI(api_key="any", base_url=sandbox.url("mistral/v1"), max_retries=0))
+    other = mend(mistral(api_key="any", base_url=sandbox.url("mistral/v1"), max_retries=0))
     history: list[Any] = [HumanMessage("q")]
     sandbox.script([Reply(text="a")])
     with sandbox.refuse(lambda _: True, "a defect that no table lists", provider="anthropic"):

@@ -1,10 +1,23 @@
-"""Support for models of ``init_chat_model`` that are chosen when they are called."""
+"""Support for models that are chosen or configured when they are called.
+
+These are models of ``init_chat_model``, ``configurable_fields`` and ``configurable_alternatives``.
+"""
 
 from __future__ import annotations
 
 import sys
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
+
+from langchain_core.runnables import Runnable
+from langchain_core.runnables.base import RunnableBindingBase
+from langchain_core.runnables.configurable import (
+    DynamicRunnable,
+    RunnableConfigurableAlternatives,
+    RunnableConfigurableFields,
+)
+
+from chatmend.langchain.settings import settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,6 +28,8 @@ def mend_configurable(model: Any, mend: Callable[[Any], Any]) -> Any:
 
     Return None if ``model`` is not a configurable model.
     """
+    if isinstance(model, DynamicRunnable):
+        return _mend_alternatives(model, mend)
     module = sys.modules.get("langchain.chat_models.base")
     cls = getattr(module, "_ConfigurableModel", None)
     if cls is None or not isinstance(model, cls):
@@ -67,3 +82,37 @@ def _repairing_class(cls: type[Any]) -> type[Any]:
         cls.__module__,
     )
     return RepairingConfigurable
+
+
+def _mend_alternatives(model: DynamicRunnable[Any, Any], mend: Callable[[Any], Any]) -> Any:
+    """Wrap all models of ``configurable_fields`` or ``configurable_alternatives``.
+
+    An alternative may be a factory; the model that it creates is then wrapped.
+    """
+    update: dict[str, Any] = {"default": mend(model.default)}
+    if isinstance(model, RunnableConfigurableFields):
+        fields = {name: getattr(model, name) for name in type(model).model_fields}
+        return RepairingFields(**{**fields, **update})
+    if isinstance(model, RunnableConfigurableAlternatives):
+        update["alternatives"] = {
+            name: mend(found) if isinstance(found, Runnable) else partial(_create, found, mend)
+            for name, found in model.alternatives.items()
+        }
+    return model.model_copy(update=update)
+
+
+def _create(factory: Callable[[], Any], mend: Callable[[Any], Any]) -> Any:
+    return mend(factory())
+
+
+class RepairingFields(RunnableConfigurableFields):  # type: ignore[type-arg] # validates `default`
+    """Configurable fields of a wrapped model: each model that they create is wrapped, too."""
+
+    def _prepare(self, config: Any = None) -> tuple[Any, Any]:
+        from chatmend.langchain.model import mend_with_settings  # noqa: PLC0415 - imports this file
+
+        model, config = super()._prepare(config)
+        default: Any = self.default
+        while isinstance(default, DynamicRunnable | RunnableBindingBase):
+            default = default.default if isinstance(default, DynamicRunnable) else default.bound
+        return mend_with_settings(model, settings_of(default)), config

@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from chatmend.session_memory import SentTurn
     from chatmend.usage import UsageStream
 
+    _Start = Callable[[BaseChatModel, "ModelCall"], tuple[BaseChatModel, "_ChunkProcessor"]]
+
 _T = TypeVar("_T")
 _log = logging.getLogger("chatmend.langchain")
 _MEDIA = frozenset({"image", "image_url", "media", "file", "input_image"})
@@ -254,13 +256,11 @@ def _wrap_agenerate(method: Callable[..., Any]) -> Callable[..., Any]:
     return hook
 
 
-def _wrap_stream(method: Callable[..., Any]) -> Callable[..., Any]:
+def _wrap_stream(method: Callable[..., Any], start: _Start | None = None) -> Callable[..., Any]:
     @functools.wraps(method)
-    def hook(
-        self: BaseChatModel, messages: Any, *args: Any, **options: Any
-    ) -> Iterator[ChatGenerationChunk]:
-        def produce(call: ModelCall) -> Generator[ChatGenerationChunk]:
-            sender, processor = _start_stream(self, call)
+    def hook(self: BaseChatModel, messages: Any, *args: Any, **options: Any) -> Iterator[Any]:
+        def produce(call: ModelCall) -> Generator[Any]:
+            sender, processor = (start or _start_stream)(self, call)
             with closing(method(sender, call.messages, *args, **call.options)) as chunks:
                 for chunk in chunks:
                     yield from processor.feed(chunk)
@@ -271,13 +271,11 @@ def _wrap_stream(method: Callable[..., Any]) -> Callable[..., Any]:
     return hook
 
 
-def _wrap_astream(method: Callable[..., Any]) -> Callable[..., Any]:
+def _wrap_astream(method: Callable[..., Any], start: _Start | None = None) -> Callable[..., Any]:
     @functools.wraps(method)
-    def hook(
-        self: BaseChatModel, messages: Any, *args: Any, **options: Any
-    ) -> AsyncIterator[ChatGenerationChunk]:
-        async def produce(call: ModelCall) -> AsyncGenerator[ChatGenerationChunk]:
-            sender, processor = _start_stream(self, call)
+    def hook(self: BaseChatModel, messages: Any, *args: Any, **options: Any) -> AsyncIterator[Any]:
+        async def produce(call: ModelCall) -> AsyncGenerator[Any]:
+            sender, processor = (start or _start_stream)(self, call)
             async with aclosing(method(sender, call.messages, *args, **call.options)) as chunks:
                 async for chunk in chunks:
                     for ready in processor.feed(chunk):
@@ -346,20 +344,24 @@ def _start_stream(model: BaseChatModel, call: ModelCall) -> tuple[BaseChatModel,
     return sender, _ChunkProcessor(call, usage_stream)
 
 
+def _start_events(model: BaseChatModel, call: ModelCall) -> tuple[BaseChatModel, _ChunkProcessor]:
+    """Return the model that makes a stream of events; they are passed on unchanged."""
+    return call.sender(model), _ChunkProcessor(None)
+
+
 class _ChunkProcessor:
     """Adds the report to the first chunk of a stream and the corrected usage to the last."""
 
-    def __init__(self, call: ModelCall, usage_stream: UsageStream | None = None) -> None:
-        self._call: ModelCall | None = call
-        corrects_usage = call.destination is not None and call.usage
-        cumulative = call.destination is not None and call.destination.cumulative
-        self._corrector = (
-            UsageCorrector(
-                *_provider_and_model(call), cumulative=cumulative, usage_stream=usage_stream
+    def __init__(self, call: ModelCall | None, usage_stream: UsageStream | None = None) -> None:
+        """``call``: None to pass everything on unchanged."""
+        self._call = call
+        self._corrector: UsageCorrector | None = None
+        if call is not None and call.destination is not None and call.usage:
+            self._corrector = UsageCorrector(
+                *_provider_and_model(call),
+                cumulative=call.destination.cumulative,
+                usage_stream=usage_stream,
             )
-            if corrects_usage
-            else None
-        )
 
     def feed(self, chunk: ChatGenerationChunk) -> Iterator[ChatGenerationChunk]:
         report_data = self._call.report() if self._call is not None else None
@@ -372,32 +374,6 @@ class _ChunkProcessor:
 
     def finish(self) -> Iterator[ChatGenerationChunk]:
         return iter(()) if self._corrector is None else self._corrector.finish()
-
-
-def _wrap_events(method: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(method)
-    def hook(self: BaseChatModel, messages: Any, *args: Any, **options: Any) -> Iterator[Any]:
-        def produce(call: ModelCall) -> Generator[Any]:
-            with closing(method(call.sender(self), call.messages, *args, **call.options)) as events:
-                yield from events
-
-        return _repeat_stream(self, messages, options, produce)
-
-    return hook
-
-
-def _wrap_aevents(method: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(method)
-    def hook(self: BaseChatModel, messages: Any, *args: Any, **options: Any) -> AsyncIterator[Any]:
-        async def produce(call: ModelCall) -> AsyncGenerator[Any]:
-            sender = call.sender(self)
-            async with aclosing(method(sender, call.messages, *args, **call.options)) as events:
-                async for event in events:
-                    yield event
-
-        return _repeat_stream_async(self, messages, options, produce)
-
-    return hook
 
 
 def _wrap_token_count(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -427,8 +403,8 @@ HOOKS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
     "_agenerate": _wrap_agenerate,
     "_stream": _wrap_stream,
     "_astream": _wrap_astream,
-    "_stream_chat_model_events": _wrap_events,
-    "_astream_chat_model_events": _wrap_aevents,
+    "_stream_chat_model_events": functools.partial(_wrap_stream, start=_start_events),
+    "_astream_chat_model_events": functools.partial(_wrap_astream, start=_start_events),
     "get_num_tokens_from_messages": _wrap_token_count,
     **dict.fromkeys(PAYLOADS, _wrap_payload),
 }

@@ -20,8 +20,6 @@ from chatmend.failures import reason_of
 from chatmend.langchain.dialect import LangChainDialect
 from chatmend.langchain.payloads import RepairedMessages, mark_unsent, verify
 from chatmend.langchain.reports import REPORT, index_of_last_answer, report
-from chatmend.reaction import react
-from chatmend.remembering import remember
 from chatmend.repair import repair
 from chatmend.rules import Request, missing_reasoning, unknown_role
 from chatmend.telemetry import record_repair
@@ -104,6 +102,8 @@ def repair_for_destination(
         )
         after = repaired.memory
         if memory is not None and not is_sent:
+            from chatmend.remembering import remember  # noqa: PLC0415 - only with a memory
+
             request = Request(sendable, tools=tools)
             after = remember(
                 request, destination.target, memory=memory, dialect=dialect, sent=messages
@@ -210,6 +210,8 @@ def learn(
     """
     if settings.mode == "report":
         return False
+    from chatmend.reaction import react  # noqa: PLC0415 - only after a refusal
+
     try:
         reaction = react(
             {"messages": list(sent)},
@@ -241,6 +243,8 @@ def warn_of_failure(error: Exception) -> None:
 
 
 def _log_repairs(changes: Sequence[Change]) -> None:
+    if not _log.isEnabledFor(logging.INFO):
+        return
     counts = Counter(change.code for change in changes if change.applied)
     if counts:
         _log.info(

@@ -15,13 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable, RunnableWithFallbacks
 from langchain_core.runnables.base import RunnableBindingBase
-from langchain_core.runnables.configurable import (
-    DynamicRunnable,
-    RunnableConfigurableAlternatives,
-    RunnableConfigurableFields,
-)
 
-from chatmend.langchain.configurable import mend_configurable
 from chatmend.langchain.destination_cache import SETTINGS
 from chatmend.langchain.hooks import wrap_hooks
 from chatmend.langchain.message_repair import is_disabled
@@ -174,8 +168,6 @@ def mend_with_settings(model: Any, settings: RepairSettings) -> Any:
         return _repairing_copy(model, settings)
     if isinstance(model, RunnableBindingBase):
         return model.model_copy(update={"bound": mend_with_settings(model.bound, settings)})
-    if isinstance(model, DynamicRunnable):
-        return _mend_alternatives(model, settings)
     if isinstance(model, RunnableWithFallbacks):
         others: list[Runnable[Any, Any]] = [
             mend_with_settings(other, settings) for other in model.fallbacks
@@ -183,6 +175,9 @@ def mend_with_settings(model: Any, settings: RepairSettings) -> Any:
         return model.model_copy(
             update={"runnable": mend_with_settings(model.runnable, settings), "fallbacks": others}
         )
+    # Few programs need it, and it loads a large part of LangChain.
+    from chatmend.langchain.configurable import mend_configurable  # noqa: PLC0415 - see above
+
     configurable = mend_configurable(model, lambda created: mend_with_settings(created, settings))
     if configurable is not None:
         return configurable
@@ -198,44 +193,6 @@ def mend_with_settings(model: Any, settings: RepairSettings) -> Any:
         "wrap the model inside it, or put repair_messages before it"
     )
     raise TypeError(text)
-
-
-def _mend_alternatives(
-    model: DynamicRunnable[Any, Any], settings: RepairSettings
-) -> DynamicRunnable[Any, Any]:
-    """Wrap all models of ``configurable_fields`` or ``configurable_alternatives``.
-
-    An alternative may be a factory; the model that it creates is then wrapped.
-    """
-
-    def alternative(model_or_factory: Any) -> Any:
-        return (
-            mend_with_settings(model_or_factory, settings)
-            if isinstance(model_or_factory, Runnable)
-            else lambda: mend_with_settings(model_or_factory(), settings)
-        )
-
-    update: dict[str, Any] = {"default": mend_with_settings(model.default, settings)}
-    if isinstance(model, RunnableConfigurableFields):
-        fields = {name: getattr(model, name) for name in type(model).model_fields}
-        return RepairingFields(**{**fields, **update})
-    if isinstance(model, RunnableConfigurableAlternatives):
-        update["alternatives"] = {
-            name: alternative(model_or_factory)
-            for name, model_or_factory in model.alternatives.items()
-        }
-    return model.model_copy(update=update)
-
-
-class RepairingFields(RunnableConfigurableFields):  # type: ignore[type-arg] # validates `default`
-    """Configurable fields of a wrapped model: each model that they create is wrapped, too."""
-
-    def _prepare(self, config: Any = None) -> tuple[Any, Any]:
-        model, config = super()._prepare(config)
-        default: Any = self.default
-        while isinstance(default, DynamicRunnable | RunnableBindingBase):
-            default = default.default if isinstance(default, DynamicRunnable) else default.bound
-        return mend_with_settings(model, settings_of(default)), config
 
 
 def _repairing_copy(model: BaseChatModel, settings: RepairSettings) -> BaseChatModel:

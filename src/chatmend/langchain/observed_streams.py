@@ -1,8 +1,8 @@
-"""Reads the usage of a stream whose partner package keeps only three totals of it.
+"""Reads the usage of a stream whose partner package does not keep all of it.
 
 The provider reports the details once, in the stream, and such a package drops them. For one
-call, the model gets wrapped HTTP clients that also feed every response to a ``UsageStream``. The
-wrapped clients do the work; the caller's model and clients are not changed.
+call, the model gets wrapped HTTP clients, or a wrapped method that converts events, which also
+feed a ``UsageStream``. The originals do the work; the caller's model and clients are not changed.
 """
 
 from __future__ import annotations
@@ -11,14 +11,13 @@ import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from chatmend.usage import UsageStream
-
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
     from langchain_core.language_models import BaseChatModel
 
     from chatmend.langchain.partners import Destination
+    from chatmend.usage import UsageStream
 
 
 def observe_stream(
@@ -28,21 +27,31 @@ def observe_stream(
 
     If the chunks of the partner package are complete, return the model itself and None.
     """
-    clients = {
-        name: client
-        for name in destination.clients
-        if (client := model.__dict__.get(name)) is not None
-    }
-    if not clients:
+    fields = model.__dict__
+    clients = {name: fields[name] for name in destination.clients if fields.get(name) is not None}
+    event_method = destination.event_method
+    convert_event = getattr(model, event_method, None) if event_method else None
+    if not clients and convert_event is None:
         return model, None
-    usage_stream = UsageStream(
-        destination.target.provider or None, destination.target.model or None
-    )
+    from chatmend.usage import UsageStream  # noqa: PLC0415 - few models need it
+
+    target = destination.target
+    usage_stream = UsageStream(target.provider or None, target.model or None)
     new = copy.copy(model)
-    new.__dict__.update(
-        {name: _ObservedClient(client, usage_stream) for name, client in clients.items()}
-    )
+    for name, client in clients.items():
+        new.__dict__[name] = _ObservedClient(client, usage_stream)
+    if convert_event is not None:
+        new.__dict__[event_method] = partial(_feed_event, convert_event, usage_stream)
     return new, usage_stream
+
+
+def _feed_event(
+    convert: Callable[..., Any], usage_stream: UsageStream, event: Any, *args: Any, **options: Any
+) -> Any:
+    """Feed an event of an SDK to a ``UsageStream`` if it may hold usage, and convert it."""
+    if hasattr(event, "usage") or hasattr(event, "message"):
+        usage_stream.feed(event)
+    return convert(event, *args, **options)
 
 
 class _ObservedClient:

@@ -52,6 +52,8 @@ class Destination:
 
     Set if the chunks of the partner package contain less usage than the provider sends.
     """
+    event_method: str = ""
+    """The method of the model that converts each event of a stream, for the same purpose."""
     converter_function: str = ""
     """The function that builds the payload, if no method does: ``module:function``."""
     sends_ids: bool = True
@@ -253,6 +255,7 @@ def _make_destination(
         row.get("chat_messages", True),
         row.get("cumulative_usage", False),
         tuple(row.get("clients", ())),
+        row.get("event_method", ""),
         row.get("converter", ""),
         row.get("sends_ids", True),
     )

@@ -161,8 +161,8 @@ class _PayloadText:
         if change.where != "messages":
             return True
         before, after = (
-            Counter(text for native in natives for text in self._evidence(native))
-            for natives in (change.before, change.after)
+            Counter([text for native in natives for text in self._evidence(native)])
+            for natives in _different(change.before, change.after)
         )
         added, removed = after - before, before - after
         lost = [text for text in added if not self._claim(text)]
@@ -199,6 +199,8 @@ class _PayloadText:
         if len(text) < _SHORT:
             return whole.count(_as_json(text))
         once = _as_json(text[-_LONG:])[1:-1]
+        if once.isascii() and once == text[-_LONG:]:  # it needs no escapes
+            return whole.count(once)
         forms = {once, _as_json(once)[1:-1], _as_json(json.dumps(text[-_LONG:])[1:-1])[1:-1]}
         return max(map(whole.count, forms))
 
@@ -238,6 +240,15 @@ class _PayloadText:
 
     def _is_id(self, key: object) -> bool:
         return key == "tool_use_id" and not self._sends_ids
+
+
+def _different(before: Sequence[Any], after: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    """Return the messages on each side that are not the same objects on both sides."""
+    known, kept = set(map(id, before)), set(map(id, after))
+    return (
+        [native for native in before if id(native) not in kept],
+        [native for native in after if id(native) not in known],
+    )
 
 
 def _as_json(value: Any) -> str:

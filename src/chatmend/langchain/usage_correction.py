@@ -8,15 +8,12 @@ from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.messages.ai import add_usage
 from langchain_core.outputs import ChatGenerationChunk
 
-from chatmend.usage import normalize_usage
-from chatmend.usage.converters import LANGCHAIN_TIERS, limit_details
-
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from langchain_core.messages.ai import UsageMetadata
 
-    from chatmend.usage import UsageStream
+    from chatmend.usage import Usage, UsageStream
 
 _DETAIL_NAMES = (
     (
@@ -40,7 +37,6 @@ _OTHER_RECORDS = frozenset({"usage", "usage_metadata"})
 """Keys of usage records of other formats in ``response_metadata``."""
 _DETAILS = (("input_token_details", "input_tokens"), ("output_token_details", "output_tokens"))
 """LangChain's details, and the count that they are part of."""
-_PREFIXES = tuple(f"{tier}_" for tier in LANGCHAIN_TIERS)
 
 
 def correct_usage(
@@ -55,7 +51,7 @@ def correct_usage(
     if is_consistent(message.usage_metadata, metadata):
         return
     whole = {**message.__dict__, "response_metadata": metadata}
-    usage = normalize_usage(whole, provider or None, model or None)
+    usage = _normalize(whole, provider, model)
     if usage.complete and usage.total_tokens is not None:
         message.usage_metadata = _merge_counts(message.usage_metadata, usage.to_langchain())
 
@@ -151,7 +147,7 @@ def correct_total(
         and observed.output_tokens is not None
     ):
         return _merge_counts(reported, observed.to_langchain())
-    usage = normalize_usage(cast("dict[str, Any]", reported), provider or None, model or None)
+    usage = _normalize(cast("dict[str, Any]", reported), provider, model)
     return (
         _merge_counts(reported, usage.to_langchain())
         if usage.total_tokens is not None
@@ -159,16 +155,26 @@ def correct_total(
     )
 
 
+def _normalize(record: dict[str, Any], provider: str, model: str) -> Usage:
+    # The tables are loaded for the first record that is not consistent.
+    from chatmend.usage import normalize_usage  # noqa: PLC0415 - see above
+
+    return normalize_usage(record, provider or None, model or None)
+
+
 def _merge_counts(reported: UsageMetadata | None, corrected: Mapping[str, Any]) -> UsageMetadata:
     """Merge the correct counts into the reported usage, keeping details only the package knows.
 
     A detail of a service tier replaces the detail without a tier.
     """
+    from chatmend.usage.converters import LANGCHAIN_TIERS, limit_details  # noqa: PLC0415 - as above
+
+    prefixes = tuple(f"{tier}_" for tier in LANGCHAIN_TIERS)
     old = cast("dict[str, Any]", reported or {})
     new = {**old, **corrected}
     for key, whole in _DETAILS:
         known, own = corrected.get(key, {}), old.get(key) or {}
-        tiered = {name.partition("_")[2] for name in own if name.startswith(_PREFIXES)}
+        tiered = {name.partition("_")[2] for name in own if name.startswith(prefixes)}
         plain = {name: count for name, count in known.items() if name not in tiered}
         if details := {**own, **plain}:
             new[key] = limit_details(details, new[whole])
