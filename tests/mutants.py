@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import ast
-import contextlib
 import difflib
 import hashlib
 import importlib.machinery
@@ -28,7 +27,9 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from copy import copy
 from dataclasses import dataclass, field
+from itertools import accumulate, islice
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,7 +37,7 @@ from typing import TYPE_CHECKING, Any
 import coverage
 import pytest
 from cosmic_ray import plugins
-from cosmic_ray.mutating import mutate_code
+from cosmic_ray.ast import ast_nodes, get_ast
 
 from tests.judges import judge
 from tests.scale import IS_NIGHTLY
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src"
-WORKERS = os.cpu_count() or 1
 PATIENCE = 5
 """Seconds of CPU time a test may take on a mutant, beyond ten times its CPU time on the unchanged source."""
 IMPORTS = 60
@@ -118,6 +118,9 @@ ROOMS = (
 )
 
 
+ALL_FILES = [pattern for room in ROOMS for pattern in room.files]
+
+
 @dataclass(frozen=True)
 class Mutant:
     """A change to one source file."""
@@ -145,29 +148,55 @@ def sample(room: Room) -> list[Mutant]:
     """Return the sample of mutants of a room."""
     paths = sorted(path for pattern in room.files for path in (SOURCE / "chatmend").glob(pattern))
     made = {mutant.key: mutant for path in paths for mutant in _mutants(room, path)}
-    return [made[key] for key in sorted(made)][: room.sample]
+    before = {
+        path.relative_to(SOURCE).as_posix(): _meaning(path.read_text("utf-8")) for path in paths
+    }
+    # Only as many as are needed: to compare the meaning takes longer than to make the mutant.
+    with_effect = (made[key] for key in sorted(made) if _has_effect(made[key], before))
+    return list(islice(with_effect, room.sample))
+
+
+def _has_effect(mutant: Mutant, before: dict[str, str]) -> bool:
+    try:
+        return _meaning(mutant.source) != before[mutant.path]
+    except SyntaxError:
+        return False
 
 
 def _mutants(room: Room, path: Path) -> Iterator[Mutant]:
-    source = path.read_text("utf-8")
-    before, statements = _meaning(source), _statements(source)
-    for name in plugins.operator_names():
-        occurrence = 0
-        operator = _operator(name)
-        while (
-            operator is not None
-            and (changed := mutate_code(source, operator, occurrence)) is not None
-        ):
-            occurrence += 1
-            with contextlib.suppress(SyntaxError):
-                if _meaning(changed) != before:
-                    lines = _changed_lines(source, changed)
-                    where = path.relative_to(SOURCE).as_posix()
-                    diff = difflib.unified_diff(
-                        source.splitlines(), changed.splitlines(), where, where, lineterm="", n=1
-                    )
-                    statement = frozenset(line for at in lines for line in statements.get(at, ()))
-                    yield Mutant(room, where, changed, statement, "\n".join(diff))
+    source, where = path.read_text("utf-8"), path.relative_to(SOURCE).as_posix()
+    statements, nodes = _statements(source), list(ast_nodes(get_ast(source)))
+    offsets = list(accumulate(map(len, source.splitlines(keepends=True)), initial=0))
+    for operator in filter(None, map(_operator, plugins.operator_names())):
+        for start, old, new in _replacements(nodes, offsets, operator):
+            changed = source[:start] + new + source[start + len(old) :]
+            if changed != source:
+                lines = _changed_lines(source, changed)
+                statement = frozenset(line for at in lines for line in statements.get(at, ()))
+                yield Mutant(room, where, changed, statement, _diff(where, source, changed))
+
+
+def _replacements(
+    nodes: list[Any], offsets: list[int], operator: Any
+) -> Iterator[tuple[int, str, str]]:
+    """Yield what an operator can replace: the position in the source, the old and the new text.
+
+    ``offsets`` are the positions of the lines in the source.
+    """
+    for node in nodes:
+        for index, _ in enumerate(operator.mutation_positions(node)):
+            line, column = node.get_start_pos_of_prefix()
+            changed = operator.mutate(_copy(node), index)
+            new = changed.get_code() if changed is not None else ""
+            yield offsets[line - 1] + column, node.get_code(), new
+
+
+def _copy(node: Any) -> Any:
+    """Return a copy of a part of a syntax tree; the tree around it is not copied."""
+    copied = copy(node)
+    if hasattr(node, "children"):
+        copied.children = [_copy(child) for child in node.children]
+    return copied
 
 
 def _diff(where: str, source: str, changed: str) -> str:
@@ -241,18 +270,18 @@ class Recording:
 
     seconds: dict[str, float] = field(default_factory=dict)
     """CPU time by test."""
-    executed: dict[str, dict[int, set[str]]] = field(default_factory=dict)
-    """The tests by file and line. The empty name means that the line is executed when the module is imported."""
+    executed: dict[str, dict[str, list[int]]] = field(default_factory=dict)
+    """The numbers of the tests by file and line. -1: the line is executed during the import."""
 
     def tests_of(self, mutant: Mutant) -> dict[str, float]:
         """Return the tests that execute the changed statement, with their CPU times."""
         by_line = self.executed.get(mutant.path, {})
-        names = set().union(*(by_line.get(line, set()) for line in mutant.statement))
-        return (
-            self.seconds
-            if "" in names
-            else {name: self.seconds[name] for name in names if name in self.seconds}
-        )
+        numbers = {n for line in mutant.statement for n in by_line.get(str(line), ())}
+        return {
+            name: seconds
+            for number, (name, seconds) in enumerate(self.seconds.items())
+            if number in numbers or -1 in numbers
+        }
 
 
 class _Recorder:
@@ -344,22 +373,26 @@ def _record(room: Room, folder: Path) -> int:
     status = _pytest([f"tests/{name}.py" for name in room.tests], recorder)
     measuring.stop()
     data = measuring.get_data()
+    # Numbers instead of names: for a line that every test executes, they take a tenth of the room.
+    numbers = {name: number for number, name in enumerate(recorder.seconds)} | {"": -1}
     executed = {
-        Path(file).relative_to(SOURCE).as_posix(): data.contexts_by_lineno(file)
+        Path(file).relative_to(SOURCE).as_posix(): {
+            line: [numbers[name] for name in names if name in numbers]
+            for line, names in data.contexts_by_lineno(file).items()
+        }
         for file in data.measured_files()
-        if any((SOURCE / "chatmend").glob(pattern) for pattern in room.files)
+        if any(Path(file) in (SOURCE / "chatmend").glob(pattern) for pattern in ALL_FILES)
     }
-    (folder / room.tests[0].replace("/", "-")).write_text(json.dumps([recorder.seconds, executed]))
+    _file_of(room, folder).write_text(json.dumps([recorder.seconds, executed]))
     return status
 
 
 def _recording(room: Room, folder: Path) -> Recording:
-    seconds, executed = json.loads((folder / room.tests[0].replace("/", "-")).read_text())
-    by_line = {
-        file: {int(line): set(tests) for line, tests in lines.items()}
-        for file, lines in executed.items()
-    }
-    return Recording(seconds, by_line)
+    return Recording(*json.loads(_file_of(room, folder).read_text()))
+
+
+def _file_of(room: Room, folder: Path) -> Path:
+    return folder / room.tests[0].replace("/", "-")
 
 
 def _try(mutant: Mutant, names: list[str], seconds: dict[str, float], note: Path) -> int:
@@ -413,9 +446,14 @@ class Court:
     """Tests mutants in parallel processes."""
 
     def __init__(
-        self, recordings: dict[str, Recording], folder: Path, save: Callable[[dict[str, str]], None]
+        self,
+        recordings: dict[str, Recording],
+        folder: Path,
+        save: Callable[[dict[str, str]], None],
+        workers: int,
     ) -> None:
         self._recordings = recordings
+        self._workers = workers
         self._save = save
         self._folder = folder
         self._kills: Counter[str] = Counter()
@@ -428,7 +466,7 @@ class Court:
         """Run the tests on each of the mutants."""
         for mutant in mutants:
             if seconds := self._recordings[mutant.room.name].tests_of(mutant):
-                if len(self._jobs) >= WORKERS:
+                if len(self._jobs) >= self._workers:
                     self._wait(len(mutants))
                 self._start(mutant, seconds)
             else:
@@ -498,12 +536,19 @@ def main() -> int:
         metavar="FILE",
         help="take over the verdicts of this file, except survivors",
     )
+    words.add_argument(
+        "--workers",
+        type=int,
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="processes at a time; the default is the number of cores",
+    )
     given = words.parse_args()
     if IS_NIGHTLY:
         raise SystemExit("CHATMEND_NIGHTLY is set: mutants are tried with the quick tests")
     os.chdir(ROOT)
     warm_up()
-    with get_context("fork").Pool(WORKERS) as pool:
+    with get_context("fork").Pool(given.workers) as pool:
         mutants = [mutant for made in pool.map(sample, ROOMS, chunksize=1) for mutant in made]
     mutants = [
         mutant
@@ -520,7 +565,7 @@ def main() -> int:
             given.record.write_text(json.dumps(sampled, indent=1) + "\n")
 
     with tempfile.TemporaryDirectory() as folder:
-        court = Court(record(Path(folder)), Path(folder), save)
+        court = Court(record(Path(folder)), Path(folder), save, given.workers)
         court.judge([mutant for mutant in mutants if mutant.key not in found])
     save(court.verdicts)
     report(mutants, found | court.verdicts)
