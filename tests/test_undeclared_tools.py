@@ -155,3 +155,11 @@ def test_a_request_body_without_tools_gets_them() -> None:
     done = chatmend.repair_request(body, CLAUDE)
     assert done.body == {**before, "tools": [{"name": "look", "input_schema": SCHEMA}]}
     assert body == before
+
+
+def test_the_policy_that_allows_additions_and_nothing_more_declares_the_tools() -> None:
+    done = chatmend.repair(chat("look"), CLAUDE, tools=[], policy=Policy(allow=Effect.ADDS))
+    assert done.tools == [function("look")]
+    (change,) = done.changes
+    assert change.applied
+    assert not change.invalidates_thinking

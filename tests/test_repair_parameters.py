@@ -1,0 +1,86 @@
+"""What ``repair`` and ``repair_request`` do with parameters beside the messages, and ``replay`` with stored changes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import chatmend
+from chatmend import Lesson
+from chatmend.dialects import DIALECTS
+from chatmend.repair import read_tools_and_thinking
+
+GPT, CLAUDE, BOUND = "openai/gpt-4o", "anthropic/claude-sonnet-4-5", "anthropic/claude-sonnet-5-1"
+USER = {"role": "user", "content": "go"}
+CALL = {"id": "call_1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+ASKED = {"role": "assistant", "content": None, "tool_calls": [CALL]}
+
+
+def test_changes_that_were_stored_one_by_one_replay_the_same() -> None:
+    late = {"role": "tool", "tool_call_id": "call_1", "content": "18"}
+    gone = {"role": "tool", "tool_call_id": "gone", "content": "18"}
+    messages = [USER, ASKED, USER, gone, late, {"role": "assistant", "content": "Hm."}, gone, USER]
+    done = chatmend.repair(messages, GPT)
+    assert len([change.window for change in done.changes]) > len(
+        {change.window for change in done.changes}
+    )
+    stored = [replace(change, window=(*(change.window or ()),)) for change in done.changes]
+    assert chatmend.replay(messages, stored) == done.messages
+
+
+def test_a_text_as_input_stays_whatever_object_names_the_dialect() -> None:
+    body = {"model": "gpt-4o", "input": "Hello"}
+    dialect = json.loads('"openai_responses"')  # not interned, as in a configuration
+    assert chatmend.repair_request(body, GPT, dialect=dialect).body is body
+    with pytest.raises(chatmend.TranscriptError, match="must be a dict with a list under"):
+        chatmend.repair_request({"messages": "Hello"}, GPT, dialect="openai_chat")
+
+
+def test_of_several_thinking_parameters_one_that_enables_counts_else_the_first() -> None:
+    traits = DIALECTS["openai_chat"].TRAITS
+    off, low = {"type": "disabled"}, "low"
+    body: dict[str, Any] = {"thinking": off, "reasoning_effort": "none"}
+    assert read_tools_and_thinking(body, traits) == ([], off)
+    assert read_tools_and_thinking(body | {"reasoning_effort": low}, traits) == ([], low)
+    assert read_tools_and_thinking({}, traits) == ([], None)
+
+
+def test_a_lesson_counts_although_the_transcript_is_known_to_be_clean() -> None:
+    body = {"messages": [{**USER, "name": "Bob"}, {"role": "assistant", "content": "Yes."}, USER]}
+    for _ in range(3):
+        assert chatmend.repair_request(body, GPT).body is body
+    lesson = Lesson(GPT, "refused_keys", ("name",))
+    done = chatmend.repair(body["messages"], GPT, lessons=[lesson])
+    assert "name" not in done.messages[0]
+    assert chatmend.repair(body["messages"], GPT, lessons=[]).messages is body["messages"]
+
+
+def test_a_body_with_a_block_binding_of_the_caller_is_returned_unchanged() -> None:
+    binding = {"block_binding": {"prefix_mismatch_behavior": "drop_block"}}
+    body = {"messages": [USER], "max_tokens": 9, "thinking": {"type": "adaptive", **binding}}
+    for target in (CLAUDE, BOUND):
+        assert chatmend.repair_request(body, target, dialect="anthropic_messages").body is body
+
+
+def test_tools_of_a_transcript_that_begins_with_signed_thinking_invalidate_it() -> None:
+    thought = {
+        "type": "thinking",
+        "thinking": "Hm.",
+        "signature": "EqQBCkYIARgCKkA" + "b" * 160 + "==",
+    }
+    messages = [
+        {
+            "role": "assistant",
+            "content": [thought, {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}],
+        },
+        {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "18"}],
+        },
+    ]
+    done = chatmend.repair(messages, CLAUDE, tools=[], dialect="anthropic_messages")
+    found = {change.rule: change for change in done.changes}
+    assert found["undeclared-tools"].invalidates_thinking
