@@ -236,3 +236,15 @@ def test_a_changed_call_block_keeps_its_other_keys(change: dict[str, Any]) -> No
     expected = {key.get(name, name): value for name, value in change.items()}
     assert written["content"] == [{**block, **expected}, other]
     assert written["content"][1] is other
+
+
+def test_a_call_is_answered_if_its_result_is_in_the_same_message() -> None:
+    found = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
+    native = calls(
+        {**CALL, "id": "srvtoolu_1"},
+        CALL,
+        {**CALL, "id": ["srvtoolu_1"]},
+        provider_specific_fields={"web_search_results": [found]},
+    )
+    assert [call.kind for call in OPENAI.read(native).calls] == ["answered", "function", "function"]
+    assert [call.kind for call in OPENAI.read(calls(CALL)).calls] == ["function"]
