@@ -37,21 +37,20 @@ def exchange(*names: str, first: int = 0) -> list[Any]:
 
 @contextmanager
 def counted() -> Iterator[dict[str, int]]:
-    """Count the messages that are read and the windows that are looked up, from here on."""
-    counts = {"read": 0, "looked up": 0}
-    read, find_clean = openai_chat.read, scan.Scan.find_clean
+    """Count the windows that are looked up, those that are sketched, and the messages that are read."""
+    counts = dict.fromkeys(("looked up", "sketched", "read"), 0)
 
-    def counting_read(native: Any) -> Any:
-        counts["read"] += 1
-        return read(native)
+    def counting(name: str, function: Any) -> Any:
+        def call(*args: Any, **more: Any) -> Any:
+            counts[name] += 1
+            return function(*args, **more)
 
-    def counting_find(*args: Any) -> Any:
-        counts["looked up"] += 1
-        return find_clean(*args)
+        return call
 
     with (
-        patch.object(openai_chat, "read", counting_read),
-        patch.object(scan.Scan, "find_clean", counting_find),
+        patch.object(scan.Scan, "find_clean", counting("looked up", scan.Scan.find_clean)),
+        patch.object(scan.Scan, "next_window", counting("sketched", scan.Scan.next_window)),
+        patch.object(openai_chat, "read", counting("read", openai_chat.read)),
     ):
         yield counts
 
@@ -77,15 +76,14 @@ def learn(*transcripts: list[Any], target: str = GPT) -> None:
 def test_a_known_window_is_passed_unread_with_other_ids_and_names(
     window: list[Any], other: list[Any]
 ) -> None:
-    learn([QUESTION, *window, QUESTION], [QUESTION, ANSWER, QUESTION, *window, QUESTION])
+    learn([QUESTION, *window, QUESTION, ANSWER, QUESTION])
     # A transcript that is new, of windows that are known.
     messages = [QUESTION, *window, QUESTION, *other, QUESTION, ANSWER, QUESTION]
-    chatmend.repair([QUESTION, *window, QUESTION, ANSWER, QUESTION], GPT, dialect="openai_chat")
     with counted() as counts:
         done = chatmend.repair(messages, GPT, dialect="openai_chat")
     assert done.messages is messages
-    assert counts["looked up"] > 1
-    assert counts["read"] == 0
+    assert counts.pop("looked up") > 1
+    assert counts == {"sketched": 0, "read": 0}
 
 
 def test_a_known_transcript_is_passed_as_a_whole() -> None:
@@ -93,7 +91,7 @@ def test_a_known_transcript_is_passed_as_a_whole() -> None:
     learn(messages)
     with counted() as counts:
         assert chatmend.repair([*messages], GPT, dialect="openai_chat").changes == ()
-    assert counts == {"read": 0, "looked up": 0}
+    assert counts == {"looked up": 0, "sketched": 0, "read": 0}
 
 
 def counting_rules(runs: list[str]) -> tuple[Rule, ...]:
