@@ -84,3 +84,56 @@ def test_tools_of_a_transcript_that_begins_with_signed_thinking_invalidate_it() 
     done = chatmend.repair(messages, CLAUDE, tools=[], dialect="anthropic_messages")
     found = {change.rule: change for change in done.changes}
     assert found["undeclared-tools"].invalidates_thinking
+
+
+LOOP = [
+    USER,
+    {
+        "role": "assistant",
+        "content": [{"type": "tool_use", "id": "toolu_1", "name": "f", "input": {"a": 1}}],
+    },
+    {
+        "role": "user",
+        "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "18"}],
+    },
+]
+CLEARING = {"type": "clear_thinking_20251015"}
+
+
+def test_a_body_whose_tool_loop_lost_its_thinking_is_sent_with_thinking_disabled() -> None:
+    edits = {"edits": [CLEARING, {"type": "clear_tool_uses_20250919"}]}
+    body = {
+        "messages": LOOP,
+        "tools": [{"name": "f", "input_schema": {"type": "object"}}],
+        "thinking": {"type": "enabled", "budget_tokens": 2000},
+        "context_management": edits,
+        "max_tokens": 4000,
+    }
+    done = chatmend.repair_request(body, CLAUDE, dialect="anthropic_messages")
+    assert done.body == {
+        **body,
+        "thinking": {"type": "disabled"},
+        "context_management": {"edits": edits["edits"][1:]},
+    }
+    only = {**body, "context_management": {"edits": [CLEARING]}}
+    done = chatmend.repair_request(only, CLAUDE, dialect="anthropic_messages")
+    assert "context_management" not in done.body
+    assert [change.where for change in done.changes][-1] == "context_management"
+
+
+@pytest.mark.parametrize(
+    ("parameter", "left"),
+    [
+        ({"reasoning_effort": "low"}, {}),
+        ({"extra_body": {"reasoning": "low", "x": 1}}, {"extra_body": {"x": 1}}),
+        ({"reasoning": {"effort": "low"}}, {"reasoning": {"effort": "none"}}),
+        ({"thinking": {"type": "disabled"}, "reasoning_effort": "low"}, {"thinking": {"type": "disabled"}}),
+    ],
+)  # fmt: skip
+def test_every_parameter_that_enables_thinking_is_changed(
+    parameter: dict[str, Any], left: dict[str, Any]
+) -> None:
+    body = {"messages": [USER, ASKED, {"role": "tool", "tool_call_id": "call_1", "content": "18"}]}
+    body |= {"tools": [{"type": "function", "function": {"name": "f"}}]}  # type: ignore[dict-item]
+    done = chatmend.repair_request({**body, **parameter}, CLAUDE, dialect="openai_chat")
+    assert done.body == {**body, **left}
