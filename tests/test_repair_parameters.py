@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import chatmend
-from chatmend import Lesson
+from chatmend import Lesson, Policy
 from chatmend.dialects import DIALECTS
 from chatmend.repair import read_tools_and_thinking
 
@@ -137,3 +137,12 @@ def test_every_parameter_that_enables_thinking_is_changed(
     body |= {"tools": [{"type": "function", "function": {"name": "f"}}]}  # type: ignore[dict-item]
     done = chatmend.repair_request({**body, **parameter}, CLAUDE, dialect="openai_chat")
     assert done.body == {**body, **left}
+
+
+@pytest.mark.parametrize("policy", ["offline", "train", Policy(late_results="move")])
+def test_a_late_result_moves_to_its_call_if_the_policy_says_so(policy: Any) -> None:
+    said = {"role": "assistant", "content": "I wait."}
+    late = {"role": "tool", "tool_call_id": "call_1", "content": "18"}
+    done = chatmend.repair([USER, ASKED, USER, said, late, USER], GPT, policy=policy)
+    assert done.messages[:3] == [USER, ASKED, late]
+    assert done.messages[3:5] == [USER, said]

@@ -86,11 +86,14 @@ def test_a_known_window_is_passed_unread_with_other_ids_and_names(
     assert counts == {"sketched": 0, "read": 0}
 
 
-def test_a_known_transcript_is_passed_as_a_whole() -> None:
+@pytest.mark.parametrize("tools", [None, [{"type": "function", "function": {"name": "f"}}]])
+def test_a_known_transcript_is_passed_as_a_whole(tools: Any) -> None:
+    """With tools, the transcript is found after its format is known, else before that."""
     messages = [QUESTION, ANSWER, QUESTION, *exchange("f"), QUESTION]
     learn(messages)
     with counted() as counts:
-        assert chatmend.repair([*messages], GPT, dialect="openai_chat").changes == ()
+        done = chatmend.repair([*messages], GPT, tools=tools, dialect="openai_chat")
+    assert done.changes == ()
     assert counts == {"looked up": 0, "sketched": 0, "read": 0}
 
 

@@ -50,6 +50,7 @@ def form_of(dialect: str, message: Any) -> object:
         ("openai_chat", RESULT),
         ("openai_chat", calls(CALL)),
         ("openai_chat", calls(CALL, CALL)),
+        ("openai_chat", calls(CALL) | {"content": []}),
         ("anthropic_messages", {"role": "user", "content": [TEXT]}),
         ("anthropic_messages", {"role": "assistant", "content": [THOUGHT, TEXT, USE]}),
         ("anthropic_messages", {"role": "user", "content": [USE_RESULT, TEXT]}),
@@ -248,3 +249,10 @@ def test_a_call_is_answered_if_its_result_is_in_the_same_message() -> None:
     )
     assert [call.kind for call in OPENAI.read(native).calls] == ["answered", "function", "function"]
     assert [call.kind for call in OPENAI.read(calls(CALL)).calls] == ["function"]
+
+
+def test_a_call_without_a_type_is_a_function() -> None:
+    untyped = {key: value for key, value in CALL.items() if key != "type"}
+    user = {"role": "user", "content": "go"}
+    done = chatmend.repair([user, calls(untyped), RESULT, user], GPT, dialect="openai_chat")
+    assert done.messages == [user, calls(CALL), RESULT, user]
