@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import chatmend
-from chatmend import Target
+from chatmend import Effect, Policy, Target
 from tests.judges import judge
 
 LLAMA, GPT = "hosted_vllm/meta-llama/Llama-3.1-8B-Instruct", "openai/gpt-4o"
@@ -218,3 +218,9 @@ def test_arguments_that_are_nested_too_deeply_to_be_parsed_can_be_compared() -> 
     messages = [USER, asks(call("a", nested), call("b", nested)), result("a"), result("b")]
     done = chatmend.repair(messages, FLASH)
     assert called(done.messages) == [["a"], ["a"], ["b"], ["b"]]
+
+
+def test_calls_without_results_stay_together_if_the_policy_allows_no_placeholder() -> None:
+    messages = [USER, asks(call("a"), call("b")), USER]
+    done = chatmend.repair(messages, LLAMA, policy=Policy(allow=Effect.RESHAPES))
+    assert called(done.messages) == [["a", "b"]]
