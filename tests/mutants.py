@@ -412,7 +412,7 @@ def _record(room: Room, folder: Path) -> int:
     status = _pytest([f"tests/{name}.py" for name in room.tests], recorder)
     measuring.stop()
     data = measuring.get_data()
-    # Numbers instead of names: for a line that every test executes, they take a tenth of the room.
+    # Numbers instead of names, which would take hundreds of megabytes.
     numbers = {name: number for number, name in enumerate(recorder.seconds)} | {"": -1}
     executed = {
         Path(file).relative_to(SOURCE).as_posix(): {
@@ -467,10 +467,11 @@ def _finished(jobs: dict[int, Any]) -> tuple[Any, int]:
     return jobs.pop(pid), os.waitstatus_to_exitcode(status)
 
 
-def record(folder: Path) -> dict[str, Recording]:
-    """Run all tests on the unchanged source. Return their durations and the tests that execute each line."""
+def record(rooms: Iterable[Room], folder: Path) -> dict[str, Recording]:
+    """Run the tests of rooms on the unchanged source. Return their durations and the tests that execute each line."""
+    by_name = {room.name: room for room in rooms}
     jobs: dict[int, Room] = {}
-    for room in {room.tests[0]: room for room in ROOMS}.values():
+    for room in {room.tests[0]: room for room in by_name.values()}.values():
         jobs[_forked(lambda room=room: _record(room, folder))] = room  # type: ignore[misc]
     while jobs:
         room, status = _finished(jobs)
@@ -478,7 +479,7 @@ def record(folder: Path) -> dict[str, Recording]:
             raise SystemExit(
                 f"the tests of {room.name} do not pass on the unchanged source: pytest exit {status}"
             )
-    return {room.name: _recording(room, folder) for room in ROOMS}
+    return {name: _recording(room, folder) for name, room in by_name.items()}
 
 
 class Court:
@@ -622,9 +623,11 @@ def main() -> int:
             sampled = {m.key: known_now[m.key] for m in mutants if m.key in known_now}
             given.record.write_text(json.dumps(sampled, indent=1) + "\n")
 
+    untested = [mutant for mutant in mutants if mutant.key not in found]
     with tempfile.TemporaryDirectory() as folder:
-        court = Court(record(Path(folder)), Path(folder), save, given.workers)
-        court.judge([mutant for mutant in mutants if mutant.key not in found])
+        recordings = record((mutant.room for mutant in untested), Path(folder))
+        court = Court(recordings, Path(folder), save, given.workers)
+        court.judge(untested)
     save(court.verdicts)
     report(mutants, found | court.verdicts)
     return 0

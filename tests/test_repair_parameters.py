@@ -1,4 +1,4 @@
-"""What ``repair`` and ``repair_request`` do with parameters beside the messages, and ``replay`` with stored changes."""
+"""What ``repair`` and ``repair_request`` do with the parameters of a request, and ``replay`` with stored changes."""
 
 from __future__ import annotations
 
@@ -146,3 +146,23 @@ def test_a_late_result_moves_to_its_call_if_the_policy_says_so(policy: Any) -> N
     done = chatmend.repair([USER, ASKED, USER, said, late, USER], GPT, policy=policy)
     assert done.messages[:3] == [USER, ASKED, late]
     assert done.messages[3:5] == [USER, said]
+
+
+def test_where_ids_are_optional_a_call_without_one_stays_and_a_long_one_is_shortened() -> None:
+    gemini = "gemini/gemini-2.5-flash"
+
+    def exchange(**identity: str) -> list[Any]:
+        answer = {"name": "f", "response": {"output": "18"}, **identity}
+        return [
+            {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {}, **identity}}]},
+            {"role": "user", "parts": [{"functionResponse": answer}]},
+        ]
+
+    user = {"role": "user", "parts": [{"text": "go"}]}
+    messages = [user, *exchange(), *exchange(id="c" * 40), *exchange(id="c1")]
+    lesson = Lesson(gemini, "max_call_id_length", 20)
+    done = chatmend.repair(messages, gemini, dialect="gemini_contents", lessons=[lesson]).messages
+    assert (done[:3], done[5:]) == (messages[:3], messages[5:])
+    new = done[3]["parts"][0]["functionCall"]["id"]
+    assert len(new) <= 20
+    assert done[3:5] == exchange(id=new)
