@@ -9,13 +9,15 @@ of ``@dataclass`` are not mutated, because nothing depends on them at run time.
 
 ``--record`` writes the verdicts as JSON every few minutes. ``--only`` reuses the verdicts of such a file and tests only
 its survivors and the mutants that are missing there, so an interrupted run can continue.
+
+``accepted_mutants.toml`` lists survivors that behave as the source does, each with the reason. They count as survivors
+in the first score and are left out of the second.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
-import contextlib
 import difflib
 import hashlib
 import importlib.machinery
@@ -27,8 +29,11 @@ import signal
 import sys
 import tempfile
 import time
+import tomllib
 from collections import Counter
+from copy import copy
 from dataclasses import dataclass, field
+from itertools import accumulate, islice
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,7 +41,7 @@ from typing import TYPE_CHECKING, Any
 import coverage
 import pytest
 from cosmic_ray import plugins
-from cosmic_ray.mutating import mutate_code
+from cosmic_ray.ast import ast_nodes, get_ast
 
 from tests.judges import judge
 from tests.scale import IS_NIGHTLY
@@ -46,8 +51,9 @@ if TYPE_CHECKING:
     from types import CodeType
 
 ROOT = Path(__file__).resolve().parents[1]
+ACCEPTED = Path(__file__).with_name("accepted_mutants.toml")
+"""The mutants that behave as the source does, each with the reason."""
 SOURCE = ROOT / "src"
-WORKERS = os.cpu_count() or 1
 PATIENCE = 5
 """Seconds of CPU time a test may take on a mutant, beyond ten times its CPU time on the unchanged source."""
 IMPORTS = 60
@@ -78,16 +84,40 @@ CORE = [
     "test_pending_calls",
     "test_parallel_calls",
     "test_stories",
+    "test_rule_runs",
+    "test_wire_parts",
+    "test_repair_parameters",
+    "test_renaming",
+    "test_known_transcripts",
+    "test_session_memory",
     "test_recorded",
     "test_promises",
 ]
 USAGE = [
     f"usage/test_{name}"
-    for name in ("accounts", "objects", "tables", "recordings", "streams", "sums", "anything")
+    for name in (
+        "accounts",
+        "objects",
+        "tables",
+        "recordings",
+        "streams",
+        "sums",
+        "merging",
+        "anything",
+    )
 ]
 IMAGES = [
     f"images/test_{name}"
-    for name in ["probe", "stories", "recompress", "accepted", "prefix", "sizes"]
+    for name in [
+        "probe",
+        "headers",
+        "walks",
+        "stories",
+        "recompress",
+        "accepted",
+        "prefix",
+        "sizes",
+    ]
 ]
 RULES = [
     "missing_tool_result",
@@ -118,6 +148,9 @@ ROOMS = (
 )
 
 
+ALL_FILES = [pattern for room in ROOMS for pattern in room.files]
+
+
 @dataclass(frozen=True)
 class Mutant:
     """A change to one source file."""
@@ -137,6 +170,15 @@ class Mutant:
         return hashlib.sha256("\n".join([self.path, *changed]).encode()).hexdigest()[:16]
 
     @property
+    def change(self) -> tuple[str, str, str]:
+        """The path, and the text of the changed lines before and after."""
+        lines = self.diff.splitlines()[2:]
+        old, new = (
+            " ".join(line[1:].strip() for line in lines if line[:1] == mark) for mark in "-+"
+        )
+        return self.path.removeprefix("chatmend/"), old, new
+
+    @property
     def module(self) -> str:
         return self.path.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
 
@@ -145,29 +187,55 @@ def sample(room: Room) -> list[Mutant]:
     """Return the sample of mutants of a room."""
     paths = sorted(path for pattern in room.files for path in (SOURCE / "chatmend").glob(pattern))
     made = {mutant.key: mutant for path in paths for mutant in _mutants(room, path)}
-    return [made[key] for key in sorted(made)][: room.sample]
+    before = {
+        path.relative_to(SOURCE).as_posix(): _meaning(path.read_text("utf-8")) for path in paths
+    }
+    # Only as many as are needed: to compare the meaning takes longer than to make the mutant.
+    with_effect = (made[key] for key in sorted(made) if _has_effect(made[key], before))
+    return list(islice(with_effect, room.sample))
+
+
+def _has_effect(mutant: Mutant, before: dict[str, str]) -> bool:
+    try:
+        return _meaning(mutant.source) != before[mutant.path]
+    except SyntaxError:
+        return False
 
 
 def _mutants(room: Room, path: Path) -> Iterator[Mutant]:
-    source = path.read_text("utf-8")
-    before, statements = _meaning(source), _statements(source)
-    for name in plugins.operator_names():
-        occurrence = 0
-        operator = _operator(name)
-        while (
-            operator is not None
-            and (changed := mutate_code(source, operator, occurrence)) is not None
-        ):
-            occurrence += 1
-            with contextlib.suppress(SyntaxError):
-                if _meaning(changed) != before:
-                    lines = _changed_lines(source, changed)
-                    where = path.relative_to(SOURCE).as_posix()
-                    diff = difflib.unified_diff(
-                        source.splitlines(), changed.splitlines(), where, where, lineterm="", n=1
-                    )
-                    statement = frozenset(line for at in lines for line in statements.get(at, ()))
-                    yield Mutant(room, where, changed, statement, "\n".join(diff))
+    source, where = path.read_text("utf-8"), path.relative_to(SOURCE).as_posix()
+    statements, nodes = _statements(source), list(ast_nodes(get_ast(source)))
+    offsets = list(accumulate(map(len, source.splitlines(keepends=True)), initial=0))
+    for operator in filter(None, map(_operator, plugins.operator_names())):
+        for start, old, new in _replacements(nodes, offsets, operator):
+            changed = source[:start] + new + source[start + len(old) :]
+            if changed != source:
+                lines = _changed_lines(source, changed)
+                statement = frozenset(line for at in lines for line in statements.get(at, ()))
+                yield Mutant(room, where, changed, statement, _diff(where, source, changed))
+
+
+def _replacements(
+    nodes: list[Any], offsets: list[int], operator: Any
+) -> Iterator[tuple[int, str, str]]:
+    """Yield what an operator can replace: the position in the source, the old and the new text.
+
+    ``offsets`` are the positions of the lines in the source.
+    """
+    for node in nodes:
+        for index, _ in enumerate(operator.mutation_positions(node)):
+            line, column = node.get_start_pos_of_prefix()
+            changed = operator.mutate(_copy(node), index)
+            new = changed.get_code() if changed is not None else ""
+            yield offsets[line - 1] + column, node.get_code(), new
+
+
+def _copy(node: Any) -> Any:
+    """Return a copy of a part of a syntax tree; the tree around it is not copied."""
+    copied = copy(node)
+    if hasattr(node, "children"):
+        copied.children = [_copy(child) for child in node.children]
+    return copied
 
 
 def _diff(where: str, source: str, changed: str) -> str:
@@ -241,18 +309,18 @@ class Recording:
 
     seconds: dict[str, float] = field(default_factory=dict)
     """CPU time by test."""
-    executed: dict[str, dict[int, set[str]]] = field(default_factory=dict)
-    """The tests by file and line. The empty name means that the line is executed when the module is imported."""
+    executed: dict[str, dict[str, list[int]]] = field(default_factory=dict)
+    """The numbers of the tests by file and line. -1: the line is executed during the import."""
 
     def tests_of(self, mutant: Mutant) -> dict[str, float]:
         """Return the tests that execute the changed statement, with their CPU times."""
         by_line = self.executed.get(mutant.path, {})
-        names = set().union(*(by_line.get(line, set()) for line in mutant.statement))
-        return (
-            self.seconds
-            if "" in names
-            else {name: self.seconds[name] for name in names if name in self.seconds}
-        )
+        numbers = {n for line in mutant.statement for n in by_line.get(str(line), ())}
+        return {
+            name: seconds
+            for number, (name, seconds) in enumerate(self.seconds.items())
+            if number in numbers or -1 in numbers
+        }
 
 
 class _Recorder:
@@ -344,22 +412,26 @@ def _record(room: Room, folder: Path) -> int:
     status = _pytest([f"tests/{name}.py" for name in room.tests], recorder)
     measuring.stop()
     data = measuring.get_data()
+    # Numbers instead of names, which would take hundreds of megabytes.
+    numbers = {name: number for number, name in enumerate(recorder.seconds)} | {"": -1}
     executed = {
-        Path(file).relative_to(SOURCE).as_posix(): data.contexts_by_lineno(file)
+        Path(file).relative_to(SOURCE).as_posix(): {
+            line: [numbers[name] for name in names if name in numbers]
+            for line, names in data.contexts_by_lineno(file).items()
+        }
         for file in data.measured_files()
-        if any((SOURCE / "chatmend").glob(pattern) for pattern in room.files)
+        if any(Path(file) in (SOURCE / "chatmend").glob(pattern) for pattern in ALL_FILES)
     }
-    (folder / room.tests[0].replace("/", "-")).write_text(json.dumps([recorder.seconds, executed]))
+    _file_of(room, folder).write_text(json.dumps([recorder.seconds, executed]))
     return status
 
 
 def _recording(room: Room, folder: Path) -> Recording:
-    seconds, executed = json.loads((folder / room.tests[0].replace("/", "-")).read_text())
-    by_line = {
-        file: {int(line): set(tests) for line, tests in lines.items()}
-        for file, lines in executed.items()
-    }
-    return Recording(seconds, by_line)
+    return Recording(*json.loads(_file_of(room, folder).read_text()))
+
+
+def _file_of(room: Room, folder: Path) -> Path:
+    return folder / room.tests[0].replace("/", "-")
 
 
 def _try(mutant: Mutant, names: list[str], seconds: dict[str, float], note: Path) -> int:
@@ -395,10 +467,11 @@ def _finished(jobs: dict[int, Any]) -> tuple[Any, int]:
     return jobs.pop(pid), os.waitstatus_to_exitcode(status)
 
 
-def record(folder: Path) -> dict[str, Recording]:
-    """Run all tests on the unchanged source. Return their durations and the tests that execute each line."""
+def record(rooms: Iterable[Room], folder: Path) -> dict[str, Recording]:
+    """Run the tests of rooms on the unchanged source. Return their durations and the tests that execute each line."""
+    by_name = {room.name: room for room in rooms}
     jobs: dict[int, Room] = {}
-    for room in {room.tests[0]: room for room in ROOMS}.values():
+    for room in {room.tests[0]: room for room in by_name.values()}.values():
         jobs[_forked(lambda room=room: _record(room, folder))] = room  # type: ignore[misc]
     while jobs:
         room, status = _finished(jobs)
@@ -406,16 +479,21 @@ def record(folder: Path) -> dict[str, Recording]:
             raise SystemExit(
                 f"the tests of {room.name} do not pass on the unchanged source: pytest exit {status}"
             )
-    return {room.name: _recording(room, folder) for room in ROOMS}
+    return {name: _recording(room, folder) for name, room in by_name.items()}
 
 
 class Court:
     """Tests mutants in parallel processes."""
 
     def __init__(
-        self, recordings: dict[str, Recording], folder: Path, save: Callable[[dict[str, str]], None]
+        self,
+        recordings: dict[str, Recording],
+        folder: Path,
+        save: Callable[[dict[str, str]], None],
+        workers: int,
     ) -> None:
         self._recordings = recordings
+        self._workers = workers
         self._save = save
         self._folder = folder
         self._kills: Counter[str] = Counter()
@@ -428,7 +506,7 @@ class Court:
         """Run the tests on each of the mutants."""
         for mutant in mutants:
             if seconds := self._recordings[mutant.room.name].tests_of(mutant):
-                if len(self._jobs) >= WORKERS:
+                if len(self._jobs) >= self._workers:
                     self._wait(len(mutants))
                 self._start(mutant, seconds)
             else:
@@ -457,19 +535,35 @@ class Court:
             )
 
 
+def accepted() -> dict[tuple[str, str, str], str]:
+    """Return the mutants that no test can detect, with the reason."""
+    rows = tomllib.loads(ACCEPTED.read_text("utf-8"))["mutants"]
+    return {(row["path"], row["old"], row["new"]): row["reason"] for row in rows}
+
+
 def report(mutants: list[Mutant], found: dict[str, str]) -> None:
     """Print the survivors, and a table with a row per room."""
-    for mutant in mutants:
-        if found[mutant.key] == SURVIVED:
-            print(f"\nsurvived {mutant.key}\n{mutant.diff}")
-    print(f"\n{'':16}{'mutants':>8}{'killed':>8}{'timed out':>11}{'survived':>10}{'score':>8}")
+    reasons = accepted()
+    survivors = [mutant for mutant in mutants if found[mutant.key] == SURVIVED]
+    for mutant in survivors:
+        reason = reasons.get(mutant.change)
+        print(f"\nsurvived {mutant.key}{f' (equivalent: {reason})' if reason else ''}")
+        print(mutant.diff)
+    equivalent = {mutant.key for mutant in survivors if mutant.change in reasons}
+    killed = [m for m in mutants if found[m.key] != SURVIVED and m.change in reasons]
+    for mutant in killed:
+        print(f"\n{ACCEPTED.name} accepts {mutant.change}, but a test detects it: remove the entry")
+    names = ("mutants", "killed", "timed out", "survived", "equivalent", "score", "others")
+    print(f"\n{'':16}" + "".join(f"{name:>11}" for name in names))
     for name in [*dict.fromkeys(mutant.room.name for mutant in mutants), "all"]:
-        counts = Counter(
-            found[mutant.key] for mutant in mutants if name in (mutant.room.name, "all")
-        )
-        score = 100 * (1 - counts[SURVIVED] / counts.total())
-        row = f"{counts.total():8}{counts[KILLED]:8}{counts[TIMED_OUT]:11}{counts[SURVIVED]:10}"
-        print(f"{name:16}{row}{score:7.1f}%")
+        keys = [mutant.key for mutant in mutants if name in (mutant.room.name, "all")]
+        counts, same = Counter(map(found.get, keys)), len(equivalent.intersection(keys))
+        killed_or_late = counts[KILLED] + counts[TIMED_OUT]
+        numbers = (len(keys), counts[KILLED], counts[TIMED_OUT], counts[SURVIVED], same)
+        scores = (100 * killed_or_late / max(1, len(keys) - left) for left in (0, same))
+        print(f"{name:16}" + "".join(f"{number:11}" for number in numbers), end="")
+        print("".join(f"{score:10.1f}%" for score in scores))
+    print("\nscore: of all mutants; others: of the mutants that are not equivalent to the source")
 
 
 def warm_up() -> None:
@@ -496,14 +590,21 @@ def main() -> int:
         "--only",
         type=Path,
         metavar="FILE",
-        help="take over the verdicts of this file, except survivors",
+        help="take over the verdicts of this file, except survivors that are not accepted",
+    )
+    words.add_argument(
+        "--workers",
+        type=int,
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="processes at a time; the default is the number of cores",
     )
     given = words.parse_args()
     if IS_NIGHTLY:
         raise SystemExit("CHATMEND_NIGHTLY is set: mutants are tried with the quick tests")
     os.chdir(ROOT)
     warm_up()
-    with get_context("fork").Pool(WORKERS) as pool:
+    with get_context("fork").Pool(given.workers) as pool:
         mutants = [mutant for made in pool.map(sample, ROOMS, chunksize=1) for mutant in made]
     mutants = [
         mutant
@@ -511,7 +612,10 @@ def main() -> int:
         if not given.parts or any(part in mutant.path for part in given.parts)
     ]
     known = json.loads(given.only.read_text()) if given.only else {}
-    found = {key: verdict for key, verdict in known.items() if verdict != SURVIVED}
+    hopeless = {mutant.key for mutant in mutants if mutant.change in accepted()}
+    found = {
+        key: verdict for key, verdict in known.items() if verdict != SURVIVED or key in hopeless
+    }
 
     def save(verdicts: dict[str, str]) -> None:
         if given.record:
@@ -519,9 +623,11 @@ def main() -> int:
             sampled = {m.key: known_now[m.key] for m in mutants if m.key in known_now}
             given.record.write_text(json.dumps(sampled, indent=1) + "\n")
 
+    untested = [mutant for mutant in mutants if mutant.key not in found]
     with tempfile.TemporaryDirectory() as folder:
-        court = Court(record(Path(folder)), Path(folder), save)
-        court.judge([mutant for mutant in mutants if mutant.key not in found])
+        recordings = record((mutant.room for mutant in untested), Path(folder))
+        court = Court(recordings, Path(folder), save, given.workers)
+        court.judge(untested)
     save(court.verdicts)
     report(mutants, found | court.verdicts)
     return 0

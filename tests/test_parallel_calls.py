@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import chatmend
-from chatmend import Target
+from chatmend import Effect, Policy, Target
 from tests.judges import judge
 
 LLAMA, GPT = "hosted_vllm/meta-llama/Llama-3.1-8B-Instruct", "openai/gpt-4o"
@@ -195,3 +195,32 @@ def test_results_in_one_message_follow_each_its_call_and_none_is_sent_twice() ->
         is done.messages
     )
     assert chatmend.replay(messages, done.changes) == done.messages
+
+
+def test_the_first_of_the_split_messages_keeps_the_other_keys() -> None:
+    said = {**asks(call("a"), call("b"), content="I look."), "refusal": None}
+    typed = {"role": "user", "content": "hurry"}
+    done = chatmend.repair([USER, said, result("a"), result("b"), typed], LLAMA)
+    assert done.messages[1:] == [
+        {**said, "tool_calls": [call("a")]},
+        result("a"),
+        asks(call("b"), content=""),
+        result("b"),
+        typed,
+    ]
+    (change,) = [change for change in done.changes if change.code == "TOOL009"]
+    assert change.before == (said, result("a"), result("b"))
+    assert done.messages[2] is change.before[1]
+
+
+def test_arguments_that_are_nested_too_deeply_to_be_parsed_can_be_compared() -> None:
+    nested = "[" * 100_000
+    messages = [USER, asks(call("a", nested), call("b", nested)), result("a"), result("b")]
+    done = chatmend.repair(messages, FLASH)
+    assert called(done.messages) == [["a"], ["a"], ["b"], ["b"]]
+
+
+def test_calls_without_results_stay_together_if_the_policy_allows_no_placeholder() -> None:
+    messages = [USER, asks(call("a"), call("b")), USER]
+    done = chatmend.repair(messages, LLAMA, policy=Policy(allow=Effect.RESHAPES))
+    assert called(done.messages) == [["a", "b"]]

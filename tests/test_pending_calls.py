@@ -56,6 +56,7 @@ def test_calls_at_the_very_end_stay_as_they_are_where_the_target_takes_them(
     ("messages", "ids"),
     [
         ([USER, asks("a"), USER], ["a"]),
+        ([USER, asks("a"), SAID], ["a"]),
         ([USER, asks("a", "b"), result("a")], ["a", "b"]),
         ([USER, asks("a"), USER, SAID, USER], ["a"]),
         ([USER, asks("a"), USER, asks("b")], ["a"]),
@@ -63,6 +64,7 @@ def test_calls_at_the_very_end_stay_as_they_are_where_the_target_takes_them(
     ],
     ids=[
         "before a user",
+        "before the answer of the model",
         "one of two",
         "in an earlier window",
         "before a pending one",

@@ -12,7 +12,7 @@ from unittest.mock import patch
 import pytest
 
 import chatmend
-from chatmend import engine, rule_cache, sketch
+from chatmend import engine, rule_cache, scan, sketch
 from chatmend.context import Context
 from chatmend.dialects import DIALECTS
 from chatmend.policy import Policy
@@ -239,6 +239,7 @@ def test_what_is_learnt_has_a_bound_and_changes_nothing_beyond_it(
     free = [account(chatmend.repair(messages, GPT)) for messages in said]
     forget()
     monkeypatch.setattr(rule_cache, "MAX_ENTRIES", 8)
+    monkeypatch.setattr(scan, "MAX_ENTRIES", 8)
     monkeypatch.setattr(sketch, "_MAX_ENTRIES", 8)
     for _ in range(2):
         assert [account(chatmend.repair(messages, GPT)) for messages in said] == free
@@ -250,6 +251,7 @@ def test_what_is_learnt_has_a_bound_and_changes_nothing_beyond_it(
             store.windows,
             store.sketches.plans,
             store.sketches.ids,
+            *store.clean.values(),
         )
         assert max(map(len, held)) <= 8 + max(map(len, said))
     forget()

@@ -155,3 +155,22 @@ def test_a_request_body_without_tools_gets_them() -> None:
     done = chatmend.repair_request(body, CLAUDE)
     assert done.body == {**before, "tools": [{"name": "look", "input_schema": SCHEMA}]}
     assert body == before
+
+
+def test_the_policy_that_allows_additions_and_nothing_more_declares_the_tools() -> None:
+    done = chatmend.repair(chat("look"), CLAUDE, tools=[], policy=Policy(allow=Effect.ADDS))
+    assert done.tools == [function("look")]
+    (change,) = done.changes
+    assert change.applied
+    assert not change.invalidates_thinking
+
+
+def test_the_tool_that_the_provider_ran_is_not_declared() -> None:
+    found = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
+    messages = chat("look")
+    messages[1] |= {
+        "tool_calls": [call("c0", "look"), call("srvtoolu_1", "web_search")],
+        "provider_specific_fields": {"web_search_results": [found]},
+    }
+    done = chatmend.repair(messages, CLAUDE, tools=[])
+    assert done.tools == [function("look")]

@@ -305,21 +305,22 @@ class Run:
         ``group`` is the group of the window, if it is known. Returns whether a rule changed the
         window, the rules that are due after that, and its group.
         """
-        changed, (start, end) = False, positions
+        assert self.scan is not None  # noqa: S101 - set before the first window
+        changed, (start, end), every_rule = False, positions, self.scan.all
         while remaining := due >> start & (1 << end - start) - 1:
             position = start + (remaining & -remaining).bit_length() - 1
             rule, start = self.rules[position], position + 1
             if fixes := list(rule.find(window, self.memory, self.context)):
                 self.has_fixes = True
                 if self._apply(rule, fixes, window, span):
-                    changed, (due, group) = True, self._due(window, due)
+                    changed = True
+                    # While the structure is new, every rule runs.
+                    due, group = (due, None) if due == every_rule else self._due(window)
         return changed, due, group
 
-    def _due(self, window: Window, before: int) -> tuple[int, Group | None]:
-        """Return the rules due in a changed window, and its group; if all were due, all stay."""
+    def _due(self, window: Window) -> tuple[int, Group]:
+        """Return the rules due in a changed window, and its group."""
         assert self.scan is not None  # noqa: S101 - set before the first window
-        if before == self.scan.all:
-            return before, None
         natives = [message.list_item for message in window.messages]
         sketch = self.scan.rescan(natives, last=window.is_last)
         return self.scan.due(sketch, _flags(window), lambda: window), sketch.group

@@ -140,15 +140,20 @@ def split_into_turns(
                 )
         if others or not own_results:
             kept = message if not own_results else message.with_parts(others)
-            turn = out[bisect(starts, at) - 1]
+            turn = out[turn_at(at, starts)]
             (turn.assistant if message.is_assistant else turn.rest).append(kept)
     return out
+
+
+def turn_at(index: int, starts: list[int]) -> int:
+    """Return the number of the turn that a message belongs to."""
+    return bisect(starts, index) - 1
 
 
 def turns_of_calls(window: Window, starts: list[int]) -> list[int]:
     """Return the number of the turn of each call."""
     return [
-        bisect(starts, at) - 1
+        turn_at(at, starts)
         for at, message in enumerate(window.messages)
         for part in (message.parts if message.is_assistant else ())
         if isinstance(part, ToolCall) and part.awaits_result

@@ -175,12 +175,12 @@ def _read_thinking(native: dict[str, object]) -> list[Part]:
     return parts
 
 
-def _read_calls(native: dict[str, object]) -> list[Part]:
+def _read_calls(native: dict[str, object]) -> list[ToolCall]:
     listed = native.get("tool_calls")
-    calls: list[Part] = [_read_call(call) for call in listed] if isinstance(listed, list) else []
+    calls = [_read_call(call) for call in listed] if isinstance(listed, list) else []
     if "provider_specific_fields" in native:
         results = server_tools.results_in_fields(native)
-        calls = [_as_answered(call, results) if results else call for call in calls]
+        calls = [_as_answered(call, results) for call in calls]
     legacy = native.get("function_call")
     if isinstance(legacy, dict):
         calls.append(
@@ -189,10 +189,10 @@ def _read_calls(native: dict[str, object]) -> list[Part]:
     return calls
 
 
-def _as_answered(call: Part, results: dict[str, dict[str, Any]]) -> Part:
+def _as_answered(call: ToolCall, results: dict[str, dict[str, Any]]) -> ToolCall:
     """Return a call as answered if its result is in the same message."""
-    is_answered = isinstance(call, ToolCall) and isinstance(call.id, str) and call.id in results
-    return replace(call, kind=ANSWERED) if isinstance(call, ToolCall) and is_answered else call
+    is_answered = isinstance(call.id, str) and call.id in results
+    return replace(call, kind=ANSWERED) if is_answered else call
 
 
 def _read_call(native: Native) -> ToolCall:

@@ -40,6 +40,7 @@ After:
 from __future__ import annotations
 
 import re
+import sys
 from typing import TYPE_CHECKING
 
 from chatmend.jsontext import is_encodable
@@ -96,7 +97,7 @@ def _judge(limits: Limits, traits: Traits) -> Judge | None:
     if limits.call_id_pattern is None and limits.max_call_id_length is None:
         return None
     max_length, fullmatch_id = (
-        limits.max_call_id_length or 1 << 30,
+        limits.max_call_id_length or sys.maxsize,
         re.compile(limits.call_id_pattern or "(?s:.*)").fullmatch,
     )
     return lambda call_id: len(call_id) > max_length or fullmatch_id(call_id) is None

@@ -47,7 +47,6 @@ After:
 
 from __future__ import annotations
 
-from bisect import bisect
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
@@ -57,7 +56,14 @@ from chatmend.notes import convert_to_notes
 from chatmend.placeholders import continued
 from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import Message, Role, ToolResult
-from chatmend.turns import RESULT_ROLES, join_results, split_into_turns, turn_starts, turns_of_calls
+from chatmend.turns import (
+    RESULT_ROLES,
+    join_results,
+    split_into_turns,
+    turn_at,
+    turn_starts,
+    turns_of_calls,
+)
 from chatmend.windows import minimal_fix
 
 if TYPE_CHECKING:
@@ -121,11 +127,12 @@ def _has_misplaced_results(
     window: Window, numbers: dict[PartPosition, int], starts: list[int], *, in_order: bool
 ) -> bool:
     """Return whether a result follows other content or a later turn, or is out of order."""
-    is_after_content, last, run = False, -1, window.run_length
-    if len(starts) > 1:
-        turn_of = turns_of_calls(window, starts)
-        if any(turn_of[number] != bisect(starts, at) - 1 for (at, _), number in numbers.items()):
-            return True
+    if in_order and [numbers[at] for at in sorted(numbers)] != sorted(numbers.values()):
+        return True
+    is_after_content, run = False, window.run_length
+    turn_of = turns_of_calls(window, starts)
+    if any(turn_of[number] != turn_at(at, starts) for (at, _), number in numbers.items()):
+        return True
     for at, message in enumerate(window.messages):
         for i in range(len(message.parts)):
             number = numbers.get((at, i))
@@ -133,10 +140,8 @@ def _has_misplaced_results(
                 return True
             if number is None:
                 is_after_content = is_after_content or at >= run
-            elif is_after_content or at < run or (in_order and number < last):
+            elif is_after_content or at < run:
                 return True
-            else:
-                last = number
         is_after_content = is_after_content or (at >= run and not message.parts)
     return False
 

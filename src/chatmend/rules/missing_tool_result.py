@@ -83,8 +83,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     if len(placeholders) < len(missing):
         yield from _convert_hosted_calls(window, found, missing)
     is_ordered = context.limits.results_in_order and context.traits.results_are_parts
-    joins = context.traits.joins_results and len(answers) + len(placeholders) > 1
-    if placeholders and (joins or (answers and is_ordered)):
+    if placeholders and (context.traits.joins_results or (answers and is_ordered)):
         yield from insert_results(window, found, placeholders, context)
     elif placeholders:
         yield Fix(at, at, tuple(placeholders.values()), "the call has no result", Effect.ADDS)

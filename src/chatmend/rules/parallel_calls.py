@@ -79,10 +79,10 @@ def _split_calls(
         why: the reason in the fix.
         content: the content of each new message after the first.
     """
-    exchanges, number = match(window), 0
-    answers = exchanges.answers
+    answers, number = match(window).answers, 0
+    call_count = sum(len(calls) for step in steps for calls in step)
     # Without a result between them, the new messages would be merged again.
-    if all(len(step) < 2 for step in steps) or len(answers) < len(exchanges.calls):  # noqa: PLR2004
+    if all(len(step) < 2 for step in steps) or len(answers) < call_count:  # noqa: PLR2004
         return
     becomes: list[Message] = []
     result_indexes = {at for at, _ in answers.values()}
@@ -103,21 +103,16 @@ def _split_calls(
                 unplaced_counts[at] -= len(parts)
                 # The other parts of the message follow its last result.
                 remaining = [] if unplaced_counts[at] else sorted(remaining_parts[at])
-                becomes.append(_select_parts(window.messages[at], [*parts, *remaining]))
-    stop = max(result_indexes, default=window.run_length - 1) + 1
+                result = window.messages[at]
+                chosen = tuple(result.parts[part] for part in [*parts, *remaining])
+                becomes.append(result.with_parts(chosen))
+    stop = max(result_indexes) + 1
     becomes += [
         m
         for at, m in enumerate(window.messages[:stop])
         if at >= window.run_length and at not in result_indexes
     ]
     yield Fix(0, stop, tuple(becomes), why)
-
-
-def _select_parts(message: Message, parts: list[int]) -> Message:
-    """Return a message with the selected parts; the same message if it has only these."""
-    if parts == list(range(len(message.parts))):
-        return message
-    return message.with_parts(tuple(message.parts[part] for part in parts))
 
 
 def _split_into_distinct(calls: Iterable[ToolCall]) -> Iterator[list[ToolCall]]:

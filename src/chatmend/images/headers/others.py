@@ -52,8 +52,7 @@ def probe_tiff(reader: Reader) -> Probe:
     def number(block: bytes) -> int:
         return int.from_bytes(block, "little" if order == "little" else "big")
 
-    at = number(head[4:8])
-    block = reader.read_at(at, 2 + 12 * _MOST) if at < reader.size else b""
+    block = reader.read_at(number(head[4:8]), 2 + 12 * _MOST)
     for entry in range(min(number(block[:2]), _MOST)):
         field = block[2 + entry * 12 : 14 + entry * 12]
         tag, kind = number(field[:2]), number(field[2:4])
