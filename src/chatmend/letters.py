@@ -46,7 +46,7 @@ def cut(letters: str) -> list[str]:
 class Reader:
     """Reads the letters of messages, and collects their ids and names in ``ids`` and ``names``."""
 
-    __slots__ = ("_cache", "_context", "_sketch", "ids", "last_text", "names")
+    __slots__ = ("_cache", "_context", "_sketch", "ids", "last_text", "letters", "names")
 
     def __init__(self, context: Context, cache: RuleCache) -> None:
         """``cache`` is shared by threads and transcripts."""
@@ -55,10 +55,12 @@ class Reader:
         self.ids, self.names = self._sketch.ids, self._sketch.names
         self.last_text: object = None
         """The class of the text at the end of the transcript."""
+        self.letters = ""
+        """The letters of the transcript."""
 
     def read(self, natives: Sequence[Any]) -> str:
-        """Return the letters of all messages of the transcript."""
-        letters = self.letters_of(natives)
+        """Read a transcript; return the letters of all its messages."""
+        letters = self.letters = self.letters_of(natives)
         self.last_text = self.class_of_last_text(natives, letters)
         return letters
 
@@ -73,18 +75,26 @@ class Reader:
         parts = self._context.dialect.read(last).parts
         return judge(parts[-1].text) if parts and isinstance(parts[-1], Text) else None
 
-    def is_known_clean(self, letters: str) -> bool:
-        """Whether a transcript with these letters, ids and names is known to be clean.
+    def find_clean(self) -> int | None:
+        """Return the request rules that must run if all windows are known to be clean, else None.
 
-        Only for a transcript at the beginning of a conversation, with an empty memory.
+        They are a bit mask of positions in ``LAST``: those rules that count content. Only for a
+        transcript at the beginning of a conversation, with an empty memory.
         """
-        known = self._cache.transcripts.get(letters)
+        known = self._cache.transcripts.get(self.letters)
         if known is None or self.last_text:
-            return False
-        return not known or self._key(letters, known) in self._cache.transcripts
+            return None
+        columns, counted = known
+        if columns and self._key(columns) not in self._cache.transcripts:
+            return None
+        return counted
 
-    def remember_clean(self, letters: str) -> bool:
-        """Record that no rule must run on a transcript; return whether it can be found again."""
+    def remember_clean(self, counted: int) -> bool:
+        """Record that no rule must run on a window; return whether this can be found again.
+
+        ``counted`` are the request rules that count content of the messages.
+        """
+        letters = self.letters
         if len(letters) > MAX_MESSAGES or self.last_text:
             return False
         transcripts, groups = self._cache.transcripts, map(self._cache.groups.get, cut(letters))
@@ -93,13 +103,13 @@ class Reader:
         has_names = any(group is None or group.name_count > 1 for group in groups)
         columns = 2 if has_names else 1 if self.ids else 0
         if columns:
-            transcripts[self._key(letters, columns)] = columns
-        transcripts[letters] = columns
+            transcripts[self._key(columns)] = columns, counted
+        transcripts[letters] = columns, counted
         return True
 
-    def _key(self, letters: str, columns: int) -> tuple[object, ...]:
+    def _key(self, columns: int) -> tuple[object, ...]:
         ids, names = self.ids, self.names if columns > 1 else ()
-        return (letters, *equality_pattern(ids), *equality_pattern(names))
+        return (self.letters, *equality_pattern(ids), *equality_pattern(names))
 
     def letters_of(self, natives: Sequence[Any]) -> str:
         """Return the letters of messages, and collect their ids and names."""
@@ -258,10 +268,10 @@ class Reader:
         has_reasoning = memory.has_reasoning
         memory.item_ids, memory.has_reasoning = set(), False
         parts, role = message.parts, message.role
-        has_counted_content = any(
-            rule.has_counted_content(message)
-            for rule in LAST
-            if rule.has_counted_content is not None
+        counted = sum(
+            1 << position
+            for position, rule in enumerate(LAST)
+            if rule.has_counted_content is not None and rule.has_counted_content(message)
         )
         ends_with_content = (
             bool(parts) and isinstance(parts[-1], Text) and message.native.__class__ is dict
@@ -274,7 +284,7 @@ class Reader:
             role,
             role is Role.ASSISTANT,
             is_signed(parts),
-            has_counted_content,
+            counted,
             updates_memory,
             has_reasoning,
             has_text_or_media,

@@ -21,6 +21,7 @@ from chatmend.objects import PlainMessages
 from chatmend.placeholders import CONTINUED, is_placeholder
 from chatmend.policy import DEFAULT, Policy, resolve_policy
 from chatmend.report import Reportable
+from chatmend.request_rules import run_last_rules
 from chatmend.rules import Request, lost_thinking, offline_order, unknown_format
 from chatmend.targets import Target, resolve
 from chatmend.thinking_parameter import disable, drops_blocks, is_thinking_on, without_clearing
@@ -31,12 +32,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from chatmend.images.recompressor import Recompressor
-    from chatmend.known_transcripts import Source
+    from chatmend.known_transcripts import Lookup
     from chatmend.session_memory import SessionMemory
     from chatmend.targets.limits import Limits
     from chatmend.transcript import Part
 
-    _Pass = Callable[[Request, Context, Source | None], tuple[Request, tuple[Change, ...]]]
+    _Pass = Callable[[Request, Context, Lookup | None], tuple[Request, tuple[Change, ...]]]
 
 Messages = list[Any]
 
@@ -129,29 +130,39 @@ def repair(  # noqa: PLR0913 - request parameters affect the repair
         raise TranscriptError(text)
     chosen_policy = resolve_policy(policy) or DEFAULT
     resolved = target if isinstance(target, Target) else resolve(target)
-    source = None
-    declares_none = tools.__class__ is list and not tools
-    has_only_messages = (
-        (tools is None or declares_none) and thinking is None and cache_control is None
-        and memory is None and not continues and store is not False and not lessons
-        and (system is None or system.__class__ is str)
-    )  # fmt: skip
-    if has_only_messages and (dialect is None or isinstance(dialect, str)):
-        source = source_of(resolved, chosen_policy, dialect or "", only_texts=declares_none)
-        if source.has(messages):
-            return Repaired(messages, system=system, tools=tools)
+    request = Request(messages, system, tools, cache_control, thinking)
+    lookup: Lookup | None = None
+    if not lessons and memory is None and not continues and isinstance(dialect, str | None):
+        parameters = is_thinking_on(thinking), bool(tools), store is not False
+        lookup = source_of(resolved, chosen_policy, dialect or "", parameters).find(messages)
+        if (done := _repair_known(request, lookup, recompressor)) is not None:
+            return done
     if isinstance(dialect, str) and dialect not in DIALECTS:
         text = f"unknown dialect {dialect!r}; use one of {', '.join(DIALECTS)}"
         raise TranscriptError(text)
     job = _Job(
-        Request(messages, system, tools, cache_control, thinking), resolved, chosen_policy,
+        request, resolved, chosen_policy,
         DIALECTS[dialect] if isinstance(dialect, str) else dialect, recompressor, continues,
-        store, tuple(lessons), memory, source,
+        store, tuple(lessons), memory, lookup,
     )  # fmt: skip
     if memory is None and {*map(type, messages)} == {dict}:
         with suppress(NotPlainError, TranscriptError):
             return job.run(PlainMessages(messages, is_plain=True), assumes_plain=True)
     return job.run(PlainMessages(messages, is_plain=getattr(dialect, "READS_OBJECTS", False)))
+
+
+def _repair_known(
+    request: Request, lookup: Lookup, recompressor: Recompressor | None
+) -> Repaired | None:
+    """Repair a request whose windows are known to be clean; None if this is not known."""
+    if (context := lookup.context) is None:
+        return None
+    if recompressor is not context.recompressor:
+        context = replace(context, recompressor=recompressor)
+    done, changes = run_last_rules(request, [], context, counted=lookup.counted)
+    if changes and context.policy != DEFAULT:
+        return None  # several passes may be needed
+    return _repaired(done, done.messages, tuple(changes), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +178,7 @@ class _Job:
     store: bool | None
     lessons: tuple[Lesson, ...]
     memory: SessionMemory | None
-    source: Source | None
+    lookup: Lookup | None
 
     def run(self, plain: PlainMessages, *, assumes_plain: bool = False) -> Repaired:
         """Find the dialect of the messages and repair them.
@@ -188,7 +199,7 @@ class _Job:
             target.limits_in(found.NAME, hygiene=self.policy.rules == "hygiene")
         )
         if memory is None:
-            request, changes = _passes(request, self._context(found, limits), run, self.source)
+            request, changes = _passes(request, self._context(found, limits), run, self.lookup)
         else:
             # Loads OpenSSL, which only digests need.
             from chatmend.continuation import Continuation  # noqa: PLC0415
@@ -197,7 +208,7 @@ class _Job:
                 request: Request, *more: Lesson, accepted: int = 0
             ) -> tuple[Request, tuple[Change, ...]]:
                 context = self._context(found, limits, *more)
-                return _passes(request, context, partial(run, accepted=accepted), self.source)
+                return _passes(request, context, partial(run, accepted=accepted), self.lookup)
 
             continuation = Continuation(
                 memory, target.name, self.lessons, found, self.policy,
@@ -228,13 +239,13 @@ def _repaired(
 
 
 def _passes(
-    request: Request, context: Context, run: _Pass, source: Source | None
+    request: Request, context: Context, run: _Pass, lookup: Lookup | None
 ) -> tuple[Request, tuple[Change, ...]]:
     """Run the rules; with policies other than the default, until nothing changes.
 
-    ``source`` remembers the transcript if it is clean.
+    ``lookup`` has read the transcript, or remembers it if it is clean.
     """
-    done, changes = _ordered_pass(request, context, run, source)
+    done, changes = _ordered_pass(request, context, run, lookup)
     if done.messages is request.messages or context.policy == DEFAULT:
         return done, changes
     for _ in range(passes.MAX_PASSES - 1):
@@ -247,16 +258,16 @@ def _passes(
 
 
 def _ordered_pass(
-    request: Request, context: Context, run: _Pass, source: Source | None = None
+    request: Request, context: Context, run: _Pass, lookup: Lookup | None = None
 ) -> tuple[Request, tuple[Change, ...]]:
     """Run the rules once; look for late results that could move only if a window is not clean."""
     if offline_order.moves_only_results(request.messages, context):
         policy = _without_moves(context.policy)
         in_place = Context(context.limits, context.dialect, policy, context.recompressor)
-        done, changes = run(request, in_place, source)
+        done, changes = run(request, in_place, lookup)
         if not changes or not offline_order.RULE.apply(request, context)[1]:
             return done, changes
-    return run(request, context, source)
+    return run(request, context, lookup)
 
 
 @lru_cache(maxsize=16)
@@ -267,13 +278,13 @@ def _without_moves(policy: Policy) -> Policy:
 def _one_pass(
     request: Request,
     context: Context,
-    source: Source | None,
+    lookup: Lookup | None,
     *,
     continues: bool,
     **fields: Any,  # noqa: ANN401 - other fields of Run
 ) -> tuple[Request, tuple[Change, ...]]:
     memory = Memory(has_stored_history=continues)
-    run = Run(request.messages, context, memory=memory, source=source, **fields)
+    run = Run(request.messages, context, memory=memory, lookup=lookup, **fields)
     run.start()
     return run.finish(request)
 
@@ -331,6 +342,8 @@ def repair_request(  # noqa: PLR0913 - as in repair
         recompressor=recompressor, continues=any(map(body.get, traits.stored_keys)),
         store=body.get("store"), lessons=lessons, memory=memory,
     )  # fmt: skip
+    if not done.changes:
+        return RepairedRequest(body, (), done.memory)
     results = (
         (key, body[key], done.messages),
         (_system_key(body, traits), given.system, done.system),
@@ -366,6 +379,8 @@ def _system_key(body: dict[str, Any], traits: Traits) -> str:
 
 def _value(body: dict[str, Any], path: str) -> object:
     """Return the value under a key, or under nested keys that are separated by dots."""
+    if "." not in path:
+        return body.get(path)
     key, _, rest = path.partition(".")
     value = body.get(key)
     return _value(value, rest) if rest and isinstance(value, dict) else None if rest else value

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections import ChainMap
 from dataclasses import replace
+from functools import reduce
 from itertools import accumulate
+from operator import or_
 from typing import TYPE_CHECKING, Any
 
-from chatmend.letters import UNKNOWN_OTHER, Reader, cut
+from chatmend.letters import UNKNOWN_OTHER, Reader
 from chatmend.renaming import learn, make_plan
 from chatmend.rule_cache import MAX_ENTRIES, CleanWindow, cache_for
 from chatmend.sketch import Group, WindowSketch, equality_pattern
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from chatmend.context import Context
+    from chatmend.known_transcripts import Lookup
     from chatmend.rule_cache import StructureInfo
     from chatmend.rules import Rule
     from chatmend.windows import Memory, Window
@@ -65,9 +68,14 @@ class Scan:
         """The bit mask of all rules."""
         self.turn_rules_start = self.cache.turn_rules_start
 
-    def words(self, natives: Sequence[Any]) -> list[str]:
-        """Cut the transcript into windows, each as a word of the letters of its messages."""
-        return cut(self.reader.read(natives))
+    def read(self, natives: Sequence[Any], lookup: Lookup | None = None) -> str:
+        """Return the letters of the transcript, which the lookup may have read."""
+        reader = None if lookup is None else lookup.take_reader(natives, self.cache)
+        if reader is None:
+            return self.reader.read(natives)
+        self.reader = reader
+        self._ids, self._names = reader.ids, reader.names
+        return reader.letters
 
     def group(self, word: str, natives: Sequence[Any]) -> Group:
         """Return the facts about the messages of a window."""
@@ -297,7 +305,7 @@ class Scan:
             updates_run=updates_run
             or group.updates_memory
             or group.is_signed
-            or group.has_counted_content,
+            or bool(group.counted),
         )
         if group.id_count or group.name_count > 1:
             if not (
@@ -345,7 +353,7 @@ def _group(word: str, messages: list[StructureInfo], *, is_known: bool = False) 
         Role.USER in roles,
         bool(turns),
         any(known.is_signed for known in messages),
-        any(known.has_counted_content for known in messages),
+        reduce(or_, (known.counted for known in messages), 0),
         any(known.updates_memory for known in messages),
         any(known.has_reasoning for known in messages),
         sum(known.id_count for known in messages),
