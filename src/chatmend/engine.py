@@ -74,7 +74,9 @@ class Run:
         given = Request(self.native)
         request, self.changes = run_first_rules(given, self.context, self.accepted)
         scan = self.scan = Scan(self.context, self.rules, self.memory)
-        letters = scan.read(request.messages, self.lookup)
+        lookup = self.lookup
+        reader = None if lookup is None else lookup.take_reader(request.messages, scan.cache)
+        letters = scan.read(request.messages, reader)
         if self.assumes_plain and not UNKNOWN.isdisjoint(letters):
             raise NotPlainError
         self.depends_on_structure = not (
@@ -87,8 +89,8 @@ class Run:
             self._process_windows(request.messages, letters, scan)
             if not self.depends_on_structure or not scan.reader.remember_clean(self.counted):
                 return
-        if self.depends_on_structure and self.lookup is not None:
-            self.lookup.source.remember(letters, self.context, scan.cache)
+        if self.depends_on_structure and lookup is not None:
+            lookup.source.remember(letters, self.context, scan.cache)
 
     def _process_windows(self, messages: Messages, letters: str, scan: Scan) -> None:
         self.cut = scan.turn_rules_start

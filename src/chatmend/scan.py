@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from chatmend.context import Context
-    from chatmend.known_transcripts import Lookup
     from chatmend.rule_cache import StructureInfo
     from chatmend.rules import Rule
     from chatmend.windows import Memory, Window
@@ -68,9 +67,8 @@ class Scan:
         """The bit mask of all rules."""
         self.turn_rules_start = self.cache.turn_rules_start
 
-    def read(self, natives: Sequence[Any], lookup: Lookup | None = None) -> str:
-        """Return the letters of the transcript, which the lookup may have read."""
-        reader = None if lookup is None else lookup.take_reader(natives, self.cache)
+    def read(self, natives: Sequence[Any], reader: Reader | None = None) -> str:
+        """Return the letters of the transcript, which ``reader`` may have read already."""
         if reader is None:
             return self.reader.read(natives)
         self.reader = reader
