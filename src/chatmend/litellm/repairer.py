@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -153,11 +152,13 @@ class Repairer:
         if treatment.mode != "repair":
             made = self._repair_attempt(call, None, treatment)
             added = self.remember(kwargs, shape, target, key)
-            return replace(made, request=None, memory=None, added=added)
+            made.request, made.memory, made.added = None, None, added
+            return made
         memory = self.memories.of_call(tenant, messages, target)
         made = self._repair_attempt(call, memory, treatment)
         added = self.memories.add(tenant, messages, made.memory, memory)
-        return made if added is None else replace(made, added=added)
+        made.added = added
+        return made
 
     def _repair_attempt(
         self, call: _Call, memory: SessionMemory | None, treatment: Treatment
@@ -172,7 +173,8 @@ class Repairer:
         )  # fmt: skip
         seconds = perf_counter() - started
         record_repair(target, made.changes, seconds, mode=treatment.mode)
-        return replace(made, mode=treatment.mode, seconds=seconds)
+        made.mode, made.seconds = treatment.mode, seconds
+        return made
 
     def images_of(self, tenant: str) -> Any:
         """Return the recompressor for the images of a tenant."""
