@@ -76,13 +76,18 @@ class Repairer:
         """
         if self.reloading is not None:
             self.reloading.poll()
-        names = self._names_of(kwargs, target)
-        if self.is_disabled() or not self._is_allowed(names):
+        if self.is_disabled():
             return OFF
-        chosen = Choices(self.mode, self.policy, self.sample, self.overrides, self.trusted_keys)
-        found = chosen.treatment(kwargs, names, messages, key)
-        permitted: RolloutMode = "repair" if self.switch is None else self.switch.mode()
-        return Treatment(weaker(found.mode, permitted), found.policy)
+        found = Treatment(self.mode, self.policy)
+        if self.allow or self.deny or self.overrides or self.trusted_keys or self.sample < 1:
+            names = self._names_of(kwargs, target)
+            if not self._is_allowed(names):
+                return OFF
+            chosen = Choices(self.mode, self.policy, self.sample, self.overrides, self.trusted_keys)
+            found = chosen.treatment(kwargs, names, messages, key)
+        if self.switch is None:
+            return found
+        return Treatment(weaker(found.mode, self.switch.mode()), found.policy)
 
     def _names_of(self, kwargs: Mapping[str, Any], target: str) -> list[str]:
         """Return the names of a model for patterns: the target, the deployment and the group."""
