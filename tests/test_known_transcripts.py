@@ -12,6 +12,8 @@ import pytest
 import chatmend
 from chatmend import known_transcripts, letters
 from chatmend.cli.conversation import RunSettings, process_conversation
+from chatmend.context import Context
+from chatmend.rules import LAST, Request
 from tests.broken import broken, torn, valid
 from tests.every_rule import account, forget
 from tests.scale import examples, sampled
@@ -222,11 +224,92 @@ def test_a_chat_of_a_request_without_tools_is_found_by_its_structure() -> None:
     target = chatmend.resolve(GPT)
     for _ in range(3):
         assert chatmend.repair_request(plain, target, dialect="openai_chat").body is plain
-    source = known_transcripts.source_of(
-        target, chatmend.policy.DEFAULT, "openai_chat", only_texts=True
-    )
+    source = known_transcripts.source_of(target, chatmend.policy.DEFAULT, "openai_chat")
     assert source.has([{"role": "user", "content": "come"}])
     assert not source.has([{"role": "user", "content": " "}])
+
+
+def marked(markers: int) -> dict[str, Any]:
+    """Return a request with tools and a call, and with cache markers on its last blocks."""
+    blocks: list[Any] = [{"type": "text", "text": str(number)} for number in range(6)]
+    for block in blocks[6 - markers :]:
+        block["cache_control"] = {"type": "ephemeral"}
+    call = {"type": "tool_use", "id": "a", "name": "f", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "a", "content": "done"}
+    return {
+        "model": "claude-sonnet-4-5",
+        "tools": [{"name": "f", "input_schema": {"type": "object"}}],
+        "messages": [
+            {"role": "user", "content": [{"type": "text", "text": "go"}]},
+            {"role": "assistant", "content": [call]},
+            {"role": "user", "content": [result, *blocks]},
+        ],
+    }
+
+
+def test_cache_markers_are_counted_in_known_transcripts() -> None:
+    forget()
+    system = [{"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}]
+    for _ in range(4):
+        assert chatmend.repair_request(full := marked(4), CLAUDE).body is full
+        over = chatmend.repair_request({**marked(4), "system": system}, CLAUDE)
+        assert [change.rule for change in over.changes] == ["too-many-cache-markers"]
+        more = chatmend.repair_request(marked(5), CLAUDE)
+        assert [change.rule for change in more.changes] == ["too-many-cache-markers"]
+
+
+def test_a_stored_transcript_with_cache_markers_is_not_passed_unread() -> None:
+    forget()
+    for _ in range(4):
+        chatmend.repair(marked(4)["messages"], CLAUDE)
+    assert not known(CLAUDE, "").has(marked(4)["messages"])
+    assert known(CLAUDE, "").find(marked(4)["messages"]).counted
+
+
+PARAMETERS: list[dict[str, Any]] = [
+    {},
+    {"tools": []},
+    {"tools": [{"type": "function", "function": {"name": "f", "parameters": {}}}]},
+    {"tools": [{"name": "f", "cache_control": {"type": "ephemeral", "ttl": "1h"}}]},
+    {"thinking": {"type": "enabled", "budget_tokens": 2000}},
+    {"system": [{"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}]},
+    {"store": False, "cache_control": {"type": "ephemeral"}},
+]
+
+
+@pytest.mark.parametrize("target", [CLAUDE, GPT, "bedrock/us.amazon.nova-pro-v1:0"])
+def test_the_repair_of_a_request_does_not_depend_on_earlier_requests(target: str) -> None:
+    requests = []
+    for seed in range(examples(3, 200)):
+        dialect = DIALECTS[seed % len(DIALECTS)]
+        clean = chatmend.repair(broken(seed, dialect), target, dialect=dialect).messages
+        for messages in (clean[:8], broken(seed, dialect)[:6]):
+            requests += [(messages, dialect, parameters) for parameters in PARAMETERS]
+
+    def answer(messages: list[Any], dialect: str, parameters: dict[str, Any]) -> str:
+        return account(chatmend.repair(messages, target, dialect=dialect, **parameters))
+
+    alone = []
+    for request in requests:
+        forget()
+        alone.append(answer(*request))
+    forget()
+    for _ in range(3):
+        assert [answer(*request) for request in requests] == alone
+
+
+def test_a_request_rule_changes_nothing_if_no_message_holds_what_it_counts() -> None:
+    for seed in range(examples(10, 300)):
+        dialect = chatmend.dialects.DIALECTS[DIALECTS[seed % len(DIALECTS)]]
+        messages = broken(seed, dialect.NAME)
+        for target in (CLAUDE, GPT, "gemini/gemini-2.5-pro", "bedrock/us.amazon.nova-pro-v1:0"):
+            limits = chatmend.resolve(target).limits_in(dialect.NAME)
+            context = Context(limits, dialect)
+            request = Request(messages, tools=[{"name": "f"}])
+            for rule in LAST:
+                counts = rule.has_counted_content
+                if counts is not None and not any(map(counts, map(dialect.read, messages))):
+                    assert rule.apply(request, context)[1] == [], rule.name
 
 
 @pytest.mark.parametrize("declared", [[], None])

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import chatmend
 from chatmend.context import Context
 from chatmend.dialects import DIALECTS
+from chatmend.letters import cut
 from chatmend.rules import RULES
 from chatmend.scan import Scan
 from chatmend.windows import Memory
@@ -103,7 +104,7 @@ def test_a_window_begins_where_the_model_speaks_again(dialect: str, target: str)
     limits = chatmend.resolve(target).limits_in(dialect)
     for seed in seeds(1, 400, ALL.index((dialect, target))):
         messages = broken(seed, dialect)
-        words = Scan(Context(limits, spoken), RULES, Memory()).words(messages)
+        words = cut(Scan(Context(limits, spoken), RULES, Memory()).read(messages))
         speaks = [spoken.read(message).is_assistant for message in messages]
         begins = [at for at in range(1, len(speaks)) if speaks[at] and not speaks[at - 1]]
         assert list(accumulate(map(len, words), initial=0)) == [0, *begins, len(messages)], seed

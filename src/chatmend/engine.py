@@ -9,7 +9,7 @@ from chatmend.changes import Change, Effect
 from chatmend.jsontext import is_identical
 from chatmend.letters import UNKNOWN, cut
 from chatmend.renaming import apply_plan
-from chatmend.request_rules import run_first_rules, run_last_rules
+from chatmend.request_rules import EVERY, run_first_rules, run_last_rules
 from chatmend.rules import Request, offline_order, rules_for
 from chatmend.scan import FIRST, LAST, Scan
 from chatmend.transcript import Role, ToolCall
@@ -19,8 +19,7 @@ from chatmend.windows import Edit, Memory, Window
 if TYPE_CHECKING:
     from chatmend.changes import Fix
     from chatmend.context import Context
-    from chatmend.known_transcripts import ObjectSource, Source
-    from chatmend.letters import Reader
+    from chatmend.known_transcripts import Lookup
     from chatmend.renaming import Renaming
     from chatmend.rules import Rule
     from chatmend.sketch import Group, WindowSketch
@@ -44,8 +43,8 @@ class Run:
     changes: list[Change] = field(default_factory=list)
     hoisted: list[str] = field(default_factory=list)
     """Texts that move from the messages to the top-level system prompt."""
-    has_counted_content: bool = False
-    """Whether there may be an image or a cache marker."""
+    counted: int = 0
+    """The rules in ``LAST`` that count content which the messages may hold, as a bit mask."""
     memory: Memory = field(default_factory=Memory)
     scan: Scan | None = None
     rules: tuple[Rule, ...] = ()
@@ -55,10 +54,8 @@ class Run:
     """The position of the first rule that runs on each turn of a window separately."""
     accepted: int = 0
     """Messages at the beginning that the provider has accepted; no rule changes them."""
-    source: Source | ObjectSource | None = None
-    """Remembers the transcript if it is clean."""
-    reader: Reader | None = None
-    """Has read the messages already, if the transcript was looked up."""
+    lookup: Lookup | None = None
+    """Has read the transcript, or remembers it if it is clean."""
     assumes_plain: bool = False
     """Whether to stop before any rule runs if the messages may hold objects of other classes."""
     depends_on_structure: bool = True
@@ -75,27 +72,24 @@ class Run:
             return
         given = Request(self.native)
         request, self.changes = run_first_rules(given, self.context, self.accepted)
-        reader = self.reader
-        if reader is not None and reader.natives is not request.messages:
-            reader = None
-        scan = self.scan = Scan(self.context, self.rules, self.memory, reader)
-        is_read = scan.reader is reader
-        letters = scan.reader.letters if is_read else scan.reader.read(request.messages)
+        scan = self.scan = Scan(self.context, self.rules, self.memory)
+        lookup = self.lookup
+        reader = None if lookup is None else lookup.take_reader(request.messages, scan.cache)
+        letters = scan.read(request.messages, reader)
         if self.assumes_plain and not UNKNOWN.isdisjoint(letters):
             raise NotPlainError
         self.depends_on_structure = not (
             self.accepted or self.memory.has_stored_history or offline_order.rewrites(self.context)
         )
-        if self.depends_on_structure and scan.reader.is_known_clean(letters):
-            self._remember(letters)
-            return
-        self._process_windows(request.messages, letters, scan)
-        if self.depends_on_structure and scan.reader.remember_clean(letters):
-            self._remember(letters)
-
-    def _remember(self, letters: str) -> None:
-        if self.source is not None and self.scan is not None:
-            self.source.remember(letters, self.context, self.scan.cache)
+        known = scan.reader.find_clean() if self.depends_on_structure else None
+        if known is not None:
+            self.counted = known
+        else:
+            self._process_windows(request.messages, letters, scan)
+            if not self.depends_on_structure or not scan.reader.remember_clean(self.counted):
+                return
+        if self.depends_on_structure and lookup is not None:
+            lookup.source.remember(letters, self.context, scan.cache)
 
     def _process_windows(self, messages: Messages, letters: str, scan: Scan) -> None:
         self.cut = scan.turn_rules_start
@@ -123,9 +117,9 @@ class Run:
     def _pass(self, group: Group, natives: Messages) -> None:
         """Update the memory after an unchanged window."""
         memory = self.memory
-        if group.updates_memory or group.has_counted_content or not group.is_known:
+        if group.updates_memory or not group.is_known:
             self.depends_on_structure = False
-        self.has_counted_content = self.has_counted_content or group.has_counted_content
+        self.counted |= group.counted
         memory.has_user = memory.has_user or group.has_user
         memory.has_turns = memory.has_turns or group.has_turns
         memory.has_reasoning = memory.has_reasoning or group.has_reasoning
@@ -157,7 +151,7 @@ class Run:
         renaming = scan.cache.renamings.get(key) if key else None
         if renaming and (renamed := self._rename(renaming, sketch, natives, start)) is not None:
             return renamed
-        self.has_counted_content = self.has_counted_content or group.has_counted_content
+        self.counted = EVERY if group.counted else self.counted
         window = self._read_window(natives, start, flags)
         changes = len(self.changes)
         becomes = self._process_due(window, sketch, due, natives)
@@ -390,7 +384,7 @@ class Run:
                 request,
                 self.hoisted,
                 self.context,
-                has_counted_content=self.has_counted_content,
+                counted=self.counted,
             )
             changes = [*changes, *more]
         return request, tuple(changes)

@@ -1,7 +1,7 @@
 """Finds clean transcripts by their structure, before their dialect and limits are determined.
 
 Most stored transcripts are short and clean, and many have the same structure. The dialect and
-whether the transcript is clean depend only on the structure, so both are looked up at once.
+whether the windows are clean depend only on the structure, so both are looked up at once.
 """
 
 from __future__ import annotations
@@ -26,124 +26,134 @@ _MAX_SOURCES = 256
 
 
 class _Known(NamedTuple):
-    """The transcripts that were recognised as one dialect and found clean."""
+    """The transcripts that were recognised as one dialect and whose windows are clean."""
 
-    context: Context
+    limits: Limits
+    policy: Policy
+    context: Context | None
+    """None if each repair has a dialect of its own, which remembers the messages it has read."""
     cache: RuleCache
     letters: set[str]
 
 
-class Source:
-    """Transcripts whose dialect is determined in the same way, for one target and policy."""
+class Lookup:
+    """One transcript that was looked up in a source.
 
-    __slots__ = ("_known", "_only_texts", "_owners")
-
-    def __init__(self, *owners: object, only_texts: bool = False) -> None:
-        """Start with no transcripts.
-
-        Args:
-            owners: objects to keep, so that no other object can get the ``id()`` of one of them.
-            only_texts: whether to remember only transcripts whose messages have a role and a text.
-        """
-        self._owners = owners
-        self._only_texts = only_texts
-        self._known: _Known | None = None
-        """Those of the dialect recognised last."""
-
-    def has(self, messages: Sequence[Any]) -> bool:
-        """Whether a transcript is known to be clean."""
-        return self._find(messages) is not None
-
-    def _find(self, messages: Sequence[Any]) -> str | None:
-        """Return the letters of a transcript if it is known to be clean."""
-        known = self._known
-        if known is None or known.cache.is_full or not 0 < len(messages) <= MAX_MESSAGES:
-            return None
-        if messages[0].__class__ is not dict:
-            return None
-        reader = Reader(known.context, known.cache)
-        letters = reader.read(messages)
-        return letters if letters in known.letters and reader.is_known_clean(letters) else None
-
-    def remember(self, letters: str, context: Context, cache: RuleCache) -> None:
-        """Remember a clean transcript, after its dialect was determined."""
-        if DIALECTS.get(context.dialect.NAME) is not context.dialect:
-            return  # each repair has another object
-        if self._only_texts and not set(letters).issubset(cache.letter_of_role.values()):
-            return
-        known = self._known
-        if known is None or known.cache is not cache or len(known.letters) >= MAX_ENTRIES:
-            known = self._known = _Known(context, cache, set())
-        known.letters.add(letters)
-
-    def adopt(self, other: Source, messages: Sequence[Any]) -> None:
-        """Remember a transcript that ``other`` knows to be clean, in the same dialect."""
-        letters, known = other._find(messages), other._known
-        if letters is not None and known is not None:
-            self.remember(letters, known.context, known.cache)
-
-
-class ObjectSource:
-    """Transcripts of message objects that a dialect reads in the same way, for the same requests.
-
-    The dialect of a repair remembers what it has read, so each repair has its own.
+    If it is not known, its repair continues with what the lookup has read.
     """
+
+    __slots__ = ("_messages", "_reader", "context", "counted", "known", "letters", "source")
+
+    def __init__(
+        self,
+        source: Source,
+        messages: Sequence[Any],
+        known: _Known | None,
+        dialect: Dialect | None = None,
+    ) -> None:
+        """Read the transcript as the one that was recognised last, if it is short enough.
+
+        ``dialect`` reads message objects; without it, messages are dicts.
+        """
+        self.source, self._messages, self.known = source, messages, known
+        self._reader: Reader | None = None
+        self.letters = ""
+        self.context: Context | None = None
+        """What applies to the request, if the windows of the transcript are known to be clean."""
+        self.counted = 0
+        """The request rules that must run on a known transcript, as in ``Reader.find_clean``."""
+        if known is None or known.cache.is_full or not 0 < len(messages) <= MAX_MESSAGES:
+            return
+        context = known.context
+        if dialect is not None:
+            dialect.set_limits(known.limits)
+            context = Context(known.limits, dialect, known.policy)
+        elif messages[0].__class__ is not dict:
+            return
+        if context is None:
+            return
+        reader = self._reader = Reader(context, known.cache)
+        self.letters = reader.read(messages)
+        counted = reader.find_clean() if self.letters in known.letters else None
+        if counted is not None:
+            self.context, self.counted = context, counted
+
+    def take_reader(self, messages: Sequence[Any], cache: RuleCache) -> Reader | None:
+        """Return the reader of these messages if it used this cache; only one repair gets it."""
+        reader, self._reader = self._reader, None
+        is_same = self.known is not None and self.known.cache is cache
+        return reader if is_same and messages is self._messages else None
+
+
+class Source:
+    """Transcripts whose dialect and limits are determined in the same way."""
 
     __slots__ = ("_known", "_owners")
 
     def __init__(self, *owners: object) -> None:
-        """Start with no transcripts; ``owners`` are objects to keep, as in ``Source``."""
+        """Start with no transcripts.
+
+        Args:
+            owners: objects to keep, so that no other object can get the ``id()`` of one of them.
+        """
         self._owners = owners
-        self._known: tuple[Limits, Policy, RuleCache] | None = None
+        self._known: _Known | None = None
+        """Those of the dialect recognised last."""
 
-    def read(self, messages: Sequence[Any], dialect: Dialect) -> tuple[Context, Reader] | None:
-        """Return the messages as a reader has read them; None if no transcript is known."""
-        if self._known is None or self._known[2].is_full or not 0 < len(messages) <= MAX_MESSAGES:
-            return None
-        limits, policy, cache = self._known
-        dialect.set_limits(limits)
-        context = Context(limits, dialect, policy)
-        reader = Reader(context, cache)
-        reader.read(messages)
-        return context, reader
+    def find(self, messages: Sequence[Any], dialect: Dialect | None = None) -> Lookup:
+        """Look up a transcript; ``dialect`` reads it if it consists of message objects."""
+        return Lookup(self, messages, self._known, dialect)
 
-    def remember(self, _: str, context: Context, cache: RuleCache) -> None:
-        """Remember the limits and the cache of a clean transcript."""
-        self._known = context.limits, context.policy, cache
+    def has(self, messages: Sequence[Any]) -> bool:
+        """Whether a transcript is known to be clean, and holds nothing that request rules count."""
+        found = self.find(messages)
+        return found.context is not None and not found.counted
+
+    def remember(self, letters: str, context: Context, cache: RuleCache) -> None:
+        """Remember a transcript with clean windows, after its dialect was determined."""
+        dialect, known = context.dialect, self._known
+        is_shared = DIALECTS.get(dialect.NAME) is dialect
+        if not is_shared and not reads_objects(dialect):
+            return
+        if known is None or known.cache is not cache or len(known.letters) >= MAX_ENTRIES:
+            shared = context if is_shared else None
+            known = self._known = _Known(context.limits, context.policy, shared, cache, set())
+        known.letters.add(letters)
+
+    def adopt(self, other: Source, messages: Sequence[Any]) -> None:
+        """Remember a transcript that ``other`` knows to be clean, in the same dialect."""
+        found = other.find(messages)
+        if found.context is not None and found.known is not None:
+            self.remember(found.letters, found.context, found.known.cache)
 
 
-_SOURCES: dict[tuple[Hashable, ...], Source | ObjectSource] = {}
+def reads_objects(dialect: object) -> bool:
+    """Whether a dialect reads message objects; each repair then has a dialect of its own."""
+    return bool(getattr(dialect, "READS_OBJECTS", False))
 
 
-def source_of(target: Target, policy: Policy, kind: str, *, only_texts: bool = False) -> Source:
+_SOURCES: dict[tuple[Hashable, ...], Source] = {}
+
+
+def source_of(
+    target: Target,
+    policy: Policy,
+    kind: Hashable,
+    parameters: tuple[bool, bool, bool] = (False, False, True),
+) -> Source:
     """Return the source for a target and a policy.
 
     Args:
         target: the target.
         policy: the policy.
         kind: how the dialect is determined.
-        only_texts: for requests that declare no tools. Whether calls and references are clean then
-            depends on more than the structure of the messages.
+        parameters: whether the request enables thinking, whether it declares tools, and whether
+            the provider can look up stored items. The limits depend on them.
     """
-    key = (Source, id(target), id(policy), kind, only_texts)
+    key = (id(target), id(policy), kind, parameters)
     source = _SOURCES.get(key)
-    if not isinstance(source, Source):
-        source = Source(target, policy, only_texts=only_texts)
-        _keep(key, source)
+    if source is None:
+        if len(_SOURCES) >= _MAX_SOURCES:
+            _SOURCES.clear()
+        source = _SOURCES[key] = Source(target, policy)
     return source
-
-
-def source_of_objects(target: Target, policy: Policy, *kind: Hashable) -> ObjectSource:
-    """Return the source for a target, a policy and what else the limits of a request depend on."""
-    key = (ObjectSource, id(target), id(policy), *kind)
-    source = _SOURCES.get(key)
-    if not isinstance(source, ObjectSource):
-        source = ObjectSource(target, policy)
-        _keep(key, source)
-    return source
-
-
-def _keep(key: tuple[Hashable, ...], source: Source | ObjectSource) -> None:
-    if len(_SOURCES) >= _MAX_SOURCES:
-        _SOURCES.clear()
-    _SOURCES[key] = source

@@ -46,68 +46,75 @@ def cut(letters: str) -> list[str]:
 class Reader:
     """Reads the letters of messages, and collects their ids and names in ``ids`` and ``names``."""
 
-    __slots__ = ("_context", "_sketch", "cache", "ids", "last_text", "letters", "names", "natives")
+    __slots__ = ("_cache", "_context", "_sketch", "ids", "last_text", "letters", "names")
 
     def __init__(self, context: Context, cache: RuleCache) -> None:
         """``cache`` is shared by threads and transcripts."""
-        self._context, self.cache = context, cache
+        self._context, self._cache = context, cache
         self._sketch = Sketch(cache.sketches)
         self.ids, self.names = self._sketch.ids, self._sketch.names
         self.last_text: object = None
         """The class of the text at the end of the transcript."""
         self.letters = ""
-        self.natives: Sequence[Any] = ()
-        """The transcript that was read, and its letters."""
+        """The letters of the transcript."""
 
     def read(self, natives: Sequence[Any]) -> str:
-        """Return the letters of all messages of the transcript."""
-        self.natives, self.letters = natives, self.letters_of(natives)
-        self.last_text = self.class_of_last_text(natives, self.letters)
-        return self.letters
+        """Read a transcript; return the letters of all its messages."""
+        letters = self.letters = self.letters_of(natives)
+        self.last_text = self.class_of_last_text(natives, letters)
+        return letters
 
     def class_of_last_text(self, natives: Sequence[Any], letters: str) -> object:
         """Return the class of the text at the end, if the assistant wrote it."""
-        judge = self.cache.last_text
+        judge = self._cache.last_text
         if judge is None or not letters or letters[-1] < UNKNOWN_ASSISTANT:
             return None
-        known, last = self.cache.structure_of_letter.get(letters[-1]), natives[-1]
+        known, last = self._cache.structure_of_letter.get(letters[-1]), natives[-1]
         if known is not None and known.ends_with_content and last.__class__ is dict:
             return judge(last["content"])
         parts = self._context.dialect.read(last).parts
         return judge(parts[-1].text) if parts and isinstance(parts[-1], Text) else None
 
-    def is_known_clean(self, letters: str) -> bool:
-        """Whether a transcript with these letters, ids and names is known to be clean.
+    def find_clean(self) -> int | None:
+        """Return the request rules that must run if all windows are known to be clean, else None.
 
-        Only for a transcript at the beginning of a conversation, with an empty memory.
+        They are a bit mask of positions in ``LAST``: those rules that count content. Only for a
+        transcript at the beginning of a conversation, with an empty memory.
         """
-        known = self.cache.transcripts.get(letters)
+        known = self._cache.transcripts.get(self.letters)
         if known is None or self.last_text:
-            return False
-        return not known or self._key(letters, known) in self.cache.transcripts
+            return None
+        columns, counted = known
+        if columns and self._key(columns) not in self._cache.transcripts:
+            return None
+        return counted
 
-    def remember_clean(self, letters: str) -> bool:
-        """Record that no rule must run on a transcript; return whether it can be found again."""
+    def remember_clean(self, counted: int) -> bool:
+        """Record that no rule must run on a window; return whether this can be found again.
+
+        ``counted`` are the request rules that count content of the messages.
+        """
+        letters = self.letters
         if len(letters) > MAX_MESSAGES or self.last_text:
             return False
-        transcripts, groups = self.cache.transcripts, map(self.cache.groups.get, cut(letters))
+        transcripts, groups = self._cache.transcripts, map(self._cache.groups.get, cut(letters))
         if len(transcripts) >= MAX_ENTRIES:
             transcripts.clear()
         has_names = any(group is None or group.name_count > 1 for group in groups)
         columns = 2 if has_names else 1 if self.ids else 0
         if columns:
-            transcripts[self._key(letters, columns)] = columns
-        transcripts[letters] = columns
+            transcripts[self._key(columns)] = columns, counted
+        transcripts[letters] = columns, counted
         return True
 
-    def _key(self, letters: str, columns: int) -> tuple[object, ...]:
+    def _key(self, columns: int) -> tuple[object, ...]:
         ids, names = self.ids, self.names if columns > 1 else ()
-        return (letters, *equality_pattern(ids), *equality_pattern(names))
+        return (self.letters, *equality_pattern(ids), *equality_pattern(names))
 
     def letters_of(self, natives: Sequence[Any]) -> str:
         """Return the letters of messages, and collect their ids and names."""
         letters: list[str] = []
-        cache, sketch, form_of = self.cache, self._sketch, self._context.dialect.sketch
+        cache, sketch, form_of = self._cache, self._sketch, self._context.dialect.sketch
         push, letter_of_role, forms, ids, names, unusual = (
             letters.append,
             cache.letter_of_role,
@@ -163,14 +170,14 @@ class Reader:
             return self._info_for(native, None, id_at, name_at, plan).letter
         letter = self._info_for(native, None, id_at, name_at, plan).letter
         if plan is not None and letter not in (UNKNOWN_OTHER, UNKNOWN_ASSISTANT):
-            plan.remember_letter(native, self.cache.sketches.plans, letter)
+            plan.remember_letter(native, self._cache.sketches.plans, letter)
         return letter
 
     def _letter_for_role(self, native: dict[str, Any], role: str) -> str:
         """Find and cache the letter of a message with only a role and an ordinary text."""
         letter = self._info_for(native, None, len(self.ids), len(self.names)).letter
         if letter not in (UNKNOWN_OTHER, UNKNOWN_ASSISTANT):
-            self.cache.letter_of_role[role] = letter
+            self._cache.letter_of_role[role] = letter
         return letter
 
     def _info_for(
@@ -186,7 +193,7 @@ class Reader:
         ``form`` is the structure found by the dialect, or None. The ids and names of the message
         start at ``id_at`` and ``name_at``. ``plan`` is its walk plan, if it is known.
         """
-        structures, sketch = self.cache.structures, self._sketch
+        structures, sketch = self._cache.structures, self._sketch
         try:
             if form is None:
                 del sketch.ids[id_at:], sketch.names[name_at:]
@@ -200,7 +207,7 @@ class Reader:
                 known = structures[form] = self._make_info(
                     native, sketch.ids[id_at:], len(sketch.names) - name_at
                 )
-                self.cache.structure_of_letter[known.letter] = known
+                self._cache.structure_of_letter[known.letter] = known
         except Unsketched:
             del sketch.ids[id_at:], sketch.names[name_at:]
             message = self._context.dialect.read(native)
@@ -233,14 +240,14 @@ class Reader:
             else []
         )
         result_ids = [part.call_id for part in message.results if isinstance(part.call_id, str)]
-        if not self.cache.has_room(self.cache.structures):
+        if not self._cache.has_room(self._cache.structures):
             raise Unsketched
         item_ids = _item_ids(message, self._context.dialect)
         are_unique = not call_ids or len(set(ids)) == len(ids)
         if not are_unique or not {*call_ids, *result_ids, *item_ids}.issubset(ids):
             raise Unsketched
         letter = chr(
-            (FIRST_ASSISTANT if message.is_assistant else FIRST_OTHER) + next(self.cache.numbers)
+            (FIRST_ASSISTANT if message.is_assistant else FIRST_OTHER) + next(self._cache.numbers)
         )
         call_positions, item_positions = (
             tuple(map(ids.index, call_ids)),
@@ -261,10 +268,10 @@ class Reader:
         has_reasoning = memory.has_reasoning
         memory.item_ids, memory.has_reasoning = set(), False
         parts, role = message.parts, message.role
-        has_counted_content = any(
-            rule.has_counted_content(message)
-            for rule in LAST
-            if rule.has_counted_content is not None
+        counted = sum(
+            1 << position
+            for position, rule in enumerate(LAST)
+            if rule.has_counted_content is not None and rule.has_counted_content(message)
         )
         ends_with_content = (
             bool(parts) and isinstance(parts[-1], Text) and message.native.__class__ is dict
@@ -277,7 +284,7 @@ class Reader:
             role,
             role is Role.ASSISTANT,
             is_signed(parts),
-            has_counted_content,
+            counted,
             updates_memory,
             has_reasoning,
             has_text_or_media,

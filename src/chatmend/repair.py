@@ -15,7 +15,7 @@ from chatmend.engine import NotPlainError, Run
 from chatmend.errors import ReplayError, TranscriptError
 from chatmend.hostile_values import carries_hostile_values
 from chatmend.jsontext import equality_key, is_same
-from chatmend.known_transcripts import source_of, source_of_objects
+from chatmend.known_transcripts import reads_objects, source_of
 from chatmend.lessons import Lesson, with_lessons
 from chatmend.objects import PlainMessages
 from chatmend.placeholders import CONTINUED, is_placeholder
@@ -32,14 +32,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from chatmend.images.recompressor import Recompressor
-    from chatmend.known_transcripts import ObjectSource, Source
-    from chatmend.letters import Reader
+    from chatmend.known_transcripts import Lookup
     from chatmend.session_memory import SessionMemory
     from chatmend.targets.limits import Limits
     from chatmend.transcript import Part
 
-    _Source = Source | ObjectSource
-    _Pass = Callable[[Request, Context, _Source | None], tuple[Request, tuple[Change, ...]]]
+    _Pass = Callable[[Request, Context, Lookup | None], tuple[Request, tuple[Change, ...]]]
 
 Messages = list[Any]
 
@@ -132,31 +130,51 @@ def repair(  # noqa: PLR0913 - request parameters affect the repair
         raise TranscriptError(text)
     chosen_policy = resolve_policy(policy) or DEFAULT
     resolved = target if isinstance(target, Target) else resolve(target)
-    source = None
-    declares_none = tools.__class__ is list and not tools
-    has_only_messages = (
-        (tools is None or declares_none) and thinking is None and cache_control is None
-        and memory is None and not continues and store is not False and not lessons
-        and (system is None or system.__class__ is str)
-    )  # fmt: skip
-    if has_only_messages and (dialect is None or isinstance(dialect, str)):
-        source = source_of(resolved, chosen_policy, dialect or "", only_texts=declares_none)
-        if source.has(messages):
-            return Repaired(messages, system=system, tools=tools)
+    request = Request(messages, system, tools, cache_control, thinking)
+    lookup: Lookup | None = None
+    if not lessons and memory is None and not continues:
+        lookup = _look_up(request, resolved, chosen_policy, dialect, stored=store is not False)
+        if lookup and (done := _repair_known(request, lookup, recompressor)) is not None:
+            return done
     if isinstance(dialect, str) and dialect not in DIALECTS:
         text = f"unknown dialect {dialect!r}; use one of {', '.join(DIALECTS)}"
         raise TranscriptError(text)
     job = _Job(
-        Request(messages, system, tools, cache_control, thinking), resolved, chosen_policy,
+        request, resolved, chosen_policy,
         DIALECTS[dialect] if isinstance(dialect, str) else dialect, recompressor, continues,
-        store, tuple(lessons), memory, source,
+        store, tuple(lessons), memory, lookup,
     )  # fmt: skip
-    if getattr(dialect, "READS_OBJECTS", False):
-        return job.run_on_objects()
     if memory is None and {*map(type, messages)} == {dict}:
         with suppress(NotPlainError, TranscriptError):
             return job.run(PlainMessages(messages, is_plain=True), assumes_plain=True)
-    return job.run(PlainMessages(messages))
+    return job.run(PlainMessages(messages, is_plain=reads_objects(dialect)))
+
+
+def _look_up(
+    request: Request, target: Target, policy: Policy, dialect: str | Dialect | None, *, stored: bool
+) -> Lookup | None:
+    """Look the transcript up among those whose windows are known to be clean."""
+    parameters = is_thinking_on(request.thinking), bool(request.tools), stored
+    if dialect is None or isinstance(dialect, str):
+        return source_of(target, policy, dialect or "", parameters).find(request.messages)
+    if reads_objects(dialect):
+        source = source_of(target, policy, (dialect.cache_key(),), parameters)
+        return source.find(request.messages, dialect)
+    return None
+
+
+def _repair_known(
+    request: Request, lookup: Lookup, recompressor: Recompressor | None
+) -> Repaired | None:
+    """Repair a request whose windows are known to be clean; None if this is not known."""
+    if (context := lookup.context) is None:
+        return None
+    if recompressor is not context.recompressor:
+        context = replace(context, recompressor=recompressor)
+    done, changes = run_last_rules(request, [], context, counted=lookup.counted)
+    if changes and context.policy != DEFAULT:
+        return None  # several passes may be needed
+    return _repaired(done, done.messages, tuple(changes), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,24 +190,7 @@ class _Job:
     store: bool | None
     lessons: tuple[Lesson, ...]
     memory: SessionMemory | None
-    source: _Source | None
-    reader: Reader | None = None
-    """Has read the messages already, if they were looked up."""
-
-    def run_on_objects(self) -> Repaired:
-        """Repair messages that the dialect reads as objects, after looking them up."""
-        request, dialect, job = self.request, self.dialect, self
-        messages = request.messages
-        if dialect is not None and self.memory is None and not (self.continues or self.lessons):
-            facts = is_thinking_on(request.thinking), bool(request.tools), self.store is not False
-            source = source_of_objects(self.target, self.policy, dialect.cache_key(), *facts)
-            known = source.read(messages, dialect)
-            if known is not None and known[1].is_known_clean(known[1].letters):
-                _, changes = run_last_rules(request, [], known[0], has_counted_content=False)
-                if not changes:
-                    return _repaired(request, messages, (), None)
-            job = replace(self, source=source, reader=None if known is None else known[1])
-        return job.run(PlainMessages(messages, is_plain=True))
+    lookup: Lookup | None
 
     def run(self, plain: PlainMessages, *, assumes_plain: bool = False) -> Repaired:
         """Find the dialect of the messages and repair them.
@@ -204,15 +205,13 @@ class _Job:
                 raise NotPlainError
             findings = (unknown_format.make_finding(found.why),)
             return _repaired(given, given.messages, findings, memory)
-        run = partial(
-            _one_pass, continues=self.continues, assumes_plain=assumes_plain, reader=self.reader
-        )
+        run = partial(_one_pass, continues=self.continues, assumes_plain=assumes_plain)
         request = replace(given, messages=plain.messages)
         limits = self.policy.apply(
             target.limits_in(found.NAME, hygiene=self.policy.rules == "hygiene")
         )
         if memory is None:
-            request, changes = _passes(request, self._context(found, limits), run, self.source)
+            request, changes = _passes(request, self._context(found, limits), run, self.lookup)
         else:
             # Loads OpenSSL, which only digests need.
             from chatmend.continuation import Continuation  # noqa: PLC0415
@@ -221,7 +220,7 @@ class _Job:
                 request: Request, *more: Lesson, accepted: int = 0
             ) -> tuple[Request, tuple[Change, ...]]:
                 context = self._context(found, limits, *more)
-                return _passes(request, context, partial(run, accepted=accepted), self.source)
+                return _passes(request, context, partial(run, accepted=accepted), self.lookup)
 
             continuation = Continuation(
                 memory, target.name, self.lessons, found, self.policy,
@@ -252,13 +251,13 @@ def _repaired(
 
 
 def _passes(
-    request: Request, context: Context, run: _Pass, source: _Source | None
+    request: Request, context: Context, run: _Pass, lookup: Lookup | None
 ) -> tuple[Request, tuple[Change, ...]]:
     """Run the rules; with policies other than the default, until nothing changes.
 
-    ``source`` remembers the transcript if it is clean.
+    ``lookup`` has read the transcript, or remembers it if it is clean.
     """
-    done, changes = _ordered_pass(request, context, run, source)
+    done, changes = _ordered_pass(request, context, run, lookup)
     if done.messages is request.messages or context.policy == DEFAULT:
         return done, changes
     for _ in range(passes.MAX_PASSES - 1):
@@ -271,16 +270,16 @@ def _passes(
 
 
 def _ordered_pass(
-    request: Request, context: Context, run: _Pass, source: _Source | None = None
+    request: Request, context: Context, run: _Pass, lookup: Lookup | None = None
 ) -> tuple[Request, tuple[Change, ...]]:
     """Run the rules once; look for late results that could move only if a window is not clean."""
     if offline_order.moves_only_results(request.messages, context):
         policy = _without_moves(context.policy)
         in_place = Context(context.limits, context.dialect, policy, context.recompressor)
-        done, changes = run(request, in_place, source)
+        done, changes = run(request, in_place, lookup)
         if not changes or not offline_order.RULE.apply(request, context)[1]:
             return done, changes
-    return run(request, context, source)
+    return run(request, context, lookup)
 
 
 @lru_cache(maxsize=16)
@@ -291,13 +290,13 @@ def _without_moves(policy: Policy) -> Policy:
 def _one_pass(
     request: Request,
     context: Context,
-    source: _Source | None,
+    lookup: Lookup | None,
     *,
     continues: bool,
     **fields: Any,  # noqa: ANN401 - other fields of Run
 ) -> tuple[Request, tuple[Change, ...]]:
     memory = Memory(has_stored_history=continues)
-    run = Run(request.messages, context, memory=memory, source=source, **fields)
+    run = Run(request.messages, context, memory=memory, lookup=lookup, **fields)
     run.start()
     return run.finish(request)
 
@@ -355,6 +354,8 @@ def repair_request(  # noqa: PLR0913 - as in repair
         recompressor=recompressor, continues=any(map(body.get, traits.stored_keys)),
         store=body.get("store"), lessons=lessons, memory=memory,
     )  # fmt: skip
+    if not done.changes:
+        return RepairedRequest(body, (), done.memory)
     results = (
         (key, body[key], done.messages),
         (_system_key(body, traits), given.system, done.system),
@@ -390,6 +391,8 @@ def _system_key(body: dict[str, Any], traits: Traits) -> str:
 
 def _value(body: dict[str, Any], path: str) -> object:
     """Return the value under a key, or under nested keys that are separated by dots."""
+    if "." not in path:
+        return body.get(path)
     key, _, rest = path.partition(".")
     value = body.get(key)
     return _value(value, rest) if rest and isinstance(value, dict) else None if rest else value

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from chatmend.context import Context
     from chatmend.rules import Request
 
+EVERY = -1
+"""The bit mask of all rules."""
+_COUNTING_MARKERS = sum(1 << position for position, rule in enumerate(LAST) if rule.counts_markers)
+
 
 def run_first_rules(
     request: Request, context: Context, accepted: int = 0
@@ -39,12 +43,12 @@ def _behind(head: list[Any], change: Change) -> Change:
 
 
 def run_last_rules(
-    request: Request, hoisted: list[str], context: Context, *, has_counted_content: bool = True
+    request: Request, hoisted: list[str], context: Context, *, counted: int = EVERY
 ) -> tuple[Request, list[Change]]:
     """Run the rules that come after the last window, and move hoisted texts to ``system``.
 
-    Returns the request to send and the changes. ``has_counted_content``: whether the messages may
-    hold images or cache markers; if not, rules that count these are skipped.
+    Returns the request to send and the changes. ``counted`` are the rules that count content which
+    the messages may hold, as a bit mask of positions; other rules that count are skipped.
     """
     changes: list[Change] = []
     if hoisted:
@@ -57,11 +61,16 @@ def run_last_rules(
             and last_signed(request.messages, context) >= 0,
         )  # fmt: skip
         request, changes = replace(request, system=joined), [change]
-    counts = has_counted_content or _has_marker(request.system) or _has_marker(request.tools)
-    for rule in LAST:
-        if counts or rule.has_counted_content is None:
-            request, more = rule.apply(request, context)
-            changes += more
+    if _has_marker(request.system) or _has_marker(request.tools):
+        counted |= _COUNTING_MARKERS
+    for position, rule in enumerate(LAST):
+        if rule.has_counted_content is not None and not counted >> position & 1:
+            continue
+        messages = request.messages
+        request, more = rule.apply(request, context)
+        changes += more
+        if request.messages is not messages:
+            counted = EVERY  # content of another kind may have replaced what was changed
     return request, changes
 
 

@@ -37,8 +37,8 @@ class StructureInfo:
     role: Role
     is_assistant: bool
     is_signed: bool
-    has_counted_content: bool
-    """Whether it may hold an image or a cache marker, which request rules count at the end."""
+    counted: int
+    """The rules in ``LAST`` that count content of the message, as a bit mask of their positions."""
     updates_memory: bool
     """Whether the dialect remembers more than item ids and the presence of reasoning."""
     has_reasoning: bool
@@ -127,10 +127,11 @@ class RuleCache:
         """The keys of the windows that occurred at least once."""
         self.clean: dict[tuple[bool, ...], dict[object, CleanWindow]] = {}
         """For each set of facts in the memory, the clean windows, with and without their ids."""
-        self.transcripts: dict[object, int] = {}
-        """The clean transcripts: by their letters, how many of the columns of ids and names matter.
+        self.transcripts: dict[object, tuple[int, int]] = {}
+        """The transcripts whose windows are clean, by their letters.
 
-        If some matter, there is a second entry by the letters with the pattern of these columns.
+        The values are the number of columns, of ids and names, that matter, and the rules that
+        count content. If columns matter, there is a second entry by the letters with their pattern.
         """
         self.is_full = False
         """Whether no more entries are added."""

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections import ChainMap
 from dataclasses import replace
+from functools import reduce
 from itertools import accumulate
+from operator import or_
 from typing import TYPE_CHECKING, Any
 
-from chatmend.letters import UNKNOWN_OTHER, Reader, cut
+from chatmend.letters import UNKNOWN_OTHER, Reader
 from chatmend.renaming import learn, make_plan
 from chatmend.rule_cache import MAX_ENTRIES, CleanWindow, cache_for
 from chatmend.sketch import Group, WindowSketch, equality_pattern
@@ -40,21 +42,12 @@ class Scan:
         context: Context,
         rules: tuple[Rule, ...],
         memory: Memory,
-        reader: Reader | None = None,
     ) -> None:
-        """Start before the first window.
-
-        Args:
-            context: the context of the repair.
-            rules: those that run for its limits.
-            memory: the memory of the repair.
-            reader: one that has read the transcript already; it is used if its cache is current.
-        """
+        """``memory`` is the memory of the repair."""
         self._context, self._rules, self._memory = context, rules, memory
         context.dialect.set_limits(context.limits)
         self.cache = cache_for(context, rules)
-        is_current = reader is not None and reader.cache is self.cache
-        self.reader = reader if reader is not None and is_current else Reader(context, self.cache)
+        self.reader = Reader(context, self.cache)
         self._ids, self._names = self.reader.ids, self.reader.names
         self._id_at = self._name_at = 0
         """How many of the ids and names belong to windows that are already done."""
@@ -74,9 +67,13 @@ class Scan:
         """The bit mask of all rules."""
         self.turn_rules_start = self.cache.turn_rules_start
 
-    def words(self, natives: Sequence[Any]) -> list[str]:
-        """Cut the transcript into windows, each as a word of the letters of its messages."""
-        return cut(self.reader.read(natives))
+    def read(self, natives: Sequence[Any], reader: Reader | None = None) -> str:
+        """Return the letters of the transcript, which ``reader`` may have read already."""
+        if reader is None:
+            return self.reader.read(natives)
+        self.reader = reader
+        self._ids, self._names = reader.ids, reader.names
+        return reader.letters
 
     def group(self, word: str, natives: Sequence[Any]) -> Group:
         """Return the facts about the messages of a window."""
@@ -333,7 +330,7 @@ class Scan:
             updates_run=updates_run
             or group.updates_memory
             or group.is_signed
-            or group.has_counted_content,
+            or bool(group.counted),
         )
         if group.id_count or group.name_count > 1:
             if not (
@@ -381,7 +378,7 @@ def _group(word: str, messages: list[StructureInfo], *, is_known: bool = False) 
         Role.USER in roles,
         bool(turns),
         any(known.is_signed for known in messages),
-        any(known.has_counted_content for known in messages),
+        reduce(or_, (known.counted for known in messages), 0),
         any(known.updates_memory for known in messages),
         any(known.has_reasoning for known in messages),
         sum(known.id_count for known in messages),

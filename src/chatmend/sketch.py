@@ -73,8 +73,6 @@ _MAX_LETTERS = 64
 """The maximum number of letters that a walk plan remembers."""
 _TYPE_AND_TEXT = 2
 _MISSING = object()
-_SMALL = 16
-"""Up to this number of values, ``list.index`` is faster than a dict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +98,8 @@ class Group:
     has_turns: bool
     """Whether there is a message other than system messages."""
     is_signed: bool
-    has_counted_content: bool
+    counted: int
+    """The rules in ``LAST`` that count content of a message, as a bit mask."""
     updates_memory: bool
     has_reasoning: bool
     id_count: int
@@ -620,17 +619,17 @@ def equality_pattern(values: Sequence[str], *known: AbstractSet[str]) -> tuple[i
 
     Each value is represented by the position of its first occurrence.
     """
-    for known_set in known:
-        if known_set and not known_set.isdisjoint(values):
-            break
-    else:
-        if len(values) <= _SMALL:
-            return tuple(map(values.index, values))
-    positions: dict[str, int] = {}
-    out = []
-    for value in values:
-        membership = sum(
-            [1 << number for number, known_set in enumerate(known) if value in known_set]
-        )
-        out.append(-1 - positions.setdefault(value, len(positions)) - (membership << 40))
-    return tuple(out)
+    first = tuple(map(dict[str, int]().setdefault, values, range(len(values))))
+    if all(known_set.isdisjoint(values) for known_set in known if known_set):
+        return first
+    return tuple(
+        [
+            -1 - at - (_membership(value, known) << 40)
+            for value, at in zip(values, first, strict=True)
+        ]
+    )
+
+
+def _membership(value: str, known: Sequence[AbstractSet[str]]) -> int:
+    """Return the sets that contain a value, as a bit mask."""
+    return sum([1 << number for number, known_set in enumerate(known) if value in known_set])

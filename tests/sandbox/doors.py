@@ -12,6 +12,8 @@ import asyncio
 import importlib
 import importlib.util
 import os
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 from chatmend.sandbox import Sandbox
@@ -118,6 +120,9 @@ def folder_of(name: str) -> str:
     return f"transport/{name.replace(' ', '-')}"
 
 
+PROXY = "proxy/anthropic"
+"""The folder of ``chatmend proxy``, which `proxy_door` records in another process."""
+
 DOORS: dict[str, Callable[[str], None]] = {
     **{folder_of(sdk.name): _through(sdk) for sdk in SDKS},
     folder_of("boto3"): _boto3,
@@ -143,6 +148,10 @@ def main() -> None:
                 with recording_to(FOLDER / folder / f"{FILE}.yaml", sandbox.url()):
                     call(sandbox.url())
                 print(f"  {folder}")
+    if importlib.util.find_spec("litellm") is not None:
+        command = [sys.executable, "-m", "tests.sandbox.proxy_door", "record"]
+        subprocess.run(command, check=True)  # noqa: S603 - our own module
+        print(f"  {PROXY}")
 
 
 if __name__ == "__main__":

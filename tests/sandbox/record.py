@@ -268,13 +268,15 @@ def _plain(response: Any) -> Any:
 
 
 @contextmanager
-def recording_to(path: Path, root: str | None) -> Iterator[None]:
-    """Record all requests of a block to a file."""
+def recording_to(path: Path, root: str | None, ignored: str = "") -> Iterator[None]:
+    """Record all requests of a block to a file, except those to the host ``ignored``."""
     path.unlink(missing_ok=True)
     path.parent.mkdir(parents=True, exist_ok=True)
     # Gemini's key may be in the query string.
     hidden: dict[str, Any] = {"filter_headers": _HIDDEN, "filter_query_parameters": ["key"]}
-    recorder = vcr.VCR(record_mode="all", decode_compressed_response=True, **hidden)
+    recorder = vcr.VCR(
+        record_mode="all", decode_compressed_response=True, ignore_hosts=[ignored], **hidden
+    )
     recorder.register_serializer("with-origin", _WithOrigin)
     with recorder.use_cassette(
         str(path),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +13,7 @@ import pytest
 import vcr
 import yaml
 
-from tests.sandbox.doors import DOORS, FILE, is_here
+from tests.sandbox.doors import DOORS, FILE, PROXY, is_here
 from tests.sandbox.proof_pairs import PAIRS, THROUGH_LITELLM
 from tests.sandbox.reactions import REACTIONS
 
@@ -27,7 +29,7 @@ FAULTS = {
     **PAIRS,
     **{f"litellm/{provider}": faults for provider, faults in THROUGH_LITELLM.items()},
     **{folder: [name for at, name in REACTIONS if at == folder] for folder, _ in REACTIONS},
-    **{folder: [FILE] for folder in DOORS},
+    **{folder: [FILE] for folder in (*DOORS, PROXY)},
 }
 
 
@@ -93,6 +95,15 @@ def test_a_door_sends_the_recorded_requests_without_and_with_chatmend(
     with recorder.use_cassette(str(FOLDER / folder / f"{FILE}.yaml")) as cassette:
         DOORS[folder]("http://sandbox")
         assert cassette.all_played
+
+
+@pytest.mark.showpiece
+def test_the_proxy_sends_the_recorded_requests() -> None:
+    """In another process, because the proxy keeps its configuration for the life of a process."""
+    pytest.importorskip("litellm.proxy.proxy_cli")
+    command = [sys.executable, "-m", "tests.sandbox.proxy_door", "replay"]
+    done = subprocess.run(command, cwd=FOLDER.parent, capture_output=True, text=True, check=False)  # noqa: S603 - our own module
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def _sent(sandbox: Sandbox, client: httpx.Client, request: dict[str, Any]) -> httpx.Response:

@@ -70,6 +70,12 @@ class AgentChatMend(ChatMend):
             state["_transport"] = _ReactingTransport(signing, self.on_error, self.react)
 
 
+class _RepairBeforeSigning(RequestRepair):
+    """Repairs requests for the `SigningTransport`, which signs each attempt again."""
+
+    is_signed_later = True
+
+
 class _ReactingTransport(httpx.AsyncBaseTransport):
     """Reacts to refusals of the requests that the callback repairs, and sends others as they are.
 
@@ -90,7 +96,7 @@ class _ReactingTransport(httpx.AsyncBaseTransport):
     def _reacting_with(self, policy: Policy | None) -> AsyncTransport:
         if policy not in self._reacting:
             # The callback keeps the session memory; a second one would see only repaired requests.
-            repair = RequestRepair(
+            repair = _RepairBeforeSigning(
                 policy=policy, on_error=self._on_error, react=self._react, session_memory="off"
             )
             self._reacting[policy] = AsyncTransport(self._plain, repair)

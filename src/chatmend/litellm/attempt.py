@@ -35,7 +35,7 @@ _MEDIA = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Attempt:
     """The result of repairing one request."""
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import wrapt
 
-from chatmend.litellm.summaries import response_headers, summary_of_request
+from chatmend.litellm.summaries import headers_of_request
 
 if TYPE_CHECKING:
     from chatmend.litellm.summaries import Failures
@@ -31,7 +31,7 @@ def add_to_failures(failures: Failures) -> None:
         headers = wrapped(*args, **kwargs)
         with failures.guard():
             request = kwargs.get("request_data")
-            found = response_headers(summary_of_request(request)) if request else None
+            found = headers_of_request(request) if request else None
             return {**headers, **found} if found else headers
         return headers
 

@@ -394,8 +394,8 @@ class ChatMend(Repairer, CustomLogger):  # type: ignore[misc, unused-ignore]
         LiteLLM calls this for every response of the proxy.
         """
         with self.failures.guard():
-            return summaries.response_headers(
-                summaries.summary_of_request(data) or _pass_through_summary.get()
+            return summaries.headers_of_request(data) or summaries.response_headers(
+                _pass_through_summary.get()
             )
         return None
 

@@ -217,17 +217,23 @@ def _summary_in_metadata(call: object) -> ChangeSummary | None:
     return ChangeSummary(found["target"], found["mode"], found["changes"], found.get("reacted", 0))
 
 
-def summary_of_request(request: Mapping[str, Any]) -> ChangeSummary | None:
-    """Return the summary of the attempt that sent this request."""
-    return last_summary(request.get("litellm_logging_obj")) or _summary_in_metadata(request)
-
-
 def summary_dict_of_request(request: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return what `summary_of_request` returns, in its JSON form. Callers must not change it."""
+    """Return the summary of the attempt that sent this request, in its JSON form.
+
+    Callers must not change it.
+    """
     if (stored := last_summary_dict(request.get("litellm_logging_obj"))) is not None:
         return stored
     summary = _summary_in_metadata(request)
     return None if summary is None else summary.to_dict()
+
+
+def headers_of_request(request: Mapping[str, Any]) -> dict[str, str] | None:
+    """Return the response headers of the attempt that sent this request; None if none."""
+    stored = summary_dict_of_request(request)
+    if stored is None or not (stored["changes"] or stored.get("reacted")):
+        return None
+    return response_headers(ChangeSummary(**stored))
 
 
 def response_headers(summary: ChangeSummary | None) -> dict[str, str] | None:

@@ -127,8 +127,10 @@ class RequestRule:
     has_counted_content: Callable[[Message], bool] | None = None
     """Whether a message holds what the rule counts; if no message does, the rule is skipped.
 
-    None: the rule always runs.
+    It depends only on the structure of the message. None: the rule always runs.
     """
+    counts_markers: bool = False
+    """Whether the rule also counts the cache markers of the system prompt and the tools."""
     own_limits: Mapping[str, type] = field(default_factory=dict)
     """Limits that only this rule uses, as in ``Rule``."""
 

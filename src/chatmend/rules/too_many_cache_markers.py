@@ -208,7 +208,7 @@ def count_markers(value: object) -> int:
     count = 0
     for block in value if isinstance(value, list) else ():
         if isinstance(block, dict):
-            count += any(block.get(key) is not None for key in _KEYS)
+            count += block.get("cache_control") is not None or block.get(_POINT) is not None
             if (inside := block.get("content")).__class__ is list:
                 count += count_markers(inside)
     return count
@@ -256,4 +256,4 @@ def _has_markers(message: Message) -> bool:
     return message.is_object and ("cache_control" in native or count_in_message(native) > 0)
 
 
-RULE = RequestRule(CODE, NAME, apply, _has_markers)
+RULE = RequestRule(CODE, NAME, apply, _has_markers, counts_markers=True)

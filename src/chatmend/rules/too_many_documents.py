@@ -43,4 +43,4 @@ def _write(document: Document, _: int) -> str:
     return document_words.removed_text(document, _WHY)
 
 
-RULE = RequestRule(CODE, NAME, apply, may_hold_documents, {_LIMIT: int})
+RULE = RequestRule(CODE, NAME, apply, may_hold_documents, own_limits={_LIMIT: int})

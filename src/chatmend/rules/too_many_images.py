@@ -332,4 +332,4 @@ def _has_images(message: Message) -> bool:
     return bool(_find_images(message.extra, ("content", "output", "parts", LISTED)))
 
 
-RULE = RequestRule(CODE, NAME, apply, _has_images, {_LIMIT: bool})
+RULE = RequestRule(CODE, NAME, apply, _has_images, own_limits={_LIMIT: bool})

@@ -45,4 +45,4 @@ def _write(document: Document, pages: int) -> str:
     return document_words.removed_text(document, _WHY, pages)
 
 
-RULE = RequestRule(CODE, NAME, apply, may_hold_documents, {_LIMIT: int})
+RULE = RequestRule(CODE, NAME, apply, may_hold_documents, own_limits={_LIMIT: int})

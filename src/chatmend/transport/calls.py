@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 EXTENSION = "chatmend"
 """The key of the report in ``response.extensions``."""
+SIGNED = "AWS4-HMAC-SHA256"
+"""The beginning of ``authorization`` if the body is signed, so that it cannot be changed."""
 _TENANT_HEADERS = ("authorization", "x-api-key", "api-key", "x-goog-api-key")
 """The headers with API keys. Conversations of different keys are kept apart."""
 
@@ -80,8 +82,11 @@ class RepairedCall:
 
     @property
     def tenant(self) -> str:
-        """A digest of the API key of the request."""
-        return digest_of_json([self.headers.get(name) for name in _TENANT_HEADERS])
+        """A digest of the API key of the request, or of the name of the key that has signed it."""
+        keys = [self.headers.get(name) for name in _TENANT_HEADERS]
+        return digest_of_json(
+            [key.partition("/")[0] if key and key.startswith(SIGNED) else key for key in keys]
+        )
 
     @property
     def report(self) -> RequestReport:

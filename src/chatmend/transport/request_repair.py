@@ -29,7 +29,7 @@ from chatmend.repair import repair_request
 from chatmend.targets import resolve
 from chatmend.telemetry import record_repair
 from chatmend.transport import endpoints
-from chatmend.transport.calls import PassedCall, RepairedCall
+from chatmend.transport.calls import SIGNED, PassedCall, RepairedCall
 from chatmend.transport.json_bodies import read_json
 
 if TYPE_CHECKING:
@@ -51,8 +51,6 @@ REFUSALS = frozenset({400, 404, 413, 422})
 _FAILED = 400
 _MOST_LOGGED = 1_000
 """Hosts and reasons that are logged. The number is limited, because a proxy may have many hosts."""
-_SIGNED = "AWS4-HMAC-SHA256"
-"""The beginning of ``authorization`` if the body is signed, so that it cannot be changed."""
 
 
 class RepairOptions(TypedDict, total=False):
@@ -71,6 +69,9 @@ class RequestRepair:
 
     Clients, transports and ``repair_boto3`` pass their options on to it.
     """
+
+    is_signed_later = False
+    """Whether requests get their signature for AWS after the repair, also those that have one."""
 
     def __init__(  # noqa: PLR0913 - the options of all adapters
         self,
@@ -118,7 +119,7 @@ class RequestRepair:
 
     def pass_unread(self, url: str, headers: Mapping[str, str]) -> PassedCall | None:
         """Return a call that is sent unread, because its body cannot be changed; None otherwise."""
-        if headers.get("authorization", "").startswith(_SIGNED):
+        if not self.is_signed_later and headers.get("authorization", "").startswith(SIGNED):
             why = "its body is signed for AWS; use chatmend.transport.repair_boto3"
             return self._pass(url, why)
         if headers.get("content-encoding"):
