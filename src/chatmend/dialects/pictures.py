@@ -121,11 +121,10 @@ def _find_without_url(native: _Part) -> Picture | None:
     inline = native.get("inlineData", native.get("inline_data"))
     if isinstance(inline, dict):
         label = inline.get("mimeType", inline.get("mime_type"))
-        return (
-            Picture("inline", payload_of_data(inline.get("data"), label))
-            if _is_image_type(label)
-            else None
-        )
+        # Gemini requires the media type: a missing one counts as wrong.
+        payload = payload_of_data(inline.get("data"), label or "")
+        is_picture = _is_image_type(label) or (not label and is_unlabelled_image(payload))
+        return Picture("inline", payload) if is_picture else None
     if is_image(native):
         image = native["image"]
         form = image.get("format")
@@ -134,6 +133,11 @@ def _find_without_url(native: _Part) -> Picture | None:
     if kind in ("image", "media"):
         return _find_flat(native)
     return _find_in_file(native)
+
+
+def is_unlabelled_image(payload: Payload | None) -> bool:
+    """Return whether data without a media type begins as an image."""
+    return payload is not None and payload.probe().media_type.startswith("image/")
 
 
 def _in_place_of_url(url: object) -> Payload | None:
@@ -191,7 +195,7 @@ def replace_image(native: _Part, found: Picture, text: str, media_type: str) -> 
             becomes = {"source": _source_with(native["source"], media_type, data)}
         case "inline":
             key = "inlineData" if "inlineData" in native else "inline_data"
-            label = "mimeType" if "mimeType" in native[key] else "mime_type"
+            label = "mime_type" if "mime_type" in native[key] or "_" in key else "mimeType"
             becomes = {key: {**native[key], label: media_type, "data": data}}
         case "bedrock":
             source = {**native["image"]["source"], "bytes": data}
