@@ -131,7 +131,8 @@ def account(done: Any, names: list[str]) -> dict[str, Any]:
     }
     for part, fields in _groups(names).items():
         rows = [[_plain(getattr(change, name)) for name in fields] for change in done.changes]
-        parts[part] = digest(rows if part == _POSITIONS else sorted(rows, key=repr))
+        digests = [digest(row) for row in rows]
+        parts[part] = digest(digests if part == _POSITIONS else sorted(digests))
     changes = [
         [f"{change.code} {change.rule}", digest([change.effect, change.before, change.after])]
         for change in done.changes
