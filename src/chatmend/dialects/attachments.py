@@ -101,7 +101,8 @@ def _attachment_of(found: _Found) -> Attachment | None:
     kind = payload.label or label
     if not kind or kind == "application/octet-stream":
         kind = media_type_of_name(name) or kind or (PDF if _begins_as_pdf(payload) else "")
-    if kind.startswith("image/") or (not kind and is_unlabelled_image(payload)):
+    is_inline_image = not kind and found.shape == "inline" and is_unlabelled_image(payload)
+    if kind.startswith("image/") or is_inline_image:
         return None
     return Attachment(payload, kind, name, found.shape)
 
