@@ -113,9 +113,12 @@ twins: $(VENV)/.dev
 
 # Compare every repair with that of another version, a commit, wheel or directory:
 # make equivalence OLD=v0.1.0 SEEDS=2000. MATRIX=150 also repairs 150 transcripts for all targets
-# with all policies, which takes about half an hour.
+# with all policies, which takes about half an hour. THROUGH=litellm or langchain uses an adapter,
+# NEW=COMMIT compares two other versions. OLD=ceee5b2 KNOWN=tests/known_differences.toml explains each
+# difference since the structures of windows are learnt.
 equivalence: $(VENV)/.dev
-	$(PY) -m tests.equivalence $(OLD) --seeds $(if $(filter command line,$(origin SEEDS)),$(SEEDS),2000) --matrix $(MATRIX)
+	$(PY) -m tests.equivalence $(OLD) --seeds $(if $(filter command line,$(origin SEEDS)),$(SEEDS),2000) --matrix $(MATRIX) \
+		$(if $(NEW),--new $(NEW)) $(if $(THROUGH),--through $(THROUGH)) $(if $(KNOWN),--known $(KNOWN))
 
 # Mutation testing: 400 small changes to the source, the same in every run.
 mutants: $(VENV)/.mutants

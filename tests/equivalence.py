@@ -1,6 +1,6 @@
 """Compares every repair of this version of chatmend with that of another version.
 
-    python -m tests.equivalence OLD [--seeds N] [--matrix N] [--only PART] [--langchain]
+    python -m tests.equivalence OLD [--seeds N] [--matrix N] [--only PART] [--through DOOR]
 
 ``OLD`` is a commit, a wheel, or a directory that contains the package ``chatmend``; also
 ``make equivalence OLD=...``. Two processes, one for each version, repair the same generated transcripts. The digests of
@@ -12,10 +12,13 @@ transcript or the result is repaired again. Fields of changes that only one vers
 - ``--matrix``: transcripts by seed, each for all targets and all policies;
 - ``--only``: only targets that contain this text;
 - ``--ignore``: fields of changes to leave out, such as ``why``, a text for people;
-- ``--langchain``: the same transcripts as LangChain messages.
+- ``--through langchain``: the same transcripts as LangChain messages;
+- ``--through litellm``: the same transcripts through LiteLLM and chatmend's callback; what LiteLLM sends to a local
+  server, the outcome and the rules in the report may differ only if the repair differs;
+- ``--known``: a list of known differences, such as ``tests/known_differences.toml``.
 
-Differences are listed by class: the rules that appear in only one of the two lists of changes. Exit status 1 if there is
-one.
+Differences are listed by class: the rules of which one version has more changes, fewer, or as many with other content.
+Exit status 1 if one is not known.
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ import tempfile
 import zipfile
 from collections import Counter
 from contextlib import contextmanager
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from random import Random
@@ -36,10 +40,11 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from tests.broken import WIRES, broken, digest, torn, valid
+from tests.known_differences import CHANGED, FEWER, MORE, explain, load
 from tests.targets import ALL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 ROOT = Path(__file__).resolve().parents[1]
 POLICIES = (
@@ -60,6 +65,7 @@ _OPTIONS = {
 }
 """Options that no predefined policy combines."""
 EXAMPLES = 3
+_POSITIONS = "positions and order"
 UNKNOWN = (
     "PolicyError",
     "TargetError",
@@ -116,13 +122,36 @@ def renamed(value: Any, rename: Any, depth: int = 0) -> Any:
     }
 
 
-def account(done: Any, names: list[str]) -> list[Any]:
-    """Return digests of everything that a repair returned, and the rules that changed something."""
-    rows = [[getattr(change, name) for name in names] for change in done.changes]
-    plain = [[list(value) if isinstance(value, tuple) else value for value in row] for row in rows]
-    rules = Counter(f"{change.code} {change.rule}" for change in done.changes)
-    values = [done.messages, done.system, getattr(done, "tools", None), plain]
-    return [*map(digest, values), sorted(rules.items())]
+def account(done: Any, names: list[str]) -> dict[str, Any]:
+    """Return digests of everything that a repair returned, and of each change."""
+    parts = {
+        "messages": digest(done.messages),
+        "system": digest(done.system),
+        "tools": digest(getattr(done, "tools", None)),
+    }
+    for part, fields in _groups(names).items():
+        rows = [[_plain(getattr(change, name)) for name in fields] for change in done.changes]
+        digests = [digest(row) for row in rows]
+        parts[part] = digest(digests if part == _POSITIONS else sorted(digests))
+    changes = [
+        [f"{change.code} {change.rule}", digest([change.effect, change.before, change.after])]
+        for change in done.changes
+    ]
+    return {"parts": parts, "changes": changes}
+
+
+def _groups(names: list[str]) -> dict[str, list[str]]:
+    """Return the fields of changes by the part of a difference that they belong to."""
+    own = {"why": "reasons", "invalidates_thinking": "invalidates_thinking"}
+    own |= dict.fromkeys(("index", "window", "at"), _POSITIONS)
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        groups.setdefault(own.get(name, "fields of changes"), []).append(name)
+    return groups
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _as_langchain(messages: list[Any]) -> list[Any] | None:
@@ -134,34 +163,76 @@ def _as_langchain(messages: list[Any]) -> list[Any] | None:
         return None
 
 
-def work(seeds: int, matrix: int, only: str, names: list[str], *, langchain: bool) -> None:
+def work(given: argparse.Namespace) -> None:
     """Print one line per case: what the installed version does with it."""
     import chatmend
 
     makers = {"broken": broken, "torn": torn, "refused ids": refused_ids}
     last: tuple[object, ...] = ()
     messages: Any = []
-    for kind, seed, dialect, target, policy in cases(seeds, matrix, only):
-        if (kind, seed, dialect) != last:
-            last, messages = (kind, seed, dialect), makers[kind](seed, dialect)
-            if langchain:
-                messages = _as_langchain(messages) if dialect == "openai_chat" else None
-        if messages is None:
-            continue
-        try:
-            chosen = chatmend.Policy(**_OPTIONS) if policy == "every option" else policy
-            options = {"policy": chosen} | ({} if langchain else {"dialect": dialect})
-            done = chatmend.repair(messages, target, **options)
-            again = [chatmend.repair(one, target, **options) for one in (messages, done.messages)]
-            if langchain:
-                done, again = _Dumped(done, names), [_Dumped(one, names) for one in again]
-            row = [
-                *account(done, names),
-                *(digested for one in again for digested in account(one, names)[:3]),
-            ]
-        except Exception as error:  # noqa: BLE001 - an exception is a result, too
-            row = [f"{type(error).__name__}: {error}"[:200]]
-        print(json.dumps([[kind, seed, dialect, target, policy], row]), flush=False)
+    with _door(given) as repair:
+        for kind, seed, dialect, target, policy in cases(given.seeds, given.matrix, given.only):
+            if given.through and dialect != "openai_chat":
+                continue
+            if (kind, seed, dialect) != last:
+                last, messages = (kind, seed, dialect), makers[kind](seed, dialect)
+                messages = _as_langchain(messages) if given.through == "langchain" else messages
+            if messages is None:
+                continue
+            try:
+                chosen = chatmend.Policy(**_OPTIONS) if policy == "every option" else policy
+                row = repair(messages, target, chosen, dialect)
+            except Exception as error:  # noqa: BLE001 - an exception is a result, too
+                row = {"error": f"{type(error).__name__}: {error}"[:200]}
+            if row is not None:
+                print(json.dumps([[kind, seed, dialect, target, policy], row]), flush=False)
+
+
+@contextmanager
+def _door(given: argparse.Namespace) -> Iterator[Callable[..., Any]]:
+    """Yield the function that repairs one transcript and returns its row; None: not possible."""
+    if given.through == "litellm":
+        from tests.equivalence_litellm import Sender
+
+        with Sender() as sender:
+            send = partial(_send, sender, given.fields)
+            yield lambda messages, target, policy, _: send(messages, target, policy)
+    else:
+        yield partial(_repair, given)
+
+
+def _send(
+    sender: Any, names: list[str], messages: Any, target: str, policy: Any
+) -> dict[str, Any] | None:
+    """Send a transcript through LiteLLM, and repair it without; None if the host needs more."""
+    import chatmend
+    from tests.equivalence_litellm import is_reachable
+
+    if not is_reachable(target):
+        return None
+    done = chatmend.repair(messages, target, policy=policy, dialect="openai_chat")
+    parts = sender.send(messages, target, policy)
+    return {"parts": parts, "changes": account(done, names)["changes"]}
+
+
+def _repair(
+    given: argparse.Namespace, messages: Any, target: str, policy: Any, dialect: str
+) -> dict[str, Any]:
+    """Repair a transcript, then the same transcript again, and the result."""
+    import chatmend
+
+    langchain, names = given.through == "langchain", given.fields
+    options = {"policy": policy} | ({} if langchain else {"dialect": dialect})
+    done: Any = chatmend.repair(messages, target, **options)
+    repeated: Any = chatmend.repair(messages, target, **options)
+    result: Any = chatmend.repair(done.messages, target, **options)
+    if langchain:
+        done, repeated, result = (_Dumped(one, names) for one in (done, repeated, result))
+    row = account(done, names)
+    for name, one in (("again", repeated), ("of the result", result)):
+        parts = account(one, names)["parts"]
+        row["parts"] |= {f"{part} {name}": parts[part] for part in ("messages", "system", "tools")}
+    return row
 
 
 class _Dumped:
@@ -221,27 +292,54 @@ def fields_of(package: Path) -> list[str]:
     ).stdout.split()
 
 
-def compare(package: Path, other: Path, words: list[str], ignored: list[str]) -> int:
-    """Print the differences by class; return their number."""
+def compare(package: Path, other: Path, words: list[str], given: argparse.Namespace) -> int:
+    """Print the differences by class; return the number of those that are not known."""
     new_fields = fields_of(other)
-    common = [name for name in fields_of(package) if name in new_fields and name not in ignored]
+    common = [
+        name for name in fields_of(package) if name in new_fields and name not in given.ignore
+    ]
     words = [*words, "--fields", *common]
     workers = [_start(package, words), _start(other, words)]
     old, new = (worker.stdout for worker in workers)
     assert old is not None
     assert new is not None
-    number, classes = 0, dict[str, list[str]]()
+    known = load(Path(given.known)) if given.known else []
+    counts, explained = Counter[str](), 0
+    reasons, classes = Counter[str](), dict[str, list[str]]()
     for before, after in zip_longest(old, new, fillvalue="null"):
-        number += 1
-        if before != after:
-            case, name = difference(json.loads(before), json.loads(after))
-            classes.setdefault(name, []).append(case)
+        counts["repairs"] += 1
+        if before == after:
+            counts["errors"] += '"error"' in before
+            continue
+        case, parts = difference(json.loads(before), json.loads(after))
+        if parts == {UNKNOWN_TO_OLD}:
+            counts["unknown"] += 1
+        elif found := explain(tuple(case[2:]), frozenset(parts), known):
+            explained += 1
+            reasons.update({entry.reason for entry in found})
+        else:
+            classes.setdefault(", ".join(sorted(parts)), []).append(" ".join(map(str, case)))
     if any(worker.wait() for worker in workers):
         raise SystemExit("a version failed: see above")
-    unknown = len(classes.pop(UNKNOWN_TO_OLD, ()))
+    return report(counts, (explained, reasons), classes)
+
+
+def report(
+    counts: Counter[str], known: tuple[int, Counter[str]], classes: dict[str, list[str]]
+) -> int:
+    """Print what was found; return the number of differences that are not known."""
+    explained, reasons = known
     found = sum(map(len, classes.values()))
-    note = f", {unknown:,} with options unknown to the old version" if unknown else ""
-    print(f"{number:,} repairs by each version: {found:,} different{note}")
+    notes = f"{counts['repairs']:,} repairs by each version: {found + explained:,} different"
+    if counts["unknown"]:
+        notes += f", {counts['unknown']:,} with options unknown to the old version"
+    if counts["errors"]:
+        notes += f", {counts['errors']:,} with the same exception"
+    print(notes)
+    if explained:
+        print(f"{explained:,} explained by known differences, {found:,} unexplained")
+        for reason, count in reasons.most_common():
+            print(f"{count:>8,}  {reason}")
     for name, examples in sorted(classes.items(), key=lambda pair: -len(pair[1])):
         print(f"{len(examples):>8,}  {name}")
         for example in examples[:EXAMPLES]:
@@ -249,26 +347,32 @@ def compare(package: Path, other: Path, words: list[str], ignored: list[str]) ->
     return found
 
 
-def difference(before: Any, after: Any) -> tuple[str, str]:
-    """Return the case of a difference, and its class: which rules changed more or fewer."""
+def difference(before: Any, after: Any) -> tuple[list[Any], set[str]]:
+    """Return the case of a difference, and its parts: which rules changed what, or what differs."""
     if before is None or after is None:
-        return str((after or before)[0]), "one version has more cases"
-    case = " ".join(map(str, after[0]))
-    old, new = before[1], after[1]
-    if len(old) == 1 or len(new) == 1:
-        unknown = str(old[0]).startswith(UNKNOWN)
-        return case, UNKNOWN_TO_OLD if unknown else f"exception: {old[0]} | {new[0]}"
-    rules, more = (dict(row[4]) for row in (old, new))
-    changed = [
-        f"{name} ({'more' if more.get(name, 0) > rules.get(name, 0) else 'fewer'})"
-        for name in sorted({*rules, *more})
-        if rules.get(name) != more.get(name)
-    ]
-    parts = ("messages", "system", "tools", "fields of changes", "rules")
-    parts += ("again",) * 3 + ("of the result",) * 3
-    return case, ", ".join(changed) or "same rules: " + ", ".join(
-        part for part, one, other in zip(parts, old, new, strict=True) if one != other
-    )
+        return (after or before)[0], {"one version has more cases"}
+    case, old, new = after[0], before[1], after[1]
+    if "error" in old or "error" in new:
+        one, other = old.get("error", ""), new.get("error", "")
+        name = UNKNOWN_TO_OLD if one.startswith(UNKNOWN) else f"exception: {one} | {other}"
+        return case, {name}
+    if parts := _changed_rules(old["changes"], new["changes"]):
+        return case, parts
+    return case, {part for part in new["parts"] if old["parts"].get(part) != new["parts"][part]}
+
+
+def _changed_rules(old: list[list[str]], new: list[list[str]]) -> set[str]:
+    """Return the rules with other changes, each with ``more``, ``fewer`` or ``changed``."""
+    one, other = (Counter(map(tuple, changes)) for changes in (old, new))
+    counts, rules = Counter[str](), set[str]()
+    for left, sign in ((one - other, -1), (other - one, 1)):
+        for (name, _), count in left.items():
+            rules.add(name)
+            counts[name] += sign * count
+    return {
+        f"{name.partition(' ')[0]} {MORE if counts[name] > 0 else FEWER if counts[name] else CHANGED}"
+        for name in rules
+    }
 
 
 def main() -> int:
@@ -279,18 +383,19 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=2_000)
     parser.add_argument("--matrix", type=int, default=0)
     parser.add_argument("--only", default="")
-    parser.add_argument("--langchain", action="store_true")
+    parser.add_argument("--through", choices=("langchain", "litellm"))
+    parser.add_argument("--known", default="")
     parser.add_argument("--ignore", nargs="*", default=[])
     parser.add_argument("--work", action="store_true")
     parser.add_argument("--fields", nargs="*", default=[])
     given = parser.parse_args()
     if given.work:
-        work(given.seeds, given.matrix, given.only, given.fields, langchain=given.langchain)
+        work(given)
         return 0
     words = ["--seeds", str(given.seeds), "--matrix", str(given.matrix), "--only", given.only]
-    words += ["--langchain"] * given.langchain
+    words += ["--through", given.through] if given.through else []
     with unpacked(given.old) as old, unpacked(given.new) as new:
-        return 1 if compare(old, new, words, given.ignore) else 0
+        return 1 if compare(old, new, words, given) else 0
 
 
 if __name__ == "__main__":

@@ -70,9 +70,10 @@ class Run:
         self.rules = rules_for(self.context.limits, self.native)
         if not self.rules:
             return
+        # Before any message is read: what the dialect reads depends on the limits.
+        scan = self.scan = Scan(self.context, self.rules, self.memory)
         given = Request(self.native)
         request, self.changes = run_first_rules(given, self.context, self.accepted)
-        scan = self.scan = Scan(self.context, self.rules, self.memory)
         lookup = self.lookup
         reader = None if lookup is None else lookup.take_reader(request.messages, scan.cache)
         letters = scan.read(request.messages, reader)

@@ -345,3 +345,19 @@ def test_what_was_sent_stays_a_prefix_whatever_files_follow(target: str) -> None
     for end in range(1, len(messages), 14):
         part_of = chatmend.repair(messages[:end], target, dialect="openai_chat").messages
         assert part_of == whole[: len(part_of)]
+
+
+@pytest.mark.parametrize(
+    ("target", "item"),
+    [
+        (GEMINI, {"text": "Keep this.", "fileData": {"fileUri": "gs://bucket/sums.xyz"}}),
+        (GEMINI, {"text": "Keep this.", "fileData": {"fileUri": {"type": "text"}}}),
+        (GEMINI, {"text": "Keep this.", "inlineData": {"mimeType": "application/zip", "data": "UEsDBAo="}}),
+        (GPT, {"type": "file", "text": "Keep this.", "file": {"file_data": "data:application/zip;base64,UEsDBAo="}}),
+        (NOVA, {"type": "file", "text": "Keep this.", "file": {"file_id": "file-abc"}}),
+    ],
+)  # fmt: skip
+def test_a_text_in_the_same_part_as_a_file_is_kept(target: str, item: dict[str, Any]) -> None:
+    key = "content" if "type" in item else "parts"
+    done = repaired([{"role": "user", key: [item]}], target)
+    assert "Keep this." in "".join(part["text"] for part in done.messages[0][key])

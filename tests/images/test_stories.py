@@ -137,6 +137,17 @@ def test_a_link_in_a_foreign_form_stays_a_link() -> None:
     assert back[0]["content"] == [link]
 
 
+@pytest.mark.parametrize(
+    ("key", "label"), [("inlineData", "mimeType"), ("inline_data", "mime_type")]
+)
+def test_an_image_of_gemini_without_a_media_type_gets_it(key: str, label: str) -> None:
+    data = IMAGE["image_url"]["url"].partition(",")[2]
+    messages = [{"role": "user", "parts": [{key: {"data": data}}]}]
+    done = chatmend.repair(messages, "gemini/gemini-2.5-flash")
+    assert done.messages == [{"role": "user", "parts": [{key: {"data": data, label: "image/png"}}]}]
+    assert [change.code for change in done.changes] == ["IMG001"]
+
+
 def test_a_wrong_media_type_is_set_right_and_the_data_is_the_same_text() -> None:
     messages = said(samples()["jpeg called png"], "anthropic")
     done = chatmend.repair(messages, CLAUDE, dialect="anthropic_messages")

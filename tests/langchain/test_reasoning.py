@@ -169,6 +169,17 @@ def test_report_mode_sends_what_the_bare_model_sends(sandbox: Any) -> None:
     assert one == two
 
 
+def test_reasoning_stays_in_a_stored_history_that_is_repaired() -> None:
+    """Rules on the whole history read its messages first; these must be read with their reasoning."""
+    calls = [CALL, CALL | {"id": "abcdefgh2"}]
+    answer = AIMessage("", tool_calls=calls, additional_kwargs={"reasoning_content": THOUGHT})
+    second = ToolMessage("19 degrees", tool_call_id="abcdefgh2")
+    history = [QUESTION, answer, second, second, RESULT]
+    repaired = repair_messages(history, target="moonshot/kimi-k2-thinking", policy="offline")
+    assert repaired == [QUESTION, answer, second, RESULT]
+    assert repaired[1] is answer
+
+
 class HidesPayload(BaseChatModel):
     """A custom class whose request payload chatmend cannot observe."""
 

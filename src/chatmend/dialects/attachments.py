@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chatmend.dialects.media_types import PDF, media_type_of_name
+from chatmend.dialects.pictures import is_unlabelled_image
 from chatmend.images.payload import Payload, payload_of, payload_of_data
 
 if TYPE_CHECKING:
@@ -89,7 +90,8 @@ def _attachment_of(found: _Found) -> Attachment | None:
     label = found.label.partition(";")[0].strip().lower() if isinstance(found.label, str) else ""
     if found.shape == "stored":
         kind = label or media_type_of_name(name)
-        return Attachment(None, kind, name, "stored", str(found.data)) if found.data else None
+        is_named = isinstance(found.data, str) and found.data
+        return Attachment(None, kind, name, "stored", str(found.data)) if is_named else None
     read = payload_of if found.shape in _ADDRESSED else payload_of_data
     payload = read(found.data, label or None)
     if payload is None:
@@ -99,7 +101,8 @@ def _attachment_of(found: _Found) -> Attachment | None:
     kind = payload.label or label
     if not kind or kind == "application/octet-stream":
         kind = media_type_of_name(name) or kind or (PDF if _begins_as_pdf(payload) else "")
-    if kind.startswith("image/"):
+    is_inline_image = not kind and found.shape == "inline" and is_unlabelled_image(payload)
+    if kind.startswith("image/") or is_inline_image:
         return None
     return Attachment(payload, kind, name, found.shape)
 

@@ -120,12 +120,7 @@ def _find_without_url(native: _Part) -> Picture | None:
         return Picture("source", data)
     inline = native.get("inlineData", native.get("inline_data"))
     if isinstance(inline, dict):
-        label = inline.get("mimeType", inline.get("mime_type"))
-        return (
-            Picture("inline", payload_of_data(inline.get("data"), label))
-            if _is_image_type(label)
-            else None
-        )
+        return _find_inline(inline)
     if is_image(native):
         image = native["image"]
         form = image.get("format")
@@ -134,6 +129,28 @@ def _find_without_url(native: _Part) -> Picture | None:
     if kind in ("image", "media"):
         return _find_flat(native)
     return _find_in_file(native)
+
+
+def _find_inline(inline: _Part) -> Picture | None:
+    """Return the image in Gemini's data. The media type is required: a missing one is wrong."""
+    label = inline.get("mimeType", inline.get("mime_type"))
+    if label and not _is_image_type(label):
+        return None
+    payload = payload_of_data(inline.get("data"), label or "")
+    return Picture("inline", payload) if label or is_unlabelled_image(payload) else None
+
+
+def is_unlabelled_image(payload: Payload | None) -> bool:
+    """Return whether data without a media type begins as an image."""
+    return payload is not None and payload.probe().media_type.startswith("image/")
+
+
+def _label_key(key: str, held: _Part) -> str:
+    """Return the key of the media type of Gemini's data, in the spelling of the part."""
+    for label in ("mimeType", "mime_type"):
+        if label in held:
+            return label
+    return "mimeType" if key == "inlineData" else "mime_type"
 
 
 def _in_place_of_url(url: object) -> Payload | None:
@@ -191,7 +208,7 @@ def replace_image(native: _Part, found: Picture, text: str, media_type: str) -> 
             becomes = {"source": _source_with(native["source"], media_type, data)}
         case "inline":
             key = "inlineData" if "inlineData" in native else "inline_data"
-            label = "mimeType" if "mimeType" in native[key] else "mime_type"
+            label = _label_key(key, native[key])
             becomes = {key: {**native[key], label: media_type, "data": data}}
         case "bedrock":
             source = {**native["image"]["source"], "bytes": data}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from chatmend import documents, images
 from chatmend.dialects.documents import Document, is_of_dialect, text_in_place_of
@@ -123,8 +123,21 @@ def stored_text(attachment: Attachment, owner: str) -> str:
     return f"{_NAMES[attachment.kind]} not available ({what}): it is stored at {owner}."
 
 
+def with_own_text(native: dict[str, Any], file_text: str) -> str:
+    """Return the text of a file, after the text that its part may also hold."""
+    own = native.get("text")
+    if not isinstance(own, str) or not own.strip() or own in file_text:
+        return file_text
+    return f"{own}\n\n{file_text}"
+
+
 def text_part(part: Media | Opaque, text: str, context: Context) -> Text:
     """Return a text in place of a part, in the same dialect and with its cache marker."""
+    return caption_part(part, with_own_text(part.extra, text), context)
+
+
+def caption_part(part: Media | Opaque, text: str, context: Context) -> Text:
+    """Return a text in the dialect of a part, with its cache marker and without its own text."""
     shapes = context.traits.image_shapes
     if shapes and not is_of_dialect(part.extra, shapes[0]):
         return Text(text)

@@ -139,7 +139,7 @@ def _pieces_of(
     bare = replace(part, native=without_cache_marker(native))
     for number, piece in enumerate(pieces, 1):
         caption = document_words.pages_text(document, piece.first, piece.last, pages)
-        out.append(document_words.text_part(bare, caption, context))
+        out.append(document_words.caption_part(bare, caption, context))
         kept = native if number == len(pieces) else bare.extra
         data = encode_base64(piece.data)
         becomes = replace_data(kept, document.shape, data, document.media_type)

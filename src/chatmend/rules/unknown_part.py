@@ -266,7 +266,7 @@ def _as_text(part: Part) -> Part:
     if (refusal := _refusal_of(part)) is not None:
         return Text(refusal, {"type": "text", "text": ""})
     if (text := _text_of_file(part)) is not None:
-        return Text(text, {"type": "text", "text": ""})
+        return Text(document_words.with_own_text(part.extra, text), {"type": "text", "text": ""})
     has_content = (
         any(key != "type" for key in part.extra) if part.is_object else not part.has_empty_native
     )
