@@ -212,7 +212,7 @@ def _send(
         return None
     done = chatmend.repair(messages, target, policy=policy, dialect="openai_chat")
     parts = sender.send(messages, target, policy)
-    return {"parts": parts, "changes": account(done, names)["changes"]}
+    return {"parts": parts, "changes": sorted(account(done, names)["changes"])}
 
 
 def _repair(
