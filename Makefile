@@ -41,14 +41,15 @@ PY := $(VENV)/bin/python
 CODEMIRROR := src/chatmend/inspect/static/codemirror.js
 # Hundreds of tests start a Python process; bytecode files keep each from compiling chatmend again.
 unexport PYTHONDONTWRITEBYTECODE
-# One process per core; all tests of a file run in the same process. A test that hangs fails. Tests may only connect to this
-# machine.
+# One process more than there are cores, because many tests wait for a server. All tests of a file run
+# in the same process. A test that hangs fails. Tests may only connect to this machine.
+WORKERS ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
 GUARDED := --allow-hosts=127.0.0.1,::1 --allow-unix-socket --timeout 500
 # Coverage is measured with the tests that examine core, rules, dialects and targets closely, because it
-# doubles their time. Those below cover no line that others miss.
+# doubles their time. Those below reach no lines that others miss.
 UNMEASURED := $(wildcard tests/test_cli_*.py) $(addprefix tests/test_,broken.py compare.py demo.py docs.py front_door.py fuzz_bytes.py growth.py promises.py recorded.py seams.py)
 MEASURED := $(filter-out $(UNMEASURED),$(wildcard tests/test_*.py)) tests/golden tests/documents tests/images/test_addresses.py tests/images/test_metadata.py tests/langchain/test_blocks.py tests/langchain/test_rules.py
-PYTEST := $(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder $(GUARDED)
+PYTEST := $(PY) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(GUARDED)
 EPOCH = $(shell git log -1 --format=%ct 2>/dev/null || echo 1767225600)
 # Packages of which only a part is read, next to the environment.
 define READ_ONLY_PACKAGES

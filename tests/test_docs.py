@@ -114,10 +114,12 @@ def checks(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     return fresh, edited
 
 
+@pytest.mark.showpiece
 def test_the_generated_pages_are_fresh(checks: tuple[str, str]) -> None:
     assert checks[0] == "0\n"
 
 
+@pytest.mark.showpiece
 def test_a_page_that_is_stale_or_belongs_to_no_rule_is_named(checks: tuple[str, str]) -> None:
     assert checks[1].endswith("\n1\n")
     assert "stale: docs/rules/null-content.md" in checks[1]

@@ -144,6 +144,7 @@ def test_a_completed_file_is_skipped_until_it_or_an_option_changes(tmp_path: Pat
     assert "1 file written; 1 file already complete" in changed
 
 
+@pytest.mark.showpiece
 def test_all_processes_give_the_same_files_as_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -172,6 +173,7 @@ def test_a_file_and_a_table_are_repaired_alike(tmp_path: Path) -> None:
     assert pq.read_table(tmp_path / "out" / "a.parquet").equals(expected)
 
 
+@pytest.mark.showpiece
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no signals to kill with")
 def test_a_killed_run_leaves_no_half_file_and_continues(tmp_path: Path) -> None:
     for name in ("a.jsonl", "b.jsonl"):

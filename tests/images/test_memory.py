@@ -40,6 +40,7 @@ print(size, high_water() - before, len(told), len(done.changes))
 """
 
 
+@pytest.mark.showpiece
 @pytest.mark.skipif(
     not Path("/proc/self/clear_refs").exists(), reason="the peak is read from Linux's /proc"
 )

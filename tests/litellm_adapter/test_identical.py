@@ -21,7 +21,7 @@ from tests.litellm_adapter.transcripts import (
     messages,
     responses,
 )
-from tests.scale import sampled
+from tests.scale import IS_NIGHTLY, sampled
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -93,7 +93,9 @@ BROKEN: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.showpiece
+@pytest.mark.skipif(
+    not IS_NIGHTLY, reason="starts two proxies: `make litellm-identical`, and at night"
+)
 def test_a_proxy_with_chatmend_only_differs_from_one_without_where_it_repairs(
     tmp_path: Path, sandbox: Any
 ) -> None:
