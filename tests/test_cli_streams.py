@@ -132,6 +132,11 @@ def started(*words: object, **options: Any) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, stderr=subprocess.PIPE, **options)  # noqa: S603
 
 
+def catch_interrupts() -> None:
+    """Undo that a job in the background of a shell ignores them, also when the tests are one."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @pytest.mark.showpiece
 @pytest.mark.parametrize("words", [("repair",), ("repair", "--diff"), ("check",)])
 def test_a_closed_pipe_ends_a_command_without_a_traceback(
@@ -162,6 +167,7 @@ def test_an_interrupted_command_leaves_no_temporary_file(suffix: str, tmp_path: 
     with started(
         "repair", path, "--write", "--quiet", "--jobs", 1,
         stdout=subprocess.DEVNULL, start_new_session=True, env={**os.environ, "TMPDIR": str(temporary)},
+        preexec_fn=catch_interrupts,
     ) as process:  # fmt: skip
         while not list(tmp_path.glob(".chatmend-*")):  # until it writes
             assert process.poll() is None
