@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chatmend
+from chatmend import jsontext
 from tests.every_rule import forget
 from tests.scale import examples
 
@@ -127,6 +129,20 @@ def test_no_object_in_a_message_costs_an_exception(kind: str, place: str, target
     done.report()
     json.loads(done.to_json())
     done._repr_html_()
+
+
+@pytest.mark.parametrize("make", [lambda text, held: [text, held], lambda text, held: {text: held}])
+def test_the_text_of_a_container_that_holds_itself_needs_little_memory(make: Any) -> None:
+    text, inner = "x" * 100_000, list[Any]()
+    inner.append(make(text, inner))
+    tracemalloc.start()
+    try:
+        found = jsontext.dumps(inner)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert text in found
+    assert peak < 20 * len(text)  # a copy for each level of recursion would be a thousand
 
 
 def test_the_object_itself_is_in_the_result() -> None:

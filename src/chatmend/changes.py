@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
@@ -39,7 +40,7 @@ class Fix:
     """Texts that move from the messages to the top-level ``system``."""
 
 
-@read_only
+@dataclass(frozen=True, slots=True)
 class Change:
     """One edit of the transcript, with enough data to explain it and to apply it again.
 

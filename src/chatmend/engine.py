@@ -214,7 +214,8 @@ class Run:
             else _call_ids([message for message in window.messages if message.is_assistant])
         )
         had_server_calls = bool(self.memory.server_calls)
-        becomes = self._repair(window, span, due, group)
+        changed = self._run_due(window, span, due, group)
+        becomes = [message.list_item for message in window.messages] if changed else None
         # A window that opens or answers a call of a hosted tool changes the memory by its ids.
         is_learnt = not (self.has_fixes or had_server_calls or self.memory.server_calls)
         if new_key is not None and is_learnt:
@@ -234,12 +235,6 @@ class Run:
             has_input,
             last,
         )
-
-    def _repair(
-        self, window: Window, span: tuple[int, int], due: int, group: Group
-    ) -> Messages | None:
-        changed = self._run_due(window, span, due, group)
-        return [message.list_item for message in window.messages] if changed else None
 
     def _run_due(
         self, window: Window, span: tuple[int, int], due: int, group: Group | None

@@ -7,7 +7,6 @@ import binascii
 import json
 import re
 from dataclasses import dataclass
-from json.encoder import c_encode_basestring, c_make_encoder  # type: ignore[attr-defined]
 from operator import is_
 from typing import TYPE_CHECKING, Any
 
@@ -30,12 +29,6 @@ _SHALLOW = 2 * SERVER_DEPTH
 """Characters of a JSON text too short to exceed ``SERVER_DEPTH``: each level needs two brackets."""
 _WIDE = 1_000
 """Items that are visited before a check for repeated containers starts."""
-_OPTIONS = (False, False, True)
-"""Keys are not sorted, none is skipped, and NaN is written."""
-_chunks = c_make_encoder and c_make_encoder(
-    None, repr, c_encode_basestring, None, ": ", ", ", *_OPTIONS
-)
-"""The C encoder of a ``JSONEncoder``, which creates one for every value; None without it."""
 _encode = json.JSONEncoder(ensure_ascii=False, default=repr).encode
 _scan: Callable[[str, int], tuple[object, int]] = (
     json.JSONDecoder().scan_once  # type: ignore[attr-defined]
@@ -114,7 +107,7 @@ def dumps(value: object) -> str:
     spaces.
     """
     try:
-        return "".join(_chunks(value, 0)) if _chunks else _encode(value)
+        return _encode(value)
     except (RecursionError, ValueError, TypeError):
         return " ".join(leaf for leaf in strings(value))
 

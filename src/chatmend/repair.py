@@ -391,8 +391,6 @@ def _system_key(body: dict[str, Any], traits: Traits) -> str:
 
 def _value(body: dict[str, Any], path: str) -> object:
     """Return the value under a key, or under nested keys that are separated by dots."""
-    if "." not in path:
-        return body.get(path)
     key, _, rest = path.partition(".")
     value = body.get(key)
     return _value(value, rest) if rest and isinstance(value, dict) else None if rest else value

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from chatmend import ReplayError
 from chatmend.data import LayoutError, changes_table, repair_rows, replay_rows
-from chatmend.data.json_values import dumps, loads
+from chatmend.data.json_values import digest, dumps, loads
 from tests.broken.strategies import transcripts
 from tests.data.test_files import BROKEN, HOPELESS, VALID, lines, parquet, run
 from tests.data.test_formats import ANSWER, ASK, CALLING, OTHER
@@ -293,3 +293,20 @@ def test_changes_without_pyarrow_name_the_extra(
         done = run(tmp_path / "a.jsonl", *words, target=target)
         assert done.exit_code == 2
         assert "pip install 'chatmend[data]'" in done.stderr
+
+
+def test_a_value_of_hundreds_of_levels_is_recorded() -> None:
+    value: Any = [("key", 1)]
+    for _ in range(100):
+        value = {"a": [value]}
+    assert loads(dumps(value)) == value
+    value = "x"
+    for _ in range(600):
+        value = {"a": value}
+    assert dumps(value) == json.dumps(value)
+
+
+def test_a_value_that_holds_itself_has_no_digest() -> None:
+    value: dict[str, Any] = {}
+    value["a"] = [value]
+    assert digest(value) is None

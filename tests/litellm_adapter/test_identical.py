@@ -21,7 +21,7 @@ from tests.litellm_adapter.transcripts import (
     messages,
     responses,
 )
-from tests.scale import IS_NIGHTLY, sampled
+from tests.scale import sampled
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -93,9 +93,7 @@ BROKEN: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.skipif(
-    not IS_NIGHTLY, reason="starts two proxies: `make litellm-identical`, and at night"
-)
+@pytest.mark.showpiece
 def test_a_proxy_with_chatmend_only_differs_from_one_without_where_it_repairs(
     tmp_path: Path, sandbox: Any
 ) -> None:

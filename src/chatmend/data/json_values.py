@@ -7,7 +7,6 @@ import datetime as dt
 import hashlib
 import json
 from decimal import Decimal
-from operator import is_not
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -40,7 +39,8 @@ def dumps(value: Any) -> str:  # noqa: ANN401 - any value of a row
     Raises:
         TypeError: it has a type that neither JSON nor Arrow has.
     """
-    value = _with_marked_tuples(value)
+    if _holds_tuple(value):
+        value = _with_marked_tuples(value)
     text = json.dumps(value, ensure_ascii=False, default=_marked)
     try:
         text.encode()
@@ -63,19 +63,30 @@ def digest(value: Any) -> str | None:  # noqa: ANN401 - any value of a row
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
+def _holds_tuple(value: Any) -> bool:  # noqa: ANN401 - any value of a row
+    """Return whether there is a tuple in a value of any depth; works without recursion."""
+    pending, seen = [value], set[int]()
+    while pending:
+        held = pending.pop()
+        if isinstance(held, tuple):
+            return True
+        if isinstance(held, list | dict) and id(held) not in seen:
+            seen.add(id(held))
+            pending += held if isinstance(held, list) else held.values()
+    return False
+
+
 def _with_marked_tuples(value: Any) -> Any:  # noqa: ANN401 - any value of a row
-    """Return a value in which tuples are marked; the same object if it has none.
+    """Return a value in which tuples are marked.
 
     Arrow reads the entries of a map as tuples, and JSON would write them as lists.
     """
     if isinstance(value, tuple):
         return {_TYPE: "tuple", "value": [*map(_with_marked_tuples, value)]}
     if isinstance(value, list):
-        items = [*map(_with_marked_tuples, value)]
-        return items if any(map(is_not, items, value)) else value
+        return [*map(_with_marked_tuples, value)]
     if isinstance(value, dict):
-        found = {key: _with_marked_tuples(held) for key, held in value.items()}
-        return found if any(found[key] is not held for key, held in value.items()) else value
+        return {key: _with_marked_tuples(held) for key, held in value.items()}
     return value
 
 

@@ -35,7 +35,7 @@ _MEDIA = frozenset(
 )
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Attempt:
     """The result of repairing one request."""
 

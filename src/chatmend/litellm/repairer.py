@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -76,18 +77,13 @@ class Repairer:
         """
         if self.reloading is not None:
             self.reloading.poll()
-        if self.is_disabled():
+        names = self._names_of(kwargs, target)
+        if self.is_disabled() or not self._is_allowed(names):
             return OFF
-        found = Treatment(self.mode, self.policy)
-        if self.allow or self.deny or self.overrides or self.trusted_keys or self.sample < 1:
-            names = self._names_of(kwargs, target)
-            if not self._is_allowed(names):
-                return OFF
-            chosen = Choices(self.mode, self.policy, self.sample, self.overrides, self.trusted_keys)
-            found = chosen.treatment(kwargs, names, messages, key)
-        if self.switch is None:
-            return found
-        return Treatment(weaker(found.mode, self.switch.mode()), found.policy)
+        chosen = Choices(self.mode, self.policy, self.sample, self.overrides, self.trusted_keys)
+        found = chosen.treatment(kwargs, names, messages, key)
+        permitted: RolloutMode = "repair" if self.switch is None else self.switch.mode()
+        return Treatment(weaker(found.mode, permitted), found.policy)
 
     def _names_of(self, kwargs: Mapping[str, Any], target: str) -> list[str]:
         """Return the names of a model for patterns: the target, the deployment and the group."""
@@ -157,13 +153,11 @@ class Repairer:
         if treatment.mode != "repair":
             made = self._repair_attempt(call, None, treatment)
             added = self.remember(kwargs, shape, target, key)
-            made.request, made.memory, made.added = None, None, added
-            return made
+            return replace(made, request=None, memory=None, added=added)
         memory = self.memories.of_call(tenant, messages, target)
         made = self._repair_attempt(call, memory, treatment)
         added = self.memories.add(tenant, messages, made.memory, memory)
-        made.added = added
-        return made
+        return made if added is None else replace(made, added=added)
 
     def _repair_attempt(
         self, call: _Call, memory: SessionMemory | None, treatment: Treatment
@@ -178,8 +172,7 @@ class Repairer:
         )  # fmt: skip
         seconds = perf_counter() - started
         record_repair(target, made.changes, seconds, mode=treatment.mode)
-        made.mode, made.seconds = treatment.mode, seconds
-        return made
+        return replace(made, mode=treatment.mode, seconds=seconds)
 
     def images_of(self, tenant: str) -> Any:
         """Return the recompressor for the images of a tenant."""

@@ -231,9 +231,7 @@ def summary_dict_of_request(request: Mapping[str, Any]) -> dict[str, Any] | None
 def headers_of_request(request: Mapping[str, Any]) -> dict[str, str] | None:
     """Return the response headers of the attempt that sent this request; None if none."""
     stored = summary_dict_of_request(request)
-    if stored is None or not (stored["changes"] or stored.get("reacted")):
-        return None
-    return response_headers(ChangeSummary(**stored))
+    return response_headers(None if stored is None else ChangeSummary(**stored))
 
 
 def response_headers(summary: ChangeSummary | None) -> dict[str, str] | None:

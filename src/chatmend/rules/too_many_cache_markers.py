@@ -208,7 +208,7 @@ def count_markers(value: object) -> int:
     count = 0
     for block in value if isinstance(value, list) else ():
         if isinstance(block, dict):
-            count += block.get("cache_control") is not None or block.get(_POINT) is not None
+            count += any(block.get(key) is not None for key in _KEYS)
             if (inside := block.get("content")).__class__ is list:
                 count += count_markers(inside)
     return count
