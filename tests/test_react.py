@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from copy import deepcopy
 from functools import cache
@@ -414,6 +415,25 @@ def test_the_refused_key_is_read_from_the_message(error: str, limit: str, value:
     reaction = chatmend.react(body, "my-server/m", error, dialect="openai_chat")
     assert (reaction.lesson.limit, reaction.lesson.value) == (limit, value)
     assert reaction.body["messages"][1] == {"role": "assistant", "content": "a", "other": 1}
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.",
+        "Tool call IDs should be alphanumeric strings with length 9!",
+    ],
+)
+def test_ids_at_an_unknown_server_are_renamed_only_after_a_refusal(error: str) -> None:
+    call = {"id": "call_1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    asked = {"role": "assistant", "content": None, "tool_calls": [call]}
+    result = {"role": "tool", "tool_call_id": "call_1", "content": "r"}
+    body = {"messages": [USER, asked, result], "model": "m"}
+    target = "my-server/mistral-small"
+    assert chatmend.repair_request(body, target).body is body
+    _, renamed, answered = chatmend.react(body, target, error).body["messages"]
+    assert re.fullmatch("[a-zA-Z0-9]{9}", renamed["tool_calls"][0]["id"])
+    assert answered == {**result, "tool_call_id": renamed["tool_calls"][0]["id"]}
 
 
 def test_the_policy_limits_a_reaction() -> None:

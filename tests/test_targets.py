@@ -144,8 +144,8 @@ def test_every_host_and_maker_is_a_name_that_resolves() -> None:
     ("target", "pattern"),
     [
         ("openrouter/mistralai/mistral-large", "^[a-zA-Z0-9]{9}$"),
-        ("nebius/mistralai/Mistral-7B", "^[a-zA-Z0-9]{9}$"),
-        ("some-server/devstral-small", "^[a-zA-Z0-9]{9}$"),
+        ("hosted_vllm/mistralai/Mistral-7B", "^[a-zA-Z0-9]{9}$"),
+        ("some-server/devstral-small", None),
         ("ollama/mistral-small3.1", None),
         ("deepinfra/anthropic/claude-4-opus", "^[a-zA-Z0-9_-]+$"),
         ("litellm_proxy/our-claude-sonnet", "^[a-zA-Z0-9_-]+$"),
