@@ -619,15 +619,22 @@ def equality_pattern(values: Sequence[str], *known: AbstractSet[str]) -> tuple[i
 
     Each value is represented by the position of its first occurrence.
     """
-    first = tuple(map(dict[str, int]().setdefault, values, range(len(values))))
-    if all(known_set.isdisjoint(values) for known_set in known if known_set):
-        return first
-    return tuple(
-        [
-            -1 - at - (_membership(value, known) << 40)
-            for value, at in zip(values, first, strict=True)
-        ]
+    if not values:
+        return ()
+    first = (
+        tuple(map(dict[str, int]().setdefault, values, range(len(values))))
+        if len(values) > 1
+        else (0,)
     )
+    for known_set in known:
+        if known_set and not known_set.isdisjoint(values):
+            return tuple(
+                [
+                    -1 - at - (_membership(value, known) << 40)
+                    for value, at in zip(values, first, strict=True)
+                ]
+            )
+    return first
 
 
 def _membership(value: str, known: Sequence[AbstractSet[str]]) -> int:

@@ -62,10 +62,12 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         return
     found = match(window)
     missing = [number for number in range(len(found.calls)) if number not in found.answers]
+    if not missing:
+        return
     last = (
         window.is_last and window.run_length == len(window.messages) and not window.has_other_roles
     )
-    if not missing or (context.limits.trailing_calls and last):
+    if context.limits.trailing_calls and last:
         return
     answers = {at for at, _ in found.answers.values()}
     at = window.run_length
