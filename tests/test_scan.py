@@ -6,6 +6,7 @@ import base64
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import lru_cache
+from random import Random
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
@@ -23,7 +24,7 @@ from tests.documents.pdfs import by_pillow
 from tests.every_rule import account, forget
 from tests.scale import examples, sampled, seeds
 from tests.targets import ALL
-from tests.twins import unlike
+from tests.twins import twins, unlike
 
 if TYPE_CHECKING:
     from chatmend.targets import Target
@@ -45,6 +46,11 @@ def chat(*said: Any) -> list[Any]:
 
 def call(name: str = "f", arguments: str = "{}", call_id: str = "call_1") -> dict[str, Any]:
     return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+SIGNED = {"type": "thinking", "thinking": "Hm.", "signature": "EqoB" + "q" * 200}
+TEXT_PART = {"type": "text", "text": "a"}
+MARKER = {"type": "ephemeral", "ttl": "1h"}
 
 
 def exchange(*calls: dict[str, Any], between: tuple[Any, ...] = ()) -> list[Any]:
@@ -278,19 +284,50 @@ def test_threads_learn_together() -> None:
 @pytest.mark.parametrize(("dialect", "target"), sampled(ALL, ALL[::5]))
 def test_messages_of_one_form_have_one_structure(dialect: str, target: str) -> None:
     """Messages with the same form on the fast path must have the same full structure, apart from the order of keys."""
-    spoken: Any = DIALECTS[dialect]
-    store = rule_cache.RuleCache(spoken.TRAITS, chatmend.resolve(target).limits_in(dialect), RULES)
     seen: dict[object, object] = {}
     for seed in range(examples(10, 100)):
-        for message in (*broken(seed, dialect), *torn(seed, dialect)):
-            look, walk = Sketch(store.sketches), Sketch(store.sketches)
-            form = spoken.sketch(message, look)
-            if form is None:
-                continue
-            structure = sorted(map(str, walk.message(in_order(message))))
-            assert seen.setdefault((form, *look.unusual), structure) == structure, message
-            assert sorted(look.ids) == sorted(walk.ids)
-            assert sorted(look.names) == sorted(walk.names)
+        told_apart_by_form(broken(seed, dialect), dialect, target, seen)
+        told_apart_by_form(torn(seed, dialect), dialect, target, seen)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "assistant", "content": "a", "thinking_blocks": [SIGNED, SIGNED]},
+        {"role": "assistant", "content": None, "tool_calls": [call()], "thinking_blocks": [SIGNED]},
+        {"role": "user", "content": [{"type": "text", "text": "a", "cache_control": MARKER}]},
+        {"role": "user", "content": [TEXT_PART, {**TEXT_PART, "cache_control": MARKER}]},
+    ],
+)
+@pytest.mark.parametrize("target", [CLAUDE, GPT])
+def test_twins_of_one_form_have_one_structure(message: dict[str, Any], target: str) -> None:
+    tried = [message, *(changed[0] for changed in twins([message], Random(0)))]
+    seen = told_apart_by_form(tried, "openai_chat", target, {})
+    assert seen
+
+
+def told_apart_by_form(
+    messages: list[Any], dialect: str, target: str, seen: dict[object, object]
+) -> dict[object, object]:
+    """Fail if messages of one form differ in their structure; return the structures by form."""
+    spoken: Any = DIALECTS[dialect]
+    store = cache_of(dialect, target)
+    for message in messages:
+        look, walk = Sketch(store.sketches), Sketch(store.sketches)
+        form = spoken.sketch(message, look)
+        if form is None:
+            continue
+        structure = sorted(map(str, walk.message(in_order(message))))
+        assert seen.setdefault((form, *look.unusual), structure) == structure, message
+        assert sorted(look.ids) == sorted(walk.ids)
+        assert sorted(look.names) == sorted(walk.names)
+    return seen
+
+
+@lru_cache
+def cache_of(dialect: str, target: str) -> rule_cache.RuleCache:
+    limits = chatmend.resolve(target).limits_in(dialect)
+    return rule_cache.RuleCache(DIALECTS[dialect].TRAITS, limits, RULES)
 
 
 def test_messages_with_other_refused_ids_have_one_structure() -> None:

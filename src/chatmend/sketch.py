@@ -60,18 +60,20 @@ _TOOL_DATA_KEYS = frozenset(
 )
 """Keys of data of the caller's tools; no rule judges its structure, which never repeats."""
 _COMMON_PART_KEYS = frozenset({
-    "annotations", "args", "arguments", "call_id", "content", "encrypted_content", "function",
-    "functionCall", "functionResponse", "id", "input", "name", "output", "parts", "response",
-    "role", "signature", "summary", "text", "thinking", "thoughtSignature", "tool_call_id",
-    "tool_calls", "tool_use_id", "type",
+    "annotations", "args", "arguments", "cache_control", "call_id", "content",
+    "encrypted_content", "function", "functionCall", "functionResponse", "id", "input", "name",
+    "output", "parts", "response", "role", "signature", "summary", "text", "thinking",
+    "thinking_blocks", "thoughtSignature", "tool_call_id", "tool_calls", "tool_use_id", "ttl",
+    "type",
 })  # fmt: skip
 """Keys of the messages and parts that the ``sketch`` function of a dialect recognises."""
 _NUMBERS = (int, float, type(None))
+_SCALARS = frozenset({*_NUMBERS, bool})
 _MAX_ENTRIES = 4096
 """The maximum number of walk plans, ids and names in the cache."""
 _MAX_LETTERS = 64
 """The maximum number of letters that a walk plan remembers."""
-_TYPE_AND_TEXT = 2
+_TYPE_AND_TEXT, _TEXT_AND_MARKER = 2, 3
 _MISSING = object()
 
 
@@ -437,12 +439,33 @@ class Sketch:
             return "text" if self.is_text(content) else False
         if content.__class__ is not list:
             return content if content is None or content == "" else False
+        is_marked = False
         for part in content:
-            if part.__class__ is not dict or len(part) != _TYPE_AND_TEXT:
+            if part.__class__ is not dict or part.get("type") != "text":
                 return False
-            if part.get("type") != "text" or not self.is_text(part.get("text")):
+            if len(part) != _TYPE_AND_TEXT:
+                is_marked = True
+                if form_of_marker(part) is None:
+                    return False
+            if not self.is_text(part.get("text")):
                 return False
-        return len(content)
+        return tuple(map(form_of_marker, content)) if is_marked else len(content)
+
+    def is_thinking(self, block: Any) -> bool:  # noqa: ANN401
+        """Whether a value is a thinking block with an ordinary text and signature."""
+        return (
+            block.__class__ is dict
+            and len(block) == 3  # noqa: PLR2004 - type, thinking and signature
+            and block.get("type") == "thinking"
+            and self.is_text(block.get("thinking"))
+            and self.is_signature(block.get("signature"))
+        )
+
+    def form_of_thinking(self, blocks: Any) -> object:  # noqa: ANN401
+        """Return the form of a list of ordinary thinking blocks; None for any other value."""
+        if blocks.__class__ is not list or not all(map(self.is_thinking, blocks)):
+            return None
+        return "thinking", len(blocks)
 
     def is_object(self, value: Any) -> bool:  # noqa: ANN401
         """Whether a value is an ordinary object of arguments, or result of a tool."""
@@ -503,14 +526,13 @@ class Sketch:
             kind = item.__class__
             if kind is dict:
                 if (
-                    len(item) == _TYPE_AND_TEXT
+                    self._skips_text_parts
+                    and len(item) == _TYPE_AND_TEXT
                     and item.get("type") == "text"
-                    and self._skips_text_parts
+                    and self.is_text(item.get("text"))
                 ):
-                    text = item.get("text")
-                    if text.__class__ is str and text and text.isascii() and not text.isspace():
-                        push(_TEXT_PART)
-                        continue
+                    push(_TEXT_PART)
+                    continue
                 self._walk(item, shape, depth + 1)
             elif kind is str:
                 push(_STRING)
@@ -546,6 +568,22 @@ class Sketch:
             known.clear()
         found = known[text] = (text_class, judged) if text_class or judged else None
         return found
+
+
+def form_of_marker(part: dict[Any, Any]) -> object:
+    """Return the type and lifetime of the cache marker of a text part.
+
+    None if it has no marker, or the marker or the part has other keys.
+    """
+    marker = part.get("cache_control")
+    if len(part) != _TEXT_AND_MARKER or marker.__class__ is not dict:
+        return None
+    kind, lifetime = marker.get("type"), marker.get("ttl", "")
+    if kind.__class__ is not str or lifetime.__class__ is not str:
+        return None
+    if len(marker) != 1 + ("ttl" in marker) or len(kind) + len(lifetime) > _MAX_LITERAL_LENGTH:
+        return None
+    return kind, lifetime if "ttl" in marker else None
 
 
 def combine_judges(
@@ -589,9 +627,13 @@ def _class_of_tool_data(
     judged = None if judge is None else judge(value)
     if value.__class__ is dict and value and not judged:
         for key, item in value.items():
-            if item.__class__ is str and item.isascii() and key.__class__ is str and key.isascii():
-                continue
-            break
+            if key.__class__ is not str or not key.isascii():
+                break
+            if item.__class__ is str:
+                if not item.isascii():
+                    break
+            elif item.__class__ not in _SCALARS:
+                break
         else:
             return None
     facts = (value.__class__, not value, is_encodable_value(value), is_too_deep(value))

@@ -108,15 +108,13 @@ def _is_usual(block: dict[str, Any], checker: Sketch) -> bool:
             and checker.is_name(block.get("name"))
         )
         return named and checker.is_object(block.get("input"))
-    if size != 3:  # noqa: PLR2004
-        return False
     if kind == "tool_result":
-        return checker.is_id(block.get("tool_use_id")) and checker.is_text(block.get("content"))
-    return (
-        kind == "thinking"
-        and checker.is_text(block.get("thinking"))
-        and checker.is_signature(block.get("signature"))
-    )
+        return (
+            size == 3  # noqa: PLR2004
+            and checker.is_id(block.get("tool_use_id"))
+            and checker.is_text(block.get("content"))
+        )
+    return checker.is_thinking(block)
 
 
 def read(native: Native) -> Message:

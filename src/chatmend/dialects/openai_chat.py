@@ -87,13 +87,23 @@ def cache_key() -> str:
 def sketch(native: Native, checker: Sketch) -> object:
     """Return a value shared by messages of one common structure; None for any other.
 
-    Common are a list of text parts, a tool result, and an assistant message with calls.
+    Common are a list of text parts, a tool result, an assistant message with calls, and each of
+    them with thinking blocks.
     """
     if not isinstance(native, dict):
         return None
-    if len(native) == _ROLE_AND_CONTENT:
+    if "thinking_blocks" not in native:
+        return _form_of_keys(native, len(native), checker)
+    thinking = checker.form_of_thinking(native["thinking_blocks"])
+    form = None if thinking is None else _form_of_keys(native, len(native) - 1, checker)
+    return None if form is None else (form, thinking)
+
+
+def _form_of_keys(native: dict[str, object], size: int, checker: Sketch) -> object:
+    """Return the form of a message without its thinking blocks, which has ``size`` keys."""
+    if size == _ROLE_AND_CONTENT:
         return _form_of_role_and_content(native, checker)
-    if len(native) != _RESULT_OR_CALLS:
+    if size != _RESULT_OR_CALLS:
         return None
     if "tool_calls" in native:
         return _form_of_calls(native, checker)

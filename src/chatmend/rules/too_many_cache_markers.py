@@ -167,14 +167,15 @@ def _first_short_ttl(ttls: list[object]) -> int:
 
 def _ttls(value: object) -> Iterator[object]:
     """Yield the lifetimes of the markers in a value, in the order in which the provider reads."""
-    if isinstance(value, list):
-        for item in value:
+    for item in value if isinstance(value, list) else (value,):
+        if isinstance(item, list):
             yield from _ttls(item)
-    elif isinstance(value, dict):
-        yield from _ttls(value.get("content"))
-        for key in _KEYS:
-            if isinstance(marker := value.get(key), dict):
-                yield marker.get("ttl")
+        elif isinstance(item, dict):
+            if isinstance(content := item.get("content"), list | dict):
+                yield from _ttls(content)
+            for key in _KEYS:
+                if isinstance(marker := item.get(key), dict):
+                    yield marker.get("ttl")
 
 
 def _shorten_ttls(value: Any, *, after_short: bool) -> Any:  # noqa: ANN401 - any JSON value
