@@ -48,6 +48,8 @@ class Started:
 
     def __init__(self, sandbox: Any, folder: Path) -> None:
         self.log = folder / "log.txt"
+        # No file of the working directory may change what the proxy does.
+        Path(folder, ".env").write_text("CHATMEND_DISABLED=1\n", "utf-8")
         upstreams = [
             f"--upstream={name}={sandbox.url(name)}"
             for name in ("anthropic", "openai", "gemini", "bedrock", "mistral")

@@ -132,7 +132,11 @@ class Proxy:
             "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
             **self._environment,
         }
-        start = "from litellm.proxy.proxy_cli import run_server; run_server()"
+        # Without garbage collection, LiteLLM is imported in three quarters of the time.
+        start = (
+            "import gc; gc.disable(); from litellm.proxy import proxy_server; gc.enable()\n"
+            "from litellm.proxy.proxy_cli import run_server; run_server()"
+        )
         address = ["--config", str(self._config), "--host", "127.0.0.1", "--port", str(self.port)]
         with self.log.open("wb") as out:
             self._process = subprocess.Popen(

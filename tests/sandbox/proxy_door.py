@@ -23,7 +23,7 @@ os.environ |= {**OFFLINE, "LITELLM_MODE": "PRODUCTION", "NO_PROXY": "127.0.0.1"}
 import httpx
 import vcr
 
-from chatmend.litellm import agent_proxy
+from chatmend import upstreams
 from chatmend.sandbox import Sandbox
 from tests.sandbox.record import FOLDER, recording_to
 from tests.transport.sdks import CLAUDE_CHAT, CLAUDE_TOOL
@@ -46,10 +46,10 @@ def send(root: str) -> None:
     refused = httpx.post(f"{root}/{PATH}", json=BODY, headers=HEADERS)
     assert refused.status_code == 400, refused.text
     urls = {"anthropic": f"{root}/anthropic"}
-    os.environ["CHATMEND_HOSTS"] = agent_proxy.known_addresses(urls, "")
+    os.environ["CHATMEND_HOSTS"] = upstreams.known_addresses(urls, "")
     with tempfile.TemporaryDirectory() as folder:
         config = Path(folder, "config.yaml")
-        config.write_text(json.dumps(agent_proxy.make_config(urls, {"react": 1})), "utf-8")
+        config.write_text(json.dumps(upstreams.make_config(urls, {"react": 1})), "utf-8")
         os.environ["CONFIG_FILE_PATH"] = os.environ["WORKER_CONFIG"] = str(config)
         accepted = asyncio.run(_send_to_proxy())
     assert accepted.status_code == 200, accepted.text
@@ -60,7 +60,7 @@ async def _send_to_proxy() -> httpx.Response:
     # The module reads the environment when it is imported.
     from litellm.proxy.proxy_server import app  # noqa: PLC0415
 
-    url = f"http://{HOST}{agent_proxy.PREFIX}/{PATH}"
+    url = f"http://{HOST}{upstreams.PREFIX}/{PATH}"
     async with (
         app.router.lifespan_context(app),
         httpx.AsyncClient(transport=httpx.ASGITransport(app)) as agent,

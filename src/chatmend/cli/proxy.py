@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import socket
 import sys
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from chatmend import upstreams
 from chatmend.cli.terminal import error_exit
 from chatmend.errors import ChatmendError
 from chatmend.options import mode_of, policy_of
@@ -59,31 +62,24 @@ def proxy(  # noqa: PLR0913 - the options of a command
         options |= {"policy": policy} if policy_of(policy) else {}
     except ChatmendError as error:
         raise error_exit(str(error)) from error
-    for name in _LOCAL:
-        os.environ.setdefault(f"LITELLM_LOCAL_{name}", "True")
-    try:
-        # Only this command needs LiteLLM.
-        from litellm.proxy.proxy_cli import run_server  # noqa: PLC0415
-
-        from chatmend.litellm import agent_proxy  # noqa: PLC0415
-    except ImportError as error:
-        raise error_exit(f"the proxy requires LiteLLM ({error}): {_INSTALL}") from error
-    urls = {name: known.url for name, known in agent_proxy.UPSTREAMS.items()}
+    urls = {name: known.url for name, known in upstreams.UPSTREAMS.items()}
     urls |= dict(_parse_upstream(text, urls) for text in upstream or ())
-    config = agent_proxy.make_config(urls, options)
+    config = upstreams.make_config(urls, options)
     if print_config:
         typer.echo(_as_yaml(config), nl=False)
         return
     port = _free_port(host, port)
+    if find_spec("litellm") is None:
+        raise _missing("No module named 'litellm'")
     shown = "127.0.0.1" if host in _EVERYWHERE else host
-    for line in agent_proxy.environment_lines(f"http://{shown}:{port}", urls):
+    for line in upstreams.environment_lines(f"http://{shown}:{port}", urls):
         typer.echo(line)
     typer.echo("LiteLLM starts; this takes about 20 seconds. Ctrl-C ends it.")
     sys.stdout.flush()
-    os.environ["CHATMEND_HOSTS"] = agent_proxy.known_addresses(
+    os.environ["CHATMEND_HOSTS"] = upstreams.known_addresses(
         urls, os.environ.get("CHATMEND_HOSTS", "")
     )
-    os.environ.setdefault("LITELLM_MODE", "PRODUCTION")  # otherwise LiteLLM reads files named .env
+    run_server = _import_litellm()
     with tempfile.TemporaryDirectory(prefix="chatmend-proxy-") as folder:
         path = Path(folder, "config.yaml")
         path.write_text(_as_yaml(config), "utf-8")
@@ -91,6 +87,29 @@ def proxy(  # noqa: PLR0913 - the options of a command
             ["--config", str(path), "--host", host, "--port", str(port), "--telemetry", "False"],
             standalone_mode=False,
         )
+
+
+def _import_litellm() -> Any:  # noqa: ANN401 - a command of click
+    """Import LiteLLM's proxy and return the command that starts it.
+
+    Garbage collection would take a quarter of the time of the import.
+    """
+    for name in _LOCAL:
+        os.environ.setdefault(f"LITELLM_LOCAL_{name}", "True")
+    os.environ.setdefault("LITELLM_MODE", "PRODUCTION")  # otherwise LiteLLM reads files named .env
+    gc.disable()
+    try:
+        # Only this command needs LiteLLM.
+        from litellm.proxy import proxy_server  # noqa: F401, PLC0415 - `run_server` imports it
+        from litellm.proxy.proxy_cli import run_server  # noqa: PLC0415
+
+        from chatmend.litellm import agent_proxy  # noqa: F401, PLC0415 - fails here, not in LiteLLM
+    except ImportError as error:
+        raise _missing(str(error)) from error
+    finally:
+        gc.enable()
+    gc.freeze()
+    return run_server
 
 
 def _parse_upstream(text: str, known: dict[str, str]) -> tuple[str, str]:
@@ -114,7 +133,13 @@ def _free_port(host: str, port: int) -> int:
         ) from error
 
 
-def _as_yaml(config: dict[str, Any]) -> str:
-    import yaml  # noqa: PLC0415 - a dependency of LiteLLM
+def _missing(reason: str) -> typer.Exit:
+    return error_exit(f"the proxy requires LiteLLM ({reason}): {_INSTALL}")
 
+
+def _as_yaml(config: dict[str, Any]) -> str:
+    try:
+        import yaml  # noqa: PLC0415 - a dependency of LiteLLM
+    except ImportError as error:
+        raise _missing(str(error)) from error
     return str(yaml.safe_dump(config, sort_keys=False))
