@@ -377,7 +377,7 @@ bench-langchain: $(LANGCHAIN)/.ready
 	$(LANGCHAIN)/bin/python benchmarks/bench_langchain.py
 
 clean:
-	rm -rf $(VENV) $(LANGCHAIN) $(LOWER) $(LANGCHAIN_LOWER) $(DOCS) $(ENGINES) $(RELEASE) $(TRAINING) $(NEWEST) $(DOORS) docs/_build docs/notebooks dist build inspector/node_modules $(CODEMIRROR)
+	rm -rf $(VENV) $(LANGCHAIN) $(LOWER) $(LANGCHAIN_LOWER) $(DOCS) $(ENGINES) $(RELEASE) $(TRAINING) $(NEWEST) $(DOORS) docs/_build docs/notebooks dist build inspector/node_modules tests/agent_proxy/node_modules $(CODEMIRROR)
 
 $(LANGCHAIN)/.ready: pyproject.toml constraints-langchain.txt
 	$(PYTHON) -m venv $(LANGCHAIN)

@@ -199,20 +199,27 @@ def test_keys_and_texts_are_in_no_log(started: Started) -> None:
     assert "Paris" not in log
 
 
-def test_typescript_clients_work_through_it(started: Started, sandbox: Any, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def typescript() -> Path:
+    """Install the clients once for all runs, and return their folder."""
     if shutil.which("npm") is None:
         pytest.skip("Node.js is not installed")
-    here = Path(__file__).parent
-    for name in ("clients.mjs", "package.json", "package-lock.json"):
-        shutil.copy(here / name, tmp_path)
-    installed = subprocess.run(
-        ["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts"], cwd=tmp_path, capture_output=True, text=True,
-        check=False,
-    )  # fmt: skip
-    if installed.returncode:
-        pytest.skip("npm could not install the clients")
+    folder = Path(__file__).parent
+    lock = (folder / "package-lock.json").read_text("utf-8")
+    installed = folder / "node_modules" / "installed.json"
+    if not installed.exists() or installed.read_text("utf-8") != lock:
+        command = ["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts"]
+        if subprocess.run(command, cwd=folder, capture_output=True, check=False).returncode:
+            pytest.skip("npm could not install the clients")
+        installed.write_text(lock, "utf-8")
+    return folder
+
+
+def test_typescript_clients_work_through_it(
+    started: Started, sandbox: Any, typescript: Path
+) -> None:
     ran = subprocess.run(
-        ["node", "clients.mjs"], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120,
+        ["node", "clients.mjs"], cwd=typescript, capture_output=True, text=True, check=False, timeout=120,
         env={**os.environ, **started.variables, "KEY": KEY},
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr

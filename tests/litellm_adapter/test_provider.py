@@ -27,16 +27,35 @@ INTEGRATIONS = Path("types/guardrails.py")
 CLASS = "class SupportedGuardrailIntegrations(Enum):\n"
 
 
+def link(installed: Path, folder: Path, changed: list[Path]) -> None:
+    """Fill a folder with links to the entries of ``installed``.
+
+    Folders to which Python writes or that will hold one of the ``changed`` files are copied.
+    """
+    folder.mkdir()
+    for entry in installed.iterdir():
+        new = folder / entry.name
+        if entry.is_dir() and (
+            entry.name == "__pycache__" or any(path.is_relative_to(new) for path in changed)
+        ):
+            link(entry, new, changed)
+        else:
+            new.symlink_to(entry)
+
+
 @pytest.fixture(scope="module")
 def patched(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Return a PYTHONPATH with LiteLLM and the provider in it; its other files are links."""
     folder = tmp_path_factory.mktemp("patched")
     package, installed = folder / "litellm", Path(litellm.__file__).parent
-    subprocess.run(["cp", "-rs", installed, package], check=True)  # noqa: S607
-    for file in (CONTRIB / "litellm").rglob("*.py"):
-        new = package / file.relative_to(CONTRIB / "litellm")
-        new.parent.mkdir(parents=True, exist_ok=True)
-        new.write_bytes(file.read_bytes())
+    added = {
+        file.relative_to(CONTRIB / "litellm"): file.read_bytes()
+        for file in (CONTRIB / "litellm").rglob("*.py")
+    }
+    link(installed, package, [package / path for path in (*added, INTEGRATIONS)])
+    for path, data in added.items():
+        (package / path).parent.mkdir(parents=True, exist_ok=True)
+        (package / path).write_bytes(data)
     text = (installed / INTEGRATIONS).read_text("utf-8")
     assert text.count(CLASS) == 1
     (package / INTEGRATIONS).unlink()
