@@ -312,7 +312,13 @@ POLICIES = {
 CHOICES = [(*target, shape, name) for target, shape, name in product(TARGETS, SHAPES, POLICIES)]
 
 
-@pytest.mark.parametrize(("dialect", "target", "shape", "name"), sampled(CHOICES, CHOICES[::43]))
+MERGED = ("anthropic_messages", "anthropic/claude-opus-4-8", "two answers", "insert, mild")
+"""The calls must end the turn, and the turn must be one message."""
+
+
+@pytest.mark.parametrize(
+    ("dialect", "target", "shape", "name"), sampled(CHOICES, [*CHOICES[::43], MERGED])
+)
 def test_the_promises_hold_for_every_policy(
     dialect: str, target: str, shape: str, name: str
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 import chatmend
 from chatmend import engine, scan
+from chatmend.changes import Fix
 from chatmend.dialects import openai_chat
 from chatmend.rules import RULES
 from tests.every_rule import forget
@@ -136,3 +137,20 @@ def test_only_the_rule_that_is_needed_runs_when_a_broken_window_occurs_again() -
             done = chatmend.repair([QUESTION, *broken, QUESTION], GPT, dialect="openai_chat")
             assert [change.code for change in done.changes] == ["TOOL007"]
     assert set(runs) == {"TOOL007"}
+
+
+def test_of_two_fixes_of_one_message_only_the_first_is_applied() -> None:
+    """Both would repeat the content of the message."""
+    first, second = ({"role": "user", "content": text} for text in ("first", "second"))
+
+    def find(*_: object) -> Iterator[Fix]:
+        yield Fix(0, 2, (openai_chat.read(first),), "a reason")
+        yield Fix(1, 2, (openai_chat.read(second),), "a reason")
+
+    forget()
+    rule = replace(RULES[0], find=find, judges=None)
+    messages = [QUESTION, ANSWER, QUESTION]
+    with patch.object(engine, "rules_for", lambda *_: (rule,)):
+        done = chatmend.repair(messages[1:], GPT, dialect="openai_chat")
+    assert done.messages == [first]
+    assert chatmend.replay(messages[1:], done.changes) == [first]

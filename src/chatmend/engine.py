@@ -330,6 +330,8 @@ class Run:
         """
         edit, made = Edit(window), False
         for fix in fixes:
+            if edit.has_replaced(fix):
+                continue  # Two fixes of one message would repeat its content.
             replaced, at, index = edit.advance_to(fix)
             before = tuple([message.list_item for message in replaced])
             allowed = fix.effect <= self.context.policy.allow and not fix.finding

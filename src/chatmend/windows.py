@@ -146,6 +146,10 @@ class Edit:
         replaced = self._messages[at:] or self._window.messages[fix.start : fix.stop]
         return replaced, at, self._origin(fix) if replaced or not at else self._origins[-1]
 
+    def has_replaced(self, fix: Fix) -> bool:
+        """Whether an earlier fix has replaced the message at which this one starts."""
+        return fix.start < self._next
+
     def replace(self, fix: Fix, becomes: list[Message]) -> None:
         """Replace the span of the fix by ``becomes``."""
         same = len(becomes) == fix.stop - fix.start

@@ -44,30 +44,35 @@ if TYPE_CHECKING:
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Yield fixes that merge the assistant messages of one turn."""
-    limits, run = context.limits, window.run_length
+    limits = context.limits
     if not limits.pairing:
         return
-    run_messages = window.messages[:run]
+    run_messages = window.messages[: window.run_length]
     if limits.calls_last and context.traits.results_are_parts:
         fix = _move_texts_before_calls(run_messages, context)
         if fix is not None:
             yield fix
             return
-    if limits.calls_end_message and context.traits.results_are_parts:
+    merged = [*_merge_turn(window, run_messages, context)]
+    yield from merged
+    if limits.calls_end_message and context.traits.results_are_parts and not merged:
         fix = _move_calls_behind_text(run_messages)
         yield from _move_last_texts(run_messages) if fix is None else (fix,)
-    if run < 2:  # noqa: PLR2004 - a run is more than one
-        return
+
+
+def _merge_turn(window: Window, run_messages: list[Message], context: Context) -> Iterator[Fix]:
+    """Yield a fix that merges the messages from the first call on, with the calls at the end."""
     first = next(
         (
             at
             for at, message in enumerate(run_messages)
             if not all(call.legacy for call in message.calls)
         ),
-        run,
+        len(run_messages),
     )
-    if first >= run - 1:
+    if first >= len(run_messages) - 1:
         return
+    limits = context.limits
     if context.traits.messages_are_items:
         if limits.calls_last:
             yield from _move_calls_last(window, run_messages)
@@ -79,13 +84,8 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     )
     if not limits.folds_turns or (content_follows_calls and not context.traits.results_are_parts):
         merged, effect = merge(run_messages[first:], context.traits)
-        yield Fix(
-            first,
-            run,
-            (merged,),
-            "another assistant message follows the calls of the same turn",
-            effect,
-        )
+        why = "another assistant message follows the calls of the same turn"
+        yield Fix(first, len(run_messages), (merged,), why, effect)
 
 
 def _move_texts_before_calls(run_messages: list[Message], context: Context) -> Fix | None:
