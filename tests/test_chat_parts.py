@@ -80,3 +80,14 @@ def test_a_text_within_an_image_part_becomes_a_part_of_its_own_for_glm() -> None
     ]
     empty = {"role": "user", "content": [text("a"), {**IMAGE, "text": ""}]}
     assert repaired([empty], "zai/glm-4.6v") == [{"role": "user", "content": [text("a"), IMAGE]}]
+
+
+def test_a_file_in_a_text_part_is_judged_like_a_file_of_its_own() -> None:
+    mixed = {"type": "text", "text": "see", "file": {"file_id": "file-abcd1234"}}
+    messages = [{"role": "user", "content": [mixed]}]
+    done = chatmend.repair(messages, "zai/glm-4.6", dialect="openai_chat")
+    assert [part["text"] for part in done.messages[0]["content"]] == [
+        "Document not available (file-abcd1234): it is stored at OpenAI.",
+        "see",
+    ]
+    assert not chatmend.check(done.messages, "zai/glm-4.6", dialect="openai_chat")

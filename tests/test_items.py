@@ -494,3 +494,18 @@ def test_the_screenshot_of_a_computer_call_and_the_name_of_an_output_stay() -> N
     named = {**OUTPUT, "name": "weather", "namespace": "n"}
     given = body(ASK, {**CALL, "namespace": "n"}, named, LATER)
     assert chatmend.repair_request(given, PLAIN).body is given
+
+
+def test_reasoning_and_its_item_lose_each_other_in_one_repair() -> None:
+    """A duplicate id goes, the reasoning that needs it goes, and the first text needs none then."""
+    said = {
+        "type": "message", "role": "assistant", "id": "msg_twice", "status": "completed",
+        "content": [{"type": "output_text", "text": "Again.", "annotations": []}],
+    }  # fmt: skip
+    thought = {"type": "summary_text", "text": "I think."}
+    reasoning = {"type": "reasoning", "id": "rs_1", "summary": [thought]}
+    items = [{"role": "user", "content": "go"}, said, reasoning, said]
+    done = chatmend.repair(items, "openai/gpt-5", dialect="openai_responses")
+    without = {key: value for key, value in said.items() if key not in ("id", "status")}
+    assert done.messages == [items[0], without, without]
+    assert not chatmend.check(done.messages, "openai/gpt-5", dialect="openai_responses")

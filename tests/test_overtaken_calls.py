@@ -389,3 +389,18 @@ def test_where_nothing_may_be_added_what_needs_no_addition_is_repaired() -> None
     never = [*Chat.user(GO), *Chat.calls(A), *Chat.answer(), *Chat.user(MORE)]
     done = chatmend.repair(never, "openai/gpt-4o", policy=mild)
     assert ("TOOL007", False) in [(change.code, change.applied) for change in done.changes]
+
+
+def test_thinking_behind_calls_stays_before_its_text() -> None:
+    thought = {"type": "thinking", "thinking": "And then?", "signature": PROOF}
+    call = {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}
+    text = {"type": "text", "text": "I ask."}
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "18"}
+    messages = [
+        *Blocks.user(GO),
+        {"role": "assistant", "content": [call, thought, text]},
+        {"role": "user", "content": [result]},
+    ]
+    done = chatmend.repair(messages, "anthropic/claude-opus-4-8")
+    assert done.messages[1]["content"] == [thought, text, call]
+    assert not chatmend.check(done.messages, "anthropic/claude-opus-4-8")

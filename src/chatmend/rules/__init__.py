@@ -36,6 +36,7 @@ RULES: tuple[Rule, ...] = _load(
     "misspelt_signature",  # after foreign_thinking: the remaining thinking is signed
     "unknown_role",  # before all rules that check roles
     "legacy_function",  # before pairing, because its calls and results are paired too
+    "unknown_part.MIXED",  # before the rules that judge images and files
     "unseen_image",  # images before unknown_part, which would convert foreign ones to text
     "foreign_image_part",
     "unsupported_recording",  # before unknown_part, as the next ones
@@ -70,6 +71,7 @@ RULES: tuple[Rule, ...] = _load(
     "orphan_tool_result",  # then the results without a call
     "late_tool_result",  # then the results of calls in earlier windows
     "late_tool_result.DISPLACED",  # then other misplaced results; later rules run on each turn
+    "invalid_item_id",  # before orphan_reasoning: an item without its id has lost its reasoning
     "orphan_reasoning",  # on each turn, which must hold the item that its reasoning led to
     "missing_tool_result",  # after the rules that move or remove results
     "unnamed_result",  # every result has its call now
@@ -82,7 +84,6 @@ RULES: tuple[Rule, ...] = _load(
     "illegible_image",  # after misplaced_image: tiles and their captions stay together
     "duplicate_call_id",  # only calls that remain get new ids
     "invalid_call_id",  # after duplicate_call_id, whose new ids are valid
-    "invalid_item_id",
     "incomplete_item.ANNOTATIONS",  # only in messages that keep their id
     "invalid_tool_name",
     "invalid_tool_arguments",

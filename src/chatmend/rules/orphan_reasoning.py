@@ -57,27 +57,23 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     is_checked = limits.roles is not None or limits.reasoning_items != "any"
     if not context.traits.messages_are_items or not is_checked:
         return
-    tail = run
-    while tail and _leads_nowhere(window.messages[tail - 1]):
-        tail -= 1
+    led_to = _items_of_reasoning(window)
+    removed = {at for at, item in led_to.items() if _is_orphan(window.messages[at], item, context)}
     has_reasoning = (
         memory.has_reasoning
         or memory.has_stored_history
-        or any(map(_is_reasoning, window.messages[:tail]))
+        or any(item is not None and at not in removed for at, item in led_to.items())
     )
     for at, message in enumerate(window.messages[:run]):
-        if _is_reasoning(message):
-            is_last = at >= tail or _lost_its_item(window, at)
-            is_last = is_last and limits.reasoning_items != "any" and _has_id(message)
+        if at in removed:
+            yield _removal(window, at, memory)
+        elif at in led_to:
             native = message.extra
             repaired = repair_reasoning(native)
-            becomes = message if repaired is native else context.dialect.read(repaired)
-            if is_last or (not limits.empty_reasoning and not is_nonempty_reasoning(repaired)):
-                yield _removal(window, at, memory)
-            elif becomes is not message and limits.roles is not None:
+            if repaired is not native and limits.roles is not None:
                 why = "the reasoning item has no summary, or contains something other than text"
                 effect = Effect.DROPS if _texts(native) - _texts(repaired) else Effect.RESHAPES
-                yield Fix(at, at + 1, (becomes,), why, effect)
+                yield Fix(at, at + 1, (context.dialect.read(repaired),), why, effect)
         elif (
             limits.reasoning_items == "required"
             and not has_reasoning
@@ -88,17 +84,29 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             yield Fix(at, at + 1, (becomes,), "the reasoning that the item requires is missing")
 
 
-def _lost_its_item(window: Window, at: int) -> bool:
-    """Return whether the text that reasoning led to was written anew, without its id.
+def _items_of_reasoning(window: Window) -> dict[int, Message | None]:
+    """Return the item that each reasoning item, by its index, led to; None if none follows."""
+    led_to: dict[int, Message | None] = {}
+    following: Message | None = None
+    for at in reversed(range(window.run_length)):
+        message = window.messages[at]
+        if _is_reasoning(message):
+            led_to[at] = following
+        elif message.kind != "mcp_list_tools":  # the list of tools that a server has
+            following = message
+    return led_to
 
-    Reasoning with its encrypted content needs no id to belong to what follows. A call is not
-    reported to need one.
-    """
-    if has_encrypted_content(window.messages[at].extra):
+
+def _is_orphan(reasoning: Message, item: Message | None, context: Context) -> bool:
+    """Return whether a reasoning item is empty, or led to no item that keeps its id."""
+    limits, native = context.limits, reasoning.extra
+    if not limits.empty_reasoning and not is_nonempty_reasoning(repair_reasoning(native)):
+        return True
+    if limits.reasoning_items == "any" or not _has_id(reasoning):
         return False
-    following = window.messages[at + 1 : window.run_length]
-    item = next((message for message in following if not _leads_nowhere(message)), None)
-    return item is not None and not item.calls and not _has_id(item)
+    # Reasoning with its encrypted content needs no id to belong to a text that was written anew. A
+    # call is not reported to need one.
+    return item is None or not (has_encrypted_content(native) or item.calls or _has_id(item))
 
 
 def find_after_call(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -140,11 +148,6 @@ def _is_reasoning(message: Message) -> bool:
         and isinstance(message.parts[0], Thinking)
         and message.parts[0].location == "own"
     )
-
-
-def _leads_nowhere(message: Message) -> bool:
-    """Return whether an item is none that reasoning leads to: reasoning, or a list of tools."""
-    return _is_reasoning(message) or message.kind == "mcp_list_tools"
 
 
 def _has_id(message: Message) -> bool:

@@ -116,11 +116,12 @@ def _move_last_texts(run_messages: list[Message]) -> Iterator[Fix]:
     for at, message in enumerate(run_messages):
         calls = [n for n, part in enumerate(message.parts) if isinstance(part, ToolCall)]
         following = message.parts[calls[-1] + 1 :] if calls else ()
-        texts = tuple(part for part in following if isinstance(part, Text))
-        if texts and following[-1] is texts[-1]:
-            others = tuple(part for part in following if not isinstance(part, Text))
+        if following and isinstance(following[-1], Text):
+            # Thinking stays before the text that follows it.
+            moved = tuple(part for part in following if isinstance(part, Text | Thinking))
+            others = tuple(part for part in following if not isinstance(part, Text | Thinking))
             between = message.parts[calls[0] : calls[-1] + 1]
-            parts = (*message.parts[: calls[0]], *texts, *between, *others)
+            parts = (*message.parts[: calls[0]], *moved, *between, *others)
             why = "the target accepts no text at the end of a message with calls"
             yield Fix(at, at + 1, (message.with_parts(parts),), why)
 

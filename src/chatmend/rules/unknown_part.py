@@ -28,7 +28,7 @@ from chatmend.dialects.content import TEXTS, file_id, read_part
 from chatmend.dialects.pictures import find_picture, has_image_data
 from chatmend.placeholders import CONTINUED
 from chatmend.rules import document_words, image_words
-from chatmend.rules.rule import KeyedJudge, Rule
+from chatmend.rules.rule import STRUCTURE, KeyedJudge, Rule
 from chatmend.transcript import (
     Media,
     Message,
@@ -74,9 +74,10 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             isinstance(message.extra.get(key), list) for key in context.traits.content_keys
         )
         known = _known_types(message, context)
-        before = message.parts if context.limits.mixed_parts else _split_mixed(message.parts)
-        parts = tuple(_repair_part(part, known, context, listed=listed) for part in before)
-        changed = [(old, new) for old, new in zip(before, parts, strict=True) if old is not new]
+        parts = tuple(_repair_part(part, known, context, listed=listed) for part in message.parts)
+        changed = [
+            (old, new) for old, new in zip(message.parts, parts, strict=True) if old is not new
+        ]
         misplaced: list[Part] = []
         if at < window.run_length and (
             misplaced := [part for part in parts if _is_misplaced(part, known, context)]
@@ -245,6 +246,17 @@ def _refusal_of(part: Part) -> str | None:
     return refusal if isinstance(refusal, str) else None
 
 
+def find_mixed(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
+    """Yield fixes that divide parts which also hold the content of another type."""
+    if context.limits.roles is None or context.limits.mixed_parts:
+        return
+    for at, message in enumerate(window.messages):
+        parts = message.parts if message.is_opaque else _split_mixed(message.parts)
+        if parts is not message.parts:
+            why = "a content part also holds the content of another type"
+            yield Fix(at, at + 1, (message.with_parts(parts),), why)
+
+
 def _split_mixed(parts: tuple[Part, ...]) -> tuple[Part, ...]:
     """Return the parts with each value under the key of another type as a part of its own."""
     split = tuple(piece for part in parts for piece in _pieces(part))
@@ -259,7 +271,7 @@ def _pieces(part: Part) -> list[Part]:
         return [part]
     kept = {key: value for key, value in native.items() if key not in other}
     others = [read_part({"type": key, key: native[key]}) for key in other if native[key]]
-    return [*others, replace(part, native=kept)]
+    return [*others, replace(part, native=kept)] if own in kept or not others else others
 
 
 def _as_text(part: Part) -> Part:
@@ -301,3 +313,4 @@ def _judge(limits: Limits, traits: Traits) -> Judge | None:
 
 
 RULE = Rule("PART001", "unknown-part", find, {"parts": KeyedJudge(frozenset({"file"}), _judge)})
+MIXED = Rule("PART001", "unknown-part", find_mixed, STRUCTURE)
