@@ -71,7 +71,6 @@ RULES: tuple[Rule, ...] = _load(
     "orphan_tool_result",  # then the results without a call
     "late_tool_result",  # then the results of calls in earlier windows
     "late_tool_result.DISPLACED",  # then other misplaced results; later rules run on each turn
-    "invalid_item_id",  # before orphan_reasoning: an item without its id has lost its reasoning
     "orphan_reasoning",  # on each turn, which must hold the item that its reasoning led to
     "missing_tool_result",  # after the rules that move or remove results
     "unnamed_result",  # every result has its call now
@@ -84,6 +83,8 @@ RULES: tuple[Rule, ...] = _load(
     "illegible_image",  # after misplaced_image: tiles and their captions stay together
     "duplicate_call_id",  # only calls that remain get new ids
     "invalid_call_id",  # after duplicate_call_id, whose new ids are valid
+    "invalid_item_id",
+    "orphan_reasoning.AFTER_IDS",  # the item that lost its id has lost its reasoning
     "incomplete_item.ANNOTATIONS",  # only in messages that keep their id
     "invalid_tool_name",
     "invalid_tool_arguments",

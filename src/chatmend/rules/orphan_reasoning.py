@@ -162,3 +162,4 @@ def _is_paired(message: Message) -> bool:
 
 RULE = Rule("THINK006", "orphan-reasoning", find, STRUCTURE)
 AFTER_CALL = Rule("THINK006", "orphan-reasoning", find_after_call, STRUCTURE)
+AFTER_IDS = Rule("THINK006", "orphan-reasoning", find, STRUCTURE)
