@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -13,11 +14,13 @@ import pytest
 from chatmend.data import LayoutError, check_table, repair_rows, repair_table
 from tests.data.test_files import BROKEN, HOPELESS, VALID, lines, parquet, run
 from tests.data.test_formats import ANSWER, ASK, CALLING, PLACEHOLDER
+from tests.data.test_formats import BROKEN as BROKEN_LAYOUTS
 from tests.data.test_tables import OPEN, QWEN, statuses, table
 from tests.data.test_tables import VALID as VALID_MESSAGES
+from tests.scale import examples
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 
@@ -55,6 +58,32 @@ def test_all_types_of_texts_and_lists_are_repaired(texts: Any, lists: Any) -> No
     assert done.schema.remove(2) == given.schema
     assert done["messages"][1].as_py()[2]["role"] == "tool"
     assert done["messages"].to_pylist()[::2] == given["messages"].to_pylist()[::2]
+
+
+ODD_VALUES: tuple[Any, ...] = (True, None, 7, "x", [], {}, [[]], float("nan"))
+
+
+def with_odd_values(value: Any) -> Iterator[Any]:
+    """Yield copies of a row, each with one odd value in it."""
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, held in [*items]:
+        inner = with_odd_values(held) if isinstance(held, dict | list) else ()
+        for odd in (*ODD_VALUES, *inner):
+            copied = {**value} if isinstance(value, dict) else [*value]
+            copied[key] = odd
+            yield copied
+
+
+@pytest.mark.parametrize(
+    "row", [row for _, row, _ in BROKEN_LAYOUTS], ids=[name for name, _, _ in BROKEN_LAYOUTS]
+)
+def test_odd_values_at_any_place_of_a_row_raise_nothing(row: dict[str, Any]) -> None:
+    for odd in islice(with_odd_values(row), 0, None, examples(5, 1)):
+        try:
+            (done,) = repair_rows([odd], target="strict")
+        except LayoutError:  # it has no layout any more
+            continue
+        assert done.status in ("valid", "repaired", "quarantined"), odd
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()])

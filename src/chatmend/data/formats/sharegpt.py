@@ -38,7 +38,9 @@ _DEFAULTS = {"system": "system", "user": "human", "assistant": "gpt", "tool": "o
 def _key(row: Mapping[str, Any]) -> str | None:
     for key in _LISTS:
         turns = row.get(key)
-        if is_list_of_objects(turns) and any("from" in turn for turn in turns or () if turn):
+        if is_list_of_objects(turns) and any(
+            isinstance(turn, dict) and "from" in turn for turn in turns
+        ):
             return key
     return None
 
