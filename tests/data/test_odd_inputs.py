@@ -86,6 +86,14 @@ def test_odd_values_at_any_place_of_a_row_raise_nothing(row: dict[str, Any]) -> 
         assert done.status in ("valid", "repaired", "quarantined"), odd
 
 
+@pytest.mark.parametrize("odd", ODD_VALUES)
+def test_an_odd_entry_among_the_messages_raises_nothing(odd: Any) -> None:
+    (done,) = repair_rows([{"messages": [ASK, odd, ANSWER]}], target="strict")
+    first, *_, last = done.row["messages"]
+    assert first["content"].startswith(ASK["content"])
+    assert last == ANSWER
+
+
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()])
 def test_messages_may_be_json_texts_of_any_type(kind: pa.DataType) -> None:
     texts = [json.dumps(VALID_MESSAGES), json.dumps(OPEN), "not JSON", None]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,6 +47,6 @@ def is_chat(value: object) -> bool:
     return False
 
 
-def is_list_of_objects(value: object) -> bool:
-    """Return whether a value is a non-empty list of objects."""
+def is_list_of_objects(value: object) -> TypeGuard[list[Any]]:
+    """Return whether a value is a list that begins with an object."""
     return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
