@@ -95,7 +95,7 @@ def drawn(
 
 @pytest.mark.parametrize("target", SEEING)
 @given(data=st.data())
-@settings(max_examples=examples(3, 400))
+@settings(max_examples=examples(3, 100))
 def test_an_image_within_the_limits_is_the_same_object_and_is_not_decoded(
     target: str, data: st.DataObject
 ) -> None:
@@ -115,7 +115,7 @@ def test_an_image_within_the_limits_is_the_same_object_and_is_not_decoded(
     "target", sampled(SEEING, [CLAUDE, "gemini/gemini-2.5-flash", "openai/gpt-5.6", "strict"])
 )
 @given(data=st.data())
-@settings(max_examples=examples(6, 400), suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=examples(6, 100), suppress_health_check=[HealthCheck.filter_too_much])
 def test_an_image_beyond_them_becomes_a_text_with_both_numbers_or_is_still_accepted(
     target: str, data: st.DataObject
 ) -> None:

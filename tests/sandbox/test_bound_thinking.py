@@ -21,7 +21,7 @@ from tests.scale import examples
 if TYPE_CHECKING:
     from chatmend.sandbox import Sandbox
 
-SEEDS = range(examples(6, 2_000))
+SEEDS = range(examples(6, 600))
 TURNS = 8
 MODEL = "claude-fable-5-1"
 TARGET = f"anthropic/{MODEL}"

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from chatmend.sandbox import Sandbox
     from chatmend.targets import Target
 
-COUNT = examples(8, 500)
+COUNT = examples(8, 200)
 """Refused transcripts for each target."""
 TARGETS = [
     "anthropic/claude-sonnet-4-6",
