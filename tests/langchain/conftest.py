@@ -28,6 +28,7 @@ OLD = {
     "-bedrock llama": "langchain-aws 1.0 signs thinking for every model",
     "-bedrock mistral": "langchain-aws 1.0 signs thinking for every model",
     "-bedrock nova": "langchain-aws 1.0 signs thinking for every model",
+    "test_a_result_whose_id_the_class_replaces": "langchain-anthropic 1.0 sends every id unchanged",
     "test_the_cost_is_that_of_the_bill": "old packages drop details of the usage",
     "test_no_token_is_in_two_details": "old packages drop details of the usage",
     "test_a_service_tier_is_counted_once": "old packages drop details of the usage",

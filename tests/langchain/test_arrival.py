@@ -27,6 +27,11 @@ from tests.scale import sampled
 
 SOME = ("mistral to deepseek", "openai to kimi", "litellm to kimi")
 SENT = list(product([*DESTINATIONS, *SOME], DAMAGE))
+RENAMED = [
+    ("mistral to deepseek", row)
+    for row in ("two calls of one id", "id used again and not answered", "call without an id")
+]
+"""The class sends a hash of each id that is not in Mistral's format."""
 
 
 def applied(answer: AIMessage) -> Counter[str]:
@@ -34,7 +39,7 @@ def applied(answer: AIMessage) -> Counter[str]:
     return Counter(change["code"] for change in reported if change["applied"])
 
 
-@pytest.mark.parametrize(("name", "row"), sampled(SENT, SENT[::41]))
+@pytest.mark.parametrize(("name", "row"), sampled(SENT, [*SENT[::41], *RENAMED]))
 def test_additions_that_are_reported_as_applied_are_in_the_body(
     sandbox: Any, name: str, row: str
 ) -> None:
@@ -52,6 +57,21 @@ def test_additions_that_are_reported_as_applied_are_in_the_body(
     thoughts = [message.get("reasoning_content") for message in body.get("messages", [])]
     assert thoughts.count(" ") == done["THINK002"]
     assert all(change["applied"] for change in _changes(answer))
+
+
+def test_a_result_whose_id_the_class_replaces_by_a_hash_is_reported_as_applied(
+    sandbox: Any,
+) -> None:
+    """DeepSeek accepts the id, and ChatAnthropic sends a hash of it."""
+    history = [Q, assistant_calls("call.1"), HumanMessage("And now?")]
+    model = DESTINATIONS["anthropic"].model(sandbox)
+    wrapped = mend(model, target="deepseek/deepseek-chat", on_error="raise", report="all")
+    answer = wrapped.bind_tools([look]).invoke(history)
+    _, calls, results = sandbox.requests[-1].body["messages"]
+    assert calls["content"][0]["id"] == results["content"][0]["tool_use_id"] != "call.1"
+    assert [(change["code"], change["applied"]) for change in _changes(answer)] == [
+        ("TOOL007", True)
+    ]
 
 
 def _changes(answer: AIMessage) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import product
 from typing import Any
 
@@ -16,6 +17,7 @@ from chatmend.langchain import mend, repair_messages
 from chatmend.langchain.message_repair import repair_unless_disabled
 from chatmend.langchain.partners import find_destination, find_destination_by_name
 from chatmend.langchain.settings import RepairSettings
+from tests.langchain.classes import DESTINATIONS
 from tests.langchain.configurations import CONFIGURATIONS
 from tests.langchain.fuzz import refusal, transcript
 from tests.langchain.shapes import SHAPES, call
@@ -113,6 +115,19 @@ def test_audio_is_refused_for_a_model_whose_profile_excludes_audio_input(sandbox
     assert (
         "input_audio" not in find_destination(model, {"model": "gpt-audio"}).converter.user_refuses
     )
+
+
+@pytest.mark.parametrize("role", [HumanMessage, ToolMessage])
+def test_audio_does_not_make_the_converter_for_bedrock_raise(sandbox: Any, role: Any) -> None:
+    """No limit of Mistral's models excludes audio, but the partner package cannot send it."""
+    audio = {"type": "input_audio", "input_audio": {"data": "QUJD", "format": "wav"}}
+    fields = {"tool_call_id": "abcdefgh1"} if role is ToolMessage else {}
+    asked = [NEXT, AIMessage("", tool_calls=[call("abcdefgh1")])] if fields else []
+    model = DESTINATIONS["bedrock mistral"].model(sandbox)
+    assert (
+        refusal(mend(model, on_error="raise"), sandbox, [*asked, role([audio], **fields)]) is None
+    )
+    assert "Audio removed (audio/wav, 3 bytes)" in json.dumps(sandbox.requests[-1].body)
 
 
 def test_a_block_whose_type_is_not_a_string_does_not_fail_the_call(sandbox: Any) -> None:

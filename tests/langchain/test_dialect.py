@@ -113,6 +113,34 @@ def test_a_repaired_conversation_needs_no_repair_and_can_be_replayed(
     assert chatmend.replay(messages, done.changes) == done.messages
 
 
+_WAV = {"data": "QUJD", "format": "wav"}
+_ITEM_PARTS: dict[str, dict[str, Any]] = {
+    "input_audio": {"type": "input_audio", "input_audio": _WAV},
+    "input_image": {"type": "input_image", "image_url": "data:image/png;base64,QUJDRA=="},
+    "input_file": {"type": "input_file", "file_data": "data:application/pdf;base64,QUJDRA=="},
+}
+"""Parts of the Responses API that no target takes: audio, and files that cannot be read."""
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("kind", _ITEM_PARTS)
+def test_a_text_in_place_of_a_part_of_the_responses_api_is_an_ordinary_text(
+    kind: str, target: str
+) -> None:
+    """Partner packages do not convert ``input_text``, and other providers refuse it."""
+    content: Any = [{"type": "text", "text": "Look."}, _ITEM_PARTS[kind]]
+    settings, destination = RepairSettings(on_error="raise"), find_destination_by_name(target)
+    calls: Any = [{**call(), "id": "abcdefgh1"}]
+    result = ToolMessage(content, tool_call_id="abcdefgh1")
+    for messages in (
+        [HumanMessage(content), AIMessage("Yes."), HumanMessage("go on")],
+        [HumanMessage("look"), AIMessage("", tool_calls=calls), result],
+    ):
+        done = repair_unless_disabled(messages, destination, settings).messages
+        assert "input_text" not in json.dumps([message.content for message in done])
+        assert repair_unless_disabled(done, destination, settings).messages is done
+
+
 _MIRRORED: dict[str, tuple[AIMessage, list[str]]] = {
     "anthropic": (SHAPES["anthropic blocks"], ["toolu_1"]),  # type: ignore[dict-item]
     "responses": (SHAPES["responses items"], ["call_1"]),  # type: ignore[dict-item]

@@ -62,6 +62,7 @@ def returned(provider: str, turns: int) -> list[BaseMessage]:
 def test_no_rule_runs_on_structures_that_are_known(provider: str) -> None:
     destination = find_destination_by_name(TARGETS[provider])
     settings = RepairSettings(on_error="raise")
+    forget()
     repair_for_destination(returned(provider, 3), destination, settings)
     messages = returned(provider, 50)
     with patch.object(Run, "_read_window", side_effect=AssertionError("a window was read")):
@@ -91,10 +92,13 @@ def test_refused_ids_are_replaced_in_every_window() -> None:
 
 
 def test_messages_of_a_known_structure_are_found_before_a_repair_begins() -> None:
+    """The first repair learns the windows of the transcript, the second the whole transcript."""
     destination = find_destination_by_name(TARGETS["openai"])
     settings = RepairSettings(on_error="raise")
     for tools in (None, [{"type": "function", "function": {"name": "read"}}]):
-        repair_for_destination(returned("openai", 3), destination, settings, tools=tools)
+        forget()
+        for _ in range(2):
+            repair_for_destination(returned("openai", 3), destination, settings, tools=tools)
         messages = returned("openai", 3)
         with patch.object(Run, "start", side_effect=AssertionError("a repair began")):
             done = repair_for_destination(messages, destination, settings, tools=tools)

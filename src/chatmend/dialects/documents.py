@@ -69,13 +69,21 @@ def find_document(native: Native) -> Document | None:
     return Document(found.payload, found.name, found.shape, found.media_type)
 
 
-def text_in_place_of(native: Native, text: str) -> dict[str, Any]:
-    """Return a text part of the same dialect that replaces a file and keeps its marker."""
+def text_in_place_of(native: Native, text: str, image_shapes: tuple[str, ...]) -> dict[str, Any]:
+    """Return a text part of the same dialect that replaces a file and keeps its marker.
+
+    Args:
+        native: the part that holds the file.
+        text: the text.
+        image_shapes: the dialect's shapes of images; only one with the shape ``input`` has parts
+            of the type ``input_text``.
+    """
     part = native if isinstance(native, dict) else {}
     kept = {key: part[key] for key in _KEPT if key in part}
     if "type" not in part:
         return {"text": text} | kept
-    kind = "input_text" if str(part["type"]).startswith("input_") else "text"
+    is_input = "input" in image_shapes and str(part["type"]).startswith("input_")
+    kind = "input_text" if is_input else "text"
     return {"type": kind, "text": text, **kept}
 
 

@@ -251,11 +251,18 @@ def relabel_image(native: _Part, found: Picture, media_type: str) -> _Part:
     return replace_image(native, found, encode_base64(payload.decode()), media_type)
 
 
-def replacement_text_part(native: Native, text: str) -> _Part:
-    """Return a text part of the same dialect that replaces an image and keeps its cache marker."""
+def replacement_text_part(native: Native, text: str, shapes: tuple[str, ...]) -> _Part:
+    """Return a text part of the same dialect that replaces an image and keeps its cache marker.
+
+    Args:
+        native: the part that holds the image.
+        text: the text.
+        shapes: the dialect's shapes of images; only one with the shape ``input`` has parts of the
+            type ``input_text``.
+    """
     part = native if isinstance(native, dict) else {}
     kept = {key: part[key] for key in ("cache_control", "cachePoint") if key in part}
-    if part.get("type") == "input_image":
+    if part.get("type") == "input_image" and "input" in shapes:
         return {"type": "input_text", "text": text, **kept}
     return {"text": text} if is_image(part) else {"type": "text", "text": text, **kept}
 

@@ -58,6 +58,8 @@ class Destination:
     """The function that builds the payload, if no method does: ``module:function``."""
     sends_ids: bool = True
     """Whether requests contain the ids of calls."""
+    id_pattern: str = ""
+    """The ids that the converter sends unchanged; it replaces any other. Empty: it sends all."""
 
     @property
     def converter(self) -> ConverterLimits:
@@ -258,6 +260,7 @@ def _make_destination(
         row.get("event_method", ""),
         row.get("converter", ""),
         row.get("sends_ids", True),
+        row.get("id_pattern", ""),
     )
 
 
@@ -305,14 +308,16 @@ def _partners() -> dict[str, dict[str, Any]]:
     return rows
 
 
+_INHERITED = ("chat_messages", "cumulative_usage", "id_pattern")
+"""The values of a row that another row inherits, apart from its tables."""
+
+
 @lru_cache(maxsize=64)
 def _partner(key: str) -> dict[str, Any]:
     """Return a row of the table with the values that it inherits through ``like``."""
     row = _partners()[key]
     parent: dict[str, Any] = _partner(row["like"]) if "like" in row else {}
-    inherited: dict[str, Any] = {
-        name: parent[name] for name in ("chat_messages", "cumulative_usage") if name in parent
-    }
+    inherited: dict[str, Any] = {name: parent[name] for name in _INHERITED if name in parent}
     nested: dict[str, Any] = {
         name: {**parent.get(name, {}), **row.get(name, {})} for name in ("limits", "carries")
     }

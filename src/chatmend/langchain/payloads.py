@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import logging
+import re
 from collections import Counter
 from dataclasses import replace
 from functools import cached_property, lru_cache
@@ -45,6 +46,8 @@ _LABELS = frozenset(
     {"type", "id", "call_id", "mime_type", "media_type", "detail", "index", "status", "source_type"}
 )
 """Keys of blocks whose values converters translate or omit."""
+_RESULT_ID = "tool_use_id"
+"""The key of a result block that holds the id of its call."""
 
 
 class RepairedMessages(list[BaseMessage]):
@@ -114,7 +117,7 @@ def verify(
             payload = _convert(sent, destination, model)
         if payload is None:
             return changes
-        found = _PayloadText(payload, sent, sends_ids=destination.sends_ids)
+        found = _PayloadText(payload, sent, destination)
         unsent = [change.applied and not found.contains(change) for change in changes]
     except Exception as error:  # noqa: BLE001 - a failure here must not fail the call
         _warn(kind, f"the payload cannot be searched for the repairs: {reason_of(error)}")
@@ -147,9 +150,11 @@ def _warn(kind: str, fact: str) -> None:
 class _PayloadText:
     """A payload as JSON text, in which the repairs are searched."""
 
-    def __init__(self, payload: Any, messages: Sequence[BaseMessage], *, sends_ids: bool) -> None:
+    def __init__(
+        self, payload: Any, messages: Sequence[BaseMessage], destination: Destination
+    ) -> None:
         self._text = _as_json(payload)
-        self._messages, self._sends_ids = messages, sends_ids
+        self._messages, self._destination = messages, destination
         self._budget = _SEARCHED
         self._unclaimed: dict[str, int] = {}
 
@@ -213,14 +218,12 @@ class _PayloadText:
             yield from self._evidence_of_answer(native)
             return
         yield from self._leaves(native.content)
-        if self._sends_ids:
-            yield from self._leaves(getattr(native, "tool_call_id", None))
+        yield from self._sent_id(getattr(native, "tool_call_id", None))
 
     def _evidence_of_answer(self, message: AIMessage) -> Iterator[str]:
         for call in calls_of(message):
             yield from self._leaves([call.name, _parsed(call.arguments)])
-            if self._sends_ids:
-                yield from self._leaves(call.id)
+            yield from self._sent_id(call.id)
         signatures = message.additional_kwargs.get(SIGNATURES)
         yield from self._leaves([reasoning_of(message)])
         yield from self._leaves(list(signatures.values()) if isinstance(signatures, dict) else None)
@@ -234,12 +237,18 @@ class _PayloadText:
             elif isinstance(item, bytes):
                 yield base64.b64encode(item).decode()
             elif isinstance(item, dict):
-                stack += [item[key] for key in item if key not in _LABELS and not self._is_id(key)]
+                stack += [item[key] for key in item if key not in _LABELS and key != _RESULT_ID]
+                stack += self._sent_id(item.get(_RESULT_ID))
             elif isinstance(item, list):
                 stack += item
 
-    def _is_id(self, key: object) -> bool:
-        return key == "tool_use_id" and not self._sends_ids
+    def _sent_id(self, call_id: object) -> Iterator[str]:
+        """Yield the id of a call, if the payload should contain it unchanged."""
+        destination = self._destination
+        if not (destination.sends_ids and isinstance(call_id, str) and call_id):
+            return
+        if not destination.id_pattern or re.fullmatch(destination.id_pattern, call_id):
+            yield call_id
 
 
 def _different(before: Sequence[Any], after: Sequence[Any]) -> tuple[list[Any], list[Any]]:

@@ -141,7 +141,4 @@ def caption_part(part: Media | Opaque, text: str, context: Context) -> Text:
     shapes = context.traits.image_shapes
     if shapes and not is_of_dialect(part.extra, shapes[0]):
         return Text(text)
-    becomes = text_in_place_of(part.extra, text)
-    if shapes and shapes[0] != "input" and becomes.get("type") == "input_text":
-        becomes["type"] = "text"
-    return Text(text, becomes)
+    return Text(text, text_in_place_of(part.extra, text, shapes))

@@ -31,10 +31,10 @@ from chatmend.rules.image_repair import (
     HOSTED,
     IMAGES,
     ImageRepair,
+    caption,
     probe_once,
     recompress,
     repair_images,
-    text_part,
     without_cache_marker,
 )
 from chatmend.rules.rule import Rule
@@ -106,14 +106,14 @@ class _Image:
     def _tiled(self, tiling: Tiling, tiles: tuple[Outcome, ...]) -> ImageRepair:
         becomes: list[Part] = []
         for number, tile in enumerate(tiles):
-            caption = image_words.tile_text(number, tiling, self.probe.display_size)
+            words = image_words.tile_text(number, tiling, self.probe.display_size)
             if self.context.policy.image_notes:
-                caption += " " + image_words.tile_coordinates_text(number, tiling)
+                words += " " + image_words.tile_coordinates_text(number, tiling)
             is_last = number + 1 == len(tiles)
             native = self.part.extra if is_last else without_cache_marker(self.part.extra)
             media_type = images.media_type(tile.type)
             becomes += (
-                text_part(native, caption),
+                caption(self.part, words, self.context),
                 replace(
                     self.part,
                     native=replace_image(native, self.found, tile.text or "", media_type),

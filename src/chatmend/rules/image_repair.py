@@ -197,7 +197,7 @@ def recompress(found: Picture, part: Media, probe: Probe, context: Context) -> I
             return ImageRepair((part,), why, Effect.DEGRADES, finding=True)
     text = image_words.removed_text(probe, str(problem))
     return ImageRepair(
-        (Text(text, replacement_text_part(part.extra, text)),),
+        (replacement_text(part, text, context),),
         f"{probe.description}: {problem}",
         Effect.DROPS,
     )
@@ -216,15 +216,22 @@ def _with_new_image(
         )
     ]
     if probe.frames > 1:
-        becomes.append(text_part(native, image_words.FIRST_FRAME))
+        becomes.append(caption(part, image_words.FIRST_FRAME, context))
     if context.policy.image_notes and probe.width and outcome.size != probe.display_size:
-        becomes.append(text_part(native, image_words.scaled_text(probe.display_size, outcome.size)))
+        scaled = image_words.scaled_text(probe.display_size, outcome.size)
+        becomes.append(caption(part, scaled, context))
     return ImageRepair(tuple(becomes), _describe(found, probe, outcome, context), Effect.DEGRADES)
 
 
-def text_part(native: dict[str, Any], text: str) -> Text:
-    """Return a text part in the dialect of an image, without the image's cache marker."""
-    return Text(text, replacement_text_part(without_cache_marker(native), text))
+def replacement_text(part: Media, text: str, context: Context) -> Text:
+    """Return a text in place of an image, in the same dialect and with its cache marker."""
+    return Text(text, replacement_text_part(part.extra, text, context.traits.image_shapes))
+
+
+def caption(part: Media, text: str, context: Context) -> Text:
+    """Return a text that is sent with an image, in the same dialect and without a cache marker."""
+    native = without_cache_marker(part.extra)
+    return Text(text, replacement_text_part(native, text, context.traits.image_shapes))
 
 
 def without_cache_marker(native: dict[str, Any]) -> dict[str, Any]:

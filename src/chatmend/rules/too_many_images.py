@@ -50,15 +50,13 @@ from chatmend.dialects.pictures import (
     LISTED,
     find_picture,
     listed_part,
-    replacement_text_part,
 )
 from chatmend.rules import document_words
-from chatmend.rules.image_repair import ImageRepair, ImageRewriter
+from chatmend.rules.image_repair import ImageRepair, ImageRewriter, replacement_text
 from chatmend.rules.image_words import TOO_LARGE, TOO_MANY
 from chatmend.rules.rule import Request, RequestRule
 from chatmend.signatures import last_signed
 from chatmend.targets.image_limits import KEPT_SHARE
-from chatmend.transcript import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -318,7 +316,7 @@ def _with_texts(native: object, texts: dict[int, str], context: Context) -> obje
             return None
         if is_document:
             return ImageRepair((document_words.text_part(part, text, context),), "", Effect.DROPS)
-        return ImageRepair((Text(text, replacement_text_part(part.extra, text)),), "", Effect.DROPS)
+        return ImageRepair((replacement_text(part, text, context),), "", Effect.DROPS)
 
     message = context.dialect.read(native)
     return context.dialect.write(

@@ -25,11 +25,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Effect
-from chatmend.dialects.pictures import find_picture, link_of, replacement_text_part, with_link
+from chatmend.dialects.pictures import find_picture, link_of, with_link
 from chatmend.images.addresses import corrected_link
-from chatmend.rules.image_repair import ImageRepair, repair_images
+from chatmend.rules.image_repair import ImageRepair, repair_images, replacement_text
 from chatmend.rules.rule import KeyedJudge, Rule
-from chatmend.transcript import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,7 +63,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             becomes = replace(part, native=with_link(part.extra, corrected))
             return ImageRepair((becomes,), why, Effect.RESHAPES)
         text = f"Image not available: the model cannot read the address {quoted.strip()}."
-        replacement = Text(text, replacement_text_part(part.extra, text))
+        replacement = replacement_text(part, text, context)
         why = "no provider can read the address of the image"
         return ImageRepair((replacement,), why, Effect.DEGRADES)
 

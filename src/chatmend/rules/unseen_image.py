@@ -21,17 +21,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect
-from chatmend.dialects.pictures import find_picture, replacement_text_part
-from chatmend.rules.image_repair import IMAGES, ImageRepair, repair_images
+from chatmend.dialects.pictures import find_picture
+from chatmend.rules.image_repair import IMAGES, ImageRepair, repair_images, replacement_text
 from chatmend.rules.image_words import UNSEEN
 from chatmend.rules.rule import Rule
-from chatmend.transcript import Media, Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chatmend.changes import Fix
     from chatmend.context import Context
+    from chatmend.transcript import Media
     from chatmend.windows import Memory, Window
 
 
@@ -44,7 +44,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         if find_picture(part.extra) is None:
             return None
         return ImageRepair(
-            (Text(UNSEEN, replacement_text_part(part.extra, UNSEEN)),),
+            (replacement_text(part, UNSEEN, context),),
             "the model does not accept images",
             Effect.DROPS,
         )
