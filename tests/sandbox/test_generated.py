@@ -73,7 +73,7 @@ UNFORESEEN = (
 """Texts of refusals that no finding foretells: only the provider can verify a signature, and whether thinking is
 enabled is the choice of the caller, which these bodies leave out."""
 ALWAYS = {
-    f"bedrock/{CLAUDE}": (316, 513),
+    f"bedrock/{CLAUDE}": (316, 513, 903),
     "gemini/gemini-2.5-flash": (177, 1591),
 }
 """Seeds that a quick run tries too: they differ from all others of their target in what is refused."""
