@@ -76,7 +76,7 @@ ALWAYS = {
     f"bedrock/{CLAUDE}": (316, 513, 903),
     "gemini/gemini-2.5-flash": (177, 1591),
 }
-"""Seeds that a quick run tries too: they differ from all others of their target in what is refused."""
+"""Seeds that a quick run tries too: each shows a difference between findings and refusals that is rare."""
 
 
 def bodies(target: str) -> Iterator[tuple[str, dict[str, Any]]]:
