@@ -9,9 +9,16 @@ import pytest
 import chatmend
 from tests import corpus
 from tests.images.pictures import part, said, samples, shapes
+from tests.sandbox import posting
 
 CLAUDE, GPT = "anthropic/claude-sonnet-4-5", "openai/gpt-4o"
 CASES = {row["id"]: row for row in corpus.rows("repair_cases")}
+GOOGLE = {
+    "gemini/gemini-2.5-flash": "gemini/v1beta/models/gemini-2.5-flash:generateContent",
+    "vertex_ai/gemini-2.5-flash": "vertex/v1/projects/p/locations/l/publishers/google/models/"
+    "gemini-2.5-flash:generateContent",
+}
+"""Targets of Gemini, with the paths of the sandbox."""
 IMAGE = part(samples()["one pixel"])
 BLOCK = part(samples()["one pixel"], "anthropic")
 
@@ -146,6 +153,43 @@ def test_an_image_of_gemini_without_a_media_type_gets_it(key: str, label: str) -
     done = chatmend.repair(messages, "gemini/gemini-2.5-flash")
     assert done.messages == [{"role": "user", "parts": [{key: {"data": data, label: "image/png"}}]}]
     assert [change.code for change in done.changes] == ["IMG001"]
+
+
+@pytest.mark.parametrize("label", ["png", "image", "jpeg", "application/octet-stream"])
+def test_an_image_of_gemini_whose_label_is_no_media_type_is_no_document(
+    sandbox: Any, label: str
+) -> None:
+    """Clients send ``png`` from the name of the file, and what a store gave for any bytes."""
+    data = {"mimeType": label, "data": IMAGE["image_url"]["url"].partition(",")[2]}
+    for target, path in GOOGLE.items():
+        messages = [{"role": "user", "parts": [{"text": "Look:"}, {"inlineData": data}]}]
+        done = chatmend.repair(messages, target)
+        right = {"inlineData": {**data, "mimeType": "image/png"}}
+        assert done.messages == [{"role": "user", "parts": [{"text": "Look:"}, right]}]
+        assert [change.code for change in done.changes] == ["IMG001"]
+        answers = [
+            posting.post(sandbox.url(path), json={"contents": sent}, timeout=30)
+            for sent in (messages, done.messages)
+        ]
+        assert [answer.status_code for answer in answers] == [400, 200]
+        assert label in answers[0].json()["error"]["message"]
+
+
+def test_what_begins_otherwise_is_no_image_whatever_its_label_says() -> None:
+    for data in ("JVBERi0xLjQK", "aGVsbG8="):
+        part = {"inlineData": {"mimeType": "png", "data": data}}
+        done = chatmend.repair([{"role": "user", "parts": [part]}], "gemini/gemini-2.5-flash")
+        assert [change.code for change in done.changes] == ["DOC005"]
+
+
+def test_vertex_refuses_an_image_without_a_media_type(sandbox: Any) -> None:
+    data = IMAGE["image_url"]["url"].partition(",")[2]
+    for label in ({}, {"mimeType": ""}, {"mimeType": None}):
+        contents = [{"role": "user", "parts": [{"inlineData": {**label, "data": data}}]}]
+        path = GOOGLE["vertex_ai/gemini-2.5-flash"]
+        answer = posting.post(sandbox.url(path), json={"contents": contents}, timeout=30)
+        assert answer.status_code == 400
+        assert "empty mimeType parameter in inlineData" in answer.json()["error"]["message"]
 
 
 def test_a_wrong_media_type_is_set_right_and_the_data_is_the_same_text() -> None:

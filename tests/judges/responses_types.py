@@ -10,10 +10,18 @@ from .typed_dicts import by_type, faults
 if TYPE_CHECKING:
     from .request import Json, Request
 
-_NO_ID = frozenset(
-    {"reasoning", "message", "web_search_call", "file_search_call", "local_shell_call"}
-)
-"""Recorded requests have such items without an id; the SDK's types describe what comes back."""
+_LENT: dict[str, dict[str, Json]] = {
+    "reasoning": {"id": "lent"},
+    "message": {"id": "lent"},
+    "web_search_call": {"id": "lent"},
+    "file_search_call": {"id": "lent"},
+    "local_shell_call": {"id": "lent"},
+    "image_generation_call": {"result": None, "status": "completed"},
+}
+"""Required keys that accepted requests lack, by type of item: the SDK's types describe what comes back.
+
+Recorded requests have such items without an id. OpenAI's guide to image generation refers to an image by its id only.
+"""
 
 
 @cache
@@ -43,7 +51,7 @@ def _faults(item: Json, where: str) -> list[str]:
     known = _items().get(kind) if isinstance(kind, str) else None
     if known is None:
         return [f"{where}.type: missing or unknown"]
-    lent = {"id": "lent", **item} if kind in _NO_ID else item
+    lent = {**_LENT.get(kind, {}), **item}
     if kind == "web_search_call" and isinstance(item.get("action"), dict):
         lent["action"] = {key: value for key, value in item["action"].items() if value is not None}
     return faults(known, lent, where)

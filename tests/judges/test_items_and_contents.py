@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import chatmend
 from tests import corpus
 from tests.promises import without_media
 
@@ -112,3 +113,10 @@ def test_recorded_requests_are_accepted(dialect: str) -> None:
         ):
             refused[row["id"], corpus.target_of(row)] = refusals
     assert refused == {}
+
+
+def test_an_image_may_be_named_by_its_id_only() -> None:
+    """The SDK's type requires a result and a status, but OpenAI's guide sends neither."""
+    items = [USER, {"type": "image_generation_call", "id": "ig_1"}, USER]
+    assert judge("openai_responses", GPT, items) == []
+    assert chatmend.repair(items, GPT, dialect="openai_responses").messages is items

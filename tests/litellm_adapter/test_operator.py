@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-pytestmark = pytest.mark.showpiece
+pytestmark = [pytest.mark.showpiece, pytest.mark.random_order(disabled=True)]
+"""The tests are the steps of one operation: later ones change the mode and read what earlier ones logged."""
 
 BOARD = ROOT / "contrib/litellm/grafana/chatmend.json"
 REQUESTS, TALKS = examples(80, 1_000), examples(40, 1_000)

@@ -64,8 +64,19 @@ HEADERS = {
     "x-goog-api-key": "any",
     "anthropic-version": "2023-06-01",
 }
-FORGED = ("Corrupted thought signature", "could not be verified", "Invalid `signature`")
-"""Texts of refusals that chatmend cannot foresee: only the provider can verify a signature."""
+UNFORESEEN = (
+    "Corrupted thought signature",
+    "could not be verified",
+    "Invalid `signature`",
+    "To use thinking blocks, enable `thinking` in your request.",
+)
+"""Texts of refusals that no finding foretells: only the provider can verify a signature, and whether thinking is
+enabled is the choice of the caller, which these bodies leave out."""
+ALWAYS = {
+    f"bedrock/{CLAUDE}": (316, 513, 903),
+    "gemini/gemini-2.5-flash": (177, 1591),
+}
+"""Seeds that a quick run tries too: each shows a difference between findings and refusals that is rare."""
 
 
 def bodies(target: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -73,7 +84,8 @@ def bodies(target: str) -> Iterator[tuple[str, dict[str, Any]]]:
     dialect, _ = PLACES[target]
     defects = ["", *all_mutations(dialect)]
     first = 0 if IS_NIGHTLY else COUNT * list(PLACES).index(target)
-    for seed in range(first, first + COUNT):
+    always = () if IS_NIGHTLY else ALWAYS.get(target, ())
+    for seed in (*range(first, first + COUNT), *always):
         defect = defects[seed % len(defects)]
         messages = broken(seed, dialect, [defect] if defect else [])
         model = target.partition("/")[2]
@@ -126,8 +138,8 @@ def test_findings_and_refusals_go_together(sandbox: Sandbox, target: str) -> Non
                 continue
             answer = client.post(sandbox.url(path), content=text)
             if answer.status_code != 200:
-                forged = any(words in answer.text for words in FORGED)
-                if not forged and not codes(body, target, dialect):
+                unforeseen = any(words in answer.text for words in UNFORESEEN)
+                if not unforeseen and not codes(body, target, dialect):
                     silent.append(f"{name}: {answer.text}")
                 continue
             found = codes(body, certain, dialect)

@@ -258,6 +258,9 @@ def test_what_is_nested_too_deep_is_refused(levels: int) -> None:
 @settings(max_examples=examples(50, 1_000))
 @given(texts, st.lists(st.binary(max_size=40), min_size=1, max_size=3), texts)
 @example("<bytes:AAAA>", [b"<bytes:"], "<1>")
+@example("", [b""], "\\u00001")
+@example("", [b"a", b"b"], '"\\u0000b1"')
+@example("", [b""], "\\\\\0")
 def test_bytes_are_stored_as_base64_and_come_back_as_bytes(
     before: str, blobs: list[bytes], after: str
 ) -> None:

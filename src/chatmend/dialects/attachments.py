@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chatmend.dialects.media_types import PDF, media_type_of_name
-from chatmend.dialects.pictures import is_unlabelled_image
+from chatmend.dialects.pictures import is_media_type, is_unlabelled_image
 from chatmend.images.payload import Payload, payload_of, payload_of_data
 
 if TYPE_CHECKING:
@@ -101,8 +101,8 @@ def _attachment_of(found: _Found) -> Attachment | None:
     kind = payload.label or label
     if not kind or kind == "application/octet-stream":
         kind = media_type_of_name(name) or kind or (PDF if _begins_as_pdf(payload) else "")
-    is_inline_image = not kind and found.shape == "inline" and is_unlabelled_image(payload)
-    if kind.startswith("image/") or is_inline_image:
+    could_be_image = found.shape == "inline" and not is_media_type(kind)
+    if kind.startswith("image/") or (could_be_image and is_unlabelled_image(payload)):
         return None
     return Attachment(payload, kind, name, found.shape)
 

@@ -13,7 +13,7 @@ from chatmend import jsontext
 from chatmend.dialects import foreign
 from chatmend.dialects.content import read_part
 from chatmend.dialects.gemini_parts import CALL_KEYS, DATA, RESPONSE_KEYS, SHAPES, data_key, kind_of
-from chatmend.dialects.pictures import find_picture
+from chatmend.dialects.pictures import find_picture, is_media_type
 from chatmend.dialects.roles import ALIASES
 from chatmend.dialects.traits import Traits, remember, set_limits
 from chatmend.transcript import (
@@ -192,12 +192,16 @@ def _read_object(
     if kind == "functionResponse":
         return ToolResult(value.get("id"), _read_response(value), value.get("name"), native=native)
     return (
-        Media(native, _media_kind(value)) if kind in ("inlineData", "fileData") else Opaque(native)
+        Media(native, _media_kind(native, value))
+        if kind in ("inlineData", "fileData")
+        else Opaque(native)
     )
 
 
-def _media_kind(held: dict[str, object]) -> str:
+def _media_kind(native: dict[str, object], held: dict[str, object]) -> str:
     mime = str(held.get("mimeType") or held.get("mime_type") or "image/")
+    if not is_media_type(mime) and find_picture(native) is not None:
+        return "image"
     kind = mime.partition("/")[0]
     return kind if kind in ("image", "audio", "video") else "document"
 

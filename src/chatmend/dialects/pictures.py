@@ -23,6 +23,7 @@ LISTED = "images"
 _HOLDERS = ("url", "data", "base64", "image", "image_url", "file_id", "id", "path")
 """Keys of an image part itself that hold or name an image: LangChain, MCP, Vercel, Hugging Face."""
 _FORMATS = {"jpg": "jpeg"}
+_ANY_BYTES = "application/octet-stream"
 _LONGEST_SCHEME = 16
 """The ``://`` of a link ends within its first characters."""
 
@@ -134,10 +135,16 @@ def _find_without_url(native: _Part) -> Picture | None:
 def _find_inline(inline: _Part) -> Picture | None:
     """Return the image in Gemini's data. The media type is required: a missing one is wrong."""
     label = inline.get("mimeType", inline.get("mime_type"))
-    if label and not _is_image_type(label):
+    is_labelled = _is_image_type(label)
+    if is_media_type(label) and not is_labelled:
         return None
-    payload = payload_of_data(inline.get("data"), label or "")
-    return Picture("inline", payload) if label or is_unlabelled_image(payload) else None
+    payload = payload_of_data(inline.get("data"), label if isinstance(label, str) else "")
+    return Picture("inline", payload) if is_labelled or is_unlabelled_image(payload) else None
+
+
+def is_media_type(label: object) -> bool:
+    """Return whether a label states a type: ``png`` and ``application/octet-stream`` do not."""
+    return isinstance(label, str) and "/" in label and label.lower() != _ANY_BYTES
 
 
 def is_unlabelled_image(payload: Payload | None) -> bool:

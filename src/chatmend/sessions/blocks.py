@@ -127,8 +127,6 @@ def _render_with_bytes(message: object, tag: str) -> bytes | None:
         raise
     except (TypeError, RecursionError):
         return None
-    placeholders = [f"<bytes:{b64encode(blob).decode()}>" for blob in blobs]
-    text = _BLOB.sub(lambda found: placeholders[int(found[1]) - 1], text)
     return escape_surrogates(text).encode()
 
 
@@ -178,12 +176,21 @@ def _split_texts(
         raise TranscriptError(_TOO_DEEP)
     if blobs:
         json.loads(skeleton, parse_constant=_refuse_constant)
-    # A message that contains U+0000 itself is stored as JSON only.
-    if skeleton.count(NUL) != len(texts) + len(blobs):
-        if blobs:
-            raise TranscriptError("a message cannot be stored: it contains bytes and U+0000")
+    # A message that contains U+0000, or its JSON escape as a text, is stored as JSON only.
+    if not blobs and skeleton.count(NUL) != len(texts):
         return _escape_brackets(encode(message)), []
-    return with_placeholders(skeleton), texts
+    # JSON alone has no place for bytes. Where a text spells the escape, its backslash is doubled.
+    if blobs and skeleton.replace("\\\\", "").count(NUL) != len(texts) + len(blobs):
+        raise TranscriptError("a message cannot be stored: it contains bytes and U+0000")
+    return _with_bytes(with_placeholders(skeleton), blobs), texts
+
+
+def _with_bytes(skeleton: str, blobs: Sequence[bytes]) -> str:
+    """Return JSON with ``<bytes:...>`` for the numbers of the bytes."""
+    if not blobs:
+        return skeleton
+    placeholders = [f"<bytes:{b64encode(blob).decode()}>" for blob in blobs]
+    return _BLOB.sub(lambda found: placeholders[int(found[1]) - 1], skeleton)
 
 
 def with_placeholders(skeleton: str) -> str:

@@ -230,8 +230,10 @@ def _pictures(body: Body) -> Iterator[Fault]:
         if isinstance(data, dict) and str(either(data, "mimeType")).startswith("image/")
     ]
     for data in filter(lambda data: isinstance(data, dict), found):
-        mime = str(either(data, "mimeType"))
-        if mime.startswith(_REFUSED_TYPES):
+        mime = str(either(data, "mimeType") or "")
+        if not mime:
+            yield fault("gemini-mime-empty-vertex")
+        elif mime.startswith(_REFUSED_TYPES) or "/" not in mime:
             yield fault("gemini-mime-unsupported", mime=mime)
             yield fault("gemini-mime-unsupported-vertex", mime=mime)
     if len(images) > _MAX_IMAGES:
