@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 from typing import TypeVar
 
+import pytest
+
 T = TypeVar("T")
 
 IS_NIGHTLY = bool(os.environ.get("CHATMEND_NIGHTLY"))
 """Whether this is a nightly run."""
+nightly = pytest.mark.skipif(not IS_NIGHTLY, reason="only the nightly run tests it")
+"""The mark of a test that takes many seconds and is like another one, which is always run."""
 
 
 def examples(quick: int, nightly: int) -> int:

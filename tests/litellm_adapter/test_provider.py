@@ -16,6 +16,7 @@ import litellm
 
 from tests.litellm_adapter.proxy import ROOT, Proxy
 from tests.litellm_adapter.transcripts import CHAT_TOOLS, chat
+from tests.scale import nightly
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,6 +102,7 @@ def test_the_proxy_prints_its_options_at_start(provided: Proxy) -> None:
     assert "mode repair, policy default, models all except guarded" in log
 
 
+@nightly
 def test_the_unit_tests_of_the_contribution_pass(patched: str) -> None:
     file = next((CONTRIB / "tests").rglob("test_*.py"))
     options = ["-q", "-p", "no:cacheprovider", "-p", "no:warnings", "-o", "asyncio_mode=auto"]

@@ -14,6 +14,7 @@ import pytest
 from tests.litellm_adapter.proxy import ROOT
 from tests.litellm_adapter.test_shared_images import _photo
 from tests.offline import OFFLINE
+from tests.scale import nightly
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,6 +92,7 @@ def test_a_replica_that_is_killed_leaves_its_images_and_no_wrong_usage(
     assert _photo() not in images.pop()
 
 
+@nightly
 def test_without_redis_images_are_recompressed_again(sandbox: Any, unused_port: int) -> None:
     alone = Process(unused_port, sandbox.url("anthropic"))
     try:

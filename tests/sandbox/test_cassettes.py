@@ -16,6 +16,7 @@ import yaml
 from tests.sandbox.doors import DOORS, FILE, PROXY, is_here
 from tests.sandbox.proof_pairs import PAIRS, THROUGH_LITELLM
 from tests.sandbox.reactions import REACTIONS
+from tests.scale import nightly
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -97,7 +98,7 @@ def test_a_door_sends_the_recorded_requests_without_and_with_chatmend(
         assert cassette.all_played
 
 
-@pytest.mark.showpiece
+@nightly
 def test_the_proxy_sends_the_recorded_requests() -> None:
     """In another process, because the proxy keeps its configuration for the life of a process."""
     pytest.importorskip("litellm.proxy.proxy_cli")
