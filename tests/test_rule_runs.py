@@ -154,3 +154,20 @@ def test_of_two_fixes_of_one_message_only_the_first_is_applied() -> None:
         done = chatmend.repair(messages[1:], GPT, dialect="openai_chat")
     assert done.messages == [first]
     assert chatmend.replay(messages[1:], done.changes) == [first]
+
+
+def test_a_finding_about_a_message_that_a_fix_replaced_is_kept() -> None:
+    text = {"role": "user", "content": "first"}
+
+    def find(*_: object) -> Iterator[Fix]:
+        yield Fix(0, 1, (openai_chat.read(text),), "a reason")
+        yield Fix(0, 1, (openai_chat.read(text),), "a finding", finding=True)
+
+    forget()
+    rule = replace(RULES[0], find=find, judges=None)
+    with patch.object(engine, "rules_for", lambda *_: (rule,)):
+        done = chatmend.repair([QUESTION], GPT, dialect="openai_chat")
+    assert [(change.why, change.applied) for change in done.changes] == [
+        ("a reason", True),
+        ("a finding", False),
+    ]

@@ -330,11 +330,11 @@ class Run:
         """
         edit, made = Edit(window), False
         for fix in fixes:
-            if edit.has_replaced(fix):
+            allowed = fix.effect <= self.context.policy.allow and not fix.finding
+            if allowed and edit.has_replaced(fix):
                 continue  # Two fixes of one message would repeat its content.
             replaced, at, index = edit.advance_to(fix)
             before = tuple([message.list_item for message in replaced])
-            allowed = fix.effect <= self.context.policy.allow and not fix.finding
             becomes = self._write(fix.becomes, replaced) if allowed else replaced
             after = tuple([message.list_item for message in becomes])
             if allowed and is_identical(after, before):

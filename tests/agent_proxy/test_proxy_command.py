@@ -270,3 +270,16 @@ def test_wrong_options_are_named(arguments: list[str], error: str) -> None:
     )
     assert done.returncode == 2
     assert error in done.stderr
+
+
+def test_without_litellm_the_error_names_the_command_that_installs_it() -> None:
+    script = (
+        "import sys; sys.modules['litellm'] = None; sys.argv = ['chatmend', 'proxy', '--port', '0']\n"
+        "import runpy; runpy.run_module('chatmend', run_name='__main__')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "pip install 'chatmend[proxy]'" in " ".join(done.stderr.split())
+    assert "BASE_URL" not in done.stdout

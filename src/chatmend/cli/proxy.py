@@ -7,7 +7,6 @@ import os
 import socket
 import sys
 import tempfile
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -69,17 +68,16 @@ def proxy(  # noqa: PLR0913 - the options of a command
         typer.echo(_as_yaml(config), nl=False)
         return
     port = _free_port(host, port)
-    if find_spec("litellm") is None:
-        raise _missing("No module named 'litellm'")
+    typer.echo("LiteLLM starts; this takes about 20 seconds. Ctrl-C ends it.")
+    sys.stdout.flush()
+    run_server = _import_litellm()
     shown = "127.0.0.1" if host in _EVERYWHERE else host
     for line in upstreams.environment_lines(f"http://{shown}:{port}", urls):
         typer.echo(line)
-    typer.echo("LiteLLM starts; this takes about 20 seconds. Ctrl-C ends it.")
     sys.stdout.flush()
     os.environ["CHATMEND_HOSTS"] = upstreams.known_addresses(
         urls, os.environ.get("CHATMEND_HOSTS", "")
     )
-    run_server = _import_litellm()
     with tempfile.TemporaryDirectory(prefix="chatmend-proxy-") as folder:
         path = Path(folder, "config.yaml")
         path.write_text(_as_yaml(config), "utf-8")
@@ -108,7 +106,6 @@ def _import_litellm() -> Any:  # noqa: ANN401 - a command of click
         raise _missing(str(error)) from error
     finally:
         gc.enable()
-    gc.freeze()
     return run_server
 
 
