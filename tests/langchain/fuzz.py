@@ -4,7 +4,9 @@ python -m tests.langchain.fuzz [COUNT] [MODEL] [FIRST-SEED]
 
 A transcript is either generated broken in OpenAI's or Anthropic's wire format and converted to
 LangChain messages, or it is a random list of message shapes. The program prints what the sandbox
-refused and what could not be sent; its exit status is then 1.
+refused and what could not be sent; its exit status is then 1. The models do not enable thinking, so
+the sandbox refuses thinking in a tool loop that is not finished; the provider's message tells the
+user what to enable, and this is counted but is no failure.
 
 Links are replaced by data, because one partner package would download them. Lists that contain
 only ``RemoveMessage`` are skipped: no message remains, and no reducer passes such a list to a
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
 EXAMPLES_PER_REFUSAL = 3
 """The number of examples that are printed of each refusal."""
 _LINK = "https://example.com/"
+CHOSEN_BY_THE_CALLER = "anthropic-thinking-disabled-block"
+"""The rule of the sandbox that refuses thinking while the request does not enable it."""
 WIRES = ("openai_chat", "anthropic_messages", "langchain")
 
 
@@ -111,7 +115,7 @@ def main() -> int:
         accepted = times - sum(n for (model, _), n in failed.items() if model == name)
         print(f"{name:10} {times} broken transcripts, {accepted} accepted")
     print(f"skipped: {left_out // max(len(seen), 1)} transcripts that contain only RemoveMessage")
-    return 1 if failed else 0
+    return 1 if any(fault != CHOSEN_BY_THE_CALLER for _, fault in failed) else 0
 
 
 if __name__ == "__main__":

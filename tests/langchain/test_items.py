@@ -132,6 +132,21 @@ def test_keys_that_streaming_adds_to_a_tool_result_are_not_sent_to_claude() -> N
     assert sent(messages, CLAUDE)[2].content == [result("call_1", is_error=True)]
 
 
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_a_result_block_without_content_is_sent(sandbox: Any, name: str) -> None:
+    """``ChatAnthropic`` raises for it, although Claude accepts it."""
+    bare = {"type": "tool_result", "tool_use_id": "call_1"}
+    carriers = (
+        HumanMessage([bare]),
+        HumanMessage([{**bare, "content": None}]),
+        ToolMessage([bare], tool_call_id="call_1"),
+    )
+    model = mend(CONFIGURATIONS[name].model(sandbox), on_error="raise")
+    for carrier in carriers:
+        messages = [NEXT, AIMessage("", tool_calls=[call()]), carrier, NEXT]
+        assert refusal(model, sandbox, messages) is None, carrier
+
+
 def test_results_in_a_function_message_answer_their_calls(sandbox: Any) -> None:
     calls = AIMessage("", tool_calls=[call("call_1"), call("call_2")])
     messages = [

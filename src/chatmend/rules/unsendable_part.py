@@ -106,7 +106,7 @@ def _send_all(
 def _send(part: Part, origin: Origin, converter: ConverterLimits) -> _Sent:
     if isinstance(part, ToolResult):
         content, effect = _send_all(part.content, "result", converter)
-        part = _with_known_keys(part, converter) if part.is_object else part
+        part = _reshape_result(part, converter) if part.is_object else part
         same = is_unchanged(content, part.content)
         return _Sent(part if same else replace(part, content=content), effect)
     block = part.extra
@@ -150,17 +150,26 @@ def _is_key_of_message(part: Part) -> bool:
     return isinstance(part, Thinking) and part.location not in ("content", "own")
 
 
-def _with_known_keys(result: ToolResult, converter: ConverterLimits) -> ToolResult:
-    """Return a result block without keys that the provider does not know."""
-    keys = converter.result_keys
-    if keys is None or keys.issuperset(result.extra):
-        return result
-    return replace(result, native={key: result.extra[key] for key in result.extra if key in keys})
+def _reshape_result(result: ToolResult, converter: ConverterLimits) -> ToolResult:
+    """Return a result block with the keys that the converter needs, and only known ones."""
+    block = result.extra
+    if converter.result_keys is not None and not converter.result_keys.issuperset(block):
+        block = {key: block[key] for key in block if key in converter.result_keys}
+    block = _with_content(block, converter)
+    return result if block is result.extra else replace(result, native=block)
+
+
+def _with_content(block: Block, converter: ConverterLimits) -> Block:
+    """Return a result block with content, if the converter needs it; other blocks unchanged."""
+    lacks_content = block.get("type") == "tool_result" and block.get("content") is None
+    if converter.results_without_content or not lacks_content:
+        return block
+    return {**block, "content": ""}
 
 
 def _reshape(block: Block, converter: ConverterLimits) -> Block:
     """Return a block with the same content in a form that the converter can send."""
-    block = blocks.with_media_type(block)
+    block = _with_content(blocks.with_media_type(block), converter)
     kind = block.get("type")
     if not converter.cache_markers and "cache_control" in block:
         block = {key: value for key, value in block.items() if key != "cache_control"}

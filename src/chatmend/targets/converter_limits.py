@@ -64,6 +64,8 @@ class ConverterLimits:
     """Whether it sends the ids that the provider gave to blocks; each may be sent only once."""
     result_keys: frozenset[str] | None = None
     """The only keys that a ``tool_result`` block may have; None: any."""
+    results_without_content: bool = True
+    """Whether a ``tool_result`` block may lack ``content``; otherwise it raises."""
     extra_markers: bool = False
     """Whether it also sends cache markers in ``extras``, where LangChain moves unknown keys."""
     reasoning: bool = False
