@@ -18,9 +18,9 @@ from chatmend.langchain.message_repair import repair_unless_disabled
 from chatmend.langchain.partners import find_destination, find_destination_by_name
 from chatmend.langchain.settings import RepairSettings
 from tests.langchain.classes import DESTINATIONS
-from tests.langchain.configurations import CONFIGURATIONS
+from tests.langchain.configurations import CONFIGURATIONS, is_installed
 from tests.langchain.fuzz import refusal, transcript
-from tests.langchain.shapes import SHAPES, call
+from tests.langchain.shapes import PIXEL, SHAPES, call
 from tests.scale import sampled
 
 ALL = pytest.mark.parametrize("name", CONFIGURATIONS)
@@ -196,3 +196,96 @@ def test_a_call_that_is_not_an_object_is_kept_as_text() -> None:
         given, target="anthropic/claude-haiku-4-5", on_error="raise"
     )
     assert "look at it" in str(sent_answer.model_dump())
+
+
+PDF = "JVBERi0xLjQK"
+LINKS = {
+    "link to a file": {
+        "type": "file",
+        "url": "https://example.com/a.pdf",
+        "mime_type": "application/pdf",
+    },
+    "link of v0": {"type": "file", "source_type": "url", "url": "https://example.com/a.pdf"},
+    "link to audio": {
+        "type": "audio",
+        "url": "https://example.com/a.wav",
+        "mime_type": "audio/wav",
+    },
+    "link to video": {
+        "type": "video",
+        "url": "https://example.com/a.mp4",
+        "mime_type": "video/mp4",
+    },
+}
+FILES = {
+    "data URL": {"type": "file", "url": f"data:application/pdf;base64,{PDF}"},
+    "bytes": {"type": "file", "base64": PDF, "mime_type": "application/pdf"},
+    "audio": {"type": "audio", "base64": "UklGRg==", "mime_type": "audio/wav"},
+    "video": {"type": "video", "base64": "AAAA", "mime_type": "video/mp4"},
+    "empty file": {"type": "file"},
+    "empty file with an id": {"type": "file", "id": "lc_1", "mime_type": "application/pdf"},
+    "empty audio": {"type": "audio"},
+    "empty video": {"type": "video"},
+    "empty text": {"type": "text-plain"},
+}
+PLACED = list(product([*LINKS, *FILES], ("user", "answer", "result")))
+_DOWNLOADING = ("gemini", "gemini 3")
+"""They fetch what a link points to, in the process of the user."""
+
+
+def history(origin: str, block: dict[str, Any]) -> list[BaseMessage]:
+    """Return messages with a text and a block from the user, in an answer or in a tool result."""
+    content: list[str | dict[str, Any]] = [{"type": "text", "text": "look"}, block]
+    if origin == "user":
+        return [HumanMessage(content)]
+    if origin == "answer":
+        return [NEXT, AIMessage(content), NEXT]
+    calls = AIMessage("", tool_calls=[call()])
+    return [NEXT, calls, ToolMessage(content, tool_call_id="call_1")]
+
+
+@pytest.mark.parametrize(
+    ("block", "target"),
+    [
+        (LINKS["link to a file"], "anthropic/claude-haiku-4-5"),
+        (LINKS["link to a file"], "openai/responses/gpt-5"),
+        (FILES["bytes"], "gemini/gemini-2.5-flash"),
+        (FILES["bytes"], "openai/gpt-4o"),
+    ],
+)
+def test_a_file_that_the_converter_can_send_is_unchanged(block: Any, target: str) -> None:
+    messages = history("user", block)
+    assert sent(messages, target) is messages
+
+
+def test_gemini_2_takes_files_beside_a_tool_result() -> None:
+    messages = history("result", FILES["bytes"])
+    assert sent(messages, "gemini/gemini-2.5-flash") is messages
+
+
+@pytest.mark.parametrize(("form", "origin"), sampled(PLACED, PLACED[::4]))
+def test_a_file_or_a_link_to_one_raises_nowhere(sandbox: Any, origin: str, form: str) -> None:
+    messages = history(origin, {**LINKS, **FILES}[form])
+    for name, partner in DESTINATIONS.items():
+        if not is_installed(partner.path.partition(".")[0]):
+            continue
+        if form in LINKS and name in _DOWNLOADING:
+            continue
+        model = mend(partner.model(sandbox), on_error="raise")
+        assert refusal(model, sandbox, messages) is None, name
+
+
+def test_the_text_in_place_of_a_link_names_it() -> None:
+    (message,) = sent(history("user", LINKS["link to a file"]), "openai/gpt-4o")
+    assert "https://example.com/a.pdf" in message.content[1]["text"]
+
+
+@pytest.mark.parametrize(
+    "block", [FILES["bytes"], {"type": "image", "base64": PIXEL, "mime_type": "image/png"}]
+)
+def test_files_of_a_tool_result_follow_it_for_gemini_3(block: Any) -> None:
+    """langchain-google-genai puts them beside the result, where Gemini 3 refuses them."""
+    found = sent(history("result", block), "gemini/gemini-3-pro-preview")
+    assert [message.type for message in found] == ["human", "ai", "tool", "human"]
+    assert block not in found[2].content
+    assert block in found[3].content

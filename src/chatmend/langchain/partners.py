@@ -252,6 +252,8 @@ def _make_destination(
     facts = {**row.get("carries", {})}
     facts |= {name: frozenset(value) for name, value in facts.items() if isinstance(value, list)}
     converter = _refusing(ConverterLimits(**facts), unsupported)
+    if not target.limits_in(_GEMINI).results_alone:
+        converter = replace(converter, files_in_results=True)
     return Destination(
         _with_converter(target, converter),
         row.get("chat_messages", True),
@@ -308,6 +310,8 @@ def _partners() -> dict[str, dict[str, Any]]:
     return rows
 
 
+_GEMINI = "gemini_contents"
+"""The format in which some providers refuse other content beside tool results."""
 _INHERITED = ("chat_messages", "cumulative_usage", "id_pattern")
 """The values of a row that another row inherits, apart from its tables."""
 

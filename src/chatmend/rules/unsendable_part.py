@@ -5,7 +5,7 @@ they raise an exception, drop it silently, or send a form that the provider refu
 
 Why: ``KeyError: 'toolUseId'`` (langchain-aws, for a server tool of OpenAI); ``ValueError:
 Unsupported message content type`` (langchain-ollama); ``mime_type key is required for base64 data``
-(langchain-core).
+and ``OpenAI Chat Completions does not support file URLs.`` (langchain-core).
 
 Repair: The part is converted to a part with the same content that the converter can send. If there
 is none, it becomes text: of a file its content, or its name, type and size; else its JSON.
@@ -57,6 +57,13 @@ provider. ``foreign``: another provider. ``result``: a tool.
 """
 _HOSTED_ITEMS = ITEM_KEYS.keys() - {"reasoning", "message", "function_call", "custom_tool_call"}
 """LangChain's own blocks of reasoning have other keys than the items that they become."""
+_FILES = ("file", "audio", "video", "text-plain")
+_LABELS = frozenset(
+    {"type", "mime_type", "filename", "name", "title", "context", "citations", "extras", "metadata",
+     "index", "cache_control"}
+)  # fmt: skip
+"""Keys of a file's block that hold neither its content nor where it is."""
+_LINK = frozenset({"url", "source_type"})
 _WHY = "the partner package cannot send this form"
 
 
@@ -173,7 +180,8 @@ def _reshape(block: Block, converter: ConverterLimits) -> Block:
     kind = block.get("type")
     if not converter.cache_markers and "cache_control" in block:
         block = {key: value for key, value in block.items() if key != "cache_control"}
-    if not converter.data_links and blocks.is_data_link(block):
+    reads_links = converter.data_links and (kind not in _FILES or kind in converter.linked)
+    if not reads_links and blocks.is_data_link(block):
         block = blocks.inline_data_url(block)
     if converter.images == "url" and kind == "image":
         block = blocks.image_as_url(block)
@@ -204,14 +212,30 @@ def is_sendable(block: Block, origin: Origin, converter: ConverterLimits) -> boo
     kind = block["type"]
     if not isinstance(kind, str) or kind in converter.refused_types(origin):
         return False
-    if kind == "text" and not isinstance(block.get("text"), str):
-        return False
-    if kind == "image" and not _has_image(block, converter):
-        return False
-    if kind == "text-plain" and not _has_supported_text(block, converter):
+    if not _has_content(block, converter):
         return False
     accepted = converter.accepted_types(origin)
     return accepted is None or kind in accepted
+
+
+def _has_content(block: Block, converter: ConverterLimits) -> bool:
+    """Return whether a text, image or file has content in a form that the converter can send."""
+    kind = block["type"]
+    if kind == "text":
+        return isinstance(block.get("text"), str)
+    if kind == "image":
+        return _has_image(block, converter)
+    if kind == "text-plain" and not _has_supported_text(block, converter):
+        return False
+    return kind not in _FILES or _has_file(block, converter)
+
+
+def _has_file(block: Block, converter: ConverterLimits) -> bool:
+    """Return whether a block has a file, or a link to it if the converter sends links."""
+    content = block.keys() - _LABELS
+    if "source_type" not in block:
+        content -= {"id"}
+    return bool(content) and (block["type"] in converter.linked or not content <= _LINK)
 
 
 def _has_image(block: Block, converter: ConverterLimits) -> bool:
@@ -271,7 +295,9 @@ def _without_blank_texts(parts: tuple[Part, ...]) -> tuple[Part, ...]:
 def _judge(limits: Limits, traits: Traits) -> Judge | None:
     """Make the judge of links: whether one holds the data itself."""
     converter: ConverterLimits | None = limits.of(LIMIT)
-    return blocks.is_data_link if converter is not None and not converter.data_links else None
+    if converter is None or (converter.data_links and converter.linked.issuperset(_FILES)):
+        return None
+    return blocks.is_data_link
 
 
 RULE = Rule(

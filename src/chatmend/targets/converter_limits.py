@@ -42,6 +42,8 @@ class ConverterLimits:
 
     ``any``; ``text`` (no bytes, no link); ``bytes`` (bytes or a link, no text).
     """
+    files_in_results: bool = True
+    """Whether it sends the files of a tool result inside the result; otherwise beside it."""
     cache_markers: bool = True
     """Whether content blocks may have ``cache_control``."""
     drops: frozenset[str] = _NO_TYPES
@@ -60,6 +62,8 @@ class ConverterLimits:
     """Keys of ``additional_kwargs`` whose values must be objects; otherwise it raises."""
     data_links: bool = True
     """Whether ``url`` of LangChain's own blocks may be a data URL; otherwise it downloads it."""
+    linked: frozenset[str] = frozenset({"file", "audio", "video", "text-plain"})
+    """Block types of files of which it sends a link; for a link to any other file it raises."""
     item_ids: bool = False
     """Whether it sends the ids that the provider gave to blocks; each may be sent only once."""
     result_keys: frozenset[str] | None = None
