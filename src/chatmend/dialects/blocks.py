@@ -10,6 +10,7 @@ import binascii
 from typing import Any
 
 from chatmend import jsontext
+from chatmend.dialects.attachments import ATTACHMENT_KEYS
 from chatmend.dialects.pictures import convert_image, find_picture
 from chatmend.images.payload import payload_of
 
@@ -17,8 +18,17 @@ _PDF = "JVBERi"
 """The base64 of ``%PDF``."""
 _BINARY_KEYS = frozenset({"base64", "data", "file_data", "bytes"})
 """Keys that hold encoded bytes."""
-_LINKABLE_TYPES = frozenset({"image", "audio", "video", "file"})
+_LINKABLE_TYPES = frozenset({"image", "audio", "video", "file", "text-plain"})
 """Types of LangChain's own blocks that may have a ``url``."""
+_FORMS = {"base64": "base64", "file_id": "id", "url": "url", "text": "text"}
+"""The keys of LangChain's own blocks that hold an image or a file, and the form of each.
+
+If a block has several of them, converters read the first one.
+"""
+_OLD_KEYS = {"base64": "data", "url": "url", "id": "id", "text": "text"}
+"""The key that holds it in older blocks, by their ``source_type``."""
+_OWN_KEYS = ATTACHMENT_KEYS | {"image_url"}
+"""The keys that hold it in the formats of providers."""
 _MEDIA_TYPES = {
     "image": "image/png",
     "audio": "audio/wav",
@@ -60,6 +70,23 @@ def find_text(block: dict[str, Any]) -> str | None:
         except (binascii.Error, ValueError):
             return None
     return None
+
+
+def find_form(block: dict[str, Any]) -> str:
+    """Return the form in which a block holds an image or a file; empty if it holds none.
+
+    ``base64``, ``url``, ``id`` (of an uploaded file) or ``text`` for LangChain's own blocks, of any
+    version; ``own`` for blocks in the format of a provider.
+    """
+    form = block.get("source_type")
+    if isinstance(form, str) and form in _OLD_KEYS:
+        key = _OLD_KEYS[form]
+    else:
+        key, form = next(((k, f) for k, f in _FORMS.items() if k in block), ("", "own"))
+    if form == "own":
+        return form if any(map(block.get, _OWN_KEYS)) else ""
+    held = block.get(key)
+    return form if held or (form == "text" and held == "") else ""
 
 
 def has_bytes(block: dict[str, Any]) -> bool:
@@ -142,6 +169,12 @@ def image_as_url(block: dict[str, Any]) -> dict[str, Any]:
     """Convert an image block of LangChain to one of OpenAI; unchanged if it has no image."""
     found = find_picture(block)
     return (convert_image(block, found, "url-object") if found else None) or block
+
+
+def image_as_source(block: dict[str, Any]) -> dict[str, Any]:
+    """Convert an image block of LangChain to one of Anthropic; unchanged if it has no image."""
+    found = find_picture(block)
+    return (convert_image(block, found, "source") if found else None) or block
 
 
 def file_as_source(block: dict[str, Any]) -> dict[str, Any]:

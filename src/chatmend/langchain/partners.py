@@ -252,8 +252,9 @@ def _make_destination(
     facts = {**row.get("carries", {})}
     facts |= {name: frozenset(value) for name, value in facts.items() if isinstance(value, list)}
     converter = _refusing(ConverterLimits(**facts), unsupported)
-    if not target.limits_in(_GEMINI).results_alone:
-        converter = replace(converter, files_in_results=True)
+    if row.get("separates_files") and target.limits_in(_GEMINI).results_alone:
+        target = _with_rule_limits(target, {"files_in_results": {"value": False}})
+        converter = replace(converter, result_refuses=converter.result_refuses | {"text-plain"})
     return Destination(
         _with_converter(target, converter),
         row.get("chat_messages", True),
@@ -311,8 +312,8 @@ def _partners() -> dict[str, dict[str, Any]]:
 
 
 _GEMINI = "gemini_contents"
-"""The format in which some providers refuse other content beside tool results."""
-_INHERITED = ("chat_messages", "cumulative_usage", "id_pattern")
+"""The format in which Gemini 3 refuses other parts in a message with tool results."""
+_INHERITED = ("chat_messages", "cumulative_usage", "id_pattern", "separates_files")
 """The values of a row that another row inherits, apart from its tables."""
 
 

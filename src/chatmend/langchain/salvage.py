@@ -40,7 +40,8 @@ def _convert_message(message: Any, dialect: LangChainDialect) -> BaseMessage:
 def convert_invalid_blocks(prompt: PromptValue) -> PromptValue:
     """Convert blocks on which LangChain raises before it calls any hook of a model.
 
-    A block with an unhashable ``type`` becomes text. Data without a media type gets one.
+    A block with an unhashable ``type`` and an image without data become text. Data without a media
+    type gets one.
     """
     if not isinstance(prompt, ChatPromptValue):
         return prompt
@@ -62,12 +63,16 @@ def _converted(message: BaseMessage) -> BaseMessage:
 
 
 def _valid(block: dict[str, Any]) -> dict[str, Any]:
-    return convert_to_text(block) if block.get("type").__hash__ is None else with_media_type(block)
+    is_useless = block.get("type").__hash__ is None or not block.get("base64")
+    return convert_to_text(block) if is_useless else with_media_type(block)
 
 
 def _is_invalid(block: Any) -> bool:
     if block.__class__ is not dict:
         return False
-    return block.get("type").__hash__ is None or (
-        "base64" in block and "mime_type" not in block and with_media_type(block) is not block
-    )
+    if block.get("type").__hash__ is None:
+        return True
+    if "base64" not in block or "mime_type" in block:
+        return False
+    is_empty_image = block.get("type") == "image" and not block["base64"]
+    return is_empty_image or with_media_type(block) is not block

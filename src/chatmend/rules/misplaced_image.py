@@ -8,7 +8,8 @@ message with role 'tool' contains an image URL.`` (OpenAI); ``all content must b
 
 Repair: The image moves to a user message after all results of the same turn, and a text in its old
 position refers to it. Other files in a tool result move too if the target accepts only text there
-(Groq), or if the client library sends them beside the result (langchain-google-genai, Gemini 3).
+(Groq). All of them move if Gemini 3 is called through langchain-google-genai: it makes separate
+parts of them, and Gemini 3 accepts no other part in a message with tool results.
 
 Before (openai/gpt-4o):
     [{"role": "user", "content": "look"},
@@ -37,17 +38,17 @@ from chatmend.dialects.pictures import find_picture
 from chatmend.rules import image_words as words
 from chatmend.rules.image_repair import IMAGES
 from chatmend.rules.rule import Rule
-from chatmend.rules.unsendable_part import LIMIT as CONVERTER
 from chatmend.transcript import Media, Message, Part, Role, Text, ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chatmend.context import Context
-    from chatmend.targets.converter_limits import ConverterLimits
     from chatmend.targets.image_limits import ImageLimits
     from chatmend.windows import Memory, Window
 
+_LIMIT = "files_in_results"
+"""Whether the target gets the files of a tool result in a form that it accepts."""
 _NOT_IN_RESULTS: frozenset[Literal["system", "user", "assistant", "tool"]] = frozenset(
     ("system", "user", "assistant")
 )
@@ -57,7 +58,7 @@ _WHY = "the target does not accept an image or file in this message"
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Yield fixes that move refused images and files after the tool results of their turn."""
     limits, text_only = context.limits.images, Role.TOOL in context.limits.text_content
-    if _sends_files_beside(context):
+    if context.limits.of(_LIMIT) is False:
         limits, text_only = replace(limits, roles=_NOT_IN_RESULTS), True
     if limits.roles is None and limits.error_results and not text_only:
         return
@@ -76,12 +77,6 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         else:
             yield Fix(at, at + 1, (becomes, Message(Role.USER, tuple(moved))), _WHY)
         moved = [] if last else moved
-
-
-def _sends_files_beside(context: Context) -> bool:
-    """Return whether files of a result are sent beside it, where the target refuses them."""
-    converter: ConverterLimits | None = context.limits.of(CONVERTER)
-    return converter is not None and not converter.files_in_results
 
 
 def find_in_assistant(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -165,5 +160,5 @@ def _split_parts(
     return (tuple(kept), leaving) if leaving else (parts, leaving)
 
 
-RULE = Rule("IMG011", "misplaced-image", find, IMAGES)
+RULE = Rule("IMG011", "misplaced-image", find, IMAGES, own_limits={_LIMIT: bool})
 ASSISTANT = Rule("IMG011", "misplaced-image", find_in_assistant, IMAGES)

@@ -18,9 +18,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from chatmend import jsontext
 from chatmend.changes import Effect, Fix
 from chatmend.dialects import blocks
-from chatmend.dialects.attachments import find_attachment
+from chatmend.dialects.attachments import ATTACHMENT_KEYS, find_attachment
 from chatmend.dialects.entries import missing_keys, with_required_keys
 from chatmend.dialects.formats import ITEM_KEYS
 from chatmend.rules import document_words
@@ -57,13 +58,8 @@ provider. ``foreign``: another provider. ``result``: a tool.
 """
 _HOSTED_ITEMS = ITEM_KEYS.keys() - {"reasoning", "message", "function_call", "custom_tool_call"}
 """LangChain's own blocks of reasoning have other keys than the items that they become."""
-_FILES = ("file", "audio", "video", "text-plain")
-_LABELS = frozenset(
-    {"type", "mime_type", "filename", "name", "title", "context", "citations", "extras", "metadata",
-     "index", "cache_control"}
-)  # fmt: skip
-"""Keys of a file's block that hold neither its content nor where it is."""
-_LINK = frozenset({"url", "source_type"})
+_FILES = frozenset({"image", "file", "audio", "video", "text-plain"})
+"""LangChain's own blocks that hold an image or a file."""
 _WHY = "the partner package cannot send this form"
 
 
@@ -119,7 +115,7 @@ def _send(part: Part, origin: Origin, converter: ConverterLimits) -> _Sent:
     block = part.extra
     if not block or isinstance(part, ToolCall) or _is_key_of_message(part):
         return _Sent(part)
-    return _send_block(part, _reshape(block, converter), origin, converter)
+    return _send_block(part, _reshape(block, origin, converter), origin, converter)
 
 
 def _send_block(part: Part, block: Block, origin: Origin, converter: ConverterLimits) -> _Sent:
@@ -162,11 +158,11 @@ def _reshape_result(result: ToolResult, converter: ConverterLimits) -> ToolResul
     block = result.extra
     if converter.result_keys is not None and not converter.result_keys.issuperset(block):
         block = {key: block[key] for key in block if key in converter.result_keys}
-    block = _with_content(block, converter)
+    block = _fill_result(block, converter)
     return result if block is result.extra else replace(result, native=block)
 
 
-def _with_content(block: Block, converter: ConverterLimits) -> Block:
+def _fill_result(block: Block, converter: ConverterLimits) -> Block:
     """Return a result block with content, if the converter needs it; other blocks unchanged."""
     lacks_content = block.get("type") == "tool_result" and block.get("content") is None
     if converter.results_without_content or not lacks_content:
@@ -174,17 +170,16 @@ def _with_content(block: Block, converter: ConverterLimits) -> Block:
     return {**block, "content": ""}
 
 
-def _reshape(block: Block, converter: ConverterLimits) -> Block:
+def _reshape(block: Block, origin: Origin, converter: ConverterLimits) -> Block:
     """Return a block with the same content in a form that the converter can send."""
-    block = _with_content(blocks.with_media_type(block), converter)
+    block = _fill_result(blocks.with_media_type(block), converter)
     kind = block.get("type")
     if not converter.cache_markers and "cache_control" in block:
         block = {key: value for key, value in block.items() if key != "cache_control"}
-    reads_links = converter.data_links and (kind not in _FILES or kind in converter.linked)
-    if not reads_links and blocks.is_data_link(block):
+    if blocks.is_data_link(block) and not _sends_data_links(kind, converter):
         block = blocks.inline_data_url(block)
-    if converter.images == "url" and kind == "image":
-        block = blocks.image_as_url(block)
+    if kind == "image" and _has_content(block, converter):
+        block = _reshape_image(block, origin, converter)
     if converter.files == "source" and kind == "file":
         block = blocks.file_as_source(block)
     if not converter.bare_urls and isinstance(block.get("image_url"), str):
@@ -192,6 +187,20 @@ def _reshape(block: Block, converter: ConverterLimits) -> Block:
     is_foreign_source = converter.sources is not None and isinstance(block.get("source"), dict)
     if is_foreign_source and block.get("type") not in (converter.sources or ()):
         block = blocks.convert_source(block)
+    return block
+
+
+def _sends_data_links(kind: object, converter: ConverterLimits) -> bool:
+    """Return whether a link of such a block may be a data URL."""
+    return converter.data_links and _sends(f"{kind} url", converter)
+
+
+def _reshape_image(block: Block, origin: Origin, converter: ConverterLimits) -> Block:
+    """Return an image block in the only form that the converter sends, if there is one."""
+    if converter.images == "url" or (origin == "result" and converter.result_images == "url"):
+        return blocks.image_as_url(block)
+    if origin == "result" and converter.result_images == "source":
+        return blocks.image_as_source(block)
     return block
 
 
@@ -223,29 +232,17 @@ def _has_content(block: Block, converter: ConverterLimits) -> bool:
     kind = block["type"]
     if kind == "text":
         return isinstance(block.get("text"), str)
-    if kind == "image":
-        return _has_image(block, converter)
-    if kind == "text-plain" and not _has_supported_text(block, converter):
-        return False
-    return kind not in _FILES or _has_file(block, converter)
-
-
-def _has_file(block: Block, converter: ConverterLimits) -> bool:
-    """Return whether a block has a file, or a link to it if the converter sends links."""
-    content = block.keys() - _LABELS
-    if "source_type" not in block:
-        content -= {"id"}
-    return bool(content) and (block["type"] in converter.linked or not content <= _LINK)
-
-
-def _has_image(block: Block, converter: ConverterLimits) -> bool:
-    if any(block.get(key) for key in ("base64", "data", "url", "image_url")):
+    if kind not in _FILES:
         return True
-    if "source" not in block:
-        has_file = block.get("file_id") or block.get("source_type") == "id"
-        return converter.image_files and bool(has_file)
-    is_source_known = converter.sources is None or "image" in converter.sources
-    return is_source_known and _is_complete_source(block["source"], converter)
+    form = blocks.find_form(block)
+    if kind == "image" and "source" in block and form == "own":
+        is_source_known = converter.sources is None or "image" in converter.sources
+        return is_source_known and _is_complete_source(block["source"], converter)
+    return form == "own" or (bool(form) and _sends(f"{kind} {form}", converter))
+
+
+def _sends(form: str, converter: ConverterLimits) -> bool:
+    return converter.forms is None or form in converter.forms
 
 
 def _is_complete_source(source: object, converter: ConverterLimits) -> bool:
@@ -254,13 +251,8 @@ def _is_complete_source(source: object, converter: ConverterLimits) -> bool:
         return False
     kind = source.get("type")
     if kind == "file":
-        return converter.image_files and isinstance(source.get("file_id"), str)
+        return _sends("image id", converter) and isinstance(source.get("file_id"), str)
     return isinstance(source.get("url" if kind == "url" else "data"), str | bytes)
-
-
-def _has_supported_text(block: Block, converter: ConverterLimits) -> bool:
-    is_text_only = "text" in block and not any(key in block for key in ("base64", "data", "url"))
-    return converter.plain_text == "any" or is_text_only == (converter.plain_text == "text")
 
 
 def _without_useless(
@@ -293,17 +285,20 @@ def _without_blank_texts(parts: tuple[Part, ...]) -> tuple[Part, ...]:
 
 
 def _judge(limits: Limits, traits: Traits) -> Judge | None:
-    """Make the judge of links: whether one holds the data itself."""
-    converter: ConverterLimits | None = limits.of(LIMIT)
-    if converter is None or (converter.data_links and converter.linked.issuperset(_FILES)):
-        return None
-    return blocks.is_data_link
+    """Make the judge of blocks with a file: whether it is missing, or is a link that holds it."""
+    return None if limits.of(LIMIT) is None else _is_unusual_file
+
+
+def _is_unusual_file(block: Block) -> bool:
+    return blocks.is_data_link(block) or (
+        jsontext.is_one_of(block.get("type"), _FILES) and not blocks.find_form(block)
+    )
 
 
 RULE = Rule(
     "PART002",
     "unsendable-part",
     find,
-    {"parts": KeyedJudge(frozenset({"url"}), _judge)},
+    {"parts": KeyedJudge(ATTACHMENT_KEYS, _judge)},
     own_limits={LIMIT: ConverterLimits},
 )

@@ -31,19 +31,21 @@ class ConverterLimits:
     """Block types with a ``source`` that it sends (Anthropic's images, documents); None: all."""
     images: str = "any"
     """The form of LangChain's own image blocks: ``any``, or ``url`` (as ``image_url``)."""
+    result_images: str = "any"
+    """Their form in tool results, which some converters send unchanged.
+
+    ``any``; ``url`` (as ``image_url``); ``source`` (Anthropic's).
+    """
     files: str = "any"
     """The form of LangChain's own blocks with a file: ``any``, or ``source`` (Anthropic's)."""
     bare_urls: bool = True
     """Whether ``image_url`` may be a string instead of an object."""
-    image_files: bool = True
-    """Whether it sends images that are only the id of an uploaded file."""
-    plain_text: str = "any"
-    """What ``text-plain`` blocks may contain.
+    forms: frozenset[str] | None = None
+    """The forms in which it sends LangChain's own blocks of images and files, such as ``file url``.
 
-    ``any``; ``text`` (no bytes, no link); ``bytes`` (bytes or a link, no text).
+    Each is the type of the block and ``base64``, ``url``, ``id`` (of an uploaded file) or ``text``.
+    None: all.
     """
-    files_in_results: bool = True
-    """Whether it sends the files of a tool result inside the result; otherwise beside it."""
     cache_markers: bool = True
     """Whether content blocks may have ``cache_control``."""
     drops: frozenset[str] = _NO_TYPES
@@ -62,8 +64,6 @@ class ConverterLimits:
     """Keys of ``additional_kwargs`` whose values must be objects; otherwise it raises."""
     data_links: bool = True
     """Whether ``url`` of LangChain's own blocks may be a data URL; otherwise it downloads it."""
-    linked: frozenset[str] = frozenset({"file", "audio", "video", "text-plain"})
-    """Block types of files of which it sends a link; for a link to any other file it raises."""
     item_ids: bool = False
     """Whether it sends the ids that the provider gave to blocks; each may be sent only once."""
     result_keys: frozenset[str] | None = None
