@@ -379,6 +379,70 @@ def _blocks(message: dict[str, Any]) -> list[Any]:
     return content if isinstance(content, list) else []
 
 
+NOT_ENABLED = (
+    "messages.1.content.0: When thinking is disabled, an `assistant` message in the final position cannot contain "
+    "`thinking`. To use thinking blocks, enable `thinking` in your request."
+)
+KNOWN = [chatmend.Lesson(CLAUDE, "unused_thinking", value=False)]
+
+
+@pytest.mark.parametrize("thinking", [None, OFF])
+def test_thinking_that_the_request_does_not_enable_stays_until_it_is_refused(thinking: Any) -> None:
+    given = body(ASK, call(1, THOUGHT), result(1), thinking=thinking)
+    assert chatmend.repair_request(given, CLAUDE).body is given
+    reaction = chatmend.react(given, CLAUDE, NOT_ENABLED)
+    assert reaction is not None
+    assert reaction.lesson.limit == "unused_thinking"
+    assert reaction.body["messages"] == [ASK, call(1), result(1)]
+    assert reaction.body.get("thinking") == thinking
+
+
+def test_thinking_that_is_enabled_or_not_in_a_loop_stays_after_such_a_refusal() -> None:
+    for given in (
+        body(ASK, call(1, THOUGHT), result(1)),
+        body(ASK, ANSWER, NEXT, thinking=None),
+        body(ASK, ANSWER, NEXT, thinking=OFF),
+    ):
+        assert chatmend.repair_request(given, CLAUDE, lessons=KNOWN).body is given
+
+
+def test_a_message_that_holds_only_such_thinking_gets_a_placeholder() -> None:
+    only = {"role": "assistant", "content": [THOUGHT]}
+    done = chatmend.repair_request(body(ASK, only, thinking=None), CLAUDE, lessons=KNOWN)
+    assert "thinking" not in str(done.body["messages"])
+    assert all(message["content"] for message in done.body["messages"])
+
+
+def test_such_thinking_is_only_reported_if_the_policy_says_so() -> None:
+    given = body(ASK, call(1, THOUGHT), result(1), thinking=None)
+    policy = Policy(lost_thinking="report")
+    done = chatmend.repair_request(given, CLAUDE, policy=policy, lessons=KNOWN)
+    assert done.body is given
+    assert [(change.code, change.applied, change.finding) for change in done.changes] == [
+        ("THINK008", False, True)
+    ]
+
+
+@pytest.mark.parametrize("thinking", [None, OFF, MANUAL])
+@pytest.mark.parametrize("first", TURNS)
+def test_sequences_of_turns_are_append_only_and_idempotent_after_such_a_refusal(
+    first: str, thinking: Any
+) -> None:
+    for rest in product(TURNS.values(), repeat=examples(2, 3)):
+        messages, before = [ASK], list[Any]()
+        for number, turn in enumerate((TURNS[first], *rest)):
+            messages += turn(number)
+            done = chatmend.repair_request(
+                body(*messages, thinking=thinking), CLAUDE, lessons=KNOWN
+            )
+            sent = done.body["messages"]
+            assert sent[: len(before)] == before
+            assert chatmend.replay(messages, done.changes) == sent
+            assert chatmend.repair_request(done.body, CLAUDE, lessons=KNOWN).body is done.body
+            assert not _is_refused({"thinking": OFF, **done.body})
+            before = sent
+
+
 @pytest.mark.parametrize("target", ["deepseek/deepseek-v4-flash", "moonshot/kimi-k3", "zai/glm-5"])
 def test_thinking_stays_in_requests_to_compatible_apis_of_other_makers(target: str) -> None:
     own = {"type": "thinking", "thinking": "Plan.", "signature": "0c1f"}

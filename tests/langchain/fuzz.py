@@ -4,9 +4,10 @@ python -m tests.langchain.fuzz [COUNT] [MODEL] [FIRST-SEED]
 
 A transcript is either generated broken in OpenAI's or Anthropic's wire format and converted to
 LangChain messages, or it is a random list of message shapes. The program prints what the sandbox
-refused and what could not be sent; its exit status is then 1. The models do not enable thinking, so
-the sandbox refuses thinking in a tool loop that is not finished; the provider's message tells the
-user what to enable, and this is counted but is no failure.
+refused and what could not be sent; its exit status is then 1.
+
+The models do not enable thinking. Claude refuses thinking in the current tool loop of such a request,
+and only the refusal shows that it is not enabled: then a model with ``react=1`` must be accepted.
 
 Links are replaced by data, because one partner package would download them. Lists that contain
 only ``RemoveMessage`` are skipped: no message remains, and no reducer passes such a list to a
@@ -38,8 +39,8 @@ if TYPE_CHECKING:
 EXAMPLES_PER_REFUSAL = 3
 """The number of examples that are printed of each refusal."""
 _LINK = "https://example.com/"
-CHOSEN_BY_THE_CALLER = "anthropic-thinking-disabled-block"
-"""The rule of the sandbox that refuses thinking while the request does not enable it."""
+NOT_ENABLED = "anthropic-thinking-disabled-block"
+"""The rule of the sandbox that refuses thinking in a request that does not enable it."""
 WIRES = ("openai_chat", "anthropic_messages", "langchain")
 
 
@@ -92,11 +93,9 @@ def main() -> int:
     seen: Counter[str] = Counter()
     left_out = 0
     with Sandbox() as sandbox:
-        models = {
-            name: mend(one.model(sandbox), on_error="raise")
-            for name, one in CONFIGURATIONS.items()
-            if only in name
-        }
+        bare = {name: one.model(sandbox) for name, one in CONFIGURATIONS.items() if only in name}
+        models = {name: mend(model, on_error="raise") for name, model in bare.items()}
+        reacting = {name: mend(model, on_error="raise", react=1) for name, model in bare.items()}
         for (seed, wire), (name, model) in product(
             product(range(first, first + count), WIRES), models.items()
         ):
@@ -105,7 +104,10 @@ def main() -> int:
                 left_out += 1
                 continue
             seen[name] += 1
-            if fault := refusal(model, sandbox, messages):
+            fault = refusal(model, sandbox, messages)
+            if fault == NOT_ENABLED:
+                fault = refusal(reacting[name], sandbox, messages)
+            if fault:
                 failed[name, fault] += 1
                 if failed[name, fault] <= EXAMPLES_PER_REFUSAL:
                     print(f"{name}: {fault}: {describe(seed, wire)}", flush=True)
@@ -115,7 +117,7 @@ def main() -> int:
         accepted = times - sum(n for (model, _), n in failed.items() if model == name)
         print(f"{name:10} {times} broken transcripts, {accepted} accepted")
     print(f"skipped: {left_out // max(len(seen), 1)} transcripts that contain only RemoveMessage")
-    return 1 if any(fault != CHOSEN_BY_THE_CALLER for _, fault in failed) else 0
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

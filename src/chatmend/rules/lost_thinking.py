@@ -1,4 +1,4 @@
-"""A tool loop without thinking at its beginning, in a request that enables manual thinking.
+"""A tool loop that lacks the thinking of its request, or has thinking that is not enabled.
 
 A tool loop is a sequence of assistant turns, each with calls and their results. Its thinking is
 lost if another model made the calls, if the framework does not store thinking, or if thinking is
@@ -6,7 +6,8 @@ enabled while a call is pending.
 
 Why: ``messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`.
 When `thinking` is enabled, a final `assistant` message must start with a thinking block`` (Claude
-3.7 to 4.6 on every host).
+3.7 to 4.6 on every host); ``When thinking is disabled, an `assistant` message in the final position
+cannot contain `thinking`.`` (Claude 3.7 to 4.5).
 
 Repair: Thinking is disabled for this request. The same happens to each request until the loop
 ends, so the messages stay unchanged. Only thinking after the beginning of such a turn is removed,
@@ -14,6 +15,10 @@ because Claude refuses it while thinking is disabled. The later turns of a loop 
 thinking need none. With ``lost_thinking="text"``, or if the model cannot disable thinking, the
 calls and results of such loops are converted to text instead. Only request bodies show whether
 thinking is enabled.
+
+Thinking that the request does not enable stays until the provider refuses it, because the parameter
+may be set elsewhere. Then ``react`` removes it from all tool loops. If the conversation enables
+thinking later, loops without thinking are converted to text.
 
 Before (anthropic/claude-sonnet-4-5):
     {"model": "claude-sonnet-4-5", "max_tokens": 4096,
@@ -45,10 +50,11 @@ from typing import TYPE_CHECKING, Any
 from chatmend.changes import Change, Effect
 from chatmend.dialects.thinking import can_be_signature, is_signed_detail, is_thinking
 from chatmend.notes import convert_to_text
+from chatmend.placeholders import continued
 from chatmend.rules.rule import Request, RequestRule
 from chatmend.signatures import last_signed
 from chatmend.thinking_parameter import disable, is_manual, is_thinking_on
-from chatmend.transcript import Message, Thinking, is_unchanged, location_of
+from chatmend.transcript import Message, Role, Thinking, is_unchanged, location_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -58,6 +64,7 @@ if TYPE_CHECKING:
 
 CODE, NAME = "THINK008", "lost-thinking"
 _WHY = "the tool loop does not begin with thinking"
+_WHY_UNUSED = "the request does not enable thinking"
 _OPAQUE_KEYS = ("reasoning_opaque", "reasoning_text")
 """Keys of Copilot's assistant messages that hold thinking."""
 
@@ -87,11 +94,23 @@ class _Turn:
 
 
 def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
-    """Disable thinking while the current tool loop does not begin with thinking."""
+    """Disable thinking while the current tool loop lacks it; remove it where it is refused."""
+    request, changes = _with_thinking_at_beginnings(request, context)
+    if context.limits.unused_thinking or is_thinking_on(request.thinking):
+        return request, changes
+    request, more = _without_unused_thinking(request, context)
+    return request, [*changes, *more]
+
+
+def _with_thinking_at_beginnings(
+    request: Request, context: Context
+) -> tuple[Request, list[Change]]:
+    """Repair the loops that do not begin with thinking, if the request requires it."""
     if not _needs_thinking(request.thinking, context):
         return request, []
-    messages = request.messages
-    as_text = context.policy.lost_thinking == "text" or not context.limits.thinking_optional
+    messages, limits = request.messages, context.limits
+    can_disable = limits.thinking_optional and limits.unused_thinking
+    as_text = context.policy.lost_thinking == "text" or not can_disable
     is_clean = not as_text and _is_intact(messages, context) and not _has_late_thinking(messages)
     turns = [] if is_clean else list(_read_from_end(messages, context))[::-1]
     lost = list(_lost_turns(turns, context, as_text=as_text))
@@ -102,7 +121,7 @@ def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
         return request, [_disabling(request, context, applied=False)] if is_open else []
     if as_text:
         return _converted(request, lost, context)
-    request, changes = _without_later_thinking(request, lost, context)
+    request, changes = _without_thinking(request, lost, _WHY, context)
     if not is_open:
         return request, changes
     allowed = context.policy.allow >= Effect.DEGRADES and all(change.applied for change in changes)
@@ -120,6 +139,19 @@ def _needs_thinking(thinking: object, context: Context) -> bool:
         case _:
             is_enabled = False
     return is_enabled
+
+
+def _without_unused_thinking(request: Request, context: Context) -> tuple[Request, list[Change]]:
+    """Remove the thinking of each tool loop, also of earlier ones, which were sent without it.
+
+    The answer that the model must continue, if there is one, counts as a loop.
+    """
+    turns = [
+        turn
+        for turn in _read_from_end(request.messages, context)
+        if turn.is_checked or not turn.followers
+    ]
+    return _without_thinking(request, turns[::-1], _WHY_UNUSED, context)
 
 
 def _read_from_end(messages: list[Any], context: Context) -> Iterator[_Turn]:
@@ -218,17 +250,17 @@ def _disabling(request: Request, context: Context, *, applied: bool) -> Change:
     )  # fmt: skip
 
 
-def _without_later_thinking(
-    request: Request, lost: list[_Turn], context: Context
+def _without_thinking(
+    request: Request, turns: list[_Turn], why: str, context: Context
 ) -> tuple[Request, list[Change]]:
-    """Remove thinking that follows other content in such turns."""
+    """Remove the thinking of such turns; a message that holds nothing else gets a placeholder."""
     edits = (
-        (turn.start + number, message.with_parts(kept))
-        for turn in lost
+        (turn.start + number, message.with_parts(kept or continued(Role.ASSISTANT).parts))
+        for turn in turns
         for number, message in enumerate(turn.run)
         if not is_unchanged(message.parts, kept := tuple(filter(_is_kept, message.parts)))
     )
-    return _rewritten(request, edits, Effect.DROPS, context)
+    return _rewritten(request, edits, Effect.DROPS, why, context)
 
 
 def _is_kept(part: Part) -> bool:
@@ -245,18 +277,20 @@ def _converted(
         for at, message in enumerate((*turn.run, *turn.followers), turn.start)
         if message.calls or message.results
     )
-    return _rewritten(request, edits, Effect.DEGRADES, context)
+    return _rewritten(request, edits, Effect.DEGRADES, _WHY, context)
 
 
 def _rewritten(
     request: Request,
     edits: Iterable[tuple[int, Message]],
     effect: Effect,
+    why: str,
     context: Context,
 ) -> tuple[Request, list[Change]]:
     """Replace single messages, if the policy allows it."""
     out, changes = list(request.messages), list[Change]()
-    allowed = context.policy.allow >= effect
+    is_finding = context.policy.lost_thinking == "report"
+    allowed = context.policy.allow >= effect and not is_finding
     signed: int | None = None
     for at, becomes in edits:
         signed = last_signed(request.messages, context) if signed is None else signed
@@ -264,8 +298,8 @@ def _rewritten(
         out[at] = context.dialect.write(becomes) if allowed else native
         changes.append(
             Change(
-                CODE, NAME, effect, at, _WHY, (native,), (out[at],), None, at,
-                applied=allowed, invalidates_thinking=allowed and at < signed,
+                CODE, NAME, effect, at, why, (native,), (out[at],), None, at,
+                applied=allowed, invalidates_thinking=allowed and at < signed, finding=is_finding,
             )
         )  # fmt: skip
     return (replace(request, messages=out) if changes and allowed else request), changes

@@ -277,6 +277,12 @@ class Limits:
     It need not (``no``), must in Anthropic's manual mode (``manual``), or must in every mode that
     the request can enable (``always``).
     """
+    unused_thinking: bool = True
+    """The provider accepts thinking of tool loops in a request that does not enable thinking.
+
+    No table says otherwise, because a request without the parameter may get it elsewhere: a refusal
+    shows it.
+    """
     thinking_optional: bool = True
     """The provider accepts a request that disables thinking."""
     trailing_thinking: bool = True
