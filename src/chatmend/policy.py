@@ -58,7 +58,13 @@ _TRAINING_LIMITS: dict[str, Any] = {
 _FILE_LIMITS = frozenset(
     {
         *("audio", "document_name_pattern", "document_types", "documents_counted", "file_stores"),
-        *("link_schemes", "max_document_bytes", "max_document_pages", "max_documents"),
+        *(
+            "files_in_results",
+            "link_schemes",
+            "max_document_bytes",
+            "max_document_pages",
+            "max_documents",
+        ),
         *("max_pdf_pages", "pdf_checked", "text_documents", "video"),
     }
 )
