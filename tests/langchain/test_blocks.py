@@ -15,7 +15,11 @@ import chatmend
 from chatmend import Effect, Policy
 from chatmend.langchain import mend, repair_messages
 from chatmend.langchain.message_repair import repair_unless_disabled
-from chatmend.langchain.partners import find_destination, find_destination_by_name
+from chatmend.langchain.partners import (
+    _is_before,
+    find_destination,
+    find_destination_by_name,
+)
 from chatmend.langchain.settings import RepairSettings
 from tests.langchain.classes import DESTINATIONS
 from tests.langchain.configurations import CONFIGURATIONS
@@ -128,6 +132,46 @@ def test_audio_does_not_make_the_converter_for_bedrock_raise(sandbox: Any, role:
         refusal(mend(model, on_error="raise"), sandbox, [*asked, role([audio], **fields)]) is None
     )
     assert "Audio removed (audio/wav, 3 bytes)" in json.dumps(sandbox.requests[-1].body)
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "redacted_thinking", "data": "AA=="},
+        {"type": "refusal", "refusal": "no"},
+        {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"},
+        {"type": "tool_call", "id": "c", "name": "f", "args": {}},
+    ],
+    ids=lambda block: block["type"],
+)
+def test_blocks_of_other_providers_do_not_make_the_converter_for_bedrock_raise(
+    sandbox: Any, block: dict[str, Any]
+) -> None:
+    """Converters before langchain-aws 1.7.3 raise for unknown blocks, newer ones drop them."""
+    calls = [call("c", "f")] if "call" in block["type"] else []
+    results = [ToolMessage("done", tool_call_id="c")] if calls else []
+    answer = AIMessage([{"type": "text", "text": "kept"}, block], tool_calls=calls)
+    model = DESTINATIONS["bedrock claude"].model(sandbox)
+    messages = [NEXT, answer, *results, NEXT]
+    assert refusal(mend(model, on_error="raise"), sandbox, messages) is None
+    assert "kept" in json.dumps(sandbox.requests[-1].body)
+
+
+def test_a_search_result_of_a_user_reaches_bedrock(sandbox: Any) -> None:
+    """Converters before langchain-aws 1.6.3 raise for it; it is sent as text then."""
+    found = {
+        "type": "search_result", "source": "https://e.example", "title": "t",
+        "content": [{"type": "text", "text": "found it"}], "citations": {"enabled": False},
+    }  # fmt: skip
+    model = DESTINATIONS["bedrock claude"].model(sandbox)
+    assert refusal(mend(model, on_error="raise"), sandbox, [HumanMessage([found])]) is None
+    assert "found it" in json.dumps(sandbox.requests[-1].body)
+
+
+def test_limits_of_older_versions_apply_below_their_version() -> None:
+    assert _is_before("langchain-core", "999")
+    assert not _is_before("langchain-core", "0.1")
+    assert not _is_before("not-installed", "999")
 
 
 def test_a_block_whose_type_is_not_a_string_does_not_fail_the_call(sandbox: Any) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from importlib import metadata
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -326,7 +327,20 @@ def _partner(key: str) -> dict[str, Any]:
     nested: dict[str, Any] = {
         name: {**parent.get(name, {}), **row.get(name, {})} for name in ("limits", "carries")
     }
+    for older in row.get("older", ()):
+        if _is_before(older["package"], older["before"]):
+            nested["carries"] |= older["carries"]
     return {"chat_messages": False, "cumulative_usage": False, **inherited, **row, **nested}
+
+
+def _is_before(package: str, version: str) -> bool:
+    """Return whether the installed version of a package is older than a version."""
+    from packaging.version import Version  # noqa: PLC0415 - only for rows with older versions
+
+    try:
+        return Version(metadata.version(package)) < Version(version)
+    except metadata.PackageNotFoundError:
+        return False
 
 
 def find_partner(model: BaseChatModel) -> str | None:
