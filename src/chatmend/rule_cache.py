@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from chatmend.dialects import Traits
     from chatmend.renaming import Renaming
     from chatmend.rules import Rule
-    from chatmend.sketch import Group, WindowSketch
+    from chatmend.sketch import Classes, Group, WindowSketch
     from chatmend.targets.limits import Limits
     from chatmend.transcript import Role
 
@@ -77,29 +77,11 @@ class RuleCache:
         """Start with no structures."""
         self.rules = rules
         """Kept so that no other tuple of rules can get the same ``id()``."""
-        self.always = 0
-        self.watches: list[tuple[int, Callable[[WindowSketch], bool]]] = []
-        columns: dict[str, dict[object, tuple[frozenset[str] | None, Callable[[Any], object]]]] = {}
-        for position, rule in enumerate(rules):
-            if rule.judges is None:
-                self.always |= 1 << position
-                continue
-            for column, make in rule.judges.items():
-                if (judge := make(limits, traits)) is not None:
-                    columns.setdefault(column, {}).setdefault(
-                        make, (getattr(make, "keys", None), judge)
-                    )
-            if rule.watches is not None and (watch := rule.watches(limits, traits)) is not None:
-                self.watches.append((1 << position, watch))
+        self.always = sum(1 << at for at, rule in enumerate(rules) if rule.judges is None)
+        self.watches = _watches(rules, traits, limits)
+        columns = _judges_by_column(rules, traits, limits)
         self.all = (1 << len(rules)) - 1
-        self.renaming = next(
-            (
-                at
-                for at, rule in enumerate(rules)
-                if rule.rename and {*(rule.judges or ())} == {"ids"}
-            ),
-            -1,
-        )
+        self.renaming = next((at for at, rule in enumerate(rules) if _only_renames(rule)), -1)
         """The position of the rule that renames calls; -1 if there is none."""
         self.judges_new_ids = len(columns.get("ids", ())) > 1
         """Whether another rule judges ids, too."""
@@ -109,12 +91,9 @@ class RuleCache:
             (position for position, rule in enumerate(rules, 1) if rule.splits_window), 0
         )
         """The position of the first rule that runs on each turn separately; 0 if none does."""
-        self.last_text = combine_judges(columns.pop(LAST_TEXT, {}).values())
+        self.last_text = combine_judges(columns.pop(LAST_TEXT, []))
         """The judge of the text at the end of the last message, if a rule has one."""
-        self.sketches = SketchCache(
-            {column: list(judges.values()) for column, judges in columns.items()},
-            has_item_ids=traits.messages_are_items,
-        )
+        self.sketches = SketchCache(columns, has_item_ids=traits.messages_are_items)
         self.letter_of_role: dict[str, str] = {}
         """For each role, the letter of messages with only that role and an ordinary text."""
         self.structures: dict[object, StructureInfo] = {}
@@ -170,3 +149,31 @@ def cache_for(context: Context, rules: tuple[Rule, ...]) -> RuleCache:
             _CACHES.clear()
         cache = _CACHES[key] = RuleCache(context.dialect.TRAITS, limits, rules)
     return cache
+
+
+def _judges_by_column(rules: tuple[Rule, ...], traits: Traits, limits: Limits) -> Classes:
+    """Return the judges of all rules by column; rules that share a judge need it only once."""
+    columns: dict[str, dict[object, Any]] = {}
+    for rule in rules:
+        for column, make in (rule.judges or {}).items():
+            if (judge := make(limits, traits)) is not None:
+                known = columns.setdefault(column, {})
+                known.setdefault(make, (getattr(make, "keys", None), judge))
+    return {column: list(judges.values()) for column, judges in columns.items()}
+
+
+def _watches(
+    rules: tuple[Rule, ...], traits: Traits, limits: Limits
+) -> list[tuple[int, Callable[[WindowSketch], bool]]]:
+    """Return the conditions under which a rule must run, each with the bit of the rule."""
+    made = [
+        (1 << at, rule.watches(limits, traits))
+        for at, rule in enumerate(rules)
+        if rule.judges is not None and rule.watches is not None
+    ]
+    return [(bit, watch) for bit, watch in made if watch is not None]
+
+
+def _only_renames(rule: Rule) -> bool:
+    """Return whether a rule renames calls and judges nothing but their ids."""
+    return bool(rule.rename) and {*(rule.judges or ())} == {"ids"}

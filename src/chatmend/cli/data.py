@@ -7,7 +7,7 @@ import threading
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import get_context
-from pathlib import Path  # noqa: TC003 - Typer reads the annotations
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -42,96 +42,109 @@ _MIN_PARALLEL_BYTES = 8 << 20
 _REPORTS = ("html",)
 """The values of ``--report``."""
 
+_Files = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="FILE",
+        help="JSONL, JSON, CSV or Parquet files, directories with such files, or the address "
+        "of a LiteLLM database (postgresql://...), whose spend logs are read.",
+        show_default=False,
+    ),
+]
+_Out = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="Write the usable rows to this directory, with the same file names, and the "
+        "quarantined rows below DIR/quarantine. Required.",
+        show_default=False,
+    ),
+]
+_Purpose = Annotated[
+    str,
+    typer.Option(
+        metavar="PURPOSE",
+        help="train: the last answer stays the end, thinking is kept, images are unchanged. "
+        "serve: the conversations are sent to the target.",
+    ),
+]
+_Incomplete = Annotated[
+    str,
+    typer.Option(
+        metavar="CHOICE",
+        help="Rows with a tool call without a result, or a result without a call: repair them "
+        "with a placeholder or as text, or quarantine them.",
+    ),
+]
+_Column = Annotated[
+    str | None,
+    typer.Option(help="The column with the messages, if its name is unusual."),
+]
+_Layout = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help=f"The layout of the rows, if it is not recognised: {', '.join(FORMATS)}.",
+    ),
+]
+_Report = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FORMAT",
+        help="html: also write DIR/report.html with statistics and examples.",
+        show_default=False,
+    ),
+]
+_Texts = Annotated[
+    bool,
+    typer.Option(help="Show shortened texts in the examples of the report, or only lengths."),
+]
+_Changes = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Also record every change in this Parquet file, which --replay can repeat.",
+        show_default=False,
+    ),
+]
+_Replay = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Repeat the changes that --changes has recorded, instead of a repair. The output "
+        "has the same bytes. Needs no --target.",
+        show_default=False,
+    ),
+]
+_Jobs = Annotated[
+    int,
+    typer.Option(
+        "--jobs", "-j", metavar="N", min=0, help="Number of processes; 0: one per processor."
+    ),
+]
+_Table = Annotated[
+    str,
+    typer.Option(help="The table of spend logs in a LiteLLM database."),
+]
+
 
 def data(  # noqa: PLR0913 - a command's options
     *,
-    files: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="FILE",
-            help="JSONL, JSON, CSV or Parquet files, directories with such files, or the address "
-            "of a LiteLLM database (postgresql://...), whose spend logs are read.",
-            show_default=False,
-        ),
-    ],
+    files: _Files,
     target: TargetName = "",
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Write the usable rows to this directory, with the same file names, and the "
-            "quarantined rows below DIR/quarantine. Required.",
-            show_default=False,
-        ),
-    ] = None,
-    purpose: Annotated[
-        str,
-        typer.Option(
-            metavar="PURPOSE",
-            help="train: the last answer stays the end, thinking is kept, images are unchanged. "
-            "serve: the conversations are sent to the target.",
-        ),
-    ] = "train",
-    incomplete: Annotated[
-        str,
-        typer.Option(
-            metavar="CHOICE",
-            help="Rows with a tool call without a result, or a result without a call: repair them "
-            "with a placeholder or as text, or quarantine them.",
-        ),
-    ] = INCOMPLETE[0],
-    column: Annotated[
-        str | None,
-        typer.Option(help="The column with the messages, if its name is unusual."),
-    ] = None,
-    layout: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help=f"The layout of the rows, if it is not recognised: {', '.join(FORMATS)}.",
-        ),
-    ] = None,
+    out: _Out = None,
+    purpose: _Purpose = "train",
+    incomplete: _Incomplete = INCOMPLETE[0],
+    column: _Column = None,
+    layout: _Layout = None,
     policy: PolicyName = None,
     settings: PolicySettings = None,
-    report: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FORMAT",
-            help="html: also write DIR/report.html with statistics and examples.",
-            show_default=False,
-        ),
-    ] = None,
-    texts: Annotated[
-        bool,
-        typer.Option(help="Show shortened texts in the examples of the report, or only lengths."),
-    ] = True,
-    changes: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Also record every change in this Parquet file, which --replay can repeat.",
-            show_default=False,
-        ),
-    ] = None,
-    replay: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Repeat the changes that --changes has recorded, instead of a repair. The output "
-            "has the same bytes. Needs no --target.",
-            show_default=False,
-        ),
-    ] = None,
-    jobs: Annotated[
-        int,
-        typer.Option(
-            "--jobs", "-j", metavar="N", min=0, help="Number of processes; 0: one per processor."
-        ),
-    ] = 0,
-    table: Annotated[
-        str,
-        typer.Option(help="The table of spend logs in a LiteLLM database."),
-    ] = "LiteLLM_SpendLogs",
+    report: _Report = None,
+    texts: _Texts = True,
+    changes: _Changes = None,
+    replay: _Replay = None,
+    jobs: _Jobs = 0,
+    table: _Table = "LiteLLM_SpendLogs",
 ) -> None:
     """Repair training data or stored conversations; rows that cannot be repaired are set aside.
 

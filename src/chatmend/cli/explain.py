@@ -6,7 +6,7 @@ import re
 import shlex
 import sys
 from difflib import get_close_matches
-from pathlib import Path  # noqa: TC003 - Typer reads the annotations
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -24,41 +24,45 @@ from chatmend.targets import resolve
 _GAP = re.compile(r"\s{2,}|\s[.,:;]|\(\s*\)|^\s|\s$|(\.\.\.|…)$")
 """A trace of words that are missing in a text: a shell replaces text in backticks."""
 
+_What = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="CODE|TEXT",
+        help="A rule code or name (TOOL005, orphan-tool-result), or the error message of a "
+        "provider in single quotes: in double quotes, shells execute text in backticks. '-' "
+        "reads the message from standard input, with quotes of any kind: "
+        "chatmend explain - < error.txt",
+        show_default=False,
+    ),
+]
+_File = Annotated[
+    Path | None,
+    typer.Option(
+        "--file",
+        "-f",
+        metavar="FILE",
+        help="Also show the positions in this file.",
+        show_default=False,
+    ),
+]
+_Target = Annotated[
+    str | None,
+    typer.Option(
+        "--target",
+        "-t",
+        metavar="TARGET",
+        help="With --file: the target that refused the request. Optional if the error message "
+        "belongs to one provider, or the file has a 'model' that does.",
+        show_default=False,
+    ),
+]
+
 
 def explain(
     *,
-    what: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="CODE|TEXT",
-            help="A rule code or name (TOOL005, orphan-tool-result), or the error message of a "
-            "provider in single quotes: in double quotes, shells execute text in backticks. '-' "
-            "reads the message from standard input, with quotes of any kind: "
-            "chatmend explain - < error.txt",
-            show_default=False,
-        ),
-    ],
-    file: Annotated[
-        Path | None,
-        typer.Option(
-            "--file",
-            "-f",
-            metavar="FILE",
-            help="Also show the positions in this file.",
-            show_default=False,
-        ),
-    ] = None,
-    target: Annotated[
-        str | None,
-        typer.Option(
-            "--target",
-            "-t",
-            metavar="TARGET",
-            help="With --file: the target that refused the request. Optional if the error message "
-            "belongs to one provider, or the file has a 'model' that does.",
-            show_default=False,
-        ),
-    ] = None,
+    what: _What,
+    file: _File = None,
+    target: _Target = None,
     policy: PolicyName = None,
     settings: PolicySettings = None,
 ) -> None:

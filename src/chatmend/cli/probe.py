@@ -39,74 +39,84 @@ if TYPE_CHECKING:
 
 _COLOURS = {CONFIRMED: "green", OUT_OF_DATE: "red"}
 
+_Target = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="HOST[/MODEL]",
+        help="The provider to ask, and the model; without a model a cheap one is chosen.",
+        show_default=False,
+    ),
+]
+_Url = Annotated[
+    str,
+    typer.Option(
+        metavar="URL",
+        help="The complete URL of the endpoint, for a server of your own or a host without an "
+        "address in the tables. {model} is replaced by the model.",
+        show_default=False,
+    ),
+]
+_KeyVariable = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="The environment variable with the API key; by default the usual one of the host.",
+        show_default=False,
+    ),
+]
+_WireFormat = Annotated[
+    str,
+    typer.Option(
+        "--format",
+        metavar="FORMAT",
+        help=f"The wire format of the endpoint: {', '.join(FORMATS)}.",
+        show_default=False,
+    ),
+]
+_Limits = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME,NAME",
+        help="Test only these limits, for example pairing,call_id_pattern.",
+        show_default=False,
+    ),
+]
+_Report = Annotated[
+    Path | None,
+    typer.Option(
+        parser=parse_path,
+        metavar="FILE",
+        help="The report, as JSON; by default chatmend-probe-HOST-MODEL.json. An existing "
+        "report is continued.",
+        show_default=False,
+    ),
+]
+_DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Print the requests and their cost; send nothing.")
+]
+_Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before sending.")]
+_Propose = Annotated[
+    Path | None,
+    typer.Option(
+        parser=parse_path,
+        metavar="FILE",
+        help="Print the edits of the tables that a report suggests; send nothing.",
+        show_default=False,
+    ),
+]
+
 
 def probe(  # noqa: PLR0913 - a command's options
-    target: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="HOST[/MODEL]",
-            help="The provider to ask, and the model; without a model a cheap one is chosen.",
-            show_default=False,
-        ),
-    ] = None,
+    target: _Target = None,
     *,
-    url: Annotated[
-        str,
-        typer.Option(
-            metavar="URL",
-            help="The complete URL of the endpoint, for a server of your own or a host without an "
-            "address in the tables. {model} is replaced by the model.",
-            show_default=False,
-        ),
-    ] = "",
-    key_variable: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="The environment variable with the API key; by default the usual one of the host.",
-            show_default=False,
-        ),
-    ] = "",
-    wire_format: Annotated[
-        str,
-        typer.Option(
-            "--format",
-            metavar="FORMAT",
-            help=f"The wire format of the endpoint: {', '.join(FORMATS)}.",
-            show_default=False,
-        ),
-    ] = "",
-    limits: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME,NAME",
-            help="Test only these limits, for example pairing,call_id_pattern.",
-            show_default=False,
-        ),
-    ] = "",
-    report: Annotated[
-        Path | None,
-        typer.Option(
-            parser=parse_path,
-            metavar="FILE",
-            help="The report, as JSON; by default chatmend-probe-HOST-MODEL.json. An existing "
-            "report is continued.",
-            show_default=False,
-        ),
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the requests and their cost; send nothing.")
-    ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before sending.")] = False,
-    propose: Annotated[
-        Path | None,
-        typer.Option(
-            parser=parse_path,
-            metavar="FILE",
-            help="Print the edits of the tables that a report suggests; send nothing.",
-            show_default=False,
-        ),
-    ] = None,
+    url: _Url = "",
+    key_variable: _KeyVariable = "",
+    wire_format: _WireFormat = "",
+    limits: _Limits = "",
+    report: _Report = None,
+    dry_run: _DryRun = False,
+    yes: _Yes = False,
+    propose: _Propose = None,
 ) -> None:
     """Send small requests to a provider and compare its answers with the tables of limits.
 

@@ -22,32 +22,38 @@ _LOCAL = ("MODEL_COST_MAP", "ANTHROPIC_BETA_HEADERS", "BLOG_POSTS", "POLICY_TEMP
 """What LiteLLM would fetch from the internet at start, and has in its package, too."""
 _EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - compared, not bound
 
+_Host = Annotated[
+    str, typer.Option(help="The address to listen on; the default is this machine only.")
+]
+_Port = Annotated[int, typer.Option(help="0 selects a free port.", min=0, max=65535)]
+_Mode = Annotated[str, typer.Option(help="'repair' requests, or 'report' what would change.")]
+_Policy = Annotated[str | None, typer.Option(help="The name of a policy.")]
+_React = Annotated[
+    int,
+    typer.Option(help="How often a request is sent again after a refusal.", min=0, max=2),
+]
+_Upstream = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="PROVIDER=URL",
+        help="Send the requests to a provider elsewhere, such as the gateway of your company. "
+        "Can be repeated.",
+    ),
+]
+_PrintConfig = Annotated[
+    bool, typer.Option("--print-config", help="Print LiteLLM's configuration and exit.")
+]
+
 
 def proxy(  # noqa: PLR0913 - the options of a command
     *,
-    host: Annotated[
-        str, typer.Option(help="The address to listen on; the default is this machine only.")
-    ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="0 selects a free port.", min=0, max=65535)] = 4000,
-    mode: Annotated[
-        str, typer.Option(help="'repair' requests, or 'report' what would change.")
-    ] = "repair",
-    policy: Annotated[str | None, typer.Option(help="The name of a policy.")] = None,
-    react: Annotated[
-        int,
-        typer.Option(help="How often a request is sent again after a refusal.", min=0, max=2),
-    ] = 1,
-    upstream: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="PROVIDER=URL",
-            help="Send the requests to a provider elsewhere, such as the gateway of your company. "
-            "Can be repeated.",
-        ),
-    ] = None,
-    print_config: Annotated[
-        bool, typer.Option("--print-config", help="Print LiteLLM's configuration and exit.")
-    ] = False,
+    host: _Host = "127.0.0.1",
+    port: _Port = 4000,
+    mode: _Mode = "repair",
+    policy: _Policy = None,
+    react: _React = 1,
+    upstream: _Upstream = None,
+    print_config: _PrintConfig = False,
 ) -> None:
     """Run a proxy that repairs the requests of agents in any language.
 

@@ -51,31 +51,35 @@ class _IncompleteError(Exception):
 _COLOURS = {"-": "red", "+": "green", "@": "cyan"}
 
 
+_Write = Annotated[
+    bool, typer.Option("--write", "-w", help="Replace each file by its repaired form.")
+]
+_Backup = Annotated[
+    bool, typer.Option("--backup", help="With --write: keep the old file as FILE.bak.")
+]
+_Out = Annotated[
+    Path | None,
+    typer.Option(
+        parser=parse_path,
+        metavar="DIR",
+        help="Write the repaired files to this directory, with the same names; the originals "
+        "are not changed.",
+        show_default=False,
+    ),
+]
+_Diff = Annotated[bool, typer.Option("--diff", "-d", help="Show the changes; write nothing.")]
+
+
 def repair(  # noqa: PLR0913 - a command's options
     *,
     files: Files,
     target: TargetName = "",
     policy: PolicyName = None,
     settings: PolicySettings = None,
-    write: Annotated[
-        bool, typer.Option("--write", "-w", help="Replace each file by its repaired form.")
-    ] = False,
-    backup: Annotated[
-        bool, typer.Option("--backup", help="With --write: keep the old file as FILE.bak.")
-    ] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            parser=parse_path,
-            metavar="DIR",
-            help="Write the repaired files to this directory, with the same names; the originals "
-            "are not changed.",
-            show_default=False,
-        ),
-    ] = None,
-    diff: Annotated[
-        bool, typer.Option("--diff", "-d", help="Show the changes; write nothing.")
-    ] = False,
+    write: _Write = False,
+    backup: _Backup = False,
+    out: _Out = None,
+    diff: _Diff = False,
     jobs: Jobs = 0,
     quiet: Quiet = False,
 ) -> None:
