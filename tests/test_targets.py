@@ -159,6 +159,17 @@ def test_the_ids_that_a_maker_demands_hold_behind_every_host_that_checks_them(
     assert chatmend.resolve(target).limits.call_id_pattern == pattern
 
 
+@pytest.mark.parametrize("model", ["pixtral-12b", "voxtral-mini-3b", "devstral-small"])
+def test_what_a_host_knows_of_a_maker_holds_for_all_its_models(model: str) -> None:
+    expected = chatmend.resolve("hosted_vllm/mistral-7b").limits
+    limits = chatmend.resolve(f"hosted_vllm/{model}").limits
+    assert (limits.alternation, limits.system, limits.refused_keys) == (
+        expected.alternation,
+        expected.system,
+        expected.refused_keys,
+    )
+
+
 @pytest.mark.parametrize("maker", MODELS)
 @pytest.mark.parametrize("host", ["openai_compatible", "openrouter", "together_ai", "perplexity"])
 def test_a_makers_structure_only_makes_limits_stricter(host: str, maker: str) -> None:

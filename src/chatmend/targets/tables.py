@@ -27,9 +27,17 @@ def _read(folder: str, stem: str) -> Table:
     return {"file": f"{folder}/{stem}.toml", "names": [stem], **tomllib.loads(text)}
 
 
+@lru_cache(maxsize=256)
 def host_table(stem: str) -> Table:
-    """Return the table of a host; the stem is the name of its file."""
-    return _read("hosts", stem)
+    """Return the table of a host; the stem is the name of its file.
+
+    An entry that names a maker instead of a list of models holds for all models of the maker.
+    """
+    table = _read("hosts", stem)
+    for entry in table.get("serves", ()):
+        if isinstance(entry["models"], str):
+            entry["models"] = maker_table(entry["models"])["models"]
+    return table
 
 
 def maker_table(stem: str) -> Table:
