@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from chatmend import images
 from chatmend.dialects.attachments import find_attachment
 from chatmend.dialects.media_types import FORMAT_OF_TYPE, PDF, is_text_type
+from chatmend.dialects.pictures import text_type_beside
 from chatmend.images.payload import encode_base64
 
 if TYPE_CHECKING:
@@ -75,16 +76,13 @@ def text_in_place_of(native: Native, text: str, image_shapes: tuple[str, ...]) -
     Args:
         native: the part that holds the file.
         text: the text.
-        image_shapes: the dialect's shapes of images; only one with the shape ``input`` has parts
-            of the type ``input_text``.
+        image_shapes: the dialect's shapes of images.
     """
     part = native if isinstance(native, dict) else {}
     kept = {key: part[key] for key in _KEPT if key in part}
     if "type" not in part:
         return {"text": text} | kept
-    is_input = "input" in image_shapes and str(part["type"]).startswith("input_")
-    kind = "input_text" if is_input else "text"
-    return {"type": kind, "text": text, **kept}
+    return {"type": text_type_beside(part["type"], image_shapes), "text": text, **kept}
 
 
 def is_of_dialect(native: Native, image_shape: str) -> bool:

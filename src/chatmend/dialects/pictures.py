@@ -264,14 +264,23 @@ def replacement_text_part(native: Native, text: str, shapes: tuple[str, ...]) ->
     Args:
         native: the part that holds the image.
         text: the text.
-        shapes: the dialect's shapes of images; only one with the shape ``input`` has parts of the
-            type ``input_text``.
+        shapes: the dialect's shapes of images.
     """
     part = native if isinstance(native, dict) else {}
+    kind = text_type_beside(part.get("type"), shapes)
+    if kind == "text" and is_image(part):
+        return {"text": text}
     kept = {key: part[key] for key in ("cache_control", "cachePoint") if key in part}
-    if part.get("type") == "input_image" and "input" in shapes:
-        return {"type": "input_text", "text": text, **kept}
-    return {"text": text} if is_image(part) else {"type": "text", "text": text, **kept}
+    return {"type": kind, "text": text, **kept}
+
+
+def text_type_beside(kind: object, shapes: tuple[str, ...]) -> str:
+    """Return the type of a text part that replaces a part of the type ``kind``.
+
+    Only a dialect in which images have the shape ``input`` has parts of the type ``input_text``.
+    """
+    is_input = "input" in shapes and isinstance(kind, str) and kind.startswith("input_")
+    return "input_text" if is_input else "text"
 
 
 def convert_image(native: _Part, found: Picture, shape: str) -> _Part | None:
