@@ -14,6 +14,7 @@ from chatmend import sandbox
 from chatmend.rules import LAST, RULES
 from chatmend.targets import image_limits, limits
 from chatmend.targets.explain import how_known
+from chatmend.targets.tables import host_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,7 +74,7 @@ def _listing(paths: list[Path]) -> str:
 
 
 def _host_page(path: Path) -> str:
-    table = _read(path)
+    table = host_table(path.stem)
     head = f"# {path.stem}\n\n{_title(path)}.\n\nNames: {_codes(table['names'])}."
     head += f" Addresses: {_codes(table['addresses'])}." if "addresses" in table else ""
     owned = table.get("models")
