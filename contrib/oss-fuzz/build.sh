@@ -1,7 +1,7 @@
 #!/bin/bash -eu
 # Builds one fuzzer and one archive of seeds for each target of tests/fuzz_bytes.
 
-pip3 install --constraint constraints.txt ".[cli]" hypothesis pytest
+pip3 install --constraint constraints.txt ".[cli,pdf]" hypothesis pytest
 python3 -m tests.fuzz_bytes --seeds seeds
 for target in $(python3 -m tests.fuzz_bytes --list); do
   cat > "fuzz_$target.py" <<PYTHON
