@@ -38,6 +38,7 @@ styles = st.fixed_dictionaries(
         "{}",
         '{"messages":[]}',
         '[ {"a" :1.10} , 1e2 ]',
+        '[{"a":1},{"b":2}, {"c":3},1 , 1,1]',
         '\ufeff[{"a": "\\u00e9"}]\r\n',
     ],
 )
@@ -81,6 +82,13 @@ def test_spaces_digits_and_escapes_of_what_stayed_are_kept() -> None:
         '[ {"role":"user", "cost" : 1.10,"text":"caf\\u00e9 \\/"} ,\t'
         '{"role":"user", "content":"\\u00e9", "more":{"a":[1, 2]}} ]\n'
     )
+
+
+def test_spaces_between_items_that_stayed_are_kept() -> None:
+    text = '[{"a":1},{"b":2} ,\n {"c":3},  {"d":4}]'
+    old = json.loads(text)
+    assert splice(text, old, [*old[:3], {"e": 5}]) == '[{"a":1},{"b":2} ,\n {"c":3},{"e":5}]'
+    assert splice(text, old, old[1:]) == '[{"b":2} ,\n {"c":3},  {"d":4}]'
 
 
 def test_line_ends_indentation_and_the_mark_at_the_front_are_kept() -> None:

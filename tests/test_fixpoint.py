@@ -48,6 +48,24 @@ def test_a_second_pass_changes_nothing(target: str) -> None:
         ),
         ([{"parts": [SIGNED]}], CLAUDE, "gemini_contents", Policy()),
         (
+            [{"parts": [{"thought": True, "thoughtSignature": {"ok": True}, "result": "a"}]}],
+            "gemini/gemini-2.5-flash",
+            "gemini_contents",
+            Policy(),
+        ),
+        (
+            [{"type": "reasoning", "tool_calls": [{}]}],
+            "xai/grok-4",
+            "openai_responses",
+            Policy(),
+        ),
+        (
+            [{"type": "reasoning", "function_call": 5}],
+            "xai/grok-4",
+            "openai_responses",
+            Policy(),
+        ),
+        (
             [USER, {"role": "assistant", "tool_calls": [None]}, USER],
             GPT,
             None,
@@ -125,9 +143,9 @@ def test_an_image_is_not_copied_by_a_policy_that_only_reshapes() -> None:
     assert str(items).count("base64") == 1
 
 
-def test_a_part_of_gemini_that_nothing_is_left_of_is_an_empty_text() -> None:
+def test_a_part_of_gemini_that_nothing_is_left_of_is_removed() -> None:
     sent = chatmend.repair([{"role": "user", "parts": [SIGNED]}], "gemini/gemini-2.5-pro").messages
-    assert sent == [{"role": "user", "parts": [{"text": ""}]}]
+    assert sent == [{"role": "user", "parts": [{"text": "[continued]"}]}]
 
 
 def test_images_in_contents_stay_images_for_a_claude_behind_gemini() -> None:

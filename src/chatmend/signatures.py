@@ -6,6 +6,7 @@ import base64
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from chatmend.dialects.gemini_parts import DATA
 from chatmend.transcript import Thinking, ToolCall, is_signed
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def without_signature(part: Part) -> Part | None:
     """Return a part without its signature; None if nothing else is in the part."""
     native = part.extra
     kept = {key: value for key, value in native.items() if key not in SIGNATURE_KEYS}
-    if kept.keys() <= _METADATA_KEYS:
+    if kept.keys() <= _METADATA_KEYS or ("type" not in kept and DATA.keys().isdisjoint(kept)):
         return None
     return (
         replace(part, native=kept, signature=None)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from chatmend.transcript import is_unchanged
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Container
 
@@ -94,22 +96,26 @@ def _splice_list(
 ) -> str:
     old, new = change
     (at, end), spans = given.span, given.items
-    if not spans and not new:
+    if is_unchanged(old, new):
         return text[at:end]
     if not spans or not new:
         return style.dumps(new, _indentation_at(text, at))
-    span_by_id = {id(item): span for item, span in zip(old, spans, strict=True)}
+    number_of = {id(item): number for number, item in enumerate(old)}
     objects = [start for start, _ in spans if text[start] == "{"]
     style = _Style.at(text, objects[0]) if objects else style
     head, indentation = text[at + 1 : spans[0][0]], _indentation_at(text, spans[0][0])
     gap = next(
         (text[one[1] : other[0]] for one, other in pairwise(spans)), "," + (head or style.comma[1:])
     )
-    pieces = []
+    out, before = "", -1
     for item in new:
-        span = span_by_id.get(id(item))
-        pieces.append(text[slice(*span)] if span else style.dumps(item, indentation))
-    return f"[{head}{gap.join(pieces)}{text[spans[-1][1] : end]}"
+        number = number_of.get(id(item), -1)
+        if out:
+            follows = number > 0 and before == number - 1
+            out += text[spans[before][1] : spans[number][0]] if follows else gap
+        out += text[slice(*spans[number])] if number >= 0 else style.dumps(item, indentation)
+        before = number
+    return f"[{head}{out}{text[spans[-1][1] : end]}"
 
 
 @dataclass(frozen=True, slots=True)

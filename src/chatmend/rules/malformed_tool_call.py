@@ -63,9 +63,9 @@ _StepResult = tuple[Message, str, Effect]
 def _remove_invalid_function_call(message: Message, context: Context) -> _StepResult | None:
     """Convert a ``function_call`` to text if it is malformed or in a tool message."""
     function_call = message.extra.get("function_call")
-    if function_call is None or (
-        message.role is not Role.TOOL and _is_function_call(function_call)
-    ):
+    if function_call is None or _is_other_item(message, context):
+        return None
+    if message.role is not Role.TOOL and _is_function_call(function_call):
         return None
     kept = message.with_parts(tuple(part for part in message.parts if not _is_legacy_call(part)))
     parts = _append_text(kept, CALL_NOTE + jsontext.dumps(function_call))
@@ -84,6 +84,8 @@ def remove_tool_calls_key(message: Message, context: Context) -> _StepResult | N
     """
     native = message.extra
     if "tool_calls" not in native or not all(call.legacy for call in message.calls):
+        return None
+    if _is_other_item(message, context):
         return None
     value = native["tool_calls"]
     if context.limits.empty_tool_calls and (value is None or value == []):
@@ -111,6 +113,12 @@ def _repair_calls(message: Message, context: Context) -> _StepResult | None:
         "a tool call is incomplete, malformed or not in an assistant message",
         effect,
     )
+
+
+def _is_other_item(message: Message, context: Context) -> bool:
+    """Return whether it is an item of another type than a message, in which no key holds calls."""
+    kind = message.extra.get("type")
+    return context.traits.messages_are_items and kind is not None and kind != "message"
 
 
 def _is_function_call(value: object) -> bool:
