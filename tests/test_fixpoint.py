@@ -54,6 +54,12 @@ def test_a_second_pass_changes_nothing(target: str) -> None:
             Policy(),
         ),
         (
+            [{"parts": [{"thought": {}, "thought_signature": 1.5, "type": "a"}]}],
+            "vertex_ai/gemini-2.5-pro",
+            "gemini_contents",
+            Policy(),
+        ),
+        (
             [{"type": "reasoning", "tool_calls": [{}]}],
             "xai/grok-4",
             "openai_responses",

@@ -51,11 +51,15 @@ def without_genuine_signature(part: Part) -> Part | None:
     return without_signature(part)
 
 
-def without_signature(part: Part) -> Part | None:
-    """Return a part without its signature; None if nothing else is in the part."""
+def without_signature(part: Part, *, typed: bool = True) -> Part | None:
+    """Return a part without its signature; None if nothing else is in the part.
+
+    With ``typed``, the data of a part with a type may be under any key.
+    """
     native = part.extra
     kept = {key: value for key, value in native.items() if key not in SIGNATURE_KEYS}
-    if kept.keys() <= _METADATA_KEYS or ("type" not in kept and DATA.keys().isdisjoint(kept)):
+    is_typed = typed and "type" in kept
+    if kept.keys() <= _METADATA_KEYS or not (is_typed or DATA.keys() & kept.keys()):
         return None
     return (
         replace(part, native=kept, signature=None)

@@ -91,7 +91,8 @@ def _with_valid_signature(part: Part, first: ToolCall | None, *, typed: bool) ->
     ``first`` is the call that must have a signature.
     """
     if not isinstance(part, ToolCall):
-        return without_signature(part) if _has_malformed_signature(part, typed=typed) else part
+        is_malformed = _has_malformed_signature(part, typed=typed)
+        return without_signature(part, typed=typed) if is_malformed else part
     if part.legacy:
         return part
     signature = part.signature if is_thought_signature(part.signature) else None
