@@ -107,15 +107,18 @@ def _splice_list(
     gap = next(
         (text[one[1] : other[0]] for one, other in pairwise(spans)), "," + (head or style.comma[1:])
     )
-    out, before = "", -1
+    pieces: list[str] = []
+    before = -1
     for item in new:
-        number = number_of.get(id(item), -1)
-        if out:
+        number = number_of.get(id(item), -1)  # -1: a new item
+        if pieces:
             follows = number > 0 and before == number - 1
-            out += text[spans[before][1] : spans[number][0]] if follows else gap
-        out += text[slice(*spans[number])] if number >= 0 else style.dumps(item, indentation)
+            pieces.append(text[spans[before][1] : spans[number][0]] if follows else gap)
+        pieces.append(
+            text[slice(*spans[number])] if number >= 0 else style.dumps(item, indentation)
+        )
         before = number
-    return f"[{head}{out}{text[spans[-1][1] : end]}"
+    return f"[{head}{''.join(pieces)}{text[spans[-1][1] : end]}"
 
 
 @dataclass(frozen=True, slots=True)
