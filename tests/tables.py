@@ -153,8 +153,8 @@ class _Facts(_Closed):
 class Serves(_Facts):
     """Models that a host serves, with limits of their own."""
 
-    models: Annotated[list[str], Field(min_length=1)]
-    """Patterns of model names. The empty one means a host without a model."""
+    models: Annotated[list[str], Field(min_length=1)] | Literal[_stems("makers")]  # type: ignore[valid-type]
+    """Patterns of model names, or a maker. The empty pattern means a host without a model."""
     dialect: Literal[tuple(DIALECTS)] | None = None  # type: ignore[valid-type]  # made at run time
     maker: Literal[_stems("makers")] | None = None  # type: ignore[valid-type]
     host: Literal[_stems("hosts")] | None = None  # type: ignore[valid-type]

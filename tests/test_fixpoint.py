@@ -60,6 +60,19 @@ def test_a_second_pass_changes_nothing(target: str) -> None:
             Policy(),
         ),
         (
+            [
+                {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"},
+                {
+                    "type": "function_call_output",
+                    "call_id": "c",
+                    "content": [{"type": "output_text", "text": "a", "annotations": []}],
+                },
+            ],
+            "openrouter/openai/gpt-5",
+            "openai_responses",
+            Policy(),
+        ),
+        (
             [{"type": "reasoning", "tool_calls": [{}]}],
             "xai/grok-4",
             "openai_responses",

@@ -282,6 +282,11 @@ def _write_input_part(part: Part) -> Native:
     return _write_part(part, "input_text")
 
 
+def _write_new_text(part: Part) -> Native:
+    """Write a text without the keys and the type that it had elsewhere."""
+    return {"type": "input_text", "text": part.text} if isinstance(part, Text) else part.native
+
+
 def _write_part(part: Part, kind: str) -> Native:
     native = part.native
     match part:
@@ -350,7 +355,7 @@ def fill_content(native: dict[str, object]) -> dict[str, object] | None:
             isinstance(part, Text) and not part.text.startswith("data:") for part in parts
         )
         output = (
-            write_content(parts, None, _write_input_part) if only_text else jsontext.dumps(content)
+            write_content(parts, None, _write_new_text) if only_text else jsontext.dumps(content)
         )
         return {
             **{key: value for key, value in native.items() if key != "content"},
