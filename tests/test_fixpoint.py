@@ -207,3 +207,82 @@ def test_the_changes_of_a_later_pass_are_counted_in_the_transcript_as_it_came() 
     done = chatmend.repair(messages, "strict", policy=Policy.offline())
     assert chatmend.replay(messages, done.changes) == done.messages
     assert all(change.index is None or 0 <= change.index < len(messages) for change in done.changes)
+
+
+ITEMS = [
+    {"type": "reasoning", "id": "rs_1", "summary": []},
+    {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"},
+    {"type": "custom_tool_call", "call_id": "c", "name": "f", "input": "x"},
+    {"type": "function_call_output", "call_id": "c"},
+    {"type": "web_search_call", "id": "ws_1", "status": "completed"},
+    {"type": "item_reference", "id": "msg_1"},
+    {"type": "unknown_item"},
+]
+OF_CHAT = {
+    "role": ["tool", "user", "assistant", 5],
+    "tool_calls": [[], [{}], None, "x", [CALL]],
+    "function_call": [5, None, {"name": "f", "arguments": "{}"}],
+    "tool_call_id": ["c", 5],
+    "content": [None, "", "x", [], [{"type": "output_text", "text": "a"}], [IMAGE]],
+    "name": ["", 5, "n"],
+    "thinking_blocks": [[{"type": "thinking", "thinking": "t", "signature": "s"}]],
+}
+"""Keys of a chat message that an item of the Responses API may have by mistake."""
+
+
+@pytest.mark.parametrize("item", ITEMS, ids=lambda item: item["type"])
+@pytest.mark.parametrize("key", OF_CHAT)
+def test_nor_for_items_with_a_key_of_chat_messages(item: dict[str, Any], key: str) -> None:
+    for value in OF_CHAT[key]:
+        for target in sorted({target for form, target in ALL if form == "openai_responses"}):
+            given = [{"type": "message", "role": "user", "content": "q"}, {**item, key: value}]
+            once = chatmend.repair(given, target, dialect="openai_responses")
+            again = chatmend.repair(once.messages, target, dialect="openai_responses")
+            assert again.messages is once.messages, (target, value)
+
+
+@pytest.mark.parametrize("role", OF_CHAT["role"])
+def test_an_item_with_a_role_keeps_its_id(role: object) -> None:
+    given = [USER, {"type": "item_reference", "id": "msg_1", "role": role}]
+    sent = chatmend.repair(given, "openai/gpt-5", dialect="openai_responses").messages
+    assert sent[1] == {"type": "item_reference", "id": "msg_1"}
+
+
+HELD = [
+    {"text": "a"},
+    {"inlineData": {"data": "AAAA"}},
+    {"inlineData": {"mimeType": "image/png", "data": DATA}},
+    {"inlineData": {"mimeType": "application/zip", "data": "AAAA"}},
+    {"fileData": {"fileUri": "s3://b/x.pdf"}},
+    {"functionCall": {"name": "f", "args": {}}},
+    {"executableCode": {"code": "x"}},
+    {},
+]
+BESIDE = [
+    {}, {"type": "x"}, {"type": "text"}, {"type": "image"}, {"type": "file"}, {"type": []}, {"foo": 1},
+    {"thought": True}, {"thought": {}},
+]  # fmt: skip
+SIGNATURES = [{}, {"thoughtSignature": "x"}, {"thoughtSignature": {}}, {"thought_signature": 1.5}]
+
+
+@pytest.mark.parametrize("held", HELD, ids=lambda held: "-".join(held) or "nothing")
+@pytest.mark.parametrize("beside", BESIDE, ids=str)
+def test_nor_for_parts_of_gemini_with_other_keys(
+    held: dict[str, Any], beside: dict[str, Any]
+) -> None:
+    for signature in SIGNATURES:
+        part = {**held, **beside, **signature}
+        inner = {"functionResponse": {"name": "f", "response": {}, "parts": [part]}}
+        for role, sent in (("user", part), ("model", part), ("user", inner)):
+            given = [{"role": "user", "parts": [{"text": "q"}]}, {"role": role, "parts": [sent]}]
+            once = chatmend.repair(given, "gemini/gemini-2.5-flash", dialect="gemini_contents")
+            again = chatmend.repair(once.messages, "gemini/gemini-2.5-flash")
+            assert again.messages is once.messages, (role, sent)
+
+
+@pytest.mark.parametrize("kind", ["x", "file", "image", []])
+def test_a_refused_file_of_gemini_is_replaced_even_if_its_part_has_a_type(kind: object) -> None:
+    file = {"inlineData": {"mimeType": "application/zip", "data": "AAAA"}, "type": kind}
+    given = [{"role": "user", "parts": [{"text": "q"}, file]}]
+    (message,) = chatmend.repair(given, "gemini/gemini-2.5-flash").messages
+    assert [list(part) for part in message["parts"]] == [["text"], ["text"]]

@@ -36,5 +36,5 @@ def test_the_lines_of_a_function_are_counted_without_its_docstring() -> None:
 def test_no_function_is_long(package: str) -> None:
     files = sorted((SOURCE / package).rglob("*.py"))
     assert files
-    found = {path.name: _long_functions(path.read_text("utf-8")) for path in files}
+    found = {str(path): _long_functions(path.read_text("utf-8")) for path in files}
     assert {name: names for name, names in found.items() if names} == {}

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import chatmend
 from chatmend.cli import app
-from chatmend.targets import Limits
+from chatmend.targets import Limits, tables
 from chatmend.targets.explain import how_known, origins
 from chatmend.targets.layers import layers_of
 from chatmend.targets.resolve import value_of
@@ -168,6 +168,12 @@ def test_what_a_host_knows_of_a_maker_holds_for_all_its_models(model: str) -> No
         expected.system,
         expected.refused_keys,
     )
+
+
+def test_an_entry_that_names_a_maker_has_its_models_and_no_others() -> None:
+    entry = tables._with_models({"models": "openai"})
+    assert tables.has_model(entry, "gpt-5")
+    assert not tables.has_model(entry, "gpt-oss-120b")
 
 
 @pytest.mark.parametrize("maker", MODELS)

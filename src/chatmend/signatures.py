@@ -15,11 +15,6 @@ if TYPE_CHECKING:
 
 SIGNATURE_KEYS = ("thoughtSignature", "thought_signature")
 """Keys of the signature of a part, in the dialect whose parts of all types may have one."""
-_METADATA_KEYS = frozenset({
-    "thought", "videoMetadata", "video_metadata", "mediaResolution", "media_resolution",
-    "partMetadata", "part_metadata",
-})  # fmt: skip
-"""Keys that such a part may have in addition to its data and its signature."""
 SKIP_SIGNATURE = base64.b64encode(b"skip_thought_signature_validator").decode()
 """The value that makes Gemini skip the check of a signature."""
 
@@ -52,14 +47,13 @@ def without_genuine_signature(part: Part) -> Part | None:
 
 
 def without_signature(part: Part, *, typed: bool = True) -> Part | None:
-    """Return a part without its signature; None if nothing else is in the part.
+    """Return a part without its signature; None if it holds no data.
 
     With ``typed``, the data of a part with a type may be under any key.
     """
     native = part.extra
     kept = {key: value for key, value in native.items() if key not in SIGNATURE_KEYS}
-    is_typed = typed and "type" in kept
-    if kept.keys() <= _METADATA_KEYS or not (is_typed or DATA.keys() & kept.keys()):
+    if DATA.keys().isdisjoint(kept) and not (typed and "type" in kept):
         return None
     return (
         replace(part, native=kept, signature=None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from itertools import product
 from typing import Any
 
@@ -17,10 +18,12 @@ from chatmend.langchain import mend, repair_messages
 from chatmend.langchain.message_repair import repair_unless_disabled
 from chatmend.langchain.partners import (
     _is_before,
+    _partners,
     find_destination,
     find_destination_by_name,
 )
 from chatmend.langchain.settings import RepairSettings
+from chatmend.targets.converter_limits import ConverterLimits
 from tests.langchain.classes import DESTINATIONS
 from tests.langchain.configurations import CONFIGURATIONS
 from tests.langchain.fuzz import refusal, transcript
@@ -172,6 +175,10 @@ def test_limits_of_older_versions_apply_below_their_version() -> None:
     assert _is_before("langchain-core", "999")
     assert not _is_before("langchain-core", "0.1")
     assert not _is_before("not-installed", "999")
+    known = {field.name for field in fields(ConverterLimits)}
+    for row in _partners().values():
+        for older in row.get("older", ()):
+            assert older["carries"].keys() <= known
 
 
 def test_a_block_whose_type_is_not_a_string_does_not_fail_the_call(sandbox: Any) -> None:

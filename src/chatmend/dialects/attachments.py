@@ -78,8 +78,10 @@ def find_attachment(native: Native) -> Attachment | None:
         return None
     kind = native.get("type")
     found = _BY_TYPE[kind](native) if isinstance(kind, str) and kind in _BY_TYPE else None
-    if kind is None:
-        found = _without_type(native)
+    if found is None and kind is None:
+        found = _of_bedrock(native)
+    # A part of Gemini with a type is one, too: the type is removed later.
+    found = found or _of_gemini(native)
     return None if found is None else _attachment_of(found)
 
 
@@ -217,11 +219,14 @@ def _link(native: _Part) -> _Found | None:
     return _Found("link", url, label, native.get("document_name"))
 
 
-def _without_type(native: _Part) -> _Found | None:
-    """Bedrock's document, video or audio, or data of Gemini."""
+def _of_bedrock(native: _Part) -> _Found | None:
     for key in _BEDROCK:
         if isinstance(native.get(key), dict):
-            return _of_bedrock(key, native[key])
+            return _of_bedrock_key(key, native[key])
+    return None
+
+
+def _of_gemini(native: _Part) -> _Found | None:
     inline = native.get("inlineData", native.get("inline_data"))
     if isinstance(inline, dict):
         return _Found("inline", inline.get("data"), _label_of(inline), inline.get("displayName"))
@@ -232,7 +237,7 @@ def _without_type(native: _Part) -> _Found | None:
     return None
 
 
-def _of_bedrock(key: str, held: _Part) -> _Found | None:
+def _of_bedrock_key(key: str, held: _Part) -> _Found | None:
     form, name, source = held.get("format"), held.get("name"), held.get("source")
     if not isinstance(source, dict):
         return None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from chatmend import images
 from chatmend.dialects.attachments import find_attachment
 from chatmend.dialects.media_types import FORMAT_OF_TYPE, PDF, is_text_type
-from chatmend.dialects.pictures import text_type_beside
+from chatmend.dialects.pictures import replacement_text_type
 from chatmend.images.payload import encode_base64
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def text_in_place_of(native: Native, text: str, image_shapes: tuple[str, ...]) -
     kept = {key: part[key] for key in _KEPT if key in part}
     if "type" not in part:
         return {"text": text} | kept
-    return {"type": text_type_beside(part["type"], image_shapes), "text": text, **kept}
+    return {"type": replacement_text_type(part["type"], image_shapes), "text": text, **kept}
 
 
 def is_of_dialect(native: Native, image_shape: str) -> bool:

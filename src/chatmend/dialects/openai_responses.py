@@ -34,11 +34,6 @@ if TYPE_CHECKING:
     from chatmend.windows import Memory
 
 NAME = "openai_responses"
-TRAITS = Traits(
-    messages_key="input", system_keys=("instructions",), content_keys=("content", "output"),
-    thinking_keys=("reasoning",), stored_keys=("previous_response_id", "conversation", "prompt"),
-    types_by_role=True, image_shapes=SHAPES, messages_are_items=True,
-)  # fmt: skip
 __all__ = [
     "NAME",
     "TRAITS",
@@ -91,6 +86,12 @@ _OPAQUE_MODEL_ITEMS = frozenset(
 )  # fmt: skip
 """Items that the model or a hosted tool made and that are passed through unread."""
 ITEMS = frozenset({*CALLS, *OUTPUTS, *_OPAQUE_USER_ITEMS, *_OPAQUE_MODEL_ITEMS, "reasoning"})
+TRAITS = Traits(
+    messages_key="input", system_keys=("instructions",), content_keys=("content", "output"),
+    thinking_keys=("reasoning",), stored_keys=("previous_response_id", "conversation", "prompt"),
+    types_by_role=True, image_shapes=SHAPES, messages_are_items=True,
+    item_types=ITEMS,
+)  # fmt: skip
 _ITEM_PARTS = ("input_text", "input_image", "input_file", "output_text")
 _ITEM_KEYS = frozenset(
     {
@@ -282,11 +283,6 @@ def _write_input_part(part: Part) -> Native:
     return _write_part(part, "input_text")
 
 
-def _write_new_text(part: Part) -> Native:
-    """Write a text without the keys and the type that it had elsewhere."""
-    return {"type": "input_text", "text": part.text} if isinstance(part, Text) else part.native
-
-
 def _write_part(part: Part, kind: str) -> Native:
     native = part.native
     match part:
@@ -350,20 +346,21 @@ def fill_content(native: dict[str, object]) -> dict[str, object] | None:
         if native.get("output") is not None:
             return None
         content = native.get("content")
-        parts = read_content(content)
-        only_text = all(
-            isinstance(part, Text) and not part.text.startswith("data:") for part in parts
-        )
-        output = (
-            write_content(parts, None, _write_new_text) if only_text else jsontext.dumps(content)
-        )
-        return {
-            **{key: value for key, value in native.items() if key != "content"},
-            "output": output or "",
-        }
+        kept = {key: value for key, value in native.items() if key != "content"}
+        return {**kept, "output": _as_output(content) or ""}
     if isinstance(kind, str) and kind in ITEMS:
         return None
     return {**native, "content": ""} if native.get("content") is None else None
+
+
+def _as_output(content: object) -> object:
+    parts = read_content(content)
+    texts = [part.text for part in parts if isinstance(part, Text)]
+    if len(texts) < len(parts) or any(text.startswith("data:") for text in texts):
+        return jsontext.dumps(content)
+    if isinstance(content, list):
+        return [{"type": "input_text", "text": text} for text in texts]
+    return content
 
 
 def translate_foreign(message: Message) -> tuple[Message, ...]:

@@ -267,15 +267,15 @@ def replacement_text_part(native: Native, text: str, shapes: tuple[str, ...]) ->
         shapes: the dialect's shapes of images.
     """
     part = native if isinstance(native, dict) else {}
-    kind = text_type_beside(part.get("type"), shapes)
+    kind = replacement_text_type(part.get("type"), shapes)
     if kind == "text" and is_image(part):
         return {"text": text}
     kept = {key: part[key] for key in ("cache_control", "cachePoint") if key in part}
     return {"type": kind, "text": text, **kept}
 
 
-def text_type_beside(kind: object, shapes: tuple[str, ...]) -> str:
-    """Return the type of a text part that replaces a part of the type ``kind``.
+def replacement_text_type(kind: object, shapes: tuple[str, ...]) -> str:
+    """Return the type of the text part that replaces a part of the type ``kind``.
 
     Only a dialect in which images have the shape ``input`` has parts of the type ``input_text``.
     """

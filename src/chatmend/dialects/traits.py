@@ -46,6 +46,8 @@ class Traits:
     """A message has its calls under a separate key, ``tool_calls``."""
     typed_calls: bool = False
     """Each call under that key has a type."""
+    item_types: frozenset[str] = frozenset()
+    """Types of items that are no messages, whatever other keys they have."""
     types_by_role: bool = False
     """The role of a message determines which types of parts it may hold."""
     signs_calls: bool = False

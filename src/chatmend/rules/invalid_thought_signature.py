@@ -86,7 +86,7 @@ def _has_malformed_signature(part: Part, *, typed: bool) -> bool:
 
 
 def _with_valid_signature(part: Part, first: ToolCall | None, *, typed: bool) -> Part | None:
-    """Return the part without a malformed signature; None if nothing else is in the part.
+    """Return the part without a malformed signature; None if it then holds no data.
 
     ``first`` is the call that must have a signature.
     """

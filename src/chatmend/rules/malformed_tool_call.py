@@ -117,8 +117,7 @@ def _repair_calls(message: Message, context: Context) -> _StepResult | None:
 
 def _is_other_item(message: Message, context: Context) -> bool:
     """Return whether it is an item of another type than a message, in which no key holds calls."""
-    kind = message.extra.get("type")
-    return context.traits.messages_are_items and kind is not None and kind != "message"
+    return jsontext.is_one_of(message.kind, context.traits.item_types)
 
 
 def _is_function_call(value: object) -> bool:

@@ -33,7 +33,7 @@ from chatmend.dialects.entries import (
     is_nonempty_reasoning,
     repair_reasoning,
 )
-from chatmend.jsontext import strings
+from chatmend.jsontext import is_one_of, strings
 from chatmend.placeholders import continued
 from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import Message, Role, Thinking
@@ -78,7 +78,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             limits.reasoning_items == "required"
             and not has_reasoning
             and _has_id(message)
-            and _is_paired(message)
+            and _is_paired(message, context)
         ):
             becomes = replace(message, omitted_keys=_PAIRING_KEYS)
             yield Fix(at, at + 1, (becomes,), "the reasoning that the item requires is missing")
@@ -115,7 +115,7 @@ def find_after_call(window: Window, memory: Memory, context: Context) -> Iterato
         return
     run = window.messages[: window.run_length]
     for at, (before, message) in enumerate(pairwise(run), 1):
-        if before.calls and not message.calls and _has_id(message) and _is_paired(message):
+        if before.calls and not message.calls and _has_id(message) and _is_paired(message, context):
             becomes = replace(message, omitted_keys=_PAIRING_KEYS)
             yield Fix(at, at + 1, (becomes,), "the reasoning that the item requires is missing")
 
@@ -154,9 +154,11 @@ def _has_id(message: Message) -> bool:
     return isinstance(message.extra.get("id"), str)
 
 
-def _is_paired(message: Message) -> bool:
+def _is_paired(message: Message, context: Context) -> bool:
     native = message.extra
-    # A dict with a role is a message, or becomes one.
+    if is_one_of(message.kind, context.traits.item_types):
+        return message.kind in _PAIRED_TYPES
+    # Any other dict with a role is a message, or becomes one.
     return native.get("type", "message") in _PAIRED_TYPES or "role" in native
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from chatmend.targets.tables import any_match, find_host, host_table, maker_of_model, maker_table
+from chatmend.targets.tables import find_host, has_model, host_table, maker_of_model, maker_table
 
 if TYPE_CHECKING:
     from chatmend.targets.tables import Table
@@ -200,7 +200,7 @@ def _generations(maker: Table, model: str, dialect: str) -> list[Table]:
 
 
 def _matches(entry: Table, model: str, dialect: str) -> bool:
-    return bool(entry.get("dialect", dialect) == dialect and any_match(entry["models"], model))
+    return bool(entry.get("dialect", dialect) == dialect and has_model(entry, model))
 
 
 def _layer(place: str, table: Table, limits: str) -> Layer:

@@ -34,10 +34,14 @@ def host_table(stem: str) -> Table:
     An entry that names a maker instead of a list of models holds for all models of the maker.
     """
     table = _read("hosts", stem)
-    for entry in table.get("serves", ()):
-        if isinstance(entry["models"], str):
-            entry["models"] = maker_table(entry["models"])["models"]
-    return table
+    return {**table, "serves": [_with_models(entry) for entry in table.get("serves", ())]}
+
+
+def _with_models(entry: Table) -> Table:
+    if not isinstance(name := entry["models"], str):
+        return entry
+    maker = maker_table(name)
+    return {**entry, "models": maker["models"], "except": maker.get("except", ())}
 
 
 def maker_table(stem: str) -> Table:
@@ -71,14 +75,12 @@ def host_of_model(model: str) -> Table | None:
 
 def maker_of_model(model: str) -> Table | None:
     """Return the table of the maker whose models have such names, behind any host."""
-    return next(
-        (
-            table
-            for table in maker_tables()
-            if any_match(table["models"], model) and not any_match(table.get("except", ()), model)
-        ),
-        None,
-    )
+    return next((table for table in maker_tables() if has_model(table, model)), None)
+
+
+def has_model(table: Table, model: str) -> bool:
+    """Return whether a maker, or an entry of a table, has a model with such a name."""
+    return any_match(table["models"], model) and not any_match(table.get("except", ()), model)
 
 
 def known_providers() -> tuple[str, ...]:
