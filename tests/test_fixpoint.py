@@ -248,6 +248,56 @@ def test_an_item_with_a_role_keeps_its_id(role: object) -> None:
     assert sent[1] == {"type": "item_reference", "id": "msg_1"}
 
 
+THOUGHT = {"type": "thinking", "thinking": "t", "signature": "EqoBCkYIARgCKkA"}
+UNREADABLE_KEYS = {
+    "thinking_blocks": [
+        {}, {"a": 1}, "x", [], [{}], ["x"], [THOUGHT, {}], [{"type": "text", "text": "a"}], THOUGHT,
+    ],
+    "reasoning_content": [5, {}, [], ["x"], [THOUGHT]],
+    "tool_calls": ["a", {}, 5, [{}], ["x"], []],
+    "function_call": ["a", 5, {}, []],
+    "tool_call_id": ["a", 5, None],
+}  # fmt: skip
+"""Keys of Chat Completions with values that no client sends."""
+MESSAGES: list[dict[str, Any]] = [
+    {},
+    {"role": "user", "content": "hello"},
+    {"role": "tool", "content": "hello"},
+    {"role": "assistant", "content": "hello"},
+    {"role": "assistant", "content": None},
+]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "target"),
+    [
+        ("openai_chat", "openai/gpt-4o"),
+        ("anthropic_messages", CLAUDE),
+        ("openai_responses", "openai/gpt-5"),
+        ("gemini_contents", "gemini/gemini-2.5-flash"),
+        ("bedrock_converse", "bedrock/anthropic.claude-sonnet-4-5-v1:0"),
+        ("ollama_chat", "ollama_chat/llama3.1"),
+    ],
+)
+@pytest.mark.parametrize("key", UNREADABLE_KEYS)
+def test_nor_for_unreadable_values_of_chat_completions(dialect: str, target: str, key: str) -> None:
+    for value in UNREADABLE_KEYS[key]:
+        for message in MESSAGES:
+            for beside in ({}, {"tool_calls": "a"}, {"thinking_blocks": [THOUGHT]}):
+                given = [USER, {**message, **beside, key: value}]
+                once = chatmend.repair(given, target, dialect=dialect)
+                again = chatmend.repair(once.messages, target, dialect=dialect, system=once.system)
+                assert again.messages is once.messages, given
+                lists = [
+                    part
+                    for sent in once.messages
+                    for part in sent.get("content") or sent.get("parts") or ()
+                ]
+                assert not [
+                    part for part in lists if isinstance(part, dict) and not part.get("text", "?")
+                ], given
+
+
 HELD = [
     {"text": "a"},
     {"inlineData": {"data": "AAAA"}},

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from chatmend import jsontext
 from chatmend.dialects import anthropic_messages, openai_chat
+from chatmend.dialects.thinking import is_thinking
 from chatmend.jsontext import is_same
 from chatmend.placeholders import CALL_NOTE, note
 from chatmend.transcript import Message, Part, Role, Text, Thinking, ToolCall, ToolResult
@@ -57,8 +58,11 @@ def has_blocks(native: dict[str, object]) -> bool:
 def read(native: dict[str, object]) -> Message:
     """Read a message of one of these two dialects, and clear its native role."""
     message = openai_chat.read(native) if is_chat(native) else anthropic_messages.read(native)
+    blocks = _has_readable_blocks(native)
     parts = tuple(
-        part for part in message.parts if not isinstance(part, Thinking) or _is_readable(part)
+        part
+        for part in message.parts
+        if not isinstance(part, Thinking) or _is_readable(part, blocks=blocks)
     )
     return replace(message, native_role=None, parts=parts)
 
@@ -99,7 +103,7 @@ def other_keys(message: Message) -> dict[str, object]:
     )
     held |= {"function_call"} if any(call.legacy for call in message.calls) else set()
     if message.is_assistant:
-        held |= {"thinking_blocks"} if isinstance(native.get("thinking_blocks"), list) else set()
+        held |= {"thinking_blocks"} if _has_readable_blocks(native) else set()
         held |= {"reasoning_content"} if isinstance(native.get("reasoning_content"), str) else set()
     return {key: value for key, value in native.items() if key not in held}
 
@@ -119,9 +123,20 @@ def _result_note(result: ToolResult) -> str:
     return first.text if isinstance(first, Text) else ""
 
 
-def _is_readable(thought: Thinking) -> bool:
-    """Return whether thinking is a text or a block; any other value stays under its key."""
-    return isinstance(thought.native, str if thought.location == "reasoning_content" else dict)
+def _is_readable(thought: Thinking, *, blocks: bool) -> bool:
+    """Return whether thinking is a text or a block; any other value stays under its key.
+
+    ``blocks`` tells whether those under ``thinking_blocks`` are.
+    """
+    if thought.location == "reasoning_content":
+        return isinstance(thought.native, str)
+    return blocks if thought.location == "thinking_blocks" else isinstance(thought.native, dict)
+
+
+def _has_readable_blocks(native: dict[str, object]) -> bool:
+    """Return whether ``thinking_blocks`` is a list of thinking blocks."""
+    blocks = native.get("thinking_blocks")
+    return isinstance(blocks, list) and all(map(is_thinking, blocks))
 
 
 def split_items(message: Message) -> Iterator[Message]:
