@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,8 @@ REPAIR = partial(repair_table, target=QWEN)
 def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return a data set of 300 rows: a third has a call without a result, a third no answer."""
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path)
+    # With several processes, datasets leaves a copy in its place, which boto3's session never sees.
+    monkeypatch.setattr(os, "environ", os.environ)
     conversations = [
         [ASK, CALLING, RESULT, ANSWER],
         [ASK, CALLING, ANSWER],

@@ -74,9 +74,7 @@ def test_litellm_uses_the_variables(configured_sandbox: Any, model: str) -> None
     ]
 
 
-def test_the_official_sdks_use_the_variables(
-    configured_sandbox: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_official_sdks_use_the_variables(configured_sandbox: Any) -> None:
     openai, anthropic = pytest.importorskip("openai"), pytest.importorskip("anthropic")
     groq, cohere = pytest.importorskip("groq"), pytest.importorskip("cohere")
     genai, boto3 = pytest.importorskip("google.genai"), pytest.importorskip("boto3")
@@ -88,8 +86,6 @@ def test_the_official_sdks_use_the_variables(
     )
     gemini = genai.Client()
     gemini.models.generate_content(model="gemini-2.5-flash", contents="hello there")
-    # An earlier test may have made the default session, with other variables.
-    monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
     boto3.client("bedrock-runtime").converse(
         modelId="us.amazon.nova-lite-v1:0",
         messages=[{"role": "user", "content": [{"text": "hello there"}]}],
