@@ -26,6 +26,11 @@ CHAT: list[Any] = [
     {"role": "user", "content": "go", "at": "12:00"},
     {"role": "assistant", "content": "Done.", "at": "12:01"},
 ]
+LAYOUT = {
+    "role": "assistant",
+    "content": [{"type": "tool-call", "toolCallId": "a", "toolName": "f", "input": {}}],
+}
+"""A message of the AI SDK, which is refused by its name."""
 DIALECTS = (
     "openai_chat",
     "anthropic_messages",
@@ -40,7 +45,7 @@ def known(target: str, kind: str, policy: Policy = chatmend.policy.DEFAULT) -> A
 
 
 def variants(seed: int) -> list[Any]:
-    """Return transcripts of similar structures, some clean and some not."""
+    """Return transcripts of similar structures, short and long, some clean and some not."""
     rng = Random(seed)
     dialect = rng.choice(DIALECTS)
     clean = chatmend.repair(broken(seed, dialect), GPT, dialect=dialect).messages[:6]
@@ -50,7 +55,13 @@ def variants(seed: int) -> list[Any]:
         if isinstance(m, dict)
     ]
     spaced = [*clean[:-1], {"role": "assistant", "content": rng.choice(("Yes.", "Yes. ", " "))}]
-    return [clean, keyed, spaced, torn(seed, dialect)[:6], broken(seed, dialect)[:4]]
+    other = broken(seed, rng.choice(DIALECTS))[:3]
+    long = clean * (letters.MAX_MESSAGES // max(len(clean), 1) + 1)
+    plain = [{"role": "user", "content": [{"type": "text", "text": "go"}]}] * len(long)
+    return [
+        clean, keyed, spaced, torn(seed, dialect)[:6], broken(seed, dialect)[:4],
+        long, [*plain, *other], [*other, *plain], [*plain, LAYOUT], plain,
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("target", [CLAUDE, GPT, "bedrock/us.amazon.nova-pro-v1:0"])
@@ -148,6 +159,27 @@ def test_a_transcript_of_another_structure_is_not_found(other: list[Any]) -> Non
     assert not known(CLAUDE, "").has(other)
 
 
+def test_the_dialect_of_a_long_transcript_is_known_from_the_structures_of_its_messages() -> None:
+    text, image = {"type": "text", "text": "go"}, {"type": "image", "source": {"type": "file"}}
+    long = [{"role": "user", "content": [text]}] * (letters.MAX_MESSAGES + 1)
+    forget()
+    chatmend.repair(long, CLAUDE)
+
+    def dialect_of(messages: list[Any]) -> str | None:
+        found = known(CLAUDE, "").find(messages, needs_dialect=True).dialect
+        return None if found is None else found.NAME
+
+    assert dialect_of(long * 2) == "openai_chat"
+    decisive = [*long, {"role": "user", "content": [image]}]
+    assert dialect_of(decisive) is None
+    chatmend.repair(decisive, CLAUDE)
+    assert dialect_of(decisive) == "anthropic_messages"
+    assert dialect_of(long) is None
+    for _ in range(2):
+        with pytest.raises(chatmend.TranscriptError, match="AI SDK"):
+            chatmend.repair([*long, LAYOUT], CLAUDE)
+
+
 def test_the_ids_of_calls_must_have_the_same_pattern() -> None:
     def exchange(call_id: str, result_id: str) -> list[Any]:
         function = {"name": "f", "arguments": "{}"}
@@ -179,6 +211,7 @@ def test_the_number_of_known_transcripts_is_limited(monkeypatch: pytest.MonkeyPa
                 assert chatmend.repair(chat, target).messages is chat
         found = known(target, "")._known
         assert len(found.letters) <= 8
+        assert len(found.first_letters) <= 8
         assert len(found.cache.transcripts) <= 9
         assert len(known_transcripts._SOURCES) <= 4
     forget()

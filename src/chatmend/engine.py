@@ -79,6 +79,8 @@ class Run:
         letters = scan.read(request.messages, reader)
         if self.assumes_plain and not UNKNOWN.isdisjoint(letters):
             raise NotPlainError
+        if lookup is not None:
+            lookup.remember_dialect(request.messages, letters, self.context, scan.cache)
         self.depends_on_structure = not (
             self.accepted or self.memory.has_stored_history or offline_order.rewrites(self.context)
         )
@@ -296,11 +298,13 @@ class Run:
         window, the rules that are due after that, and its group.
         """
         assert self.scan is not None  # noqa: S101 - set before the first window
-        changed, (start, end), every_rule = False, positions, self.scan.all
-        while remaining := due >> start & (1 << end - start) - 1:
-            position = start + (remaining & -remaining).bit_length() - 1
-            rule, start = self.rules[position], position + 1
-            if fixes := list(rule.find(window, self.memory, self.context)):
+        changed, (position, end), every_rule = False, positions, self.scan.all
+        rules, memory, context = self.rules, self.memory, self.context
+        while position < end:
+            if due != every_rule and (position := _next_due(due, position, end)) == end:
+                break
+            rule, position = rules[position], position + 1
+            if fixes := list(rule.find(window, memory, context)):
                 self.has_fixes = True
                 if self._apply(rule, fixes, window, span):
                     changed = True
@@ -395,6 +399,12 @@ def _window_positions(number: int) -> list[str]:
         positions[0] = FIRST
         positions[-1] += LAST
     return positions
+
+
+def _next_due(due: int, start: int, end: int) -> int:
+    """Return the position of the first due rule from ``start`` on; ``end`` if there is none."""
+    remaining = due >> start & (1 << end - start) - 1
+    return start + (remaining & -remaining).bit_length() - 1 if remaining else end
 
 
 def _flags(window: Window) -> tuple[bool, ...]:

@@ -1,16 +1,19 @@
-"""Finds clean transcripts by their structure, before their dialect and limits are determined.
+"""Finds the dialect of transcripts by their structure, and whether short ones are clean.
 
 Most stored transcripts are short and clean, and many have the same structure. The dialect and
-whether the windows are clean depend only on the structure, so both are looked up at once.
+whether the windows are clean depend only on the structure, so both are looked up at once. A long
+transcript seldom has the structure of another, but the same structures of messages: they are enough
+to know its dialect.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from chatmend.context import Context
 from chatmend.dialects import DIALECTS
-from chatmend.letters import MAX_MESSAGES, Reader
+from chatmend.letters import MAX_MESSAGES, UNKNOWN, Reader
 from chatmend.rule_cache import MAX_ENTRIES
 
 if TYPE_CHECKING:
@@ -25,7 +28,8 @@ if TYPE_CHECKING:
 _MAX_SOURCES = 256
 
 
-class _Known(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Known:
     """The transcripts that were recognised as one dialect and whose windows are clean."""
 
     limits: Limits
@@ -33,7 +37,20 @@ class _Known(NamedTuple):
     context: Context | None
     """None if each repair has a dialect of its own, which remembers the messages it has read."""
     cache: RuleCache
-    letters: set[str]
+    letters: set[str] = field(default_factory=set)
+    """The letters of the transcripts whose windows are clean."""
+    first_letters: set[str] = field(default_factory=set)
+    """The letters of the recognised transcripts, without repetition.
+
+    The dialect depends on the structures that occur and on their order of first occurrence.
+    """
+    common: set[str] = field(default_factory=set)
+    """All letters in ``first_letters``."""
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no more transcripts are added."""
+        return max(len(self.letters), len(self.first_letters)) >= MAX_ENTRIES
 
 
 class Lookup:
@@ -42,7 +59,10 @@ class Lookup:
     If it is not known, its repair continues with what the lookup has read.
     """
 
-    __slots__ = ("_messages", "_reader", "context", "counted", "known", "letters", "source")
+    __slots__ = (
+        "_messages", "_needs_dialect", "_reader", "context", "counted", "dialect", "known",
+        "letters", "source",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -50,10 +70,13 @@ class Lookup:
         messages: Sequence[Any],
         known: _Known | None,
         dialect: Dialect | None = None,
+        *,
+        needs_dialect: bool = False,
     ) -> None:
-        """Read the transcript as the one that was recognised last, if it is short enough.
+        """Read the transcript as the one that was recognised last.
 
-        ``dialect`` reads message objects; without it, messages are dicts.
+        ``dialect`` reads message objects; without it, messages are dicts. A long transcript is read
+        only to find its dialect, with ``needs_dialect``.
         """
         self.source, self._messages, self.known = source, messages, known
         self._reader: Reader | None = None
@@ -62,7 +85,11 @@ class Lookup:
         """What applies to the request, if the windows of the transcript are known to be clean."""
         self.counted = 0
         """The request rules that must run on a known transcript, as in ``Reader.find_clean``."""
-        if known is None or known.cache.is_full or not 0 < len(messages) <= MAX_MESSAGES:
+        self.dialect: Dialect | None = None
+        """The dialect of the transcript, if it was needed and is known."""
+        self._needs_dialect = needs_dialect
+        is_long = len(messages) > MAX_MESSAGES
+        if known is None or known.cache.is_full or not messages or (is_long and not needs_dialect):
             return
         context = known.context
         if dialect is not None:
@@ -72,8 +99,12 @@ class Lookup:
             return
         if context is None:
             return
-        reader = self._reader = Reader(context, known.cache)
-        self.letters = reader.read(messages)
+        reader = Reader(context, known.cache)
+        if not reader.read(messages, among=known.common if is_long else None):
+            return
+        self._reader, self.letters = reader, reader.letters
+        if needs_dialect and _without_repetition(reader.letters) in known.first_letters:
+            self.dialect, self._needs_dialect = context.dialect, False
         counted = reader.find_clean() if self.letters in known.letters else None
         if counted is not None:
             self.context, self.counted = context, counted
@@ -83,6 +114,14 @@ class Lookup:
         reader, self._reader = self._reader, None
         is_same = self.known is not None and self.known.cache is cache
         return reader if is_same and messages is self._messages else None
+
+    def remember_dialect(
+        self, messages: Sequence[Any], letters: str, context: Context, cache: RuleCache
+    ) -> None:
+        """Remember the dialect of the transcript, if it was needed and not known."""
+        if self._needs_dialect and messages is self._messages and UNKNOWN.isdisjoint(letters):
+            self._needs_dialect = False
+            self.source.remember_dialect(letters, context, cache)
 
 
 class Source:
@@ -100,9 +139,15 @@ class Source:
         self._known: _Known | None = None
         """Those of the dialect recognised last."""
 
-    def find(self, messages: Sequence[Any], dialect: Dialect | None = None) -> Lookup:
-        """Look up a transcript; ``dialect`` reads it if it consists of message objects."""
-        return Lookup(self, messages, self._known, dialect)
+    def find(
+        self,
+        messages: Sequence[Any],
+        dialect: Dialect | None = None,
+        *,
+        needs_dialect: bool = False,
+    ) -> Lookup:
+        """Look up a transcript; the arguments are those of ``Lookup``."""
+        return Lookup(self, messages, self._known, dialect, needs_dialect=needs_dialect)
 
     def has(self, messages: Sequence[Any]) -> bool:
         """Whether a transcript is known to be clean, and holds nothing that request rules count."""
@@ -111,20 +156,35 @@ class Source:
 
     def remember(self, letters: str, context: Context, cache: RuleCache) -> None:
         """Remember a transcript with clean windows, after its dialect was determined."""
+        if (known := self._known_for(context, cache)) is not None:
+            known.letters.add(letters)
+
+    def remember_dialect(self, letters: str, context: Context, cache: RuleCache) -> None:
+        """Remember that transcripts with these structures of messages have this dialect."""
+        if (known := self._known_for(context, cache)) is not None:
+            known.first_letters.add(_without_repetition(letters))
+            known.common.update(letters)
+
+    def _known_for(self, context: Context, cache: RuleCache) -> _Known | None:
+        """Return the transcripts of a dialect; None if this dialect cannot be shared."""
         dialect, known = context.dialect, self._known
         is_shared = DIALECTS.get(dialect.NAME) is dialect
         if not is_shared and not reads_objects(dialect):
-            return
-        if known is None or known.cache is not cache or len(known.letters) >= MAX_ENTRIES:
+            return None
+        if known is None or known.cache is not cache or known.is_full:
             shared = context if is_shared else None
-            known = self._known = _Known(context.limits, context.policy, shared, cache, set())
-        known.letters.add(letters)
+            known = self._known = _Known(context.limits, context.policy, shared, cache)
+        return known
 
     def adopt(self, other: Source, messages: Sequence[Any]) -> None:
         """Remember a transcript that ``other`` knows to be clean, in the same dialect."""
         found = other.find(messages)
         if found.context is not None and found.known is not None:
             self.remember(found.letters, found.context, found.known.cache)
+
+
+def _without_repetition(letters: str) -> str:
+    return "".join(dict.fromkeys(letters))
 
 
 def reads_objects(dialect: object) -> bool:

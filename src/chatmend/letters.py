@@ -58,9 +58,19 @@ class Reader:
         self.letters = ""
         """The letters of the transcript."""
 
-    def read(self, natives: Sequence[Any]) -> str:
-        """Read a transcript; return the letters of all its messages."""
-        letters = self.letters = self.letters_of(natives)
+    def read(self, natives: Sequence[Any], among: set[str] | None = None) -> str:
+        """Read a transcript; return the letters of all its messages.
+
+        If ``among`` is given and a letter of the first messages is not in it, the rest is not read,
+        and the result is empty.
+        """
+        if among is None:
+            letters = self.letters = self.letters_of(natives)
+        else:
+            letters = self.letters_of(natives[:MAX_MESSAGES])
+            if not among.issuperset(letters):
+                return ""
+            letters = self.letters = letters + self.letters_of(natives[MAX_MESSAGES:])
         self.last_text = self.class_of_last_text(natives, letters)
         return letters
 
@@ -146,11 +156,12 @@ class Reader:
                         else self._letter_for_role(native, role)
                     )
                     continue
-            id_at, name_at = len(ids), len(names)
+            id_at = sketch.id_start = len(ids)
+            name_at = sketch.name_start = len(names)
             form = form_of(native, sketch) if ignores_common_parts else None
             if unusual:
-                own = sketch.take_unusual(id_at, name_at)
-                form = None if form is None else (form, *own)
+                form = None if form is None else (form, *unusual)
+                unusual.clear()
             known = forms.get(form) if form is not None else None
             if known is not None:
                 push(known.letter)

@@ -156,7 +156,8 @@ def _look_up(
     """Look the transcript up among those whose windows are known to be clean."""
     parameters = is_thinking_on(request.thinking), bool(request.tools), stored
     if dialect is None or isinstance(dialect, str):
-        return source_of(target, policy, dialect or "", parameters).find(request.messages)
+        source = source_of(target, policy, dialect or "", parameters)
+        return source.find(request.messages, needs_dialect=dialect is None)
     if reads_objects(dialect):
         source = source_of(target, policy, (dialect.cache_key(),), parameters)
         return source.find(request.messages, dialect)
@@ -199,7 +200,8 @@ class _Job:
             NotPlainError: with ``assumes_plain``, the messages hold other objects than JSON.
         """
         given, memory, target = self.request, self.memory, self.target
-        found = self.dialect or plain.recognise(target.provider)
+        known = None if self.lookup is None else self.lookup.dialect
+        found = self.dialect or known or plain.recognise(target.provider)
         if isinstance(found, Unsure):
             if assumes_plain:
                 raise NotPlainError

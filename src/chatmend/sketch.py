@@ -71,8 +71,11 @@ _NUMBERS = (int, float, type(None))
 _SCALARS = frozenset({*_NUMBERS, bool})
 _MAX_ENTRIES = 4096
 """The maximum number of walk plans, ids and names in the cache."""
+_MAX_REMEMBERED = 256
+"""Texts of arguments with fewer characters are remembered."""
 _MAX_LETTERS = 64
 """The maximum number of letters that a walk plan remembers."""
+_FEW = 100
 _TYPE_AND_TEXT, _TEXT_AND_MARKER = 2, 3
 _MISSING = object()
 
@@ -277,6 +280,7 @@ class SketchCache:
         "plans",
         "signatures",
         "texts",
+        "usual_arguments",
     )
 
     def __init__(self, classes: Classes, *, has_item_ids: bool = True) -> None:
@@ -294,6 +298,8 @@ class SketchCache:
         self.ids: dict[str, object] = {}
         self.names: dict[str, object] = {}
         """The classes of the ids and names that occurred before."""
+        self.usual_arguments: set[str] = set()
+        """Short texts of arguments that are ordinary."""
         self.arguments, self.signatures = (
             combine_judges(classes.get("arguments", ())),
             combine_judges(classes.get("signatures", ())),
@@ -316,13 +322,16 @@ class Sketch:
 
     __slots__ = (
         "_cache",
+        "_known_arguments",
         "_known_ids",
         "_known_names",
         "_plans",
         "_skips_text_parts",
         "_texts",
+        "id_start",
         "ids",
         "ignores_text_values",
+        "name_start",
         "names",
         "unusual",
     )
@@ -331,16 +340,19 @@ class Sketch:
         """``cache`` is shared by threads and transcripts."""
         self._cache, self._plans, self._texts = cache, cache.plans, cache.texts
         self._known_ids, self._known_names = cache.ids, cache.names
+        self._known_arguments = cache.usual_arguments
         self.ignores_text_values, self._skips_text_parts = (
             cache.ignores_text_values,
             cache.ignores_text_values and cache.ignores_common_parts,
         )
         self.ids: list[str] = []
         self.names: list[str] = []
+        self.id_start = self.name_start = 0
+        """How many ids and names belong to the messages before the current one."""
         self.unusual: list[tuple[int, object]] = []
-        """The class of each unusual id and name of a message, after its number in ``ids``.
+        """The class of each unusual id and name of the current message, after its number.
 
-        The number of a name is negative.
+        Ids and names are numbered from 1; the number of a name is negative.
         """
 
     def message(self, native: dict[Any, Any], plan: WalkPlan | None = None) -> tuple[object, ...]:
@@ -377,7 +389,7 @@ class Sketch:
         if value_class is _MISSING:
             value_class = self._find_class("ids", value, self._known_ids)
         if value_class:
-            self.unusual.append((len(self.ids), value_class))
+            self.unusual.append((len(self.ids) - self.id_start, value_class))
         return True
 
     def _class_of_id(self, value: str) -> object:
@@ -390,15 +402,6 @@ class Sketch:
             else value_class
         )
 
-    def take_unusual(self, id_at: int, name_at: int) -> list[tuple[int, object]]:
-        """Return and forget the unusual ids and names, numbered from the start of the message."""
-        taken = [
-            (number - id_at if number > 0 else number + name_at, value_class)
-            for number, value_class in self.unusual
-        ]
-        self.unusual.clear()
-        return taken
-
     def is_name(self, value: Any) -> bool:  # noqa: ANN401
         """Whether a value is a name; adds it to ``names``, and its class to ``unusual``."""
         if value.__class__ is not str:
@@ -408,7 +411,7 @@ class Sketch:
         if value_class is _MISSING:
             value_class = self._find_class("names", value, self._known_names)
         if value_class:
-            self.unusual.append((-len(self.names), value_class))
+            self.unusual.append((self.name_start - len(self.names), value_class))
         return True
 
     def _class_of_name(self, value: str) -> object:
@@ -422,10 +425,23 @@ class Sketch:
         )
 
     def is_arguments(self, value: Any) -> bool:  # noqa: ANN401
-        """Whether a value is an ordinary arguments text."""
-        if value.__class__ is not str or not value or not value.isascii() or value.isspace():
+        """Whether a value is an ordinary arguments text.
+
+        The answer for short texts is remembered: an agent sends the same calls with each request.
+        """
+        if value.__class__ is not str:
             return False
-        return self._cache.arguments is None or not self._cache.arguments(value)
+        if value in self._known_arguments:
+            return True
+        if not value or not value.isascii() or value.isspace():
+            return False
+        if self._cache.arguments is not None and self._cache.arguments(value):
+            return False
+        if len(value) < _MAX_REMEMBERED:
+            if len(self._known_arguments) >= _MAX_ENTRIES:
+                self._known_arguments.clear()
+            self._known_arguments.add(value)
+        return True
 
     def is_signature(self, value: Any) -> bool:  # noqa: ANN401
         """Whether a value is an ordinary signature."""
@@ -632,12 +648,23 @@ def _class_of_tool_data(
             if item.__class__ is str:
                 if not item.isascii():
                     break
-            elif item.__class__ not in _SCALARS:
+            elif item.__class__ not in _SCALARS and not _is_flat(item):
                 break
         else:
             return None
     facts = (value.__class__, not value, is_encodable_value(value), is_too_deep(value))
     return None if facts == (dict, False, True, False) and not judged else (facts, judged)
+
+
+def _is_flat(value: Any) -> bool:  # noqa: ANN401
+    """Whether a value is a short list or object of numbers and ASCII texts."""
+    is_object = value.__class__ is dict
+    if not (is_object or value.__class__ is list) or len(value) > _FEW:
+        return False
+    return all(
+        item.isascii() if item.__class__ is str else item.__class__ in _SCALARS
+        for item in ((*value, *value.values()) if is_object else value)
+    )
 
 
 def _class_of_text(text: str) -> int:

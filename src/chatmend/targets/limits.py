@@ -335,7 +335,10 @@ class Limits:
 
     def of(self, name: str) -> Any:  # noqa: ANN401 - the rule declares the type
         """Return the value of a limit that a rule declares; None if the target does not set it."""
-        return next((value for known, value in self.own if known == name), None)
+        for known, value in self.own:
+            if known == name:
+                return value
+        return None
 
     def beside(self, *, thinking: bool, tools: bool, stored: bool = True) -> Limits:
         """Return the limits of a request that enables thinking, declares tools or is not stored."""
