@@ -176,8 +176,9 @@ golden: $(VENV)/.dev
 
 # The environment of `make check` from packages with known digests, for CI.
 hashed: | $(PY)
-	$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-ci.txt
+	$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements-ci.txt
 	$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(PY) -m pip check --disable-pip-version-check
 	$(READ_ONLY_PACKAGES)
 	touch $(VENV)/.dev
 
