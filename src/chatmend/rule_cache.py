@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from chatmend.sketch import LAST_TEXT, SketchCache, combine_judges
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from chatmend.dialects import Traits
     from chatmend.renaming import Renaming
     from chatmend.rules import Rule
+    from chatmend.rules.rule import Judge
     from chatmend.sketch import Classes, Group, WindowSketch
     from chatmend.targets.limits import Limits
     from chatmend.transcript import Role
@@ -153,13 +154,21 @@ def cache_for(context: Context, rules: tuple[Rule, ...]) -> RuleCache:
 
 def _judges_by_column(rules: tuple[Rule, ...], traits: Traits, limits: Limits) -> Classes:
     """Return the judges of all rules by column; rules that share a judge need it only once."""
-    columns: dict[str, dict[object, Any]] = {}
+    columns: dict[str, dict[object, Judge | None]] = {}
     for rule in rules:
         for column, make in (rule.judges or {}).items():
-            if (judge := make(limits, traits)) is not None:
-                known = columns.setdefault(column, {})
-                known.setdefault(make, (getattr(make, "keys", None), judge))
-    return {column: list(judges.values()) for column, judges in columns.items()}
+            known = columns.setdefault(column, {})
+            if make not in known:
+                known[make] = make(limits, traits)
+    found = {
+        column: [
+            (getattr(make, "keys", None), judge)
+            for make, judge in known.items()
+            if judge is not None
+        ]
+        for column, known in columns.items()
+    }
+    return {column: judges for column, judges in found.items() if judges}
 
 
 def _watches(

@@ -579,7 +579,11 @@ class Sketch:
     def _find_class(self, column: str, text: str, known: dict[str, object]) -> object:
         """Return the class of an id or a name, None if it is ordinary, and cache it."""
         judge = self._cache.judges[column]
-        text_class, judged = _class_of_text(text), None if judge is None else judge(text)
+        is_usual = text.isascii() and text and not text.isspace()
+        text_class, judged = (
+            TEXT if is_usual else _class_of_text(text),
+            None if judge is None else judge(text),
+        )
         if len(known) >= _MAX_ENTRIES:
             known.clear()
         found = known[text] = (text_class, judged) if text_class or judged else None

@@ -27,6 +27,7 @@ RULES: tuple[Rule, ...] = _load(
     "foreign_message",  # the rules after it see only messages of this dialect
     "mirrored_call",  # the fields that a client library sends, before the rules that judge them
     "unsendable_key",
+    "nested_result.IN_RESULTS",  # before unsendable_part, which would convert the block to JSON
     "unsendable_part",  # before the rules that judge the parts which it converts
     "repeated_item",  # the parts that are sent
     "nested_result",  # before pairing, which needs results as messages

@@ -1,15 +1,32 @@
-"""A tool result inside a user message, for a client library that sends results only as messages.
+"""A tool result inside a user message or inside another result.
 
-Anthropic's format puts the results of tools into user messages, and so do histories in LangChain
-that were written for it. Most partner packages would drop such a result, or send it in a form that
-the provider refuses.
+Anthropic's format puts the results of tools into blocks of user messages, and so do histories that
+were written for it. In LangChain, most partner packages would drop such a block. Programs that
+change the format also leave the block in the tool message that they make from it.
 
 Why: ``An assistant message with 'tool_calls' must be followed by tool messages responding to each
-'tool_call_id'`` (OpenAI, through langchain-openai).
+'tool_call_id'`` (OpenAI, through langchain-openai); ``Unknown parameter in
+messages[2].content[0].toolResult.content[0]: "toolResult", must be one of: json, text, image,
+document, video, searchResult`` (botocore, through langchain-aws).
 
-Repair: Each result becomes a separate message. The other parts of the message follow. A tool
-message with the results of other calls becomes a user message if the library accepts results there.
-This runs only in the adapter for LangChain.
+Repair: The block of a result inside the result of the same call is replaced by its content. In the
+adapter for LangChain, each result in a user message becomes a separate message, and the other parts
+of the message follow; a tool message with the results of other calls becomes a user message if the
+library accepts results there.
+
+Before (openai/gpt-4o):
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": null, "tool_calls": [
+         {"id": "call_a", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+     {"role": "tool", "tool_call_id": "call_a", "content": [
+         {"type": "tool_result", "tool_use_id": "call_a", "content": [
+             {"type": "text", "text": "18 degrees"}]}]}]
+After:
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": null, "tool_calls": [
+         {"id": "call_a", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+     {"role": "tool", "tool_call_id": "call_a", "content": [
+         {"type": "text", "text": "18 degrees"}]}]
 """
 
 from __future__ import annotations
@@ -18,9 +35,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Fix
+from chatmend.dialects.content import read_content
 from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.rules.unsendable_part import LIMIT
-from chatmend.transcript import Message, Role, ToolResult
+from chatmend.transcript import Message, Opaque, Part, Role, Text, ToolResult, is_unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,6 +46,7 @@ if TYPE_CHECKING:
     from chatmend.context import Context
     from chatmend.windows import Memory, Window
 
+_BLOCK = "tool_result"
 FOREIGN = "chatmend:foreign-results"
 """Key of a tool message that holds only the results of other calls."""
 
@@ -60,4 +79,45 @@ def _split(message: Message) -> Iterator[Message]:
         yield replace(message, parts=rest, omitted_keys=frozenset({FOREIGN}))
 
 
+def find_in_results(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
+    """Yield fixes for results that hold their own block."""
+    converter = context.limits.of(LIMIT)
+    sends_block = converter is not None and converter.results_inside and converter.own_block
+    if context.limits.roles is None or sends_block:
+        return
+    for at, message in enumerate(window.messages):
+        if not message.results:
+            continue
+        parts = tuple(
+            _without_own_block(part) if isinstance(part, ToolResult) else part
+            for part in message.parts
+        )
+        if not is_unchanged(message.parts, parts):
+            why = "a result cannot hold the block of a result"
+            yield Fix(at, at + 1, (message.with_parts(parts),), why)
+
+
+def _without_own_block(result: ToolResult) -> ToolResult:
+    """Return a result in which a block with the result of the same call is its content."""
+    content = result.content
+    while any(_is_same_result(part, result) for part in content):
+        content = tuple(inner for part in content for inner in _content_of(part, result))
+    return result if content is result.content else replace(result, content=content)
+
+
+def _content_of(part: Part, result: ToolResult) -> tuple[Part, ...]:
+    if not _is_same_result(part, result):
+        return (part,)
+    return read_content(part.extra.get("content")) or (Text(""),)
+
+
+def _is_same_result(part: Part, result: ToolResult) -> bool:
+    return (
+        isinstance(part, Opaque)
+        and part.extra.get("type") == _BLOCK
+        and part.extra.get("tool_use_id", result.call_id) == result.call_id
+    )
+
+
 RULE = Rule("TOOL020", "nested-result", find, STRUCTURE)
+IN_RESULTS = Rule(RULE.code, RULE.name, find_in_results, STRUCTURE)

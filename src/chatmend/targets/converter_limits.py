@@ -17,6 +17,8 @@ class ConverterLimits:
 
     results_inside: bool = True
     """Whether it sends tool results that are blocks of a user message."""
+    own_block: bool = True
+    """Whether it sends the block of a result that a tool message holds as its content."""
     calls_inside: frozenset[str] | None = None
     """Block types that it sends as calls even if ``tool_calls`` does not list them; None: all."""
     standard_calls: bool = True

@@ -1,0 +1,31 @@
+"""A tool message that holds the block of its own result, as histories for Claude do, for every partner class."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+pytest.importorskip("langchain_core")
+from langchain_core.messages import ToolMessage
+
+from chatmend.langchain import mend
+from tests.langchain.classes import DESTINATIONS
+from tests.langchain.damage import NEXT, ONE, Q, assistant_calls
+from tests.langchain.test_damage import look
+
+
+@pytest.mark.parametrize("content", ["18 degrees", [{"type": "text", "text": "18 degrees"}]])
+@pytest.mark.parametrize("name", DESTINATIONS)
+def test_the_content_of_the_block_is_sent_as_the_result(
+    sandbox: Any, name: str, content: Any
+) -> None:
+    block = {"type": "tool_result", "tool_use_id": ONE, "content": content}
+    history = [Q, assistant_calls(ONE), ToolMessage([block], tool_call_id=ONE), NEXT]
+    model = DESTINATIONS[name].model(sandbox)
+    mend(model, on_error="raise").bind_tools([look]).invoke(history)
+    assert not sandbox.refusals
+    sent = json.dumps(sandbox.requests[-1].body)
+    assert sent.count("18 degrees") == 1
+    assert r"\"tool_result\"" not in sent
