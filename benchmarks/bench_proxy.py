@@ -3,13 +3,16 @@
     python -m benchmarks.bench_proxy
 
 A proxy with a callback that does nothing and others with chatmend get the same requests in turns.
-The CPU time is that of the whole process of a proxy; each figure is the least of the rounds.
+The CPU time is that of the whole process of a proxy. Single rounds differ by 10 % and more, because
+LiteLLM collects garbage and writes its records at other times, so the median of the differences of
+the rounds counts; the range in which half of them lie is printed behind it.
 """
 
 from __future__ import annotations
 
 import os
 import socket
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -28,7 +31,7 @@ from bench_litellm import sandbox
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ROUNDS, WARM = 8, 20
+ROUNDS, WARM = 40, 20
 
 
 def requests() -> Iterator[tuple[str, str, dict[str, Any], int]]:
@@ -57,18 +60,22 @@ def main() -> int:
         for label, path, body, times in requests():
             measured = proxies if "stream" in body else proxies[:2]
             events = [_send(proxy, path, body, WARM if times > WARM else 2) for proxy in measured]
-            best = [float("inf")] * len(measured)
-            for _ in range(ROUNDS):
-                for at, proxy in enumerate(measured):
-                    best[at] = min(best[at], _cpu(proxy, path, body, times) / times)
-            for usage, cpu in zip(("", "usage: body"), best[1:], strict=False):
+            rounds = [
+                [_cpu(proxy, path, body, times) / times for proxy in measured]
+                for _ in range(ROUNDS)
+            ]
+            for at, usage in enumerate(("", "usage: body")[: len(measured) - 1], 1):
                 row = f"{label}, {events[0]} events" if events[0] else label
-                print(
-                    f"{row:35}{usage:12}{best[0] * 1e3:8.2f} -> {cpu * 1e3:8.2f} ms"
-                    f"{cpu / best[0] - 1:+8.1%}",
-                    flush=True,
-                )
+                print(f"{row:35}{usage:12}{_compared([(r[0], r[at]) for r in rounds])}", flush=True)
     return 0
+
+
+def _compared(pairs: list[tuple[float, float]]) -> str:
+    """Return the median without chatmend and the median difference, with its quartiles."""
+    bare = statistics.median(one for one, _ in pairs)
+    low, middle, high = statistics.quantiles([more - one for one, more in pairs], n=4)
+    shares = f"{middle / bare:+6.1%}  ({low / bare:+.1%} to {high / bare:+.1%})"
+    return f"{bare * 1e3:8.2f} ms {middle * 1e6:+7.0f} us {shares}"
 
 
 @contextmanager
