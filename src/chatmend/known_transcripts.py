@@ -160,10 +160,16 @@ class Source:
             known.letters.add(letters)
 
     def remember_dialect(self, letters: str, context: Context, cache: RuleCache) -> None:
-        """Remember that transcripts with these structures of messages have this dialect."""
+        """Remember that transcripts with these structures of messages have this dialect.
+
+        A transcript of very many structures will not come again, except with more of them.
+        """
+        first = _without_repetition(letters)
+        if len(first) > MAX_MESSAGES:
+            return
         if (known := self._known_for(context, cache)) is not None:
-            known.first_letters.add(_without_repetition(letters))
-            known.common.update(letters)
+            known.first_letters.add(first)
+            known.common.update(first)
 
     def _known_for(self, context: Context, cache: RuleCache) -> _Known | None:
         """Return the transcripts of a dialect; None if this dialect cannot be shared."""

@@ -75,7 +75,8 @@ _MAX_REMEMBERED = 256
 """Texts of arguments with fewer characters are remembered."""
 _MAX_LETTERS = 64
 """The maximum number of letters that a walk plan remembers."""
-_FEW = 100
+_MAX_FLAT_ITEMS = 100
+"""Lists and objects in arguments with more items are examined the slow way."""
 _TYPE_AND_TEXT, _TEXT_AND_MARKER = 2, 3
 _MISSING = object()
 
@@ -431,13 +432,14 @@ class Sketch:
         """
         if value.__class__ is not str:
             return False
-        if value in self._known_arguments:
+        is_short = len(value) < _MAX_REMEMBERED
+        if is_short and value in self._known_arguments:
             return True
         if not value or not value.isascii() or value.isspace():
             return False
         if self._cache.arguments is not None and self._cache.arguments(value):
             return False
-        if len(value) < _MAX_REMEMBERED:
+        if is_short:
             if len(self._known_arguments) >= _MAX_ENTRIES:
                 self._known_arguments.clear()
             self._known_arguments.add(value)
@@ -663,7 +665,7 @@ def _class_of_tool_data(
 def _is_flat(value: Any) -> bool:  # noqa: ANN401
     """Whether a value is a short list or object of numbers and ASCII texts."""
     is_object = value.__class__ is dict
-    if not (is_object or value.__class__ is list) or len(value) > _FEW:
+    if not (is_object or value.__class__ is list) or len(value) > _MAX_FLAT_ITEMS:
         return False
     return all(
         item.isascii() if item.__class__ is str else item.__class__ in _SCALARS
