@@ -6,10 +6,13 @@ import json
 from random import Random
 from typing import Any
 
+from chatmend.jsontext import is_too_deep
 from tests.broken import tear
 
 LARGEST = 4_096
 """Bytes of an input: larger ones are slow and find the same."""
+DEEPEST = 200
+"""Levels of nesting that ``deepcopy`` can copy in every version of Python."""
 
 
 def mutate_json(data: bytes, max_size: int, seed: int) -> bytes:
@@ -26,8 +29,9 @@ def mutate_json(data: bytes, max_size: int, seed: int) -> bytes:
 
 
 def parsed(data: bytes) -> Any:
-    """The value of a JSON text; None if it is none."""
+    """The value of a JSON text; None if it is none, or is nested too deeply to be changed."""
     try:
-        return json.loads(data)
+        value = json.loads(data)
     except (ValueError, RecursionError):
         return None
+    return None if is_too_deep(value, DEEPEST) else value
