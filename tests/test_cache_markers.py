@@ -144,3 +144,48 @@ def test_a_model_without_a_cache_gets_no_cache_points() -> None:
         "system": [{"text": "s"}],
         "messages": [user({"text": "a"})],
     }
+
+
+USE = {"type": "tool_use", "id": "a", "name": "f", "input": {}}
+RESULT = {"type": "tool_result", "tool_use_id": "a", "content": "r"}
+THOUGHT = {"type": "thinking", "thinking": "t", "signature": "EqoBCkYIARgCKkA="}
+TEXT = {"type": "text", "text": "hi"}
+
+
+@pytest.mark.parametrize(
+    ("content", "sent"),
+    [
+        ("hi", [{**TEXT, "cache_control": LONG}]),
+        ([RESULT], [{**RESULT, "cache_control": LONG}]),
+        ([RESULT, TEXT], [RESULT, {**TEXT, "cache_control": LONG}]),
+        ([RESULT, {**TEXT, "cache_control": SHORT}], [RESULT, {**TEXT, "cache_control": SHORT}]),
+    ],
+)
+def test_the_marker_of_a_message_moves_to_its_last_block(content: Any, sent: Any) -> None:
+    messages = [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": "on" if content == "hi" else [USE]},
+        {"role": "user", "content": content, "cache_control": LONG},
+    ]
+    done = chatmend.repair(messages, CLAUDE, dialect="anthropic_messages")
+    assert done.messages == [*messages[:2], {"role": "user", "content": sent}]
+    assert [(change.code, change.effect.name) for change in done.changes] == [
+        ("CACHE002", "RESHAPES")
+    ]
+    again = chatmend.repair(done.messages, CLAUDE, dialect="anthropic_messages")
+    assert again.messages is done.messages
+
+
+def test_the_marker_of_a_message_does_not_move_to_its_thinking() -> None:
+    said = {"role": "assistant", "content": [THOUGHT, USE], "cache_control": SHORT}
+    messages = [{"role": "user", "content": "go"}, said, {"role": "user", "content": [RESULT]}]
+    done = chatmend.repair(messages, CLAUDE, dialect="anthropic_messages")
+    assert done.messages[1]["content"] == [THOUGHT, {**USE, "cache_control": SHORT}]
+    blank = {**said, "content": [THOUGHT, {"type": "text", "text": " "}]}
+    done = chatmend.repair([messages[0], blank, messages[0]], CLAUDE, dialect="anthropic_messages")
+    assert "cache_control" not in str(done.messages)
+
+
+def test_the_marker_of_a_chat_message_stays() -> None:
+    messages = [{"role": "user", "content": "go", "cache_control": SHORT}]
+    assert chatmend.repair(messages, CLAUDE, dialect="openai_chat").messages is messages

@@ -94,6 +94,7 @@ RULES: tuple[Rule, ...] = _load(
     "misnamed_reasoning",  # before the rule that adds a blank, and before refused_key
     "missing_reasoning",
     "invalid_cache_marker",
+    "invalid_cache_marker.ON_MESSAGES",  # the remaining markers are valid
     "refused_key",  # may move a name into the text, so it runs before the rules that check texts
     "null_content",  # null becomes an empty text, which the next rules check
     "listed_content",

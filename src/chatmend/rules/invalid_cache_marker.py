@@ -3,13 +3,23 @@
 Why: ``messages.0.content.0.cache_control.type: Input should be 'ephemeral'`` and
 ``messages.1.content.0.thinking.cache_control: Extra inputs are not permitted`` (Anthropic).
 
-Repair: The marker is removed. The part or message that had it is otherwise unchanged.
+Repair: The marker is removed. The part or message that had it is otherwise unchanged. A marker of a
+whole message moves to its last block where the target accepts markers only in blocks, so that the
+cache stays warm.
 
 Before (anthropic/claude-sonnet-4-5):
     [{"role": "user", "content": [
          {"type": "text", "text": "a", "cache_control": {"type": "forever"}}]}]
 After:
     [{"role": "user", "content": [{"type": "text", "text": "a"}]}]
+
+Before (anthropic/claude-sonnet-4-5):
+    [{"role": "user", "cache_control": {"type": "ephemeral"}, "content": [
+         {"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}}]}]
+After:
+    [{"role": "user", "content": [
+         {"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"},
+          "cache_control": {"type": "ephemeral"}}]}]
 """
 
 from __future__ import annotations
@@ -19,7 +29,17 @@ from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Fix
 from chatmend.rules.rule import STRUCTURE, Rule
-from chatmend.transcript import Media, Message, Opaque, Part, Thinking, ToolResult, is_unchanged
+from chatmend.transcript import (
+    Media,
+    Message,
+    Opaque,
+    Part,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    is_unchanged,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -52,6 +72,38 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
                 (unmarked.with_parts(parts),),
                 "the target does not accept this cache marker",
             )
+
+
+def find_on_messages(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
+    """Yield fixes that move the marker of a message to its last block that can have one."""
+    if not (context.traits.cache_markers and context.limits.block_keys):
+        return
+    for at, message in enumerate(window.messages):
+        marker = message.extra.get(_KEY) if message.is_object else None
+        places = [i for i, part in enumerate(message.parts) if _takes_marker(part, message)]
+        if marker is None or not places:
+            continue
+        last = places[-1]
+        parts = (
+            *message.parts[:last],
+            _marked(message.parts[last], marker),
+            *message.parts[last + 1 :],
+        )
+        becomes = replace(message.with_parts(parts), omitted_keys=message.omitted_keys | {_KEY})
+        yield Fix(at, at + 1, (becomes,), "the target accepts cache markers only in blocks")
+
+
+def _takes_marker(part: Part, message: Message) -> bool:
+    if isinstance(part, Text):
+        return bool(part.text.strip())
+    return isinstance(part, Media | ToolCall | ToolResult) and not part.has_same_native(message)
+
+
+def _marked(part: Part, marker: object) -> Part:
+    """Return a part with the marker, unless it has one."""
+    text = part.text if isinstance(part, Text) else ""
+    native = part.extra if part.is_object else {"type": "text", "text": text}
+    return part if native.get(_KEY) is not None else replace(part, native={**native, _KEY: marker})
 
 
 def _remove_cache_points(window: Window, context: Context) -> Iterator[Fix]:
@@ -120,3 +172,4 @@ def _is_accepted_marker(native: dict[str, Any]) -> bool:
 
 
 RULE = Rule("CACHE002", "invalid-cache-marker", find, STRUCTURE, own_limits={"cache_points": bool})
+ON_MESSAGES = Rule(RULE.code, RULE.name, find_on_messages, STRUCTURE)
