@@ -245,8 +245,10 @@ class WalkPlan:
 
     def _key(self, message: dict[Any, Any], plans: dict[object, WalkPlan]) -> tuple[Any, ...]:
         """Return the key in ``letters``; empty if a text is not ordinary or a dict is not flat."""
-        if not self._has_ordinary_texts(message):
-            return ()
+        for name in self.texts:  # as in `_has_ordinary_texts`, without the call
+            text = message[name]
+            if not text or text.isspace() or not (text.isascii() or is_encodable(text)):
+                return ()
         key: list[Any] = [message[name] for name in self.literals]
         for name in self.dicts:
             value = message[name]
@@ -254,7 +256,8 @@ class WalkPlan:
             if plan is None or not plan.is_flat or not plan._has_ordinary_texts(value):  # noqa: SLF001
                 return ()
             key.append(plan)
-            key += [value[inner] for inner in plan.literals]
+            if plan.literals:
+                key += [value[inner] for inner in plan.literals]
         return tuple(key)
 
     def _has_ordinary_texts(self, value: dict[Any, Any]) -> bool:
