@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import chatmend
+from tests.targets import ALL
 
 CLAUDE = "anthropic/claude-sonnet-4-5"
 SHORT = {"type": "ephemeral"}
@@ -189,3 +190,18 @@ def test_the_marker_of_a_message_does_not_move_to_its_thinking() -> None:
 def test_the_marker_of_a_chat_message_stays() -> None:
     messages = [{"role": "user", "content": "go", "cache_control": SHORT}]
     assert chatmend.repair(messages, CLAUDE, dialect="openai_chat").messages is messages
+
+
+@pytest.mark.parametrize(
+    "target", sorted({target for form, target in ALL if form == "anthropic_messages"})
+)
+def test_the_marker_of_a_message_is_lost_at_no_host(target: str) -> None:
+    call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    messages = [
+        {"role": "user", "content": "go", "cache_control": SHORT},
+        {"role": "assistant", "content": "on", "tool_calls": [call], "cache_control": SHORT},
+        {"role": "tool", "tool_call_id": "a", "content": "r", "cache_control": SHORT},
+    ]
+    for given in (messages[:1], messages):
+        sent = chatmend.repair(given, target, dialect="anthropic_messages").messages
+        assert str(sent).count("cache_control") == len(given), sent

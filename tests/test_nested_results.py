@@ -51,6 +51,12 @@ def test_the_block_in_a_tool_message_becomes_its_content(content: Any, sent: Any
     assert chatmend.replay(chat(*content), done.changes) == done.messages
 
 
+@pytest.mark.parametrize(("failed", "effect"), [(True, "DEGRADES"), (False, "RESHAPES")])
+def test_the_flag_of_a_failed_call_is_reported_as_lost(failed: object, effect: str) -> None:
+    (change,) = chatmend.repair(chat(block("18 degrees", is_error=failed)), GPT).changes
+    assert (change.code, change.effect.name) == ("TOOL020", effect)
+
+
 def test_the_block_of_another_call_is_quoted() -> None:
     other = {**block("18 degrees"), "tool_use_id": "call_b"}
     (result,) = chatmend.repair(chat(other), GPT).messages[2]["content"]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from chatmend.context import Context
+    from chatmend.dialects import Dialect
     from chatmend.rule_cache import RuleCache
     from chatmend.sketch import WalkPlan
     from chatmend.transcript import Message
@@ -31,8 +32,6 @@ MAX_MESSAGES = 64
 UNKNOWN_OTHER, UNKNOWN_ASSISTANT = chr(FIRST_OTHER - 1), chr(FIRST_ASSISTANT - 1)
 """The letters of messages that cannot be sketched or cached; the second is for the assistant's."""
 UNKNOWN = frozenset((UNKNOWN_OTHER, UNKNOWN_ASSISTANT))
-_NOTHING = Memory()
-"""A memory in which nothing was recorded."""
 
 _ASSISTANT_LETTERS = f"{UNKNOWN_ASSISTANT}-\U0010ffff"
 _WINDOW = re.compile(f"[{_ASSISTANT_LETTERS}]+[^{_ASSISTANT_LETTERS}]*|[^{_ASSISTANT_LETTERS}]+")
@@ -246,7 +245,6 @@ class Reader:
             Unsketched: its calls and items cannot be found by their ids, or the cache is full.
         """
         message = self._context.dialect.read(native)
-        described, item_ids = self._describe(message)
         call_ids = (
             [part.id for part in message.calls if isinstance(part.id, str)]
             if message.is_assistant
@@ -255,6 +253,7 @@ class Reader:
         result_ids = [part.call_id for part in message.results if isinstance(part.call_id, str)]
         if not self._cache.has_room(self._cache.structures):
             raise Unsketched
+        item_ids = _item_ids(message, self._context.dialect)
         are_unique = not call_ids or len(set(ids)) == len(ids)
         if not are_unique or not {*call_ids, *result_ids, *item_ids}.issubset(ids):
             raise Unsketched
@@ -266,8 +265,7 @@ class Reader:
             tuple(map(ids.index, item_ids)),
         )
         return replace(
-            described,
-            letter=letter,
+            self.describe(letter, message),
             id_count=len(ids),
             name_count=name_count,
             call_positions=call_positions,
@@ -276,13 +274,9 @@ class Reader:
 
     def describe(self, letter: str, message: Message) -> StructureInfo:
         """Return the facts about a message, for the structure with this letter."""
-        return replace(self._describe(message)[0], letter=letter)
-
-    def _describe(self, message: Message) -> tuple[StructureInfo, list[str]]:
-        """Return the facts about a message, and the item ids that the dialect remembers from it."""
         memory = Memory()
         self._context.dialect.remember([message.list_item], memory)
-        item_ids, has_reasoning = sorted(memory.item_ids), memory.has_reasoning
+        has_reasoning = memory.has_reasoning
         memory.item_ids, memory.has_reasoning = set(), False
         parts, role = message.parts, message.role
         counted = sum(
@@ -294,15 +288,24 @@ class Reader:
             bool(parts) and isinstance(parts[-1], Text) and message.native.__class__ is dict
             and parts[-1].text is message.native.get("content")
         )  # fmt: skip
+        has_text_or_media = any(isinstance(part, Text | Media) for part in parts)
+        updates_memory, has_calls = memory != Memory(), bool(message.calls)
         return StructureInfo(
-            "",
+            letter,
             role,
             role is Role.ASSISTANT,
             is_signed(parts),
             counted,
-            memory != _NOTHING,
+            updates_memory,
             has_reasoning,
-            any(isinstance(part, Text | Media) for part in parts),
-            bool(message.calls),
+            has_text_or_media,
+            has_calls,
             ends_with_content,
-        ), item_ids
+        )
+
+
+def _item_ids(message: Message, dialect: Dialect) -> list[str]:
+    """Return the item ids that the dialect remembers from a message."""
+    memory = Memory()
+    dialect.remember([message.list_item], memory)
+    return sorted(memory.item_ids)

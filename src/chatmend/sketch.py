@@ -245,10 +245,8 @@ class WalkPlan:
 
     def _key(self, message: dict[Any, Any], plans: dict[object, WalkPlan]) -> tuple[Any, ...]:
         """Return the key in ``letters``; empty if a text is not ordinary or a dict is not flat."""
-        for name in self.texts:  # as in `_has_ordinary_texts`, without the call
-            text = message[name]
-            if not text or text.isspace() or not (text.isascii() or is_encodable(text)):
-                return ()
+        if not self._has_ordinary_texts(message):
+            return ()
         key: list[Any] = [message[name] for name in self.literals]
         for name in self.dicts:
             value = message[name]
@@ -584,11 +582,7 @@ class Sketch:
     def _find_class(self, column: str, text: str, known: dict[str, object]) -> object:
         """Return the class of an id or a name, None if it is ordinary, and cache it."""
         judge = self._cache.judges[column]
-        is_usual = text.isascii() and text and not text.isspace()
-        text_class, judged = (
-            TEXT if is_usual else _class_of_text(text),
-            None if judge is None else judge(text),
-        )
+        text_class, judged = _class_of_text(text), None if judge is None else judge(text)
         if len(known) >= _MAX_ENTRIES:
             known.clear()
         found = known[text] = (text_class, judged) if text_class or judged else None
@@ -657,7 +651,7 @@ def _class_of_tool_data(
             if item.__class__ is str:
                 if not item.isascii():
                     break
-            elif item.__class__ not in _SCALARS and not _is_flat(item):
+            elif item.__class__ not in _SCALARS and not _is_plain_container(item):
                 break
         else:
             return None
@@ -665,7 +659,7 @@ def _class_of_tool_data(
     return None if facts == (dict, False, True, False) and not judged else (facts, judged)
 
 
-def _is_flat(value: Any) -> bool:  # noqa: ANN401
+def _is_plain_container(value: Any) -> bool:  # noqa: ANN401
     """Whether a value is a short list or object of numbers and ASCII texts."""
     is_object = value.__class__ is dict
     if not (is_object or value.__class__ is list) or len(value) > _MAX_FLAT_ITEMS:

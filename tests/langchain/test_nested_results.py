@@ -29,3 +29,18 @@ def test_the_content_of_the_block_is_sent_as_the_result(
     sent = json.dumps(sandbox.requests[-1].body)
     assert sent.count("18 degrees") == 1
     assert r"\"tool_result\"" not in sent
+
+
+@pytest.mark.parametrize("name", DESTINATIONS)
+def test_the_block_of_another_call_beside_a_text_is_sent_as_text(sandbox: Any, name: str) -> None:
+    blocks: Any = [
+        {"type": "text", "text": "18 degrees"},
+        {"type": "tool_result", "tool_use_id": "zzzzzzzz9", "content": "19 degrees"},
+    ]
+    history = [Q, assistant_calls(ONE), ToolMessage(blocks, tool_call_id=ONE), NEXT]
+    model = DESTINATIONS[name].model(sandbox)
+    mend(model, on_error="raise").bind_tools([look]).invoke(history)
+    assert not sandbox.refusals
+    sent = json.dumps(sandbox.requests[-1].body)
+    assert "18 degrees" in sent
+    assert "19 degrees" in sent

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from chatmend.transcript import Native
 
+_THINKING_KEYS = frozenset({"thinking_blocks", "reasoning_content"})
 _CallOrResult = TypeVar("_CallOrResult", ToolCall, ToolResult)
 
 
@@ -58,11 +59,11 @@ def has_blocks(native: dict[str, object]) -> bool:
 def read(native: dict[str, object]) -> Message:
     """Read a message of one of these two dialects, and clear its native role."""
     message = openai_chat.read(native) if is_chat(native) else anthropic_messages.read(native)
-    blocks = _has_readable_blocks(native)
+    unreadable = _THINKING_KEYS - _readable_keys(native)
     parts = tuple(
         part
         for part in message.parts
-        if not isinstance(part, Thinking) or _is_readable(part, blocks=blocks)
+        if not isinstance(part, Thinking) or part.location not in unreadable
     )
     return replace(message, native_role=None, parts=parts)
 
@@ -103,8 +104,7 @@ def other_keys(message: Message) -> dict[str, object]:
     )
     held |= {"function_call"} if any(call.legacy for call in message.calls) else set()
     if message.is_assistant:
-        held |= {"thinking_blocks"} if _has_readable_blocks(native) else set()
-        held |= {"reasoning_content"} if isinstance(native.get("reasoning_content"), str) else set()
+        held |= _readable_keys(native)
     return {key: value for key, value in native.items() if key not in held}
 
 
@@ -123,20 +123,17 @@ def _result_note(result: ToolResult) -> str:
     return first.text if isinstance(first, Text) else ""
 
 
-def _is_readable(thought: Thinking, *, blocks: bool) -> bool:
-    """Return whether thinking is a text or a block; any other value stays under its key.
+def _readable_keys(native: dict[str, object]) -> set[str]:
+    """Return the keys of thinking whose values are as Chat Completions has them.
 
-    ``blocks`` tells whether those under ``thinking_blocks`` are.
+    Any other value stays under its key.
     """
-    if thought.location == "reasoning_content":
-        return isinstance(thought.native, str)
-    return blocks if thought.location == "thinking_blocks" else isinstance(thought.native, dict)
-
-
-def _has_readable_blocks(native: dict[str, object]) -> bool:
-    """Return whether ``thinking_blocks`` is a list of thinking blocks."""
     blocks = native.get("thinking_blocks")
-    return isinstance(blocks, list) and all(map(is_thinking, blocks))
+    has_blocks = isinstance(blocks, list) and all(map(is_thinking, blocks))
+    keys = {"thinking_blocks"} if has_blocks else set[str]()
+    return keys | (
+        {"reasoning_content"} if isinstance(native.get("reasoning_content"), str) else set()
+    )
 
 
 def split_items(message: Message) -> Iterator[Message]:

@@ -9,10 +9,10 @@ Why: ``An assistant message with 'tool_calls' must be followed by tool messages 
 messages[2].content[0].toolResult.content[0]: "toolResult", must be one of: json, text, image,
 document, video, searchResult`` (botocore, through langchain-aws).
 
-Repair: The block of a result inside the result of the same call is replaced by its content. In the
-adapter for LangChain, each result in a user message becomes a separate message, and the other parts
-of the message follow; a tool message with the results of other calls becomes a user message if the
-library accepts results there.
+Repair: The block of a result inside the result of the same call is replaced by its content; the
+mark of a failed call (``is_error``) is lost. In the adapter for LangChain, each result in a user
+message becomes a separate message, and the other parts of the message follow; a tool message with
+the results of other calls becomes a user message if the library accepts results there.
 
 Before (openai/gpt-4o):
     [{"role": "user", "content": "go"},
@@ -34,16 +34,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from chatmend.changes import Fix
+from chatmend.changes import Effect, Fix
 from chatmend.dialects.content import read_content
 from chatmend.rules.rule import STRUCTURE, Rule
-from chatmend.rules.unsendable_part import LIMIT
+from chatmend.rules.unsendable_part import LIMIT, is_sendable
 from chatmend.transcript import Message, Opaque, Part, Role, Text, ToolResult, is_unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chatmend.context import Context
+    from chatmend.targets.converter_limits import ConverterLimits
     from chatmend.windows import Memory, Window
 
 _BLOCK = "tool_result"
@@ -81,42 +82,50 @@ def _split(message: Message) -> Iterator[Message]:
 
 def find_in_results(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Yield fixes for results that hold their own block."""
-    converter = context.limits.of(LIMIT)
-    sends_block = converter is not None and converter.results_inside and converter.own_block
-    if context.limits.roles is None or sends_block:
+    if context.limits.roles is None:
         return
+    converter = context.limits.of(LIMIT)
     for at, message in enumerate(window.messages):
-        if not message.results:
-            continue
         parts = tuple(
-            _without_own_block(part) if isinstance(part, ToolResult) else part
+            _without_own_block(part, converter) if isinstance(part, ToolResult) else part
             for part in message.parts
         )
         if not is_unchanged(message.parts, parts):
             why = "a result cannot hold the block of a result"
-            yield Fix(at, at + 1, (message.with_parts(parts),), why)
+            yield Fix(at, at + 1, (message.with_parts(parts),), why, _effect_on(message))
 
 
-def _without_own_block(result: ToolResult) -> ToolResult:
+def _without_own_block(result: ToolResult, converter: ConverterLimits | None) -> ToolResult:
     """Return a result in which a block with the result of the same call is its content."""
     content = result.content
-    while any(_is_same_result(part, result) for part in content):
-        content = tuple(inner for part in content for inner in _content_of(part, result))
+    while any(_is_refused_block(part, result, converter) for part in content):
+        content = tuple(inner for part in content for inner in _content_of(part, result, converter))
     return result if content is result.content else replace(result, content=content)
 
 
-def _content_of(part: Part, result: ToolResult) -> tuple[Part, ...]:
-    if not _is_same_result(part, result):
+def _content_of(
+    part: Part, result: ToolResult, converter: ConverterLimits | None
+) -> tuple[Part, ...]:
+    if not _is_refused_block(part, result, converter):
         return (part,)
     return read_content(part.extra.get("content")) or (Text(""),)
 
 
-def _is_same_result(part: Part, result: ToolResult) -> bool:
-    return (
-        isinstance(part, Opaque)
-        and part.extra.get("type") == _BLOCK
-        and part.extra.get("tool_use_id", result.call_id) == result.call_id
+def _is_refused_block(part: Part, result: ToolResult, converter: ConverterLimits | None) -> bool:
+    """Return whether a part is the block of the same result, and cannot be sent as such."""
+    block = part.extra
+    if not isinstance(part, Opaque) or block.get("type") != _BLOCK:
+        return False
+    is_sent = converter is not None and is_sendable(block, "result", converter)
+    return block.get("tool_use_id", result.call_id) == result.call_id and not is_sent
+
+
+def _effect_on(message: Message) -> Effect:
+    """Return the effect: only the mark of a failed call (``is_error``) is lost with the block."""
+    failed = any(
+        part.extra.get("is_error") for result in message.results for part in result.content
     )
+    return Effect.DEGRADES if failed else Effect.RESHAPES
 
 
 RULE = Rule("TOOL020", "nested-result", find, STRUCTURE)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 _NO_TYPES: frozenset[str] = frozenset()
+_RESULTS = frozenset({"tool_result"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,9 +17,7 @@ class ConverterLimits:
     """What a converter can send; the defaults limit nothing."""
 
     results_inside: bool = True
-    """Whether it sends tool results that are blocks of a user message."""
-    own_block: bool = True
-    """Whether it sends the block of a result that a tool message holds as its content."""
+    """Whether it sends tool results that are blocks, in a message of the user or of a tool."""
     calls_inside: frozenset[str] | None = None
     """Block types that it sends as calls even if ``tool_calls`` does not list them; None: all."""
     standard_calls: bool = True
@@ -110,4 +109,6 @@ class ConverterLimits:
         if origin in ("answer", "foreign"):
             more = self.foreign_refuses if origin == "foreign" else _NO_TYPES
             return self.answer_refuses | more
-        return self.result_refuses if origin == "result" else _NO_TYPES
+        if origin != "result":
+            return _NO_TYPES
+        return self.result_refuses if self.results_inside else self.result_refuses | _RESULTS
