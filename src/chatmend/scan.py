@@ -237,17 +237,20 @@ class Scan:
                 recompressor=_no_recompressor,  # type: ignore[arg-type]  # always raises
             ),
         )
+        own = self._memory
+        memory = replace(own)
         for position, rule in enumerate(self._rules):
             if rule.judges is None:
                 continue
-            memory = replace(self._memory, id_counts=ChainMap({}, self._memory.id_counts))
+            # The only fields that a rule changes.
+            memory.id_counts, memory.server_calls = ChainMap({}, own.id_counts), own.server_calls
             try:
                 has_fix = any(True for _ in rule.find(window, memory, context))
             except Exception:  # noqa: BLE001
                 # It needs an image, or expects a window that earlier rules have repaired.
                 has_fix = True
             # Skipped, the rule would not record the open calls.
-            has_fix |= memory.server_calls != self._memory.server_calls
+            has_fix |= memory.server_calls != own.server_calls
             due |= has_fix << position
         return due
 

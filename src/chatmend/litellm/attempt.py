@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from chatmend.litellm import injection_points
@@ -125,22 +126,26 @@ def repair_attempt(
     kwargs: dict[str, Any],
     shape: Shape,
     target: str,
+    mode: RolloutMode = "repair",
     **options: Any,
 ) -> Attempt:
     """Repair a request for its target. ``kwargs`` is not changed.
 
-    ``options`` are ``policy``, ``recompressor``, ``lessons`` and ``memory`` as in
-    ``repair_request``.
+    ``mode`` is only noted in the result. ``options`` are ``policy``, ``recompressor``, ``lessons``
+    and ``memory`` as in ``repair_request``.
 
     Raises:
         TargetError: no table describes the target.
     """
-    messages = kwargs[shape.field]
+    started, messages = perf_counter(), kwargs[shape.field]
     body = {**kwargs, shape.field: list(messages)} if isinstance(messages, tuple) else kwargs
     done = repair_request(body, target_through_litellm(target), dialect=shape.dialect, **options)
-    if done.body is body:
-        return Attempt(target, done.changes, memory=done.memory)
-    request = done.body
+    request = None if done.body is body else _outgoing(body, done.body, shape)
+    return Attempt(target, done.changes, mode, perf_counter() - started, request, done.memory)
+
+
+def _outgoing(body: dict[str, Any], request: dict[str, Any], shape: Shape) -> dict[str, Any]:
+    """Return a repaired request with what LiteLLM needs for the repairs that were made."""
     if shape is RESPONSES and request.get("reasoning") != body.get("reasoning"):
         # LiteLLM 1.82 fails on {"effort": "none"}; without the key, thinking is disabled as well.
         request = {key: value for key, value in request.items() if key != "reasoning"}
@@ -150,7 +155,7 @@ def repair_attempt(
         points = request[injection_points.KEY]
         moved = injection_points.move_points(points, body[shape.field], request[shape.field])
         request = request if moved is points else {**request, injection_points.KEY: moved}
-    return Attempt(target, done.changes, request=request, memory=done.memory)
+    return request
 
 
 def _with_beta(headers: Any) -> dict[str, Any]:

@@ -40,6 +40,7 @@ from chatmend.litellm.target import target_of, target_of_route
 from chatmend.litellm.usage_records import (
     CallCounter,
     add_to_hidden_params,
+    hidden_params_of,
     usage_record_of,
     write_usage_record,
 )
@@ -266,12 +267,10 @@ class ChatMend(Repairer, CustomLogger):  # type: ignore[misc, unused-ignore]
 
         Returns whether LiteLLM has a record.
         """
-        logging_obj = kwargs.get("litellm_logging_obj")
-        is_stored = summaries.store(logging_obj, name, summary.to_dict())
-        proxy_metadata.write(
-            kwargs, summaries.last_summary_dict(logging_obj) or summary.to_dict(), seconds
-        )
-        return is_stored
+        own = summary.to_dict()
+        stored = summaries.store(kwargs.get("litellm_logging_obj"), name, own)
+        proxy_metadata.write(kwargs, own if stored is None else stored.merged(), seconds)
+        return stored is not None
 
     def _outgoing_request(
         self, kwargs: dict[str, Any], name: str, shape: Shape, made: Attempt
@@ -350,8 +349,12 @@ class ChatMend(Repairer, CustomLogger):  # type: ignore[misc, unused-ignore]
     def complete_response(
         self, response: Any, summary: Mapping[str, Any] | None, where: UsageMode
     ) -> None:
-        """Write the usage record to ``where``, and record and summary to ``_hidden_params``."""
-        add_to_hidden_params(response, combined(summary, write_usage_record(response, where)))
+        """Write the usage record to ``where``, and record and summary to ``_hidden_params``.
+
+        Answers of ``/v1/messages`` are plain dicts, which have none.
+        """
+        if where == "body" or hidden_params_of(response) is not None:
+            add_to_hidden_params(response, combined(summary, write_usage_record(response, where)))
 
     async def async_post_call_streaming_iterator_hook(
         self, user_api_key_dict: Any, response: Any, request_data: dict[str, Any]

@@ -12,6 +12,8 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+import litellm
+
 from chatmend.telemetry import MAX_TARGETS, saved_bytes
 
 if TYPE_CHECKING:
@@ -21,7 +23,8 @@ if TYPE_CHECKING:
     from chatmend.litellm.attempt import Attempt
 
 _LITELLM_MODULE = "litellm.integrations.prometheus"
-"""The module of LiteLLM that serves ``/metrics``; it is loaded only if the callback is enabled."""
+"""The module of LiteLLM's callback, whose class serves ``/metrics``."""
+_CALLBACK = "prometheus"
 _BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5)
 """Upper bounds of the durations, in seconds."""
 OUTCOMES = ("clean", "repaired", "reported", "off", "refused", "failed")
@@ -58,7 +61,22 @@ def outcome_of(attempt: Attempt) -> str:
 
 
 def _series() -> _Series | None:
-    return _make_series() if _LITELLM_MODULE in sys.modules else None
+    return _make_series() if _is_callback_enabled() else None
+
+
+def _is_callback_enabled() -> bool:
+    """Whether LiteLLM's callback is in one of its lists, by its name or as an object.
+
+    The proxy also loads the module of the callback if it is not enabled.
+    """
+    if (module := sys.modules.get(_LITELLM_MODULE)) is None:
+        return False
+    kind = module.PrometheusLogger
+    for callbacks in (litellm.callbacks, litellm.success_callback):
+        for callback in callbacks:
+            if callback == _CALLBACK or isinstance(callback, kind):
+                return True
+    return False
 
 
 @cache

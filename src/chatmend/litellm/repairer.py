@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 from dataclasses import replace
-from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chatmend.litellm import summaries
@@ -77,13 +76,18 @@ class Repairer:
         """
         if self.reloading is not None:
             self.reloading.poll()
-        names = self._names_of(kwargs, target)
-        if self.is_disabled() or not self._is_allowed(names):
+        if self.is_disabled():
             return OFF
-        chosen = Choices(self.mode, self.policy, self.sample, self.overrides, self.trusted_keys)
-        found = chosen.treatment(kwargs, names, messages, key)
-        permitted: RolloutMode = "repair" if self.switch is None else self.switch.mode()
-        return Treatment(weaker(found.mode, permitted), found.policy)
+        found = Treatment(self.mode, self.policy)
+        if self.allow or self.deny or self.overrides or self.trusted_keys or self.sample < 1:
+            names = self._names_of(kwargs, target)
+            if not self._is_allowed(names):
+                return OFF
+            chosen = Choices(*found, self.sample, self.overrides, self.trusted_keys)
+            found = chosen.treatment(kwargs, names, messages, key)
+        if self.switch is None:
+            return found
+        return Treatment(weaker(found.mode, self.switch.mode()), found.policy)
 
     def _names_of(self, kwargs: Mapping[str, Any], target: str) -> list[str]:
         """Return the names of a model for patterns: the target, the deployment and the group."""
@@ -165,14 +169,12 @@ class Repairer:
         kwargs, shape, target, tenant = call
         images = self.images_of(tenant)
         lessons = self._lessons(tenant, kwargs[shape.field])
-        started = perf_counter()
         made = repair_attempt(
-            kwargs, shape, target, policy=treatment.policy, recompressor=images, lessons=lessons,
-            memory=memory,
+            kwargs, shape, target, treatment.mode, policy=treatment.policy, recompressor=images,
+            lessons=lessons, memory=memory,
         )  # fmt: skip
-        seconds = perf_counter() - started
-        record_repair(target, made.changes, seconds, mode=treatment.mode)
-        return replace(made, mode=treatment.mode, seconds=seconds)
+        record_repair(target, made.changes, made.seconds, mode=treatment.mode)
+        return made
 
     def images_of(self, tenant: str) -> Any:
         """Return the recompressor for the images of a tenant."""

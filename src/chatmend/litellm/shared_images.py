@@ -131,13 +131,14 @@ def owner_of(call: Mapping[str, Any], key: Any = None) -> str:
     if key is not None:
         team, hashed = getattr(key, "team_id", None), getattr(key, "api_key", None)
     else:
-        sources = (call.get("metadata"), call.get("litellm_metadata"))
-        metadata = {
-            name: value
-            for source in sources
-            if isinstance(source, dict)
-            for name, value in source.items()
-        }
-        team = metadata.get("user_api_key_team_id")
-        hashed = metadata.get("user_api_key_hash") or metadata.get("user_api_key")
+        team = _in_metadata(call, "user_api_key_team_id")
+        hashed = _in_metadata(call, "user_api_key_hash") or _in_metadata(call, "user_api_key")
     return f"team {team}" if team else f"key {hashed}" if hashed else ""
+
+
+def _in_metadata(call: Mapping[str, Any], name: str) -> Any:
+    """Return a value in the metadata of a call, of which ``litellm_metadata`` comes first."""
+    for source in (call.get("litellm_metadata"), call.get("metadata")):
+        if isinstance(source, dict) and name in source:
+            return source[name]
+    return None

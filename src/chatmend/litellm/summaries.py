@@ -143,7 +143,7 @@ class CallSummaries(dict[str, dict[str, Any]]):
         return ChangeSummary(last["target"], last["mode"], counts, reacted).to_dict()
 
 
-def store(logging_obj: Any, name: str, summary: dict[str, Any]) -> bool:
+def store(logging_obj: Any, name: str, summary: dict[str, Any]) -> CallSummaries | None:
     """Store a summary in LiteLLM's record of the call, which is passed to all later hooks.
 
     A bridged call runs the hook twice, with two call types and one record; both summaries belong
@@ -156,15 +156,16 @@ def store(logging_obj: Any, name: str, summary: dict[str, Any]) -> bool:
         summary: the summary in its JSON form.
 
     Returns:
-        Whether it was stored. LiteLLM 1.82 creates the record after this hook has run.
+        The summaries of the attempt so far; None if there is no record to store them in. LiteLLM
+        1.82 creates it after this hook has run.
     """
     record = getattr(logging_obj, "model_call_details", None)
     if not isinstance(record, dict):
-        return False
+        return None
     known = record.get(KEY)
     before = known if isinstance(known, CallSummaries) and name not in known else {}
-    record[KEY] = CallSummaries({**before, name: summary})
-    return True
+    record[KEY] = stored = CallSummaries({**before, name: summary})
+    return stored
 
 
 def is_first_pass(logging_obj: Any, name: str) -> bool:

@@ -233,9 +233,10 @@ class CallCounter:
         record = usage_record_of(response)
         if record is None or kwargs.get("cache_hit"):
             return
-        price, keys = _price_in(kwargs), _keys(kwargs)
+        # The record is not kept until then: it refers to the usage object of the response.
+        usage, price, keys = record.usage, _price_in(kwargs), _keys(kwargs)
         self.ledger.add_later(
-            lambda: (_with_litellm_cost(record.usage, *price), self._limit_rows(keys)),
+            lambda: (_with_litellm_cost(usage, *price), self._limit_rows(keys)),
             self._on_failure,
         )
 
