@@ -49,12 +49,12 @@ def run(
         messages = made(seed, dialect, tears)
         how = "torn" if tears else str(mutation_names(seed, dialect))
         try:
-            found = (
-                []
-                if target == UNJUDGED
-                else list(broken_promises(messages, target, dialect, torn=tears))
-            )
-            fired.update({change.rule for change in repaired(messages, target, dialect).changes})
+            found = []
+            if target == UNJUDGED:
+                done = repaired(messages, target, dialect)
+                fired.update({change.rule for change in done.changes})
+            else:
+                found += broken_promises(messages, target, dialect, torn=tears, fired=fired)
         except Exception as error:  # noqa: BLE001 - counted, not hidden
             found = [f"0 exception: {type(error).__name__}: {error}"[:200]]
         for fault in found:

@@ -13,6 +13,7 @@ from tests.broken import digest, expected_tokens
 from tests.judges import judge
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Callable, Container, Iterator
 
     from chatmend.repair import Repaired
@@ -108,9 +109,11 @@ def broken_promises(  # noqa: PLR0913 - options are keywords
     judged: bool = True,
     torn: bool = False,
     policy: chatmend.Policy | None = None,
+    fired: Counter[str] | None = None,
 ) -> Iterator[str]:
     """Yield every promise that the repair of one transcript breaks, with evidence.
 
+    ``fired`` counts the transcripts in which each rule has made a change.
     In a ``torn`` transcript, a text may be in an invalid position, for example as a role; the report then contains it.
     Blocks of unknown types may be newer than the judge.
     """
@@ -118,6 +121,8 @@ def broken_promises(  # noqa: PLR0913 - options are keywords
     done = repaired(messages, target, dialect, policy=policy)
     if digest(messages) != before:
         yield "6 pure: the input was changed"
+    if fired is not None:
+        fired.update({change.rule for change in done.changes})
     if digest(chatmend.replay(messages, done.changes)) != digest(done.messages):
         yield "5 replay: the changes do not give the result"
     again = repaired(done.messages, target, dialect, system=done.system, policy=policy)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -235,10 +236,12 @@ class CallCounter:
             return
         # The record is not kept until then: it refers to the usage object of the response.
         usage, price, keys = record.usage, _price_in(kwargs), _keys(kwargs)
-        self.ledger.add_later(
-            lambda: (_with_litellm_cost(usage, *price), self._limit_rows(keys)),
-            self._on_failure,
-        )
+        self.ledger.add_later(partial(self._load, usage, price, keys), self._on_failure)
+
+    def _load(
+        self, usage: Usage, price: tuple[object, bool], keys: tuple[str | None, ...]
+    ) -> tuple[Usage, dict[str, str | None]]:
+        return _with_litellm_cost(usage, *price), self._limit_rows(keys)
 
     def _limit_rows(self, keys: tuple[str | None, ...]) -> dict[str, str | None]:
         """Return the keys by name; above the limit, `OTHER` replaces those the client chose."""

@@ -79,7 +79,7 @@ class UsageLedger:
     By default genai-prices, if it is installed.
     """
     _rows: dict[tuple[tuple[str, str], ...], Row] = field(default_factory=dict, repr=False)
-    _pending: deque[tuple[Callable[[], "_Call"], Callable[[Exception], object] | None]] = field(
+    _pending: deque[tuple["_Call | _Load", Callable[[Exception], object] | None]] = field(
         default_factory=deque, repr=False
     )
     """Calls that are not in the rows yet. Adding many at once takes a fraction of the time."""
@@ -88,11 +88,11 @@ class UsageLedger:
     def add(self, usage: Usage, **keys: str | None) -> None:
         """Add one call. ``model`` and ``provider`` default to those of the usage record."""
         call = self._call(usage, keys)
-        self._enqueue(lambda: call)
+        self._enqueue(call)
 
     def add_later(
         self,
-        load: Callable[[], tuple[Usage, Mapping[str, str | None]]],
+        load: "_Load",
         on_error: Callable[[Exception], object] | None = None,
     ) -> None:
         """Add one call whose usage record and keys are computed later.
@@ -105,10 +105,10 @@ class UsageLedger:
             on_error: called if ``load`` or ``price`` raises an exception; the call is then lost. By
                 default the exception is raised from the method that called ``load``.
         """
-        self._enqueue(lambda: self._call(*load()), on_error)
+        self._enqueue(load, on_error)
 
     def _enqueue(
-        self, call: Callable[[], "_Call"], on_error: Callable[[Exception], object] | None = None
+        self, call: "_Call | _Load", on_error: Callable[[Exception], object] | None = None
     ) -> None:
         self._pending.append((call, on_error))
         if len(self._pending) >= _BATCH:
@@ -151,8 +151,7 @@ class UsageLedger:
         while self._pending:
             load, on_error = self._pending.popleft()
             try:
-                call = load()
-                usage, keys, _ = call
+                usage, keys, _ = call = load if isinstance(load, tuple) else self._call(*load())
                 # There are as many names as values, so calls with different keys do not collide.
                 alike.setdefault((usage.model, usage.provider, *keys, *keys.values()), []).append(
                     call
@@ -187,6 +186,7 @@ _CostFields = tuple[str, str, Decimal, int]
 """The fields of a `Cost`; a tuple is created faster."""
 _Call = tuple[Usage, Mapping[str, str | None], _CostFields | None]
 """A usage record, the keys of the call, and its cost."""
+_Load = Callable[[], tuple[Usage, Mapping[str, str | None]]]
 
 
 def _keys_of(usage: Usage, keys: Mapping[str, str | None]) -> dict[str, str]:
