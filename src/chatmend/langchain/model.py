@@ -19,6 +19,7 @@ from langchain_core.runnables.base import RunnableBindingBase
 from chatmend.langchain.destination_cache import SETTINGS
 from chatmend.langchain.hooks import wrap_hooks
 from chatmend.langchain.message_repair import is_disabled
+from chatmend.langchain.payloads import RepairedMessages
 from chatmend.langchain.salvage import convert_invalid_blocks, convert_leniently
 from chatmend.langchain.settings import (
     CLASS_SETTINGS,
@@ -80,7 +81,9 @@ class MendedChatModel(BaseChatModel):
             if salvage is None:
                 raise
             found = salvage
-        return convert_invalid_blocks(found)
+        # Repaired messages come from here: the partner package converts them once more.
+        is_repaired = isinstance(model_input, RepairedMessages)
+        return found if is_repaired else convert_invalid_blocks(found)
 
     def _get_llm_string(self, stop: list[str] | None = None, **kwargs: Any) -> str:
         """Return the key of the model in caches, which differs for other repaired messages."""
