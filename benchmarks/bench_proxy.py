@@ -1,21 +1,28 @@
 """Measures the CPU time that chatmend adds to clean requests through a LiteLLM proxy.
 
-    python -m benchmarks.bench_proxy
+    python -m benchmarks.bench_proxy [--instructions]
 
-A proxy with a callback that does nothing and others with chatmend get the same requests in turns.
-The CPU time is that of the whole process of a proxy. Single rounds differ by 10 % and more, because
-LiteLLM collects garbage and writes its records at other times, so the median of the differences of
-the rounds counts; the range in which half of them lie is printed behind it.
+Proxies with a callback that does nothing and proxies with chatmend get the same requests in turns.
+The CPU time is that of the whole process of a proxy. It depends on where a process happens to
+store its code and data, so each kind has several proxies; two proxies of the same kind still differ
+by about one percent. The last column is this difference, between the proxies without chatmend.
+
+With ``--instructions`` valgrind counts the instructions of one proxy of each kind. The count hardly
+varies, but does not show how long the processor waits for memory.
 """
 
 from __future__ import annotations
 
 import os
+import random
+import re
+import shutil
 import socket
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,14 +31,19 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 
+from tests.litellm_adapter import proxy as proxies
 from tests.litellm_adapter.proxy import DEPLOYMENTS, Proxy
 
 from bench_litellm import sandbox
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-ROUNDS, WARM = 40, 20
+ROUNDS, WARM, COPIES = 150, 60, 3
+KINDS = ("", "hidden", "body")
+"""The values of the option ``usage``; a proxy with an empty one has no chatmend."""
+COUNTED = 4
+"""How often the instructions are counted; the median counts."""
 
 
 def requests() -> Iterator[tuple[str, str, dict[str, Any], int]]:
@@ -40,42 +52,114 @@ def requests() -> Iterator[tuple[str, str, dict[str, Any], int]]:
         {"role": ("user", "assistant")[number % 2], "content": f"Message number {number}."}
         for number in range(21)
     ]
-    yield "chat", "/v1/chat/completions", {"model": "oai", "messages": messages}, 30
+    yield "chat", "/v1/chat/completions", {"model": "oai", "messages": messages}, 3
     body = {"model": "ant", "max_tokens": 64, "messages": messages}
-    yield "messages", "/v1/messages", body, 30
-    yield "responses", "/v1/responses", {"model": "oai", "input": messages}, 30
+    yield "messages", "/v1/messages", body, 3
+    yield "responses", "/v1/responses", {"model": "oai", "input": messages}, 3
     stream = {"model": "long", "max_tokens": 9_000, "messages": messages, "stream": True}
-    yield "messages, stream", "/v1/messages", stream, 6
+    yield "messages, stream", "/v1/messages", stream, 1
 
 
 def main() -> int:
     """Print the table."""
+    if "--instructions" in sys.argv:
+        return _count_instructions()
     with ExitStack() as stack:
-        server, long = stack.enter_context(sandbox()), stack.enter_context(long_stream())
-        proxies = [_proxy(stack, (server, long), usage) for usage in ("", "hidden", "body")]
-        for proxy in proxies:
-            proxy.start()
-        for proxy in proxies:
+        servers = stack.enter_context(sandbox()), stack.enter_context(long_stream())
+        started = [_proxy(stack, servers, usage).start() for usage in KINDS * COPIES]
+        for proxy in started:
             stack.enter_context(proxy)
         for label, path, body, times in requests():
-            measured = proxies if "stream" in body else proxies[:2]
-            events = [_send(proxy, path, body, WARM if times > WARM else 2) for proxy in measured]
-            rounds = [
-                [_cpu(proxy, path, body, times) / times for proxy in measured]
-                for _ in range(ROUNDS)
-            ]
-            for at, usage in enumerate(("", "usage: body")[: len(measured) - 1], 1):
+            kinds = len(KINDS) if "stream" in body else len(KINDS) - 1
+            measured = [proxy for at, proxy in enumerate(started) if at % len(KINDS) < kinds]
+            warm, rounds = (4, ROUNDS // 3) if "stream" in body else (WARM, ROUNDS)
+            events = [_send(proxy, path, body, warm) for proxy in measured]
+            table = [_round(measured, path, body, times) for _ in range(rounds)]
+            for at in range(1, kinds):
                 row = f"{label}, {events[0]} events" if events[0] else label
-                print(f"{row:35}{usage:12}{_compared([(r[0], r[at]) for r in rounds])}", flush=True)
+                usage = "usage: body" if KINDS[at] == "body" else ""
+                print(f"{row:35}{usage:12}{_compared(table, at, kinds)}", flush=True)
     return 0
 
 
-def _compared(pairs: list[tuple[float, float]]) -> str:
-    """Return the median without chatmend and the median difference, with its quartiles."""
-    bare = statistics.median(one for one, _ in pairs)
-    low, middle, high = statistics.quantiles([more - one for one, more in pairs], n=4)
-    shares = f"{middle / bare:+6.1%}  ({low / bare:+.1%} to {high / bare:+.1%})"
-    return f"{bare * 1e3:8.2f} ms {middle * 1e6:+7.0f} us {shares}"
+def _round(measured: Sequence[Proxy], path: str, body: dict[str, Any], times: int) -> list[float]:
+    """Return the CPU time of a call of each proxy; the proxies are called in random order."""
+    found = dict.fromkeys(range(len(measured)), 0.0)
+    for at in random.sample(range(len(measured)), len(measured)):
+        found[at] = _cpu(measured[at], path, body, times) / times
+    return list(found.values())
+
+
+def _compared(table: list[list[float]], at: int, kinds: int) -> str:
+    """Return the time without chatmend, and what the proxies of another kind add to it."""
+    # The median of each proxy is free of rounds in which it collected garbage or wrote records.
+    medians = [statistics.median(column) for column in zip(*table, strict=True)]
+    bare, mended = medians[::kinds], medians[at::kinds]
+    base, more = statistics.mean(bare), statistics.mean(mended)
+    spread = (max(bare) - min(bare)) / base
+    shares = f"{more / base - 1:+6.1%}   (without chatmend {spread:.1%} apart)"
+    return f"{base * 1e3:8.2f} ms {(more - base) * 1e6:+7.0f} us {shares}"
+
+
+def _count_instructions() -> int:
+    """Print the instructions of a call of each kind of proxy, counted by valgrind."""
+    if shutil.which("callgrind_control") is None:
+        print("valgrind is not installed: apt-get install valgrind", file=sys.stderr)
+        return 2
+    proxies.TIMEOUT = 900  # valgrind takes five times as long
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        servers = stack.enter_context(sandbox()), stack.enter_context(long_stream())
+        counted = []
+        for usage in KINDS:
+            out = folder / f"{usage or 'none'}.out"
+            tool = ("valgrind", "--tool=callgrind", "--instr-atstart=no")
+            command = (*tool, f"--callgrind-out-file={out}")
+            counted.append((out, _proxy(stack, servers, usage, command).start()))
+        for _, proxy in counted:
+            stack.enter_context(proxy)
+        for label, path, body, _ in requests():
+            times = 2 if "stream" in body else 30
+            base = 0.0
+            for usage, (out, proxy) in zip(KINDS, counted, strict=True):
+                if usage == "body" and "stream" not in body:
+                    continue
+                _send(proxy, path, body, 2 if "stream" in body else WARM)
+                _control(proxy, "--instr=on")
+                _send(proxy, path, body, 1)
+                _instructions(proxy, out)
+                found = []
+                for _ in range(COUNTED):
+                    _send(proxy, path, body, times)
+                    found.append(_instructions(proxy, out) / times)
+                _control(proxy, "--instr=off")
+                middle = statistics.median(found)
+                base = base or middle
+                print(
+                    f"{label:18} usage: {usage or '-':8} {middle / 1e6:8.2f} million instructions "
+                    f"{middle / base - 1:+6.1%}",
+                    flush=True,
+                )
+    return 0
+
+
+def _control(proxy: Proxy, command: str) -> None:
+    control = shutil.which("callgrind_control")
+    assert control is not None
+    subprocess.run([control, command, str(proxy.pid)], check=True, capture_output=True)
+
+
+def _instructions(proxy: Proxy, out: Path) -> int:
+    """Return the instructions since the last dump of a proxy."""
+    before = set(out.parent.glob(f"{out.name}.*"))
+    _control(proxy, "--dump")
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        for path in set(out.parent.glob(f"{out.name}.*")) - before:
+            if total := re.search(r"^totals: (\d+)", path.read_text(), re.MULTILINE):
+                return int(total[1])
+        time.sleep(0.1)
+    raise RuntimeError("valgrind has written no dump in 60 s")
 
 
 @contextmanager
@@ -91,7 +175,9 @@ def long_stream() -> Iterator[str]:
             process.terminate()
 
 
-def _proxy(stack: ExitStack, servers: tuple[Any, str], usage: str) -> Proxy:
+def _proxy(
+    stack: ExitStack, servers: tuple[Any, str], usage: str, run_by: Sequence[str] = ()
+) -> Proxy:
     """Return a proxy with chatmend and this value of its option, or with an empty callback."""
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
     callback = "chatmend.litellm.callback" if usage else "benchmarks.empty_callback.callback"
@@ -101,6 +187,7 @@ def _proxy(stack: ExitStack, servers: tuple[Any, str], usage: str) -> Proxy:
     return Proxy(
         servers[0],
         folder,
+        run_by=run_by,
         guardrails=[],
         chatmend={"usage": usage},
         litellm_settings={"callbacks": callback},

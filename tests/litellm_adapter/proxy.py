@@ -19,7 +19,7 @@ import yaml
 from tests.offline import OFFLINE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
 ROOT = Path(__file__).resolve().parents[2]
 GUARDRAIL = "chatmend.litellm.guardrail.Guardrail"
@@ -46,10 +46,15 @@ class Proxy:
         sandbox: Any,
         folder: Path,
         environment: Mapping[str, str] | None = None,
+        run_by: Sequence[str] = (),
         **settings: Any,
     ) -> None:
-        """Write the configuration; ``settings`` adds or replaces sections."""
+        """Write the configuration; ``settings`` adds or replaces sections.
+
+        ``run_by`` is a program that runs the proxy, with its arguments.
+        """
         self.folder = folder
+        self._run_by = run_by
         self._environment = environment or {}
         self._process: subprocess.Popen[bytes] | None = None
         self.key = f"sk-{secrets.token_hex(16)}"
@@ -140,7 +145,7 @@ class Proxy:
         address = ["--config", str(self._config), "--host", "127.0.0.1", "--port", str(self.port)]
         with self.log.open("wb") as out:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", start, *address, "--telemetry", "False"],
+                [*self._run_by, sys.executable, "-c", start, *address, "--telemetry", "False"],
                 env=env,
                 stdout=out,
                 stderr=subprocess.STDOUT,
@@ -214,6 +219,12 @@ class Proxy:
         assert self._process is not None
         threads = Path(f"/proc/{self._process.pid}/task").glob("*/schedstat")
         return sum(int(thread.read_text().split()[0]) for thread in threads) / 1e9
+
+    @property
+    def pid(self) -> int:
+        """The process of the proxy, which must have been started."""
+        assert self._process is not None
+        return self._process.pid
 
     def pause(self) -> None:
         """Wait for news of a logged call, or for a twentieth of a second."""
