@@ -393,9 +393,11 @@ def _system_key(body: dict[str, Any], traits: Traits) -> str:
 
 def _value(body: dict[str, Any], path: str) -> object:
     """Return the value under a key, or under nested keys that are separated by dots."""
-    key, _, rest = path.partition(".")
+    key, dot, rest = path.partition(".")
     value = body.get(key)
-    return _value(value, rest) if rest and isinstance(value, dict) else None if rest else value
+    if not dot:
+        return value
+    return _value(value, rest) if isinstance(value, dict) else None
 
 
 def _with_value(body: dict[str, Any], path: str, value: object) -> dict[str, Any]:
@@ -444,9 +446,12 @@ def read_tools_and_thinking(body: dict[str, Any], traits: Traits) -> tuple[objec
 
     If several parameters are set, one that enables thinking is returned.
     """
-    tools: object = next(filter(None, (_value(body, key) for key in traits.tools_keys)), [])
+    tools: object = None
+    for key in traits.tools_keys:
+        tools = tools or _value(body, key)
     found = [value for key in traits.thinking_keys if (value := _value(body, key)) is not None]
-    return tools, next(filter(is_thinking_on, found), found[0] if found else None)
+    thinking = next(filter(is_thinking_on, found), found[0]) if found else None
+    return tools or [], thinking
 
 
 def check(

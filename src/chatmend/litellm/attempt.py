@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chatmend.litellm import injection_points
 from chatmend.litellm.conversion import target_through_litellm
@@ -36,8 +35,7 @@ _MEDIA = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(NamedTuple):
     """The result of repairing one request."""
 
     target: str

@@ -72,11 +72,10 @@ def _is_callback_enabled() -> bool:
     if (module := sys.modules.get(_LITELLM_MODULE)) is None:
         return False
     kind = module.PrometheusLogger
-    for callbacks in (litellm.callbacks, litellm.success_callback):
-        for callback in callbacks:
-            if callback == _CALLBACK or isinstance(callback, kind):
-                return True
-    return False
+    return any(
+        _CALLBACK in callbacks or kind in map(type, callbacks)
+        for callbacks in (litellm.callbacks, litellm.success_callback)
+    )
 
 
 @cache

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chatmend.litellm import summaries
@@ -157,11 +156,11 @@ class Repairer:
         if treatment.mode != "repair":
             made = self._repair_attempt(call, None, treatment)
             added = self.remember(kwargs, shape, target, key)
-            return replace(made, request=None, memory=None, added=added)
+            return made._replace(request=None, memory=None, added=added)
         memory = self.memories.of_call(tenant, messages, target)
         made = self._repair_attempt(call, memory, treatment)
         added = self.memories.add(tenant, messages, made.memory, memory)
-        return made if added is None else replace(made, added=added)
+        return made if added is None else made._replace(added=added)
 
     def _repair_attempt(
         self, call: _Call, memory: SessionMemory | None, treatment: Treatment
