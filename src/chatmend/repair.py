@@ -387,8 +387,10 @@ def read_body(body: dict[str, Any], traits: Traits) -> Request:
 
 def _system_key(body: dict[str, Any], traits: Traits) -> str:
     """Return the key of the system prompt: the first one that is set."""
-    keys = traits.system_keys
-    return next((name for name in keys if body.get(name) is not None), keys[0])
+    for name in traits.system_keys:
+        if body.get(name) is not None:
+            return name
+    return traits.system_keys[0]
 
 
 def _value(body: dict[str, Any], path: str) -> object:

@@ -53,8 +53,11 @@ def metadata_of(call: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the metadata that the proxy keeps for a request; None outside of a proxy."""
     if not call.get("proxy_server_request"):
         return None
-    held = (call.get(name) for name in reversed(METADATA_KEYS))
-    return next((one for one in held if isinstance(one, dict) and _is_stamped(one)), None)
+    for name in reversed(METADATA_KEYS):
+        held = call.get(name)
+        if isinstance(held, dict) and _is_stamped(held):
+            return held
+    return None
 
 
 def _is_stamped(metadata: Mapping[str, Any]) -> bool:

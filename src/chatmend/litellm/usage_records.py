@@ -157,8 +157,11 @@ def _is_converted(original: object, usage: object) -> bool:
     """
     if type(original).__name__ != "ResponseAPIUsage" or type(usage).__name__ != "Usage":
         return False
-    pairs = ((_get(original, old), _get(usage, new)) for old, new in _COUNTS)
-    return all(isinstance(old, int) and old == new for old, new in pairs)
+    for old, new in _COUNTS:
+        count = _get(original, old)
+        if not isinstance(count, int) or count != _get(usage, new):
+            return False
+    return True
 
 
 def write_usage_record(response: object, where: UsageMode) -> UsageRecord | None:
