@@ -294,6 +294,19 @@ def test_a_rule_sees_what_was_read_and_never_the_native_object(path: Path) -> No
     ] == []
 
 
+@pytest.mark.parametrize("path", sorted(ROOM.glob("*.py")), ids=lambda path: path.stem)
+def test_a_rule_assigns_to_no_other_field_of_the_memory_than_a_trial_restores(path: Path) -> None:
+    assigned = {
+        node.attr
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.ctx, ast.Store)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "memory"
+    }
+    assert assigned <= {"server_calls", "id_counts"}
+
+
 def test_every_code_and_name_is_used_once() -> None:
     rules = {(rule.code, rule.name) for rule in (*RULES, *FIRST, *LAST)}
     assert len({code for code, _ in rules}) == len(rules) == len({name for _, name in rules})

@@ -242,7 +242,7 @@ class Scan:
         for position, rule in enumerate(self._rules):
             if rule.judges is None:
                 continue
-            # The only fields that a rule changes.
+            # No rule assigns to another field.
             memory.id_counts, memory.server_calls = ChainMap({}, own.id_counts), own.server_calls
             try:
                 has_fix = any(True for _ in rule.find(window, memory, context))

@@ -1,6 +1,6 @@
-"""The Prometheus series exist if LiteLLM's callback is enabled, wherever it is listed.
+"""The Prometheus series exist if LiteLLM's callback is enabled, whichever list it is in.
 
-LiteLLM replaces its name by an object when it makes its first call.
+When LiteLLM makes its first call, it replaces the name of the callback by an object.
 """
 
 from __future__ import annotations
@@ -22,10 +22,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+class OwnLogger(PrometheusLogger):
+    """A logger of the user, derived from LiteLLM's."""
+
+
 @pytest.fixture
 def no_callbacks(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(litellm, "callbacks", [])
     monkeypatch.setattr(litellm, "success_callback", [])
+    monkeypatch.setattr(litellm, "failure_callback", [])
     return
 
 
@@ -48,10 +53,12 @@ def test_nothing_is_counted_while_the_callback_is_not_enabled() -> None:
 
 
 @pytest.mark.usefixtures("no_callbacks")
-@pytest.mark.parametrize("where", ["callbacks", "success_callback"])
-@pytest.mark.parametrize("callback", ["prometheus", PrometheusLogger.__new__(PrometheusLogger)])
+@pytest.mark.parametrize("where", ["callbacks", "success_callback", "failure_callback"])
+@pytest.mark.parametrize("kind", [None, PrometheusLogger, OwnLogger])
 def test_a_request_is_counted_if_the_callback_is_enabled(
-    where: str, callback: object, monkeypatch: pytest.MonkeyPatch
+    where: str, kind: type[PrometheusLogger] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Not initialised: each object would create LiteLLM's own series again.
+    callback = "prometheus" if kind is None else kind.__new__(kind)
     monkeypatch.setattr(litellm, where, [callback])
     assert counted() == 1

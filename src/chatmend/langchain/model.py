@@ -81,7 +81,7 @@ class MendedChatModel(BaseChatModel):
             if salvage is None:
                 raise
             found = salvage
-        # Repaired messages come from here: the partner package converts them once more.
+        # Partner packages pass the repaired messages in again; they were converted before.
         is_repaired = isinstance(model_input, RepairedMessages)
         return found if is_repaired else convert_invalid_blocks(found)
 

@@ -5,7 +5,6 @@ Examples are dicts with a malformed tool call, and blocks whose ``type`` is not 
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import Any
 
 from langchain_core.messages import BaseMessage, convert_to_messages
@@ -46,9 +45,11 @@ def convert_invalid_blocks(prompt: PromptValue) -> PromptValue:
     """
     if not isinstance(prompt, ChatPromptValue):
         return prompt
-    contents = [message.content for message in prompt.messages]
-    lists = [content for content in contents if content.__class__ is list]
-    if not any(map(_is_invalid, chain.from_iterable(lists))) or is_disabled():
+    is_valid = not any(
+        message.content.__class__ is list and any(map(_is_invalid, message.content))
+        for message in prompt.messages
+    )
+    if is_valid or is_disabled():
         return prompt
     return ChatPromptValue(messages=[_converted(message) for message in prompt.messages])
 

@@ -112,10 +112,9 @@ def is_consistent(reported: UsageMetadata | None, metadata: Mapping[str, Any]) -
 def _are_details_disjoint(reported: UsageMetadata) -> bool:
     """Return whether no token can be counted in two details."""
     usage = cast("dict[str, Any]", reported)
-    for name, whole in _DETAILS:
-        if (details := usage.get(name)) and sum(details.values()) > usage[whole]:
-            return False
-    return True
+    return all(
+        sum((usage.get(details) or {}).values()) <= usage[whole] for details, whole in _DETAILS
+    )
 
 
 def _details_agree(record: object, reported: object, names: Mapping[str, str]) -> bool:
@@ -129,16 +128,12 @@ def _details_agree(record: object, reported: object, names: Mapping[str, str]) -
         return not any(details.values())
     if not isinstance(record, dict) or record.get("reasoning_tokens"):
         return False
-    known = set()
-    for key, count in record.items():
-        if (name := names.get(key)) is None:
-            if count:
-                return False
-        elif count is not None:
-            if name not in details or details[name] != count:
-                return False
-            known.add(name)
-    return not any(count for name, count in details.items() if name not in known)
+    if any(count and key not in names for key, count in record.items()):
+        return False
+    known = {
+        names[key]: count for key, count in record.items() if count is not None and key in names
+    }
+    return known == {key: count for key, count in details.items() if key in known or count}
 
 
 def correct_total(

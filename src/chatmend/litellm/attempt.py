@@ -135,7 +135,8 @@ def repair_attempt(
     Raises:
         TargetError: no table describes the target.
     """
-    started, messages = perf_counter(), kwargs[shape.field]
+    started = perf_counter()
+    messages = kwargs[shape.field]
     body = {**kwargs, shape.field: list(messages)} if isinstance(messages, tuple) else kwargs
     done = repair_request(body, target_through_litellm(target), dialect=shape.dialect, **options)
     request = None if done.body is body else _outgoing(body, done.body, shape)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from chatmend.litellm import summaries
+from chatmend.litellm.proxy_metadata import team_and_key
 from chatmend.litellm.replies import reply_of
 from chatmend.litellm.shapes import CONTENTS, SHAPES, Shape, name_of
 from chatmend.litellm.usage_records import session_of, usage_of_call
@@ -116,11 +117,8 @@ def build_exchange(kwargs: Mapping[str, Any], response: Any) -> Exchange:
     params = kwargs.get("litellm_params") or {}
     metadata = {**(params.get("metadata") or {}), **(params.get("litellm_metadata") or {})}
     session, summary = session_of(params, metadata), summaries.last_summary(kwargs)
-    owner = (
-        metadata.get("user_api_key_team_id")
-        or metadata.get("user_api_key_hash")
-        or metadata.get("user_api_key")
-    )
+    team, key = team_and_key(params)
+    owner = team or key
     sent = _sent_request(kwargs)
     dialect = sent.shape.dialect if sent else ""
     return Exchange(

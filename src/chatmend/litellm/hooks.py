@@ -351,7 +351,7 @@ class ChatMend(Repairer, CustomLogger):  # type: ignore[misc, unused-ignore]
     ) -> None:
         """Write the usage record to ``where``, and record and summary to ``_hidden_params``.
 
-        Answers of ``/v1/messages`` are plain dicts, which have none.
+        The answers of ``/v1/messages`` are plain dicts without ``_hidden_params``.
         """
         if where == "body" or hidden_params_of(response) is not None:
             add_to_hidden_params(response, combined(summary, write_usage_record(response, where)))

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _LITELLM_MODULE = "litellm.integrations.prometheus"
 """The module of LiteLLM's callback, whose class serves ``/metrics``."""
 _CALLBACK = "prometheus"
+"""The name of the callback in LiteLLM's settings."""
 _BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5)
 """Upper bounds of the durations, in seconds."""
 OUTCOMES = ("clean", "repaired", "reported", "off", "refused", "failed")
@@ -72,10 +73,8 @@ def _is_callback_enabled() -> bool:
     if (module := sys.modules.get(_LITELLM_MODULE)) is None:
         return False
     kind = module.PrometheusLogger
-    return any(
-        _CALLBACK in callbacks or kind in map(type, callbacks)
-        for callbacks in (litellm.callbacks, litellm.success_callback)
-    )
+    enabled = (*litellm.callbacks, *litellm.success_callback, *litellm.failure_callback)
+    return any(callback == _CALLBACK or isinstance(callback, kind) for callback in enabled)
 
 
 @cache

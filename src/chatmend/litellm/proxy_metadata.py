@@ -60,6 +60,26 @@ def metadata_of(call: Mapping[str, Any]) -> dict[str, Any] | None:
     return None
 
 
+def team_and_key(call: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Return the team and the key (its hash) that the proxy authenticated; None if unknown.
+
+    The proxy overwrites what a client sends. ``litellm_metadata`` comes before ``metadata``.
+
+    Args:
+        call: the arguments of a call, or the ``litellm_params`` in LiteLLM's record of it.
+    """
+    key = _value(call, "user_api_key_hash") or _value(call, "user_api_key")
+    return _value(call, "user_api_key_team_id"), key
+
+
+def _value(call: Mapping[str, Any], name: str) -> Any:
+    for source in reversed(METADATA_KEYS):
+        held = call.get(source)
+        if isinstance(held, dict) and name in held:
+            return held[name]
+    return None
+
+
 def _is_stamped(metadata: Mapping[str, Any]) -> bool:
     return hasattr(metadata.get(_STAMPED), "request_route")
 

@@ -75,15 +75,11 @@ class Repairer:
         """
         if self.reloading is not None:
             self.reloading.poll()
-        if self.is_disabled():
+        names = self._names_of(kwargs, target)
+        if self.is_disabled() or not self._is_allowed(names):
             return OFF
-        found = Treatment(self.mode, self.policy)
-        if self.allow or self.deny or self.overrides or self.trusted_keys or self.sample < 1:
-            names = self._names_of(kwargs, target)
-            if not self._is_allowed(names):
-                return OFF
-            chosen = Choices(*found, self.sample, self.overrides, self.trusted_keys)
-            found = chosen.treatment(kwargs, names, messages, key)
+        chosen = Choices(self.mode, self.policy, self.sample, self.overrides, self.trusted_keys)
+        found = chosen.treatment(kwargs, names, messages, key)
         if self.switch is None:
             return found
         return Treatment(weaker(found.mode, self.switch.mode()), found.policy)

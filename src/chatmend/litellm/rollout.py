@@ -5,7 +5,6 @@ The decision follows from the model, and from the key, team and tags that LiteLL
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -36,8 +35,7 @@ class Treatment(NamedTuple):
 OFF = Treatment("off", None)
 
 
-@dataclass(frozen=True, slots=True)
-class Choices:
+class Choices(NamedTuple):
     """The options that decide about a request. The first override that matches applies."""
 
     mode: RolloutMode

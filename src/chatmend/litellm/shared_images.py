@@ -19,6 +19,7 @@ from litellm.caching.redis_cache import RedisCache
 
 from chatmend.images import Budget, Recompressor, ResultCache, SharedCache
 from chatmend.images.budget import MEMORY, memory_of
+from chatmend.litellm.proxy_metadata import team_and_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -125,20 +126,11 @@ def owner_of(call: Mapping[str, Any], key: Any = None) -> str:
     """Return the team, or else the key, that the proxy authenticated; empty in the SDK.
 
     Args:
-        call: the request. The proxy overwrites the metadata that a client sends.
+        call: the arguments of the call.
         key: the proxy's ``user_api_key_dict`` of a pass-through request.
     """
     if key is not None:
         team, hashed = getattr(key, "team_id", None), getattr(key, "api_key", None)
     else:
-        team = _in_metadata(call, "user_api_key_team_id")
-        hashed = _in_metadata(call, "user_api_key_hash") or _in_metadata(call, "user_api_key")
+        team, hashed = team_and_key(call)
     return f"team {team}" if team else f"key {hashed}" if hashed else ""
-
-
-def _in_metadata(call: Mapping[str, Any], name: str) -> Any:
-    """Return a value in the metadata of a call, of which ``litellm_metadata`` comes first."""
-    for source in (call.get("litellm_metadata"), call.get("metadata")):
-        if isinstance(source, dict) and name in source:
-            return source[name]
-    return None

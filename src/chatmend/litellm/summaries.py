@@ -156,8 +156,8 @@ def store(logging_obj: Any, name: str, summary: dict[str, Any]) -> CallSummaries
         summary: the summary in its JSON form.
 
     Returns:
-        The summaries of the attempt so far; None if there is no record to store them in. LiteLLM
-        1.82 creates it after this hook has run.
+        The summaries of this attempt so far. None if LiteLLM does not record the call yet:
+        version 1.82 begins to after this hook has run.
     """
     record = getattr(logging_obj, "model_call_details", None)
     if not isinstance(record, dict):

@@ -9,6 +9,7 @@ from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from chatmend.litellm.proxy_metadata import team_and_key
 from chatmend.litellm.summaries import KEY
 from chatmend.usage import Usage, UsageLedger, normalize_usage
 from chatmend.usage.mappings import as_mapping
@@ -304,8 +305,7 @@ def _keys(kwargs: Mapping[str, Any]) -> tuple[str | None, ...]:
     if more:
         metadata = {**metadata, **more}
     found = (
-        metadata.get("user_api_key_team_id"),
-        metadata.get("user_api_key_hash") or metadata.get("user_api_key"),
+        *team_and_key(params),
         metadata.get("user_api_key_user_id"),
         kwargs.get("custom_llm_provider") or params.get("custom_llm_provider"),
         kwargs.get("model"),

@@ -108,9 +108,9 @@ class UsageLedger:
         self._enqueue(load, on_error)
 
     def _enqueue(
-        self, call: "_Call | _Load", on_error: Callable[[Exception], object] | None = None
+        self, added: "_Call | _Load", on_error: Callable[[Exception], object] | None = None
     ) -> None:
-        self._pending.append((call, on_error))
+        self._pending.append((added, on_error))
         if len(self._pending) >= _BATCH:
             with self._lock:
                 self._add_pending()
@@ -149,9 +149,10 @@ class UsageLedger:
         alike: dict[tuple[object, ...], list[_Call]] = {}
         errors: list[Exception] = []
         while self._pending:
-            load, on_error = self._pending.popleft()
+            added, on_error = self._pending.popleft()
             try:
-                usage, keys, _ = call = load if isinstance(load, tuple) else self._call(*load())
+                call = added if isinstance(added, tuple) else self._call(*added())
+                usage, keys, _ = call
                 # There are as many names as values, so calls with different keys do not collide.
                 alike.setdefault((usage.model, usage.provider, *keys, *keys.values()), []).append(
                     call
@@ -187,6 +188,7 @@ _CostFields = tuple[str, str, Decimal, int]
 _Call = tuple[Usage, Mapping[str, str | None], _CostFields | None]
 """A usage record, the keys of the call, and its cost."""
 _Load = Callable[[], tuple[Usage, Mapping[str, str | None]]]
+"""A function that returns the usage record and the keys of a call."""
 
 
 def _keys_of(usage: Usage, keys: Mapping[str, str | None]) -> dict[str, str]:
