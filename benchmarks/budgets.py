@@ -65,8 +65,24 @@ def with_markers(messages: Messages) -> Messages:
     ]
 
 
+def with_accents(value: Any) -> Any:  # noqa: ANN401 - any JSON value
+    """Replace a letter of all texts and arguments by one that is not ASCII."""
+    if isinstance(value, list):
+        return [with_accents(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    texts = ("arguments", "content", "path", "text")
+    return {
+        key: item.replace("e", "é")
+        if key in texts and isinstance(item, str)
+        else with_accents(item)
+        for key, item in value.items()
+    }
+
+
 VALID: tuple[tuple[str, Callable[[Messages], Messages], tuple[str, ...], float, float], ...] = (
     ("plain texts", list, (GPT, CLAUDE, FLASH, DEEPSEEK), 0.7, 1.5),
+    ("texts with accents", with_accents, (GPT, CLAUDE, FLASH, DEEPSEEK), 0.9, 1.7),
     ("lists of text", with_content_lists, (GPT, CLAUDE), 0.8, 1.5),
     (
         "signed thinking_blocks",
@@ -77,6 +93,13 @@ VALID: tuple[tuple[str, Callable[[Messages], Messages], tuple[str, ...], float, 
     ),
     ("cache markers", with_markers, (CLAUDE,), 1.3, 1.7),
     ("Anthropic's blocks", as_anthropic_messages, (CLAUDE,), 1.0, 1.7),
+    (
+        "Anthropic's blocks with accents",
+        lambda messages: with_accents(as_anthropic_messages(messages)),
+        (CLAUDE,),
+        1.2,
+        1.8,
+    ),
     ("Responses' items", as_responses_items, ("openai/gpt-5",), 1.4, 1.7),
     ("Gemini's contents", as_gemini_contents, (FLASH,), 1.4, 1.7),
 )

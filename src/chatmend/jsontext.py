@@ -153,7 +153,12 @@ def _number_text(number: float) -> str:
 
 def is_encodable(text: str) -> bool:
     """Whether a text can be encoded as UTF-8: it contains no lone surrogate."""
-    return text.isascii() or not _SURROGATE.search(text)
+    if not text.isascii():
+        try:
+            str.encode(text)
+        except UnicodeEncodeError:
+            return False
+    return True
 
 
 def replace_surrogates(text: str) -> str:
@@ -184,11 +189,8 @@ def is_encodable_value(value: object) -> bool:
     """Whether every string in a nested value can be encoded as UTF-8."""
     stack, seen = [value], set[int]()
     for item in stack:  # the list grows during the loop
-        if item.__class__ is str:
-            if not item.isascii() and _SURROGATE.search(item):
-                return False
-        elif isinstance(item, str):
-            if _SURROGATE.search(item):
+        if isinstance(item, str):
+            if not is_encodable(item):
                 return False
         elif isinstance(item, dict | list | tuple):
             if len(stack) > _WIDE:  # a container that contains itself would never end

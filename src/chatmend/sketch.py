@@ -436,7 +436,7 @@ class Sketch:
         is_short = len(value) < _MAX_REMEMBERED
         if is_short and value in self._known_arguments:
             return True
-        if not value or not value.isascii() or value.isspace():
+        if not value or value.isspace() or not is_encodable(value):
             return False
         if self._cache.arguments is not None and self._cache.arguments(value):
             return False
@@ -646,10 +646,10 @@ def _class_of_tool_data(
     judged = None if judge is None else judge(value)
     if value.__class__ is dict and value and not judged:
         for key, item in value.items():
-            if key.__class__ is not str or not key.isascii():
+            if key.__class__ is not str or not (key.isascii() or is_encodable(key)):
                 break
             if item.__class__ is str:
-                if not item.isascii():
+                if not (item.isascii() or is_encodable(item)):
                     break
             elif item.__class__ not in _SCALARS and not _is_plain_container(item):
                 break
@@ -660,12 +660,14 @@ def _class_of_tool_data(
 
 
 def _is_plain_container(value: Any) -> bool:  # noqa: ANN401
-    """Whether a value is a short list or object of numbers and ASCII texts."""
+    """Whether a value is a short list or object of numbers and texts that can be encoded."""
     is_object = value.__class__ is dict
     if not (is_object or value.__class__ is list) or len(value) > _MAX_FLAT_ITEMS:
         return False
     return all(
-        item.isascii() if item.__class__ is str else item.__class__ in _SCALARS
+        (item.isascii() or is_encodable(item))
+        if item.__class__ is str
+        else item.__class__ in _SCALARS
         for item in ((*value, *value.values()) if is_object else value)
     )
 
