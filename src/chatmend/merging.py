@@ -32,9 +32,6 @@ def merge(messages: Sequence[Message], traits: Traits) -> tuple[Message, Effect]
     names = [message.extra.get("name") for message in messages]
     if any(not is_same(name, names[0]) for name in names):
         messages = [with_name_in_text(message) for message in messages]
-    native: dict[str, object] = {}
-    for message in reversed(messages):
-        native |= message.extra
     parts = [part for message in messages for part in message.parts]
     content = [part for part in parts if not isinstance(part, ToolCall)]
     calls = [part for part in parts if isinstance(part, ToolCall)]
@@ -42,14 +39,28 @@ def merge(messages: Sequence[Message], traits: Traits) -> tuple[Message, Effect]
     # A message can hold only one legacy call.
     content += [Text(CALL_NOTE + call.as_json) for call in legacy_calls[:-1]]
     calls = [call for call in calls if not call.legacy or call is legacy_calls[-1]]
+    with_keys, effect = with_keys_of_all(messages, traits, has_parts=bool(parts))
+    return with_keys.with_parts((*join_texts(content), *calls)), effect
+
+
+def with_keys_of_all(
+    messages: Sequence[Message], traits: Traits, *, has_parts: bool = True
+) -> tuple[Message, Effect]:
+    """Return the first message with the keys of all, and the effect if it replaces them.
+
+    Keys with content are removed, because the parts are written; without parts (``has_parts``),
+    empty content stays unchanged.
+    """
+    native: dict[str, object] = {}
+    for message in reversed(messages):
+        native |= message.extra
     content_keys = {*traits.content_keys, *traits.image_keys}
     read_keys = content_keys | ({"tool_calls"} if traits.has_calls_key else set())
-    # Empty content stays unchanged.
-    written = read_keys if parts else read_keys - content_keys
+    written = read_keys if has_parts else read_keys - content_keys
     written |= {"thinking_blocks"} if messages[0].is_assistant else set()
     body = {k: v for k, v in native.items() if k not in written}
     effect = Effect.DROPS if _loses_text(messages, native, read_keys) else Effect.RESHAPES
-    return replace(messages[0], parts=(*join_texts(content), *calls), native=body), effect
+    return replace(messages[0], native=body), effect
 
 
 def _loses_text(

@@ -27,8 +27,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chatmend.changes import Fix
+from chatmend.changes import Effect, Fix
 from chatmend.exchanges import match
+from chatmend.merging import with_keys_of_all
+from chatmend.notes import unknown_keys
 from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import Message, Role, ToolResult
 
@@ -64,12 +66,15 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     others = [_others(message, moved) for message in span]
     beside = () if limits.results_alone else others[0]
     rest = others if limits.results_alone else others[1:]
+    together, effect = span[0], Effect.RESHAPES
+    if any(map(unknown_keys, span[1:])):
+        together, effect = with_keys_of_all(span, context.traits)
     becomes = (
-        span[0].with_parts((*results, *beside)),
+        together.with_parts((*results, *beside)),
         *(Message(Role.USER, parts) for parts in rest if parts),
     )
     why = "the target requires the results of a turn in one message, without other content"
-    yield Fix(first, stop, becomes, why)
+    yield Fix(first, stop, becomes, why, effect)
 
 
 def _others(message: Message, moved: set[int]) -> tuple[Part, ...]:

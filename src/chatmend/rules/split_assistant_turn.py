@@ -27,12 +27,14 @@ After:
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
 from chatmend.merging import merge
+from chatmend.notes import unknown_keys
 from chatmend.rules.rule import STRUCTURE, Rule
-from chatmend.transcript import Message, Text, Thinking, ToolCall
+from chatmend.transcript import Message, Part, Text, Thinking, ToolCall, location_of
 from chatmend.windows import minimal_fix
 
 if TYPE_CHECKING:
@@ -92,7 +94,7 @@ def _move_texts_before_calls(run_messages: list[Message], context: Context) -> F
     """Return a fix that moves texts and thinking after the first call of a run before it.
 
     None if no text is after a call and no thinking after the last one: a model may think between
-    its calls.
+    its calls. A text will separate adjacent thinking where the target refuses it.
     """
     first = next((at for at, message in enumerate(run_messages) if message.calls), None)
     if first is None:
@@ -101,6 +103,8 @@ def _move_texts_before_calls(run_messages: list[Message], context: Context) -> F
     parts = [part for message in turn for part in message.parts]
     calls = [at for at, part in enumerate(parts) if isinstance(part, ToolCall)]
     has_text = any(isinstance(part, Text) for part in parts[calls[0] :])
+    if not context.limits.adjacent_thinking and not has_text:
+        has_text = _has_adjacent_thinking(parts[calls[0] :])
     if not has_text and not any(isinstance(part, Thinking) for part in parts[calls[-1] :]):
         return None
     merged, effect = merge(turn, context.traits) if len(turn) > 1 else (turn[0], Effect.RESHAPES)
@@ -109,6 +113,16 @@ def _move_texts_before_calls(run_messages: list[Message], context: Context) -> F
     becomes = merged.with_parts((*merged.parts[:call], *following))
     why = "the target accepts no text between calls and their results"
     return Fix(first, len(run_messages), (becomes,), why, effect)
+
+
+def _has_adjacent_thinking(parts: list[Part]) -> bool:
+    in_content = [part for part in parts if location_of(part) == "content"]
+    return any(
+        isinstance(one, Thinking)
+        and isinstance(other, Thinking)
+        and not (one.redacted or other.redacted)
+        for one, other in pairwise(in_content)
+    )
 
 
 def _move_last_texts(run_messages: list[Message]) -> Iterator[Fix]:
@@ -131,31 +145,37 @@ def _move_calls_behind_text(run_messages: list[Message]) -> Fix | None:
 
     The provider merges the messages, so the calls move to the end of the last one, and thinking
     stays before the text that follows it. None if the turn ends with a call, or if its only text
-    after the calls is in the message with the calls.
+    after the calls is in the message with the calls. Empty messages do not count; other rules
+    remove them.
     """
-    last = run_messages[-1] if run_messages and run_messages[-1].parts else None
     calls = [
         (at, part)
         for at, message in enumerate(run_messages)
         for part in message.parts
         if isinstance(part, ToolCall) and not part.is_hosted
     ]
-    if last is None or not calls:
+    if not calls:
         return None
-    end = last.parts[-1]
-    ends_with_own_text = isinstance(end, Text) and last.calls
-    if not isinstance(end, Text | Thinking) or ends_with_own_text:
+    first, end = calls[0][0], max(at for at, message in enumerate(run_messages) if message.parts)
+    last_part = run_messages[end].parts[-1]
+    ends_with_own_text = isinstance(last_part, Text) and run_messages[end].calls
+    if not isinstance(last_part, Text | Thinking) or ends_with_own_text:
         return None
     moved = tuple(part for _, part in calls)
     is_moved = {id(part) for part in moved}  # by identity, because two calls may be equal
+    turn = run_messages[first : end + 1]
     kept = [
         message.with_parts(tuple(part for part in message.parts if id(part) not in is_moved))
-        for message in run_messages[calls[0][0] :]
+        for message in turn
     ]
     kept[-1] = kept[-1].with_parts((*kept[-1].parts, *moved))
-    becomes = tuple(message for message in kept if message.parts)
+    becomes = tuple(
+        after
+        for before, after in zip(turn, kept, strict=True)
+        if after.parts or not before.parts or unknown_keys(before)
+    )
     why = "the target accepts no text at the end of a turn with calls"
-    return Fix(calls[0][0], len(run_messages), becomes, why)
+    return Fix(first, end + 1, becomes, why)
 
 
 def _move_calls_last(window: Window, run_messages: list[Message]) -> Iterator[Fix]:
