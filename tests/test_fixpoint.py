@@ -195,6 +195,23 @@ def test_calls_that_a_target_takes_one_by_one_are_parted_once() -> None:
     )
 
 
+def test_the_keys_of_messages_with_results_are_not_lost_when_the_results_move_together() -> None:
+    call = {"functionCall": {"name": "f", "args": {}}}
+    result = {"functionResponse": {"name": "f", "response": {"output": "r"}}}
+    contents = [
+        {"role": "user", "parts": [{"text": "go"}]},
+        {"role": "model", "parts": [call, call]},
+        {"role": "user", "parts": [result]},
+        {"role": "user", "note": "a text", "parts": [result]},
+    ]
+    done = chatmend.repair(contents, "vertex_ai/gemini-2.5-pro")
+    assert [(change.code, change.effect) for change in done.changes] == [
+        ("TOOL018", Effect.RESHAPES),
+        ("KEY001", Effect.DROPS),
+    ]
+    assert done.messages[2:] == [{"role": "user", "parts": [result, result]}]
+
+
 def test_the_changes_of_a_later_pass_are_counted_in_the_transcript_as_it_came() -> None:
     repeated = [USER, {"role": "assistant", "content": [{"type": "text", "text": "b"}]}]
     messages = [
