@@ -223,6 +223,7 @@ class Conversion(_Closed):
     """What LiteLLM's conversion changes about the limits of some models."""
 
     match: Annotated[list[Text], Field(min_length=1)]
+    since: Annotated[str, Field(pattern=r"^\d+\.\d+\.\d+$")] | None = None
     limits: LimitFacts  # type: ignore[valid-type]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from typing import Any
 
 import litellm
@@ -93,8 +94,21 @@ def test_equal_calls_stay_in_one_message_if_litellm_does_not_merge_them(target: 
     ]
 
 
+REPLAYS = tuple(map(int, version("litellm").split(".")[:2])) >= (1, 109)
+"""Whether LiteLLM sends empty results to Mistral, and the reasoning of its models."""
+
+
 @pytest.mark.parametrize(
-    ("make", "target"), [(equal_calls, GEMINI), (empty_result, MISTRAL), (string_parts, OPENAI)]
+    ("make", "target"),
+    [
+        (equal_calls, GEMINI),
+        pytest.param(
+            empty_result,
+            MISTRAL,
+            marks=pytest.mark.skipif(REPLAYS, reason="LiteLLM 1.109 and later can send it"),
+        ),
+        (string_parts, OPENAI),
+    ],
 )
 def test_a_transcript_that_litellm_cannot_send_is_accepted_after_the_repair(
     make: Any, target: str, sandbox: Any
@@ -104,6 +118,26 @@ def test_a_transcript_that_litellm_cannot_send_is_accepted_after_the_repair(
     assert sent(sandbox, repaired(make(), target), target).choices
     again = repaired(make(), target)
     assert repaired(again, target) is again
+
+
+@pytest.mark.skipif(not REPLAYS, reason="LiteLLM before 1.109 drops both")
+def test_what_litellm_sends_to_mistral_again_is_unchanged(sandbox: Any) -> None:
+    messages = empty_result()
+    assert repaired(messages, MISTRAL) is messages
+    messages[1]["reasoning_content"] = "I look."
+    assert repaired(messages, MISTRAL) is messages
+    sent(sandbox, messages, MISTRAL)
+    _, answer, outcome = sandbox.requests[-1].body["messages"]
+    [chunk] = answer["content"]
+    assert (chunk["type"], chunk["thinking"]) == ("thinking", [{"type": "text", "text": "I look."}])
+    assert outcome["content"] == ""
+
+
+@pytest.mark.skipif(REPLAYS, reason="LiteLLM 1.109 and later convert the reasoning for Mistral")
+def test_reasoning_that_litellm_does_not_convert_for_mistral_is_removed() -> None:
+    answer = {"role": "assistant", "content": "x", "reasoning_content": "y"}
+    messages = [*empty_result()[:1], answer, {"role": "user", "content": "And?"}]
+    assert repaired(messages, MISTRAL)[1] == {"role": "assistant", "content": "x"}
 
 
 def test_both_results_of_two_equal_calls_reach_gemini_each_after_its_call(sandbox: Any) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import lru_cache, partial
+from importlib.metadata import version
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -107,9 +109,16 @@ def _converts_items(target: Target) -> bool:
 def _facts(name: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for entry in _table():
-        if any(fnmatchcase(name, pattern) for pattern in entry["match"]):
+        if any(fnmatchcase(name, pattern) for pattern in entry["match"]) and (
+            _numbers(version("litellm")) >= _numbers(entry.get("since", ""))
+        ):
             found |= entry["limits"]
     return found
+
+
+def _numbers(version_text: str) -> list[int]:
+    """Return the numbers of a version such as ``1.109.0``, to compare it with others."""
+    return [int(number) for number in re.findall(r"\d+", version_text)[:3]]
 
 
 @lru_cache(maxsize=1)
