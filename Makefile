@@ -7,6 +7,7 @@ LANGCHAIN := .venv-langchain
 LOWER := .venv-lower
 LANGCHAIN_LOWER := .venv-langchain-lower
 NEWEST := .venv-newest
+LANGCHAIN_NEWEST := .venv-langchain-newest
 DOCS := .venv-docs
 ENGINES := .venv-engines
 FUZZING := .venv-fuzzing
@@ -39,6 +40,8 @@ AXOLOTL := 0.19.0
 TRANSFORMERS := 5.24.0
 NEWEST_OPENAI := 3.54.0
 PY := $(VENV)/bin/python
+LANGCHAIN_TESTS := tests/langchain docs/langchain.md docs/how-to/deepagents.md docs/how-to/langgraph.md docs/how-to/swarm.md \
+	--ignore=tests/langchain/standard -p no:cacheprovider -o asyncio_mode=strict
 CODEMIRROR := src/chatmend/inspect/static/codemirror.js
 # Hundreds of tests start a Python process; bytecode files keep each from compiling chatmend again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -64,7 +67,7 @@ define READ_ONLY_PACKAGES
 endef
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo inspector test check check-tests check-others nightly twins mutants docs links docs-rules facts-age bench compare golden formats package harm field fuzz fuzz-bytes kill scale usage-report fidelity cassettes judge litellm-matrix litellm-identical litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain slow-tests equivalence langchain-lower hashed requirements dist reproducible sbom audit lint-workflows release-dry-run scale-data litellm-newest operator doors
+.PHONY: demo inspector test check check-tests check-others nightly twins mutants docs links docs-rules facts-age bench compare golden formats package harm field fuzz fuzz-bytes kill scale usage-report fidelity cassettes judge litellm-matrix litellm-identical litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain slow-tests equivalence langchain-lower hashed requirements dist reproducible sbom audit lint-workflows release-dry-run scale-data litellm-newest langchain-newest operator doors
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py
@@ -352,7 +355,7 @@ litellm-newest:
 
 # The newest LangChain packages and its standard test suites need versions that conflict with .venv.
 test-langchain: $(LANGCHAIN)/.ready
-	$(LANGCHAIN)/bin/python -m pytest tests/langchain docs/langchain.md docs/how-to/deepagents.md docs/how-to/langgraph.md docs/how-to/swarm.md --ignore=tests/langchain/standard -p no:cacheprovider -o asyncio_mode=strict
+	$(LANGCHAIN)/bin/python -m pytest $(LANGCHAIN_TESTS)
 	$(LANGCHAIN)/bin/python -m tests.langchain.matrix
 
 test-langchain-standard: $(LANGCHAIN)/.ready
@@ -361,6 +364,16 @@ test-langchain-standard: $(LANGCHAIN)/.ready
 # The adapter's tests with the oldest supported LangChain packages.
 langchain-lower: $(LANGCHAIN_LOWER)/.ready
 	PYTHONPATH=. $(LANGCHAIN_LOWER)/bin/python -m pytest tests/langchain -p no:cacheprovider --ignore=tests/langchain/standard
+
+# The adapter's tests with the newest LangChain packages of the registry. Its environment is made again
+# each time.
+langchain-newest:
+	rm -rf $(LANGCHAIN_NEWEST)
+	$(PYTHON) -m venv $(LANGCHAIN_NEWEST)
+	$(LANGCHAIN_NEWEST)/bin/python -m pip install --quiet --disable-pip-version-check -e ".[langchain-test]"
+	$(LANGCHAIN_NEWEST)/bin/python -m pip list --format=freeze | grep -i "^lang"
+	$(LANGCHAIN_NEWEST)/bin/python -m pytest $(LANGCHAIN_TESTS)
+	$(LANGCHAIN_NEWEST)/bin/python -m tests.langchain.matrix
 
 # Broken transcripts through real partner classes; prints the seeds that the sandbox still refuses.
 fuzz-langchain: $(LANGCHAIN)/.ready
@@ -384,7 +397,7 @@ bench-langchain: $(LANGCHAIN)/.ready
 	$(LANGCHAIN)/bin/python benchmarks/bench_langchain.py
 
 clean:
-	rm -rf $(VENV) $(LANGCHAIN) $(LOWER) $(LANGCHAIN_LOWER) $(DOCS) $(ENGINES) $(RELEASE) $(TRAINING) $(NEWEST) $(DOORS) docs/_build docs/notebooks dist build inspector/node_modules tests/agent_proxy/node_modules $(CODEMIRROR)
+	rm -rf $(VENV) $(LANGCHAIN) $(LOWER) $(LANGCHAIN_LOWER) $(DOCS) $(ENGINES) $(RELEASE) $(TRAINING) $(NEWEST) $(LANGCHAIN_NEWEST) $(DOORS) docs/_build docs/notebooks dist build inspector/node_modules tests/agent_proxy/node_modules $(CODEMIRROR)
 
 $(LANGCHAIN)/.ready: pyproject.toml constraints-langchain.txt
 	$(PYTHON) -m venv $(LANGCHAIN)
