@@ -64,9 +64,10 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         or memory.has_stored_history
         or any(item is not None and at not in removed for at, item in led_to.items())
     )
+    is_emptied = len(removed) == len(window.messages) and not memory.has_turns
     for at, message in enumerate(window.messages[:run]):
         if at in removed:
-            yield _removal(window, at, memory)
+            yield _removal(at, is_last=is_emptied and at == run - 1)
         elif at in led_to:
             native = message.extra
             repaired = repair_reasoning(native)
@@ -120,21 +121,14 @@ def find_after_call(window: Window, memory: Memory, context: Context) -> Iterato
             yield Fix(at, at + 1, (becomes,), "the reasoning that the item requires is missing")
 
 
-def _removal(window: Window, at: int, memory: Memory) -> Fix:
+def _removal(at: int, *, is_last: bool) -> Fix:
     """Return a fix that removes an item.
 
-    If the transcript has no other message, ``[continued]`` replaces the item, because an empty
+    If nothing else is left (``is_last``), ``[continued]`` replaces the item, because an empty
     transcript is refused.
     """
-    is_only_message = len(window.messages) == 1 and not memory.has_turns
-    becomes = (continued(Role.USER),) if is_only_message else ()
-    return Fix(
-        at,
-        at + 1,
-        becomes,
-        "the reasoning is empty, or the item that it led to is missing",
-        Effect.DROPS,
-    )
+    why = "the reasoning is empty, or the item that it led to is missing"
+    return Fix(at, at + 1, (continued(Role.USER),) if is_last else (), why, Effect.DROPS)
 
 
 def _texts(native: dict[str, object]) -> set[str]:
