@@ -23,6 +23,7 @@ OWN: dict[str, Own] = {
 RARE: dict[str, str] = {
     "openai_chat": "file-in-result",
     "anthropic_messages": "nobody-but-the-assistant",
+    "bedrock_converse": "nobody-but-the-assistant",
 }
 """What a rule is for that hardly anything else calls for: it comes last, now and then, and is not drawn."""
 MANY = 20
