@@ -84,7 +84,7 @@ def _split_parts(
 
 
 def unknown_keys(message: Message) -> dict[object, object]:
-    """Return the unknown keys of a result's message, which are kept in the note."""
+    """Return the keys that hold no content, such as unknown ones, with their values."""
     native = message.extra
     return {key: value for key, value in native.items() if key not in _RESULT_KEYS}
 

@@ -66,11 +66,11 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     others = [_others(message, moved) for message in span]
     beside = () if limits.results_alone else others[0]
     rest = others if limits.results_alone else others[1:]
-    together, effect = span[0], Effect.RESHAPES
+    joined, effect = span[0], Effect.RESHAPES
     if any(map(unknown_keys, span[1:])):
-        together, effect = with_keys_of_all(span, context.traits)
+        joined, effect = with_keys_of_all(span, context.traits)
     becomes = (
-        together.with_parts((*results, *beside)),
+        joined.with_parts((*results, *beside)),
         *(Message(Role.USER, parts) for parts in rest if parts),
     )
     why = "the target requires the results of a turn in one message, without other content"
