@@ -20,12 +20,13 @@ OWN: dict[str, Own] = {
     "ollama_chat": chats.OWN,
 }
 """What only the derived dialects can have wrong."""
-RARE: dict[str, str] = {
-    "openai_chat": "file-in-result",
-    "anthropic_messages": "nobody-but-the-assistant",
-    "bedrock_converse": "nobody-but-the-assistant",
+RARE: dict[str, tuple[str, ...]] = {
+    "openai_chat": ("file-in-result",),
+    "anthropic_messages": ("nobody-but-the-assistant",),
+    "bedrock_converse": ("nobody-but-the-assistant", "nobody-but-the-developer"),
 }
-"""What a rule is for that hardly anything else calls for: it comes last, now and then, and is not drawn."""
+"""What a rule is for that hardly anything else calls for: each comes last, now and then, and is not drawn."""
+UNDRAWN = frozenset(name for names in RARE.values() for name in names)
 MANY = 20
 """How many mutations a transcript has that is broken in every way at once."""
 
@@ -34,24 +35,23 @@ def all_mutations(dialect: str) -> list[str]:
     """The names of what is drawn to be broken in a dialect: in a derived one all of its source's, and its own."""
     if dialect in DERIVED:
         return [*all_mutations(DERIVED[dialect].source), *(f"own:{name}" for name in OWN[dialect])]
-    return [name for name in MUTATIONS[dialect] if name != RARE[dialect]]  # type: ignore[index]  # not a derived one
+    return [name for name in MUTATIONS[dialect] if name not in UNDRAWN]  # type: ignore[index]  # not a derived one
 
 
 def mutation_names(seed: int, dialect: str) -> list[str]:
     """What ``broken(seed, dialect)`` applies, in this order: none to five mutations, or now and then ``MANY``.
 
-    And behind them, rarely, the one of ``RARE``.
+    And behind them, rarely, one of ``RARE``; in a derived dialect alone, because its own mutations add messages.
     """
     rng = Random(f"names:{dialect}:{seed}")
     wanted = MANY if rng.random() < 0.3 else rng.randint(0, 5)
     names = rng.sample(list(all_mutations(dialect)), wanted)
     own = [name for name in OWN.get(dialect, ()) if rng.random() < 0.1]
-    rare = dialect in RARE and Random(f"rare:{dialect}:{seed}").random() < 0.02
-    return list(
-        dict.fromkeys(
-            [*names, *(f"own:{name}" for name in own), *([RARE[dialect]] if rare else [])]
-        )
-    )
+    rare, number = RARE.get(dialect, ()), int(Random(f"rare:{dialect}:{seed}").random() * 50)
+    last = rare[number : number + 1]
+    if last and dialect in DERIVED:
+        return [*last]
+    return list(dict.fromkeys([*names, *(f"own:{name}" for name in own), *last]))
 
 
 def broken(seed: int, dialect: str, mutations: Iterable[str] | None = None) -> list[Any]:

@@ -67,6 +67,11 @@ def nobody_but_the_assistant(messages: list[Any], rng: Random, wire: Wire) -> No
     messages[:] = [wire.assistant(f"Hello, I am {fresh(rng)}.")]
 
 
+@DEFECTS.anthropic
+def nobody_but_the_developer(messages: list[Any], rng: Random, wire: Wire) -> None:
+    messages[:] = [{"role": "developer", "content": f"Always obey {fresh(rng)}."}]
+
+
 @DEFECTS.both
 def trailing_assistant(messages: list[Any], rng: Random, wire: Wire) -> None:
     messages.append(wire.assistant(f"So the answer is {fresh(rng)}"))
