@@ -224,6 +224,7 @@ class Conversion(_Closed):
 
     match: Annotated[list[Text], Field(min_length=1)]
     since: Annotated[str, Field(pattern=r"^\d+\.\d+\.\d+$")] | None = None
+    reads: Fact[list[Text]] | None = None
     limits: LimitFacts  # type: ignore[valid-type]
 
 

@@ -212,6 +212,25 @@ def test_the_keys_of_messages_with_results_are_not_lost_when_the_results_move_to
     assert done.messages[2:] == [{"role": "user", "parts": [result, result]}]
 
 
+def test_the_keys_of_a_message_are_not_lost_when_its_calls_move_behind_thinking() -> None:
+    call = {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}
+    thinking = {"type": "thinking", "thinking": "t", "signature": "EqQBCkYIAhgCKkAx"}
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "r"}
+    messages = [
+        USER,
+        {"role": "assistant", "note": "a text", "content": [call]},
+        {"role": "assistant", "content": [thinking]},
+        {"role": "user", "content": [result]},
+    ]
+    done = chatmend.repair(messages, "anthropic/claude-sonnet-4-6")
+    assert [(change.code, change.effect) for change in done.changes] == [
+        ("TURN001", Effect.RESHAPES),
+        ("KEY001", Effect.DROPS),
+        ("TEXT004", Effect.RESHAPES),
+    ]
+    assert done.messages[1] == {"role": "assistant", "content": [thinking, call]}
+
+
 def test_the_changes_of_a_later_pass_are_counted_in_the_transcript_as_it_came() -> None:
     repeated = [USER, {"role": "assistant", "content": [{"type": "text", "text": "b"}]}]
     messages = [

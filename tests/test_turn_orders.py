@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import count, product
 from typing import Any
 
 import pytest
 
 from tests.promises import broken_promises
+from tests.scale import examples
 
 CLAUDE, BEDROCK = (
     "anthropic/claude-sonnet-4-6",
     "bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0",
 )
-LONGEST = 4
+LONGEST = examples(4, 5)
 SIGNATURE = "EqQBCkYIAhgCKkAx"
 
 
@@ -40,9 +41,8 @@ def messages_of(word: str, dialect: str) -> list[Any]:
     ``t`` is a text, ``b`` a blank text, ``h`` thinking, ``c`` a call and ``|`` the next message.
     """
     is_converse = dialect == "bedrock_converse"
-    turns = [
-        [_block(letter, number) for number, letter in part] for part in _parts([*enumerate(word)])
-    ]
+    numbers = count()
+    turns = [[_block(letter, next(numbers)) for letter in part] for part in word.split("|")]
     results: list[Any] = [
         {"toolResult": {"toolUseId": block["id"], "content": [{"text": "r"}]}}
         if is_converse
@@ -59,16 +59,6 @@ def messages_of(word: str, dialect: str) -> list[Any]:
         *({"role": "assistant", "content": turn} for turn in turns),
         {"role": "user", "content": [*results, text]},
     ]
-
-
-def _parts(letters: list[tuple[int, str]]) -> list[list[tuple[int, str]]]:
-    parts: list[list[tuple[int, str]]] = [[]]
-    for number, letter in letters:
-        if letter == "|":
-            parts.append([])
-        else:
-            parts[-1].append((number, letter))
-    return parts
 
 
 @pytest.mark.parametrize(

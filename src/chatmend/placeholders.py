@@ -5,8 +5,24 @@ They are short, constant and neutral, and state nothing that might be false.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from chatmend import jsontext
-from chatmend.transcript import Media, Message, Part, Role, Text, ToolCall, ToolResult, texts
+from chatmend.transcript import (
+    Media,
+    Message,
+    Part,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    location_of,
+    texts,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 NO_RESULT = "No result was recorded for this tool call."
 CONTINUED = "[continued]"
@@ -30,6 +46,26 @@ def is_placeholder(result: ToolResult) -> bool:
 def continued(role: Role) -> Message:
     """Return a placeholder message that only states that the conversation continues."""
     return Message(role, (Text(CONTINUED),))
+
+
+def separate_thinking(
+    parts: Iterable[Part], *, after_thinking: bool = False
+) -> tuple[tuple[Part, ...], bool]:
+    """Return the parts with a text between adjacent thinking, and whether they end with thinking.
+
+    ``after_thinking``: whether the parts before them end with thinking.
+    """
+    out: list[Part] = []
+    for part in parts:
+        if location_of(part) != "content":
+            out.append(part)
+            continue
+        is_thinking = isinstance(part, Thinking) and not part.redacted
+        if is_thinking and after_thinking:
+            out.append(Text(CONTINUED))
+        out.append(part)
+        after_thinking = is_thinking
+    return tuple(out), after_thinking
 
 
 def no_result(call: ToolCall, *, named: bool = False) -> Message:

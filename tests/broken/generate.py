@@ -27,6 +27,8 @@ RARE: dict[str, tuple[str, ...]] = {
 }
 """What a rule is for that hardly anything else calls for: each comes last, now and then, and is not drawn."""
 UNDRAWN = frozenset(name for names in RARE.values() for name in names)
+RARITY = 50
+"""Each of ``RARE`` comes in one of so many transcripts."""
 MANY = 20
 """How many mutations a transcript has that is broken in every way at once."""
 
@@ -47,8 +49,8 @@ def mutation_names(seed: int, dialect: str) -> list[str]:
     wanted = MANY if rng.random() < 0.3 else rng.randint(0, 5)
     names = rng.sample(list(all_mutations(dialect)), wanted)
     own = [name for name in OWN.get(dialect, ()) if rng.random() < 0.1]
-    rare, number = RARE.get(dialect, ()), int(Random(f"rare:{dialect}:{seed}").random() * 50)
-    last = rare[number : number + 1]
+    number = int(Random(f"rare:{dialect}:{seed}").random() * RARITY)
+    last = RARE.get(dialect, ())[number : number + 1]
     if last and dialect in DERIVED:
         return [*last]
     return list(dict.fromkeys([*names, *(f"own:{name}" for name in own), *last]))

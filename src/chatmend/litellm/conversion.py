@@ -16,7 +16,7 @@ from litellm.utils import ProviderConfigManager
 
 from chatmend.dialects import server_tools
 from chatmend.litellm.shapes import CHAT, MESSAGES, RESPONSES
-from chatmend.targets.resolve import Target, apply_facts, resolve
+from chatmend.targets.resolve import Target, apply_facts, resolve, value_of
 
 if TYPE_CHECKING:
     from chatmend.targets.limits import Limits
@@ -35,10 +35,10 @@ def target_through_litellm(name: str) -> Target:
     limits, hygiene = target.limits_in(CHAT.dialect), target.limits_in(CHAT.dialect, hygiene=True)
     if limits.roles is None:
         return target
-    facts = _facts(f"{target.provider}/{target.model}".lower())
+    entries = _entries_for(f"{target.provider}/{target.model}".lower())
     chat: tuple[Limits, Limits] = (
-        _without_images_in_results(apply_facts(limits, facts)),
-        apply_facts(hygiene, facts),
+        _without_images_in_results(_apply(limits, entries)),
+        _apply(hygiene, entries),
     )
     formats = {CHAT.dialect: chat, RESPONSES.dialect: _responses_limits(target)}
     if _converts_messages(target):
@@ -106,14 +106,24 @@ def _converts_items(target: Target) -> bool:
     return native is None
 
 
-def _facts(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for entry in _table():
-        if any(fnmatchcase(name, pattern) for pattern in entry["match"]) and (
-            _numbers(version("litellm")) >= _numbers(entry.get("since", ""))
-        ):
-            found |= entry["limits"]
-    return found
+def _entries_for(name: str) -> list[dict[str, Any]]:
+    """Return the entries of the table for a model and the installed version of LiteLLM."""
+    installed = _numbers(version("litellm"))
+    return [
+        entry
+        for entry in _table()
+        if any(fnmatchcase(name, pattern) for pattern in entry["match"])
+        and installed >= _numbers(entry.get("since", ""))
+    ]
+
+
+def _apply(limits: Limits, entries: list[dict[str, Any]]) -> Limits:
+    for entry in entries:
+        limits = apply_facts(limits, entry.get("limits", {}))
+        read = value_of(entry.get("reads", []))
+        known = None if limits.known_keys is None else limits.known_keys | read
+        limits = replace(limits, known_keys=known, refused_keys=limits.refused_keys - read)
+    return limits
 
 
 def _numbers(version_text: str) -> list[int]:

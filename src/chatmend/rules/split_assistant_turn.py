@@ -27,20 +27,21 @@ After:
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
 from chatmend.merging import merge
 from chatmend.notes import unknown_keys
+from chatmend.placeholders import separate_thinking
 from chatmend.rules.rule import STRUCTURE, Rule
-from chatmend.transcript import Message, Part, Text, Thinking, ToolCall, location_of
+from chatmend.transcript import Message, Text, Thinking, ToolCall
 from chatmend.windows import minimal_fix
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from chatmend.context import Context
+    from chatmend.transcript import Part
     from chatmend.windows import Memory, Window
 
 
@@ -102,27 +103,18 @@ def _move_texts_before_calls(run_messages: list[Message], context: Context) -> F
     turn = run_messages[first:]
     parts = [part for message in turn for part in message.parts]
     calls = [at for at, part in enumerate(parts) if isinstance(part, ToolCall)]
-    has_text = any(isinstance(part, Text) for part in parts[calls[0] :])
-    if not context.limits.adjacent_thinking and not has_text:
-        has_text = _has_adjacent_thinking(parts[calls[0] :])
+    following: Sequence[Part] = parts[calls[0] :]
+    if not context.limits.adjacent_thinking:
+        following, _ = separate_thinking(following)
+    has_text = any(isinstance(part, Text) for part in following)
     if not has_text and not any(isinstance(part, Thinking) for part in parts[calls[-1] :]):
         return None
     merged, effect = merge(turn, context.traits) if len(turn) > 1 else (turn[0], Effect.RESHAPES)
     call = next(at for at, part in enumerate(merged.parts) if isinstance(part, ToolCall))
-    following = sorted(merged.parts[call:], key=lambda part: not isinstance(part, Text | Thinking))
-    becomes = merged.with_parts((*merged.parts[:call], *following))
+    ordered = sorted(merged.parts[call:], key=lambda part: not isinstance(part, Text | Thinking))
+    becomes = merged.with_parts((*merged.parts[:call], *ordered))
     why = "the target accepts no text between calls and their results"
     return Fix(first, len(run_messages), (becomes,), why, effect)
-
-
-def _has_adjacent_thinking(parts: list[Part]) -> bool:
-    in_content = [part for part in parts if location_of(part) == "content"]
-    return any(
-        isinstance(one, Thinking)
-        and isinstance(other, Thinking)
-        and not (one.redacted or other.redacted)
-        for one, other in pairwise(in_content)
-    )
 
 
 def _move_last_texts(run_messages: list[Message]) -> Iterator[Fix]:

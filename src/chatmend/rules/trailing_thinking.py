@@ -28,9 +28,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
-from chatmend.placeholders import CONTINUED
+from chatmend.placeholders import CONTINUED, separate_thinking
 from chatmend.rules.rule import STRUCTURE, Rule
-from chatmend.transcript import Part, Text, Thinking, location_of
+from chatmend.transcript import Text, Thinking, location_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,7 +52,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     for at, message in enumerate(window.messages[: window.run_length]):
         parts, ends = message.parts, turns_are_split or at == last
         if not limits.adjacent_thinking:
-            parts, after_thinking = _separate_thinking(
+            parts, after_thinking = separate_thinking(
                 parts, after_thinking=after_thinking and not turns_are_split
             )
         content_parts = [part for part in parts if location_of(part) != "reasoning_content"]
@@ -67,26 +67,6 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             )
         elif len(parts) > len(message.parts):
             yield Fix(at, at + 1, (message.with_parts(parts),), _ADJACENT, Effect.ADDS)
-
-
-def _separate_thinking(
-    parts: tuple[Part, ...], *, after_thinking: bool
-) -> tuple[tuple[Part, ...], bool]:
-    """Return the parts with a text between adjacent thinking, and whether they end with thinking.
-
-    ``after_thinking``: whether the parts before them end with thinking.
-    """
-    out: list[Part] = []
-    for part in parts:
-        if location_of(part) != "content":
-            out.append(part)
-            continue
-        is_thinking = isinstance(part, Thinking) and not part.redacted
-        if is_thinking and after_thinking:
-            out.append(Text(CONTINUED))
-        out.append(part)
-        after_thinking = is_thinking
-    return tuple(out), after_thinking
 
 
 RULE = Rule("THINK004", "trailing-thinking", find, STRUCTURE)
