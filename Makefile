@@ -38,7 +38,6 @@ TRL := 1.16.0
 TORCH ?= 2.13.0
 AXOLOTL := 0.19.0
 TRANSFORMERS := 5.24.0
-NEWEST_OPENAI := 3.54.0
 PY := $(VENV)/bin/python
 LANGCHAIN_TESTS := tests/langchain docs/langchain.md docs/how-to/deepagents.md docs/how-to/langgraph.md docs/how-to/swarm.md \
 	--ignore=tests/langchain/standard -p no:cacheprovider -o asyncio_mode=strict
@@ -61,7 +60,6 @@ PYTEST := $(PY) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $
 EPOCH = $(shell git log -1 --format=%ct 2>/dev/null || echo 1767225600)
 # Packages of which only a part is read, next to the environment.
 define READ_ONLY_PACKAGES
-	$(PY) -m pip install --quiet --disable-pip-version-check --upgrade --no-deps --target $(VENV)/openai-newest openai==$(NEWEST_OPENAI)
 	$(PY) -m pip install --quiet --disable-pip-version-check --upgrade --no-deps --target $(VENV)/trl trl==$(TRL)
 	$(PY) -m pip install --quiet --disable-pip-version-check --upgrade --no-deps --target $(VENV)/axolotl axolotl==$(AXOLOTL)
 endef

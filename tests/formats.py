@@ -8,14 +8,11 @@ type of block makes the check fail; ``make formats`` writes it anew.
 
 from __future__ import annotations
 
-import json
-import os
 import subprocess
 import sys
-from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Required, get_args, get_origin, get_type_hints
 
 from anthropic.types import ContentBlock, MessageParam
 from anthropic.types.beta import BetaContentBlock, BetaMessageParam
@@ -28,6 +25,7 @@ from openai.types.chat import ChatCompletionMessageParam
 from openai.types.responses import (
     EasyInputMessageParam,
     ResponseInputItemParam,
+    ResponseOutputItem,
     ResponseOutputMessageParam,
 )
 from openai.types.responses.response_input_item_param import FunctionCallOutput, Message
@@ -35,34 +33,6 @@ from openai.types.responses.response_input_item_param import FunctionCallOutput,
 import chatmend.dialects
 
 FILE = Path(chatmend.dialects.__file__).with_name("formats.py")
-NEWEST_OPENAI = Path(sys.prefix) / "openai-newest"
-"""LiteLLM needs an older version than the one whose types of items are read."""
-_READ_ITEMS = """
-import json, typing
-import openai
-from openai.types.responses import ResponseInputItemParam, ResponseOutputItem
-
-def members(hint):
-    return [one for arg in typing.get_args(hint) for one in members(arg)] or [hint]
-
-def literals(hint):
-    found = typing.get_args(hint)
-    return [word for arg in found for word in ([arg] if isinstance(arg, str) else literals(arg))]
-
-items = {}
-for cls in members(ResponseInputItemParam):
-    hints = typing.get_type_hints(cls, include_extras=True) if isinstance(cls, type) else {}
-    required = {key for key, hint in hints.items() if typing.get_origin(hint) is typing.Required}
-    for name in literals(hints.get("type")):
-        items.setdefault(name, []).append([sorted(required), sorted(hints.keys() - required)])
-answered = {}
-for cls in members(ResponseOutputItem):
-    fields = getattr(cls, "model_fields", {})
-    for name in literals(fields["type"].annotation) if "type" in fields else ():
-        keys = [field.alias or key for key, field in fields.items()]
-        answered.setdefault(name, []).extend(keys)
-print(json.dumps({"version": openai.__version__, "items": items, "answered": answered}))
-"""
 _SDKS = ("openai", "anthropic", "google-genai", "mistralai", "cohere", "botocore")
 _HEAD = '''"""What each wire format defines: types of parts and items, keys of parts without a type.
 
@@ -135,7 +105,7 @@ def entries() -> dict[str, set[str]]:
     """The types of entries, where a conversation is a list of them."""
 
     return {
-        "openai_responses": types(ResponseInputItemParam) | set(items_of_responses()["items"]),
+        "openai_responses": types(ResponseInputItemParam),
         "gemini_interactions": types(interactions.Step),
     }
 
@@ -168,26 +138,33 @@ def block_keys() -> dict[str, set[str]]:
     return found
 
 
-@cache
-def items_of_responses() -> dict[str, Any]:
-    """The version of the newest openai SDK, and for each type of item its required and optional keys."""
-    env = {**os.environ, "PYTHONPATH": str(NEWEST_OPENAI)}
-    command = [sys.executable, "-c", _READ_ITEMS]
-    done = subprocess.run(command, env=env, check=True, capture_output=True, text=True)  # noqa: S603
-    found: dict[str, Any] = json.loads(done.stdout)
+def items_of_responses() -> dict[str, tuple[set[str], set[str]]]:
+    """For each type of item of the Responses API: its required keys, and its other keys."""
+    forms: dict[str, list[tuple[set[str], set[str]]]] = {}
+    for cls in classes(ResponseInputItemParam):
+        known = hints(cls)
+        required = {key for key, hint in known.items() if get_origin(hint) is Required}
+        for name in literals(known.get("type")):
+            forms.setdefault(name, []).append((required, set(known)))
+    answered: dict[str, set[str]] = {}
+    for cls in classes(ResponseOutputItem):
+        fields = getattr(cls, "model_fields", {})
+        for name in literals(fields["type"].annotation) if "type" in fields else ():
+            keys = {field.alias or key for key, field in fields.items()}
+            answered.setdefault(name, set()).update(keys)
+    found = {}
+    for name, pairs in sorted(forms.items()):
+        required = set.intersection(*(always for always, _ in pairs))
+        others = set.union(*(keys for _, keys in pairs)) | answered.get(name, set())
+        found[name] = (required, others - required)
     return found
 
 
-def _item_table(found: dict[str, Any]) -> str:
+def _item_table() -> str:
     rows = []
-    for name, forms in sorted(found["items"].items()):
-        required = set.intersection(*(set(keys) for keys, _ in forms))
-        others = {key for keys, more in forms for key in (*keys, *more)}
-        others = (others | set(found["answered"].get(name, ()))) - required
-        pair = ", ".join(
-            f"frozenset({sorted(keys)!r})" if keys else "frozenset()" for keys in (required, others)
-        )
-        rows.append(f'    "{name}": ({pair}),')
+    for name, pair in items_of_responses().items():
+        listed = (f"frozenset({sorted(keys)!r})" if keys else "frozenset()" for keys in pair)
+        rows.append(f'    "{name}": ({", ".join(listed)}),')
     return "\n".join(rows)
 
 
@@ -209,13 +186,12 @@ def text() -> str:
             listed = "".join(f'            "{one}",\n' for one in sorted(found))
             out.append(f'    "{format_name}": frozenset(\n        {{\n{listed}        }}\n    ),')
         out.append(f'}}\n"""{what}"""')
-    found = items_of_responses()
     out.append(
         "\nITEM_KEYS: dict[str, tuple[frozenset[str], frozenset[str]]] = {\n"
-        f"{_item_table(found)}\n}}\n"
+        f"{_item_table()}\n}}\n"
         '"""For each type of item of the Responses API: its required keys, and its other keys.\n\n'
         "A key is required if every form of the item has it. Keys that only the answer has are among\n"
-        f"the others. Source: openai {found['version']}, ResponseInputItem and ResponseOutputItem.\n"
+        f"the others. Source: openai {version('openai')}, ResponseInputItem and ResponseOutputItem.\n"
         '"""'
     )
     rows = "".join(
