@@ -228,10 +228,18 @@ class Conversion(_Closed):
     limits: LimitFacts  # type: ignore[valid-type]
 
 
+class DroppedItems(_Closed):
+    """Types of items of the Responses API that LiteLLM drops."""
+
+    until: Annotated[str, Field(pattern=r"^\d+\.\d+\.\d+$")] | None = None
+    types: Fact[list[Text]]
+
+
 class Conversions(_Closed):
     """The file ``src/chatmend/litellm/conversion.toml``."""
 
     conversion: list[Conversion]
+    dropped_items: list[DroppedItems]
 
 
 def faults(path: Path, model: type[BaseModel] | None = None) -> list[str]:

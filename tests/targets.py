@@ -59,6 +59,9 @@ OPENAI_RESPONSES = (
     "xai/grok-4",
     "deepseek/deepseek-chat",
     "openrouter/openai/gpt-5",
+    "hosted_vllm/Qwen/Qwen3.5-32B",
+    "llamacpp/openai/gpt-oss-20b",
+    "ollama/llama3.1",
     "other",
 )
 GEMINI_CONTENTS = (

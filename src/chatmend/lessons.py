@@ -22,7 +22,14 @@ IMAGES = "images."
 _LONGEST_EVIDENCE = 500
 _DIGEST_LENGTH = 24
 _GROWING = frozenset(
-    {"refused_keys", "refused_part_keys", "refused_blocks", "outdated_blocks", "empty_roles"}
+    {
+        "refused_keys",
+        "refused_part_keys",
+        "refused_blocks",
+        "refused_items",
+        "outdated_blocks",
+        "empty_roles",
+    }
 )
 """Limits whose sets are added to; other sets are replaced."""
 _SAMPLES = {"any": "call_a-1_4HfVmVvQ", "alnum": "calla14HfVmVvQ", "alnum9": "a1B2c3D4e"}

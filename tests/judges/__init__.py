@@ -26,6 +26,7 @@ from .ollama_types import native_ollama
 from .openai_types import openai_types
 from .request import Json, Judge, Request
 from .responses_facts import responses_facts
+from .responses_servers import responses_servers
 from .responses_types import responses_types
 from .routes import judges_for
 from .wire_facts import wire_facts
@@ -51,6 +52,7 @@ JUDGES: Mapping[str, Judge] = MappingProxyType(
         "mistral_common_v13": validates_as("v13"),
         "responses_types": responses_types,
         "responses_facts": responses_facts,
+        "responses_servers": responses_servers,
         "native_contents": native_contents,
         "native_converse": native_converse,
         "native_ollama": native_ollama,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from .reading import objects
 from .request import Json
+from .responses_servers import SERVERS
 
 if TYPE_CHECKING:
     from .request import Request
@@ -46,7 +47,8 @@ _NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 def responses_facts(request: Request) -> list[str]:
     """Every certain fact that the items break."""
     items = objects(request.messages)
-    facts = FACTS + (OPENAI_FACTS if request.provider in ("openai", "azure") else ())
+    facts = FACTS if request.provider in SERVERS else FACTS + HOSTED_FACTS
+    facts += OPENAI_FACTS if request.provider in ("openai", "azure") else ()
     facts += XAI_FACTS if request.provider == "xai" else ()
     facts += DEEPSEEK_FACTS if request.provider == "deepseek" else ()
     return [f"{rule}: {what}" for rule, fact in facts for what in fact(items)]
@@ -198,6 +200,9 @@ FACTS: tuple[tuple[str, _Fact], ...] = (
     ("openai-responses-function-output-no-call", _orphans),
     ("openai-responses-call-id-64", _call_ids),
     ("openai-responses-tool-name-128", _names),
+)
+"""What every server refuses."""
+HOSTED_FACTS: tuple[tuple[str, _Fact], ...] = (
     ("openai-responses-content-user-output-text", _user_parts),
     ("openai-responses-content-assistant-input-text", _assistant_parts),
     ("openai-responses-item-id-prefix-fc", _begins("function_call")),

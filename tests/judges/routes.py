@@ -58,6 +58,7 @@ ANTHROPIC_MESSAGES: tuple[tuple[str, tuple[str, ...]], ...] = (
 OPENAI_RESPONSES: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r".*", ("body_encodes",)),
     (r"(?!other(/|$))", ("responses_types", "responses_facts")),
+    (r"(hosted_vllm|llamacpp|ollama)/", ("responses_servers",)),
 )
 
 GEMINI_CONTENTS: tuple[tuple[str, tuple[str, ...]], ...] = (

@@ -100,6 +100,52 @@ def test_responses_requests(mend: ChatMend, sandbox: Sandbox, seed: int) -> None
     assert mend is litellm.callbacks[0]
 
 
+LISTED = {"type": "shell_call", "call_id": "call_1", "action": {"commands": ["ls"]}}
+LISTING = {
+    "type": "shell_call_output",
+    "call_id": "call_1",
+    "output": [{"stdout": "a.txt", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}],
+}
+CLICK = {"type": "computer_call", "id": "cu_1", "call_id": "call_2", "action": {"type": "wait"}}
+CLICKED = {"type": "computer_call_output", "call_id": "call_2", "output": "waited"}
+PATCH = {"type": "custom_tool_call", "call_id": "call_3", "name": "apply_patch", "input": "+ line"}
+PATCHED = {"type": "custom_tool_call_output", "call_id": "call_3", "output": "patched"}
+RUN = {
+    "type": "code_interpreter_call",
+    "id": "ci_1",
+    "status": "completed",
+    "code": "print(6 * 7)",
+    "container_id": "c_1",
+    "outputs": None,
+}
+
+
+def test_items_of_openai_arrive_at_another_provider(mend: ChatMend, sandbox: Sandbox) -> None:
+    """LiteLLM drops calls of OpenAI's own tools, and of some keeps only the output."""
+    more = {"model": "anthropic/claude-opus-4-8", **options(sandbox, "anthropic")}
+    items = [ASK, LISTED, LISTING, CLICK, CLICKED, PATCH, PATCHED, RUN, NEXT]
+    asyncio.run(litellm.aresponses(input=items, **more))
+    sent = sandbox.requests[-1].body["messages"]
+    blocks = [block for one in sent if isinstance(one["content"], list) for block in one["content"]]
+    calls = [(block["id"], block["name"]) for block in blocks if block["type"] == "tool_use"]
+    assert calls == [("call_1", "shell"), ("call_2", "computer"), ("call_3", "apply_patch")]
+    results = [json.dumps(block) for block in blocks if block["type"] == "tool_result"]
+    for text, result in zip(("a.txt", "waited", "patched"), results, strict=True):
+        assert text in result
+    assert "print(6 * 7)" in json.dumps(sent)
+    assert mend is litellm.callbacks[0]
+
+
+def test_items_of_openai_are_unchanged_where_litellm_sends_them(
+    mend: ChatMend, sandbox: Sandbox
+) -> None:
+    more = {"model": "openai/gpt-5", **options(sandbox, "openai/v1")}
+    items = [ASK, LISTED, LISTING, PATCH, PATCHED, NEXT]
+    asyncio.run(litellm.aresponses(input=items, **more))
+    assert sandbox.requests[-1].body["input"] == items
+    assert mend is litellm.callbacks[0]
+
+
 CODE = {
     "type": "server_tool_use",
     "id": "srvtoolu_1",

@@ -37,6 +37,13 @@ _NEUTRAL: dict[str, Any] = {
     "code": None, "result": None, "queries": [],
 }  # fmt: skip
 """Values for missing keys that state nothing about the content."""
+UNREADABLE_ITEMS = frozenset(
+    {
+        "compaction", "compaction_trigger", "item_reference", "additional_tools",
+        "configuration_update", "mcp_list_tools",
+    }
+)  # fmt: skip
+"""Items that only the server which made them can read, or that hold settings and no content."""
 LONGEST_ID = 64
 """Maximum length of an item id in characters."""
 SHAPES = ("input",)

@@ -85,13 +85,28 @@ def _responses_limits(target: Target) -> tuple[Limits, Limits]:
     """Return the limits of Responses items, in which assistant text may follow a tool call.
 
     LiteLLM's conversion to items places text after the calls that it preceded. If LiteLLM converts
-    the items to a chat request, the tool loops must begin with the same thinking as there.
+    the items to a chat request, the tool loops must begin with the same thinking as there, and the
+    items are those that LiteLLM reads, whatever the server reads.
     """
     name = RESPONSES.dialect
     limits, hygiene = target.limits_in(name), target.limits_in(name, hygiene=True)
-    if (first := target.limits_in(CHAT.dialect).thinking_first) != "no" and _converts_items(target):
-        limits = replace(limits, thinking_first=first)
+    if _converts_items(target):
+        limits = replace(
+            limits,
+            thinking_first=target.limits_in(CHAT.dialect).thinking_first,
+            item_types=resolve("openai").limits_in(name).item_types,
+            refused_items=_dropped_items(),
+            reasoning_form="any",
+            answer_type=False,
+        )
     return replace(limits, words_behind_calls=True), replace(hygiene, words_behind_calls=True)
+
+
+@lru_cache(maxsize=1)
+def _dropped_items() -> frozenset[str]:
+    """Return the types of items that the installed LiteLLM drops when it converts items."""
+    rows = [row for row in _tables()["dropped_items"] if _is_installed(row)]
+    return frozenset().union(*(value_of(row["types"]) for row in rows))
 
 
 def _converts_items(target: Target) -> bool:
@@ -108,13 +123,18 @@ def _converts_items(target: Target) -> bool:
 
 def _entries_for(name: str) -> list[dict[str, Any]]:
     """Return the entries of the table for a model and the installed version of LiteLLM."""
-    installed = _numbers(version("litellm"))
     return [
         entry
-        for entry in _table()
-        if any(fnmatchcase(name, pattern) for pattern in entry["match"])
-        and installed >= _numbers(entry.get("since", ""))
+        for entry in _tables()["conversion"]
+        if any(fnmatchcase(name, pattern) for pattern in entry["match"]) and _is_installed(entry)
     ]
+
+
+def _is_installed(entry: dict[str, Any]) -> bool:
+    """Return whether an entry holds for the installed version of LiteLLM."""
+    installed = _numbers(version("litellm"))
+    is_old = "until" in entry and installed >= _numbers(entry["until"])
+    return installed >= _numbers(entry.get("since", "")) and not is_old
 
 
 def _apply(limits: Limits, entries: list[dict[str, Any]]) -> Limits:
@@ -132,7 +152,5 @@ def _numbers(version_text: str) -> list[int]:
 
 
 @lru_cache(maxsize=1)
-def _table() -> list[dict[str, Any]]:
-    read = tomllib.loads(files(__package__).joinpath("conversion.toml").read_text("utf-8"))
-    table: list[dict[str, Any]] = read["conversion"]
-    return table
+def _tables() -> dict[str, list[dict[str, Any]]]:
+    return tomllib.loads(files(__package__).joinpath("conversion.toml").read_text("utf-8"))

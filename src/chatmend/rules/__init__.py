@@ -25,6 +25,7 @@ def _load(*names: str) -> Any:  # noqa: ANN401 - window rules or request rules
 RULES: tuple[Rule, ...] = _load(
     "unreadable_message",  # first, so that all other rules see well-formed messages
     "foreign_message",  # the rules after it see only messages of this dialect
+    "unsupported_item",  # the rules after it see only items that the target supports
     "mirrored_call",  # the fields that a client library sends, before the rules that judge them
     "unsendable_key",
     "nested_result.IN_RESULTS",  # before unsendable_part, which would convert the block to JSON
@@ -105,6 +106,7 @@ RULES: tuple[Rule, ...] = _load(
     "leading_assistant",
     "consecutive_roles",  # the neighbours of each message are final
     "trailing_assistant",
+    "unsupported_item.ANSWERS",  # after all rules that create or merge messages
 )
 
 FIRST: tuple[RequestRule, ...] = _load("offline_order")

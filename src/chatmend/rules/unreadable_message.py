@@ -53,7 +53,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
                 at,
                 at + 1,
                 (Message(Role.USER, texts),),
-                "the target does not know this type of item",
+                "the API has no items of this type",
                 Effect.DEGRADES,
             )
         elif _lacks_message_keys(message, context):
@@ -81,16 +81,12 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
 
 
 def _is_unknown_item(message: Message, context: Context) -> bool:
-    """Return whether an item has a type that the target does not know.
+    """Return whether an item has a type that the API does not have.
 
     A message without role and content counts as such an item.
     """
-    known, kind = context.limits.item_types, message.kind
-    return (
-        known is not None
-        and message.is_opaque
-        and not (isinstance(kind, str) and kind != "message" and kind in known)
-    )
+    is_known = jsontext.is_one_of(message.kind, context.traits.item_types)
+    return context.limits.item_types is not None and message.is_opaque and not is_known
 
 
 def _lacks_message_keys(message: Message, context: Context) -> bool:

@@ -210,6 +210,10 @@ class Limits:
     """
     item_types: frozenset[str] | None = None
     """The provider accepts only items of these types in the Responses API; None: any type."""
+    refused_items: frozenset[str] = frozenset()
+    """Types of items of the Responses API that the provider refuses."""
+    answer_type: bool = False
+    """In the Responses API, the provider recognises answers only by ``type: message``."""
     media_without_data: bool = False
     """A part ``{"type": "image"}`` refers to an image in another place, as in training data."""
     mixed_parts: bool = True
@@ -306,6 +310,13 @@ class Limits:
     - ``any``: they are not checked
     - ``followed``: the item that the reasoning led to must follow it
     - ``required``: also, an item with an id must have the reasoning of its answer before it
+    """
+    reasoning_form: Literal["any", "unencrypted", "content"] = "any"
+    """The form in which the provider takes reasoning items.
+
+    - ``any``: as they are
+    - ``unencrypted``: without encrypted content; it reads the text
+    - ``content``: also, the text must be in ``content``; it does not read a summary
     """
     stores_items: bool = True
     """The provider can look up items that are sent as a reference or only by their id.

@@ -1,0 +1,182 @@
+"""An item of the Responses API that this server does not support.
+
+Other servers implement a part of OpenAI's Responses API. A conversation that began at OpenAI, or
+that an agent such as Codex has recorded, contains items that they do not know.
+
+Why: ``input[14]: unknown input item type: "web_search_call"`` (Ollama), ``input.12: item type
+"compaction" is not supported`` (Kimi), ``Cannot determine type of 'item'`` (llama.cpp), ``Encrypted
+content is not supported.`` (vLLM). One such item refuses every later request of the conversation.
+
+Repair: A call of a custom tool, or of a tool that OpenAI defines (a shell, a patch, a computer),
+becomes a function call with the same call id, and its output becomes the output of a function. A
+message of another agent becomes a user message. Other items become text with their JSON. Removed
+are items that only the server which made them can read (a compaction, a reference), and items that
+are settings, not content. Where only the text of reasoning is read, its encrypted content is
+removed, and reasoning without a text.
+
+Before (ollama/llama3.1):
+    [{"role": "user", "content": "Add a line."},
+     {"type": "custom_tool_call", "id": "ctc_1", "call_id": "call_1", "name": "apply_patch",
+      "input": "+ line"},
+     {"type": "custom_tool_call_output", "call_id": "call_1", "output": "Done."}]
+After:
+    [{"role": "user", "content": "Add a line."},
+     {"type": "function_call", "call_id": "call_1", "name": "apply_patch",
+      "arguments": "{\\"input\\": \\"+ line\\"}"},
+     {"type": "function_call_output", "call_id": "call_1", "output": "Done."}]
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chatmend import jsontext
+from chatmend.changes import Effect, Fix
+from chatmend.dialects.entries import UNREADABLE_ITEMS, has_encrypted_content
+from chatmend.placeholders import CALL_NOTE, NOTE, continued
+from chatmend.rules.rule import STRUCTURE, Rule
+from chatmend.transcript import Message, Part, Role, Text, ToolCall, ToolResult
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from chatmend.context import Context
+    from chatmend.windows import Memory, Window
+
+_WHY = "the target does not support this type of item"
+_WHY_REASONING = "the target reads only the text of reasoning"
+_BASIC = frozenset({"function_call", "function_call_output", "reasoning"})
+"""Types that every server with a Responses API supports."""
+_IMAGE = ("image_generation_call", "result")
+"""The key of an item that holds an image as base64."""
+_Becomes = tuple[Message | None, str, Effect]
+
+
+def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
+    """Yield fixes for items, and for forms of reasoning, that the target does not support."""
+    if not context.traits.messages_are_items:
+        return
+    found = {
+        at: becomes
+        for at, message in enumerate(window.messages)
+        if (becomes := _supported(message, context)) is not None
+    }
+    if not found:
+        return
+    removed = {at for at, (message, _, _) in found.items() if message is None}
+    kept_place = _place_of_placeholder(window, removed) if not memory.has_turns else None
+    for at, (message, why, effect) in found.items():
+        sent = continued(Role.USER) if at == kept_place else message
+        yield Fix(at, at + 1, () if sent is None else (sent,), why, effect)
+
+
+def _place_of_placeholder(window: Window, removed: set[int]) -> int | None:
+    """Return the index of the removed item that a placeholder replaces, if nothing else is left.
+
+    An empty transcript is refused. A conversation whose first messages were not the model's keeps
+    the placeholder when it continues, so that what was sent stays the beginning.
+    """
+    roles = [message.is_assistant for message in window.messages]
+    opening = roles.index(True) if True in roles else len(roles)
+    if opening:
+        return opening - 1 if removed.issuperset(range(opening)) else None
+    return len(roles) - 1 if window.is_last and len(removed) == len(roles) else None
+
+
+def _supported(message: Message, context: Context) -> _Becomes | None:
+    """Return what an item becomes (None: it is removed); None if the target supports it."""
+    if message.kind == "reasoning":
+        return _readable(message, context)
+    if not _is_unsupported(message.kind, context):
+        return None
+    if message.calls:
+        parts = tuple(map(_as_function_call, message.calls))
+        return Message(Role.ASSISTANT, parts), _WHY, Effect.RESHAPES
+    if message.results:
+        outputs = tuple(map(_as_function_output, message.results))
+        return Message(Role.TOOL, outputs), _WHY, Effect.RESHAPES
+    return _as_message(message, context)
+
+
+def _is_unsupported(kind: object, context: Context) -> bool:
+    limits = context.limits
+    if not jsontext.is_one_of(kind, context.traits.item_types) or kind in _BASIC:
+        return False
+    is_known = limits.item_types is None or kind in limits.item_types
+    return kind in limits.refused_items or not is_known
+
+
+def _as_function_call(call: ToolCall) -> ToolCall:
+    """Return a function call with the free text, or the action, of a call as its argument."""
+    key = "input" if call.kind == "custom" else "action"
+    name = call.kind if call.is_hosted else call.name
+    return ToolCall(call.id, name, jsontext.dumps({key: call.arguments}))
+
+
+def _as_function_output(result: ToolResult) -> ToolResult:
+    return ToolResult(result.call_id, tuple(map(_readable_output, result.content)))
+
+
+def _readable_output(part: Part) -> Part:
+    """Return a part of an output, what a hosted tool has returned as JSON text."""
+    kind = part.extra.get("type")
+    is_part = isinstance(part, Text) or isinstance(kind, str)
+    return part if is_part else Text(part.as_json)
+
+
+def _as_message(message: Message, context: Context) -> _Becomes:
+    """Return an item without a call as a message with its text."""
+    native = message.extra
+    if message.kind == "agent_message":
+        texts = _texts(native.get("content"))
+        text = "\n\n".join(texts)
+        becomes = _new_message(Role.USER, text, context) if texts else None
+        return becomes, _WHY, Effect.DEGRADES if texts else Effect.DROPS
+    if message.kind in UNREADABLE_ITEMS:
+        return None, _WHY, Effect.DROPS
+    kept = {key: value for key, value in native.items() if (message.kind, key) != _IMAGE}
+    effect = Effect.DEGRADES if len(kept) == len(native) else Effect.DROPS
+    note = CALL_NOTE if message.is_assistant else NOTE
+    return _new_message(message.role, note + jsontext.dumps(kept), context), _WHY, effect
+
+
+def _new_message(role: Role, text: str, context: Context) -> Message:
+    kind = "output_text" if role is Role.ASSISTANT else "input_text"
+    content = [{"type": kind, "text": text}]
+    return context.dialect.read({"type": "message", "role": str(role), "content": content})
+
+
+def _texts(parts: object) -> list[str]:
+    listed = parts if isinstance(parts, list) else ()
+    found = (part.get("text") for part in listed if isinstance(part, dict))
+    return [text for text in found if isinstance(text, str)]
+
+
+def _readable(message: Message, context: Context) -> _Becomes | None:
+    """Return reasoning in the form that the target reads; None if it has this form."""
+    form, native = context.limits.reasoning_form, message.extra
+    content = _texts(native.get("content"))
+    is_sealed = has_encrypted_content(native)
+    if form == "any" or not (is_sealed or (form == "content" and not content)):
+        return None
+    texts = content or _texts(native.get("summary"))
+    if not texts:
+        return None, _WHY_REASONING, Effect.DROPS
+    kept = {key: value for key, value in native.items() if key != "encrypted_content"}
+    kept["content"] = [{"type": "reasoning_text", "text": "\n\n".join(texts)}]
+    effect = Effect.DROPS if is_sealed else Effect.RESHAPES
+    return context.dialect.read(kept), _WHY_REASONING, effect
+
+
+def find_untyped(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
+    """Yield fixes for answers without a type, where the target knows answers by it."""
+    if not context.limits.answer_type or not context.traits.messages_are_items:
+        return
+    for at, message in enumerate(window.messages):
+        if message.is_assistant and message.is_object and "type" not in message.extra:
+            typed = context.dialect.read({"type": "message", **message.extra})
+            yield Fix(at, at + 1, (typed,), "the target requires the type of an answer")
+
+
+RULE = Rule("ITEM005", "unsupported-item", find, STRUCTURE)
+ANSWERS = Rule("ITEM005", "unsupported-item", find_untyped, STRUCTURE)

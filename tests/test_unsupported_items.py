@@ -1,0 +1,252 @@
+"""Items of the Responses API at servers that implement a part of it: what stays, and what each type becomes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import chatmend
+from chatmend import Effect
+from chatmend.dialects.entries import PREFIXES
+from chatmend.dialects.formats import ITEM_KEYS
+from chatmend.dialects.openai_responses import ITEMS
+from chatmend.placeholders import CALL_NOTE, CONTINUED, NOTE
+from tests.judges import judge
+from tests.promises import broken_promises
+
+VLLM, LLAMACPP, OLLAMA = (
+    "hosted_vllm/Qwen/Qwen3.5-32B",
+    "llamacpp/openai/gpt-oss-20b",
+    "ollama/llama3.1",
+)
+SERVERS = (VLLM, LLAMACPP, OLLAMA)
+ASK: dict[str, Any] = {"role": "user", "content": "Look for it."}
+SAID: dict[str, Any] = {
+    "type": "message",
+    "id": "msg_1",
+    "role": "assistant",
+    "status": "completed",
+    "content": [{"type": "output_text", "text": "Found it.", "annotations": []}],
+}
+CALL: dict[str, Any] = {
+    "type": "function_call",
+    "id": "fc_1",
+    "call_id": "call_1",
+    "name": "find",
+    "arguments": '{"in": "a.txt"}',
+    "status": "completed",
+}
+OUTPUT: dict[str, Any] = {"type": "function_call_output", "call_id": "call_1", "output": "line 3"}
+THOUGHT: dict[str, Any] = {
+    "type": "reasoning",
+    "id": "rs_1",
+    "summary": [],
+    "content": [{"type": "reasoning_text", "text": "It may be in a.txt."}],
+}
+SEALED: dict[str, Any] = {
+    "type": "reasoning",
+    "id": "rs_1",
+    "summary": [{"type": "summary_text", "text": "It may be in a.txt."}],
+    "encrypted_content": "gAAAAAB",
+}
+VALUES: dict[str, Any] = {
+    "id": "x_1", "call_id": "call_9", "name": "find", "input": "+ line", "arguments": "{}",
+    "action": {"type": "exec", "command": ["ls"], "env": {}}, "output": "a.txt",
+    "operation": {"type": "delete_file", "path": "a.txt"}, "status": "completed", "queries": ["q"],
+    "tools": [], "server_label": "s", "encrypted_content": "gAAAAAB", "code": "1", "outputs": None,
+    "container_id": "c_1", "result": "aGVsbG8=", "approve": True, "approval_request_id": "mcpr_1",
+    "role": "developer", "author": "/root", "recipient": "/root/child",
+    "content": [{"type": "input_text", "text": "Do this."}],
+}  # fmt: skip
+"""Values for the required keys of all types of items."""
+OTHERS = sorted(ITEMS - {"message", "function_call", "function_call_output", "reasoning"})
+
+
+def item(kind: str) -> dict[str, Any]:
+    required, _ = ITEM_KEYS.get(kind, (("author", "content", "recipient"), ()))
+    values = {**VALUES, "id": f"{PREFIXES.get(kind, 'x')}_1"}
+    if kind in ("tool_search_call", "web_search_call"):
+        values["action"] = values["arguments"] = {"type": "search", "query": "q"}
+    return {"type": kind, **{key: values[key] for key in sorted(required) if key in values}}
+
+
+def repaired(items: list[Any], target: str) -> chatmend.Repaired:
+    return chatmend.repair(items, target, dialect="openai_responses")
+
+
+@pytest.mark.parametrize("target", SERVERS)
+def test_what_every_server_reads_is_unchanged(target: str) -> None:
+    items = [{"role": "system", "content": "Be brief."}, ASK, THOUGHT, CALL, OUTPUT, SAID, ASK]
+    assert repaired(items, target).messages is items
+
+
+def test_items_that_a_server_reads_beyond_that_are_unchanged() -> None:
+    assert repaired([ASK, item("web_search_call"), SAID, ASK], OLLAMA).changes == ()
+    assert repaired([ASK, SEALED, SAID, ASK], OLLAMA).changes == ()
+    kimi = [ASK, *map(item, ("custom_tool_call", "custom_tool_call_output")), SAID, ASK]
+    assert [c.code for c in repaired(kimi, "moonshot/kimi-k2-0905-preview").changes] == []
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_openai_takes_every_item(kind: str) -> None:
+    done = repaired([ASK, item(kind), SAID, ASK], "openai/gpt-4o")
+    assert "ITEM005" not in {change.code for change in done.changes}
+
+
+@pytest.mark.parametrize("target", SERVERS)
+@pytest.mark.parametrize("kind", OTHERS)
+def test_every_item_becomes_something_that_the_server_takes(kind: str, target: str) -> None:
+    items = [ASK, item(kind), SAID, ASK]
+    assert list(broken_promises(items, target, "openai_responses")) == []
+    assert list(broken_promises([item(kind)], target, "openai_responses")) == []
+    refused = judge("openai_responses", target, items) != []
+    assert refused == (not (kind == "web_search_call" and target == OLLAMA))
+
+
+@pytest.mark.parametrize("target", SERVERS)
+def test_a_custom_call_becomes_a_function_call(target: str) -> None:
+    call = {"type": "custom_tool_call", "id": "ctc_1", "call_id": "call_1", "name": "apply_patch"}
+    output = {"type": "custom_tool_call_output", "call_id": "call_1", "output": "Done."}
+    items = [ASK, {**call, "input": '+ say "hi"'}, output, SAID, ASK]
+    done = repaired(items, target)
+    function = {"type": "function_call", "call_id": "call_1", "name": "apply_patch"}
+    assert done.messages[1:3] == [
+        {**function, "arguments": json.dumps({"input": '+ say "hi"'})},
+        {**output, "type": "function_call_output"},
+    ]
+    assert [(c.code, c.effect) for c in done.changes] == [("ITEM005", Effect.RESHAPES)] * 2
+
+
+def test_a_call_of_a_tool_of_openai_becomes_a_function_call_with_its_action() -> None:
+    action = {"commands": ["ls"]}
+    shell_output = [{"stdout": "a.txt", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}]
+    shot = {"type": "computer_screenshot", "image_url": "https://a.b/c.png"}
+    items = [
+        ASK,
+        {"type": "shell_call", "call_id": "call_1", "action": action},
+        {"type": "shell_call_output", "call_id": "call_1", "output": shell_output},
+        {"type": "computer_call", "id": "cu_1", "call_id": "call_2", "action": {"type": "wait"}},
+        {"type": "computer_call_output", "call_id": "call_2", "output": shot},
+        ASK,
+    ]
+    out = repaired(items, VLLM).messages
+    assert [(one.get("name"), json.loads(one["arguments"])) for one in (out[1], out[3])] == [
+        ("shell", {"action": action}),
+        ("computer", {"action": {"type": "wait"}}),
+    ]
+    assert json.loads(out[2]["output"]) == shell_output
+    assert "https://a.b/c.png" in json.dumps(out[4:])
+
+
+@pytest.mark.parametrize("target", SERVERS)
+def test_a_message_of_another_agent_becomes_a_user_message(target: str) -> None:
+    task = {"type": "agent_message", "author": "/root", "recipient": "/root/child"}
+    parts = [{"type": "input_text", "text": "Count the files."}]
+    done = repaired([ASK, {**task, "content": parts}], target)
+    assert done.messages[1]["role"] == "user"
+    assert done.messages[1]["content"][-1]["text"] == "Count the files."
+    sealed = [{"type": "encrypted_content", "encrypted_content": "gAAAAAB"}]
+    gone = repaired([ASK, {**task, "content": sealed}], target)
+    assert (gone.messages, [c.effect for c in gone.changes]) == ([ASK], [Effect.DROPS])
+
+
+def test_what_hosted_tools_did_becomes_text_of_the_same_side() -> None:
+    search, found = item("tool_search_call"), item("tool_search_output")
+    done = repaired([ASK, search, found, SAID, ASK], LLAMACPP)
+    texts = [one["content"][0]["text"] for one in done.messages[1:3]]
+    assert texts == [CALL_NOTE + json.dumps(search), NOTE + json.dumps(found)]
+    assert [one["role"] for one in done.messages[1:3]] == ["assistant", "user"]
+
+
+def test_the_bytes_of_a_generated_image_are_not_sent_as_text() -> None:
+    done = repaired([ASK, item("image_generation_call"), SAID, ASK], OLLAMA)
+    assert VALUES["result"] not in json.dumps(done.messages)
+    assert [change.effect for change in done.changes] == [Effect.DROPS]
+
+
+@pytest.mark.parametrize("target", SERVERS)
+def test_items_that_only_their_server_can_read_are_removed(target: str) -> None:
+    kinds = ("compaction", "item_reference", "mcp_list_tools", "additional_tools")
+    done = repaired([*map(item, kinds), ASK], target)
+    assert done.messages == [ASK]
+    assert [(c.code, c.effect) for c in done.changes] == [("ITEM005", Effect.DROPS)] * len(kinds)
+    alone = repaired([*map(item, kinds)], target)
+    assert [CONTINUED in json.dumps(one) for one in alone.messages] == [True]
+
+
+@pytest.mark.parametrize("target", [VLLM, LLAMACPP])
+def test_of_sealed_reasoning_the_text_is_sent(target: str) -> None:
+    done = repaired([ASK, SEALED, SAID, ASK], target)
+    text = [{"type": "reasoning_text", "text": "It may be in a.txt."}]
+    kept = {key: value for key, value in SEALED.items() if key != "encrypted_content"}
+    assert done.messages[1] == {**kept, "content": text}
+    assert [(c.code, c.effect) for c in done.changes] == [("ITEM005", Effect.DROPS)]
+    without_text = {**SEALED, "summary": []}
+    assert repaired([ASK, without_text, SAID, ASK], target).messages == [ASK, SAID, ASK]
+
+
+def test_llamacpp_gets_the_summary_as_content_and_the_type_of_answers() -> None:
+    summary = {key: value for key, value in SEALED.items() if key != "encrypted_content"}
+    answer = {"role": "assistant", "content": "Found it."}
+    done = repaired([ASK, summary, answer, ASK], LLAMACPP)
+    assert done.messages[1]["content"][0]["text"] == "It may be in a.txt."
+    assert done.messages[2] == {"type": "message", **answer}
+    assert {change.effect for change in done.changes} == {Effect.RESHAPES}
+    assert repaired([ASK, summary, answer, ASK], VLLM).changes == ()
+
+
+REFUSALS = [
+    (
+        '{"error":{"message":"input[1]: unknown input item type: \\"web_search_call\\""}}',
+        "web_search_call",
+    ),
+    ('invalid_request_error: input.1: item type "compaction" is not supported', "compaction"),
+    ("Unsupported Responses API input item type: 'additional_tools' None", "additional_tools"),
+    ("cannot unmarshal unknown input type: agent_message", "agent_message"),
+    ("unsupported input item type: compaction_trigger", "compaction_trigger"),
+    ("Responses API item_reference is not supported by this gateway.", "item_reference"),
+    ("Cannot determine type of 'item'", "custom_tool_call"),
+]
+
+
+@pytest.mark.parametrize(("message", "kind"), REFUSALS)
+def test_a_refusal_shows_an_unknown_server_which_items_it_refuses(message: str, kind: str) -> None:
+    target = "my_gateway/some-model"
+    body = {"model": "some-model", "input": [ASK, item(kind), SAID, ASK]}
+    if kind == "custom_tool_call":
+        body["input"].insert(2, item("custom_tool_call_output"))
+    assert chatmend.repair_request(body, target).changes == ()
+    reaction = chatmend.react(body, target, message)
+    assert reaction is not None
+    assert kind not in {one.get("type") for one in reaction.body["input"]}
+    assert {change.code for change in reaction.changes} == {"ITEM005"}
+    assert reaction.lesson is not None
+    again = chatmend.repair_request(body, target, lessons=[reaction.lesson])
+    assert again.body == reaction.body
+    other = {**body, "input": [ASK, CALL, OUTPUT, SAID, ASK]}
+    assert chatmend.repair_request(other, target, lessons=[reaction.lesson]).changes == ()
+
+
+def test_refused_types_add_up() -> None:
+    target = "my_gateway/some-model"
+    body = {"model": "m", "input": [ASK, item("compaction"), item("mcp_list_tools"), SAID, ASK]}
+    first = chatmend.react(body, target, 'item type "compaction" is not supported')
+    assert first is not None
+    assert first.lesson is not None
+    second = chatmend.react(
+        first.body, target, 'item type "mcp_list_tools" is not supported', lessons=[first.lesson]
+    )
+    assert second is not None
+    assert second.lesson is not None
+    done = chatmend.repair_request(body, target, lessons=[first.lesson, second.lesson])
+    assert done.body["input"] == [ASK, SAID, ASK]
+
+
+def test_a_refusal_of_encrypted_content_removes_it() -> None:
+    body = {"model": "m", "input": [ASK, SEALED, SAID, ASK]}
+    reaction = chatmend.react(body, "my_gateway/some-model", "Encrypted content is not supported.")
+    assert reaction is not None
+    assert "encrypted_content" not in reaction.body["input"][1]
+    assert "It may be in a.txt." in json.dumps(reaction.body)
