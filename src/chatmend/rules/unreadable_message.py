@@ -53,7 +53,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
                 at,
                 at + 1,
                 (Message(Role.USER, texts),),
-                "the API has no items of this type",
+                "the target does not know this type of item",
                 Effect.DEGRADES,
             )
         elif _lacks_message_keys(message, context):
