@@ -148,6 +148,34 @@ def test_a_call_without_the_reasoning_that_the_model_wants_back_gets_a_blank_one
     assert sent[1]["tool_calls"] == [call]
 
 
+@pytest.mark.parametrize(
+    ("target", "wants_all"),
+    [
+        ("deepseek/deepseek-v4-pro", True),
+        ("openrouter/deepseek/deepseek-v4-flash", True),
+        ("deepseek/deepseek-chat", False),
+        ("fireworks_ai/deepseek-v4-pro", False),
+        ("moonshot/kimi-k2-thinking", False),
+    ],
+)
+def test_with_tools_deepseek_gets_a_blank_reasoning_in_every_answer(
+    target: str,
+    wants_all: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
+    """Kimi wants it only with calls; other hosts of DeepSeek do not check."""
+    answers: list[Any] = [{"role": "assistant", "content": "a"}, {"role": "user", "content": "on"}]
+    own = {"role": "assistant", "content": "b", "reasoning_content": "hm"}
+    messages = [{"role": "user", "content": "go"}, *answers, own, answers[1]]
+    tools = [{"type": "function", "function": {"name": "f"}}]
+    assert chatmend.repair(messages, target).changes == ()
+    done = chatmend.repair(messages, target, tools=tools)
+    assert [(c.code, c.index) for c in done.changes] == [("THINK002", 1)] * wants_all
+    assert done.messages[1].get("reasoning_content") == (" " if wants_all else None)
+    assert done.messages[3] == own
+    again = chatmend.repair(done.messages, target, tools=tools)
+    assert again.messages is done.messages
+
+
 def same_as_with_every_rule(said: list[tuple[list[Any], str]], dialect: str) -> None:
     """Compare three repairs: the first of a structure, one that fills the cache, and one from the cache."""
     for messages, target in said:

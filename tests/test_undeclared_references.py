@@ -98,3 +98,36 @@ def test_a_policy_that_allows_no_conversion_only_reports() -> None:
     done = chatmend.repair_request(given, CLAUDE, policy=Policy(allow=Effect.ADDS))
     assert done.body is given
     assert [(change.code, change.applied) for change in done.changes] == [("TOOL019", False)]
+
+
+KIMI = "moonshot/kimi-k3"
+
+
+def test_kimi_gets_every_reference_as_a_text_also_without_a_list_of_tools() -> None:
+    text = {"type": "text", "text": "Reference to a tool: f"}
+    given = body(ASK, CALLING, result(reference("f")))
+    done = chatmend.repair_request(given, KIMI)
+    assert done.body["messages"] == [ASK, CALLING, result(text)]
+    assert [(change.code, change.effect) for change in done.changes] == [
+        ("TOOL019", Effect.DEGRADES)
+    ]
+    assert chatmend.repair_request(done.body, KIMI).body is done.body
+    assert chatmend.repair(given["messages"], KIMI).messages == [ASK, CALLING, result(text)]
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("my_gateway/some-model", "Tool reference 'f' not found in available tools"),
+        (CLAUDE, "Tool reference 'f' not found in available tools"),
+    ],
+)
+def test_a_refusal_of_a_reference_shows_that_it_must_become_a_text(
+    target: str, message: str
+) -> None:
+    """The tool is declared, but the server does not load it."""
+    given = body(ASK, CALLING, result(reference("f")))
+    assert chatmend.repair_request(given, target).body is given
+    reaction = chatmend.react(given, target, message)
+    assert reaction is not None
+    assert "tool_reference" not in str(reaction.body["messages"])

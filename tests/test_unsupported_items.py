@@ -89,6 +89,17 @@ def test_items_that_a_server_reads_beyond_that_are_unchanged() -> None:
     assert [c.code for c in repaired(kimi, "moonshot/kimi-k2-0905-preview").changes] == []
 
 
+def test_kimi_gets_no_compaction_and_a_tool_search_as_text() -> None:
+    items = [ASK, item("compaction"), item("tool_search_call"), item("tool_search_output"), ASK]
+    done = repaired(items, "moonshot/kimi-k3")
+    assert [change.effect for change in done.changes] == [
+        Effect.DROPS,
+        Effect.DEGRADES,
+        Effect.DEGRADES,
+    ]
+    assert [one.get("type") for one in done.messages] == [None, "message", "message", None]
+
+
 @pytest.mark.parametrize("kind", OTHERS)
 def test_openai_takes_every_item(kind: str) -> None:
     done = repaired([ASK, item(kind), SAID, ASK], "openai/gpt-4o")

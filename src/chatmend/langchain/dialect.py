@@ -161,7 +161,7 @@ class LangChainDialect:
 
         For any other target no partner package sends it.
         """
-        self._reasoning = limits.reasoning_content == "required"
+        self._reasoning = limits.reasoning_content in ("required", "always")
         self._converter = limits.of(unsendable_part.LIMIT) or _NO_LIMITS
         if self._reasoning or self._converter.raw_calls:  # more of `additional_kwargs` counts
             self._sketches = {cls: _SKETCHES[cls] for cls in _SKETCHES if cls is not AIMessage}

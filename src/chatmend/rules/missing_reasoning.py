@@ -1,4 +1,6 @@
-"""Tool calls in a message without ``reasoning_content``, for a model that requires it.
+"""A message of the model without ``reasoning_content``, for a model that requires it.
+
+Most models require it in messages with tool calls; DeepSeek's, in a request with tools, in all.
 
 Why: ``The `reasoning_content` in the thinking mode must be passed back to the API.`` (DeepSeek);
 ``thinking is enabled but reasoning_content is missing in assistant tool call message at index 1``
@@ -36,16 +38,24 @@ if TYPE_CHECKING:
     from chatmend.windows import Memory, Window
 
 
+_WHYS = {
+    "required": "the target requires reasoning_content with tool calls",
+    "always": "the target requires reasoning_content in a request with tools",
+}
+
+
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """Yield fixes for messages with calls but without reasoning."""
-    if context.limits.reasoning_content != "required" or not context.traits.typed_calls:
+    """Yield fixes for messages that need reasoning and have none."""
+    mode = context.limits.reasoning_content
+    if mode not in ("required", "always") or not context.traits.typed_calls:
         return
     for at, message in enumerate(window.messages):
         has_reasoning = _has_other_reasoning(message, context) or any(
             isinstance(p, Thinking) and p.location == "reasoning_content" and p.text
             for p in message.parts
         )
-        if message.is_assistant and message.calls and not has_reasoning:
+        is_needed = message.is_assistant and (mode == "always" or bool(message.calls))
+        if is_needed and not has_reasoning:
             blank = Thinking(NO_REASONING, location="reasoning_content")
             others = tuple(
                 p
@@ -57,7 +67,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
                 at,
                 at + 1,
                 (becomes,),
-                "the target requires reasoning_content with tool calls",
+                _WHYS[mode],
                 Effect.ADDS,
             )
 

@@ -1,15 +1,17 @@
-"""A reference to a tool that the request does not declare.
+"""A reference to a tool that the request does not declare, or that the target does not take.
 
 Results of Anthropic's tool search name tools. Such a name must be among the tools of the request,
-and an agent that loads other tools later no longer sends it.
+and an agent that loads other tools later no longer sends it. Kimi's Anthropic-compatible API takes
+no references.
 
 Why: ``tool_addition/tool_removal references unknown tool '...'`` (Anthropic, error code
-``tool_reference_unresolved``).
+``tool_reference_unresolved``), ``Tool reference '...' not found in available tools`` (Anthropic),
+``Invalid request Error`` (Kimi, in every later request of the session).
 
 Repair: A reference in the result of the caller's tool becomes a text with the name. References in
 the result of a tool search are removed; if none is left, the search and its result become texts.
-Only request bodies are checked, because a stored conversation does not record which tools were
-declared.
+Which tools are declared is checked only in request bodies, because a stored conversation does not
+record them.
 
 Before (anthropic/claude-sonnet-4-5):
     {"model": "claude-sonnet-4-5", "max_tokens": 100,
@@ -51,12 +53,20 @@ if TYPE_CHECKING:
 
 CODE, NAME = "TOOL019", "undeclared-reference"
 REFERENCE = "Reference to an undeclared tool: "
+_REFUSED_REFERENCE = "Reference to a tool: "
+_WHYS = {
+    REFERENCE: "the request does not declare the tool that is referred to",
+    _REFUSED_REFERENCE: "the target takes no references to tools",
+}
 _REFERENCE, _SEARCH_RESULT = "tool_reference", "tool_search_tool_result"
 
 
 def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
     """Replace references to tools that the request does not declare."""
-    declared = _declared_names(request.tools) if context.limits.references_declared else None
+    limits, label = context.limits, REFERENCE
+    declared = _declared_names(request.tools) if limits.references_declared else None
+    if not limits.tool_references:
+        declared, label = frozenset(), _REFUSED_REFERENCE
     if declared is None:
         return request, []
     out, changes = list(request.messages), list[Change]()
@@ -64,15 +74,14 @@ def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
     signed: int | None = None
     for at, native in enumerate(request.messages):
         as_dict = native if isinstance(native, dict) else context.dialect.read(native).extra
-        becomes = _with_declared(as_dict, declared)
+        becomes = _with_declared(as_dict, declared, label)
         if becomes is as_dict:
             continue
         signed = last_signed(request.messages, context) if signed is None else signed
         after = context.dialect.write(context.dialect.read(becomes)) if allowed else native
-        why = "the request does not declare the tool that is referred to"
         changes.append(
             Change(
-                CODE, NAME, Effect.DEGRADES, at, why, (native,), (after,), None, at,
+                CODE, NAME, Effect.DEGRADES, at, _WHYS[label], (native,), (after,), None, at,
                 applied=allowed, invalidates_thinking=allowed and at <= signed,
             )
         )  # fmt: skip
@@ -100,12 +109,13 @@ def _name_of(tool: object) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def _with_declared(message: dict[str, Any], declared: frozenset[str]) -> dict[str, Any]:
+def _with_declared(message: dict[str, Any], declared: frozenset[str], label: str) -> dict[str, Any]:
+    """Return a message in which other references are texts that begin with ``label``."""
     content = message.get("content")
     if not isinstance(content, list):
         return message
     emptied = {str(block.get("tool_use_id")) for block in content if _is_emptied(block, declared)}
-    blocks = [_repair_block(block, declared, emptied) for block in content]
+    blocks = [_repair_block(block, declared, emptied, label) for block in content]
     return message if is_unchanged(content, blocks) else {**message, "content": blocks}
 
 
@@ -127,7 +137,12 @@ def _is_declared(reference: Any, declared: frozenset[str]) -> bool:  # noqa: ANN
     return not isinstance(name, str) or name in declared
 
 
-def _repair_block(block: Any, declared: frozenset[str], emptied: set[str]) -> Any:  # noqa: ANN401
+def _repair_block(
+    block: Any,  # noqa: ANN401
+    declared: frozenset[str],
+    emptied: set[str],
+    label: str,
+) -> Any:  # noqa: ANN401
     if not isinstance(block, dict):
         return block
     kind = block.get("type")
@@ -136,10 +151,10 @@ def _repair_block(block: Any, declared: frozenset[str], emptied: set[str]) -> An
     if kind == _SEARCH_RESULT:
         return _repair_search(block, declared)
     if kind == _REFERENCE and not _is_declared(block, declared):
-        return {"type": "text", "text": f"{REFERENCE}{block['tool_name']}"}
+        return {"type": "text", "text": f"{label}{block['tool_name']}"}
     inner = block.get("content") if kind == "tool_result" else None
     if isinstance(inner, list):
-        parts = [_repair_block(part, declared, emptied) for part in inner]
+        parts = [_repair_block(part, declared, emptied, label) for part in inner]
         return block if is_unchanged(inner, parts) else {**block, "content": parts}
     return block
 

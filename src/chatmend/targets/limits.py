@@ -129,6 +129,8 @@ class Limits:
     """The provider refuses a tool name that this regular expression does not match completely."""
     tools_declared: bool = False
     """The provider refuses a history with calls or results in a request that declares no tools."""
+    tool_references: bool = True
+    """The provider accepts references to tools (``tool_reference``) in tool results."""
     references_declared: bool = False
     """The provider refuses a reference to a tool that the request does not declare."""
     empty_tool_calls: bool = True
@@ -293,12 +295,14 @@ class Limits:
     """The provider accepts an assistant turn that ends with thinking."""
     adjacent_thinking: bool = True
     """The provider accepts two consecutive thinking blocks."""
-    reasoning_content: Literal["any", "required", "refused"] = "any"
+    reasoning_content: Literal["any", "required", "always", "refused"] = "any"
     """How the provider treats the key ``reasoning_content`` of assistant messages.
 
-    It ignores the key (``any``), requires it in messages with calls while thinking is enabled
-    (``required``), or refuses it (``refused``).
+    It ignores the key (``any``), requires it while thinking is enabled, in messages with calls
+    (``required``) or in all (``always``), or refuses it (``refused``).
     """
+    reasoning_beside_tools: bool = False
+    """With tools in the request, ``required`` reasoning is required in all assistant messages."""
     reasoning_key: Literal["any", "reasoning_content", "reasoning"] = "any"
     """Key of assistant messages under which the provider reads reasoning.
 
@@ -374,7 +378,7 @@ _TRAILING: tuple[Trailing, ...] = ("accepted", "no-trailing-space", "refused")
 STRICTNESS: dict[str, tuple[str, ...]] = {
     "unique_call_ids": ("no", "message", "request"),
     "arguments": ("any", "text", "object"),
-    "reasoning_content": ("any", "required", "refused"),
+    "reasoning_content": ("any", "required", "always", "refused"),
     "thought_signatures": ("any", "base64", "required"),
     "call_id_style": ("any", "alnum", "alnum9"),
     "thinking_first": ("no", "manual", "always"),
@@ -396,8 +400,8 @@ def _for_request(limits: Limits, thinking: bool, tools: bool) -> Limits:  # noqa
     modes += [limits.trailing_assistant_with_thinking] if thinking else []
     modes += [limits.trailing_assistant_with_tools] if tools else []
     strictest = max(modes, key=_TRAILING.index)
-    return (
-        limits
-        if strictest == limits.trailing_assistant
-        else replace(limits, trailing_assistant=strictest)
-    )
+    if strictest != limits.trailing_assistant:
+        limits = replace(limits, trailing_assistant=strictest)
+    if tools and limits.reasoning_beside_tools and limits.reasoning_content == "required":
+        limits = replace(limits, reasoning_content="always")
+    return limits

@@ -120,12 +120,11 @@ def _reasoning(request: SandboxRequest) -> Iterator[Fault]:
         if asked == "enabled"
         else "deepseek-reasoning-content-required"
     )
+    is_needed_everywhere = asked is None and bool(request.body.get("tools"))
     for message in objects(request.messages):
-        if (
-            message.get("role") == "assistant"
-            and calls(message)
-            and message.get("reasoning_content") is None
-        ):
+        is_needed = is_needed_everywhere or bool(calls(message))
+        is_missing = message.get("reasoning_content") is None
+        if message.get("role") == "assistant" and is_needed and is_missing:
             yield fault(code)
 
 
