@@ -156,7 +156,7 @@ def test_a_patch_keeps_the_status_that_it_must_have_without_its_id() -> None:
 
 def test_an_unknown_server_gets_its_items_unchanged() -> None:
     items = [USER, {"type": "web_search_call", "id": "ws_1", "trace": 1}, SAID, USER]
-    for target in ("hosted_vllm/qwen", "https://models.example/v1/a"):
+    for target in ("openai_compatible/qwen", "https://models.example/v1/a"):
         assert chatmend.repair(items, target, dialect="openai_responses").messages is items
 
 

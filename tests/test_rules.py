@@ -70,7 +70,11 @@ NEEDED = {
     "foreign-message": ("openai_responses", GPT, "own:chat-messages-left"),
     "orphan-reasoning": ("openai_responses", GPT, "own:reasoning-orphan"),
     "invalid-item-id": ("openai_responses", GPT, "own:item-id-of-another-type"),
-    "unsupported-item": ("openai_responses", "ollama/llama3.1", "own:provider-tool-used"),
+    "unsupported-item": (
+        "openai_responses",
+        "llamacpp/openai/gpt-oss-20b",
+        "own:provider-tool-used",
+    ),
     "unnamed-result": ("gemini_contents", "gemini/gemini-2.5-flash", "own:response-not-an-object"),
 }
 """For each rule, the mutation of a transcript whose repair breaks a promise without the rule."""

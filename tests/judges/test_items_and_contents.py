@@ -12,7 +12,7 @@ from tests.promises import without_media
 
 from . import JUDGES, judge
 from .request import Request
-from .responses_facts import DEEPSEEK_FACTS, FACTS, OPENAI_FACTS, XAI_FACTS
+from .responses_facts import DEEPSEEK_FACTS, FACTS, HOSTED_FACTS, OPENAI_FACTS, XAI_FACTS
 
 GPT, GEMINI = "openai/gpt-5", "gemini/gemini-2.5-flash"
 USER = {"role": "user", "content": "hi"}
@@ -82,8 +82,39 @@ def test_each_responses_fact_refuses_what_it_is_about(rule: str) -> None:
 
 
 def test_each_responses_fact_is_tried() -> None:
-    tables = (FACTS, OPENAI_FACTS, XAI_FACTS, DEEPSEEK_FACTS)
+    tables = (FACTS, HOSTED_FACTS, OPENAI_FACTS, XAI_FACTS, DEEPSEEK_FACTS)
     assert {rule for table in tables for rule, _ in table} == set(BROKEN)
+
+
+VLLM, LLAMACPP, OLLAMA = "hosted_vllm/Qwen/Qwen3.5-32B", "llamacpp/m", "ollama/llama3.1"
+REFUSED_BY_SERVERS = [
+    ([USER, {"type": "compaction", "encrypted_content": "E"}], (VLLM, LLAMACPP, OLLAMA)),
+    ([{"role": "user", "content": [{"type": "input_file"}]}], (VLLM, LLAMACPP, OLLAMA)),
+    ([USER, {**CALL, "arguments": "[1]"}, OUTPUT], (VLLM, LLAMACPP, OLLAMA)),
+    ([USER, {"type": "web_search_call"}, SAID], (VLLM, LLAMACPP)),
+    ([USER, THOUGHT, SAID], (VLLM, LLAMACPP)),
+    ([USER, {**THOUGHT, "encrypted_content": None}, SAID], (LLAMACPP,)),
+    ([USER, {"role": "assistant", "content": "x"}, USER], (LLAMACPP,)),
+    ([USER, CALL, {**OUTPUT, "output": None}], (LLAMACPP,)),
+    ([USER, {"role": "system", "content": "x"}], (VLLM,)),  # the chat template
+]
+
+
+@pytest.mark.parametrize("target", [VLLM, LLAMACPP, OLLAMA])
+@pytest.mark.parametrize(("items", "refusing"), REFUSED_BY_SERVERS)
+def test_servers_of_open_models_refuse_what_their_code_refuses(
+    items: list[Any], refusing: tuple[str, ...], target: str
+) -> None:
+    told = JUDGES["responses_servers"](Request("openai_responses", target, items))
+    assert bool(told) == (target in refusing)
+
+
+@pytest.mark.parametrize("target", [VLLM, LLAMACPP, OLLAMA])
+def test_servers_of_open_models_accept_a_tool_loop(target: str) -> None:
+    text = [{"type": "reasoning_text", "text": "hm"}]
+    thought = {"type": "reasoning", "id": "rs_1", "summary": [], "content": text}
+    items = [USER, thought, CALL, OUTPUT, SAID, USER]
+    assert JUDGES["responses_servers"](Request("openai_responses", target, items)) == []
 
 
 @pytest.mark.parametrize("items", ILL_TYPED)

@@ -13,7 +13,7 @@ import pytest
 from . import JUDGES, Request, anthropic_facts, bedrock_facts, gemini_facts, judge, judges_for
 from .bedrock_model import converse_faults
 from .call_pairing import block_refusals
-from .responses_facts import DEEPSEEK_FACTS, FACTS, OPENAI_FACTS, XAI_FACTS
+from .responses_facts import DEEPSEEK_FACTS, FACTS, HOSTED_FACTS, OPENAI_FACTS, XAI_FACTS
 from .wire_facts import facts
 
 if TYPE_CHECKING:
@@ -250,6 +250,7 @@ REFUSED_NATIVE: list[tuple[str, str, list[Message]]] = [
 OF_OTHER_BODIES = {
     "responses_types",
     "responses_facts",
+    "responses_servers",
     "native_contents",
     "native_converse",
     "native_ollama",
@@ -599,7 +600,7 @@ def test_every_rule_is_certain_or_says_why_it_stands_here() -> None:
     said |= {"openai-responses-item-unknown-member"}
     tables = (
         anthropic_facts.FACTS, bedrock_facts.FACTS, gemini_facts.FACTS, gemini_facts.GEMINI_3_FACTS,
-        FACTS, OPENAI_FACTS, XAI_FACTS, DEEPSEEK_FACTS,
+        FACTS, HOSTED_FACTS, OPENAI_FACTS, XAI_FACTS, DEEPSEEK_FACTS,
     )  # fmt: skip
     used = {fact.rule for fact in facts()} | {rule for table in tables for rule, _ in table}
     assert used <= set(known)

@@ -76,11 +76,11 @@ def _place_of_placeholder(window: Window, removed: set[int]) -> int | None:
     An empty transcript is refused. A conversation whose first messages were not the model's keeps
     the placeholder when it continues, so that what was sent stays the beginning.
     """
-    roles = [message.is_assistant for message in window.messages]
-    opening = roles.index(True) if True in roles else len(roles)
-    if opening:
+    count = len(window.messages)
+    answers = (at for at, message in enumerate(window.messages) if message.is_assistant)
+    if opening := next(answers, count):
         return opening - 1 if removed.issuperset(range(opening)) else None
-    return len(roles) - 1 if window.is_last and len(removed) == len(roles) else None
+    return count - 1 if window.is_last and len(removed) == count else None
 
 
 def _supported(message: Message, context: Context) -> _Becomes | None:
