@@ -110,6 +110,13 @@ def _maker_page(path: Path) -> str:
     return "\n".join(parts)
 
 
+_HOLDS = {
+    "all": "everything that the maker's own API checks",
+    "messages": "what the maker's own API checks in messages, except images and files",
+    "structure": "the structure that the maker demands",
+}
+
+
 def _codes(names: list[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
@@ -120,11 +127,7 @@ def _entry(entry: dict[str, Any], comment: str) -> str:
     if "host" in entry:
         notes.append(f"These models have the limits of [{entry['host']}]({entry['host']}.md).")
     if "maker" in entry:
-        which = (
-            "everything that the maker's own API checks"
-            if entry["holds"] == "all"
-            else ("the structure that the maker demands")
-        )
+        which = _HOLDS[entry["holds"]]
         notes.append(f"Here holds {which}: [{entry['maker']}](../makers/{entry['maker']}.md).")
     return (
         "\n\n".join([f"## Models {_codes(entry['models'])}{dialect}", *filter(None, notes)]) + "\n"

@@ -158,7 +158,7 @@ class Serves(_Facts):
     dialect: Literal[tuple(DIALECTS)] | None = None  # type: ignore[valid-type]  # made at run time
     maker: Literal[_stems("makers")] | None = None  # type: ignore[valid-type]
     host: Literal[_stems("hosts")] | None = None  # type: ignore[valid-type]
-    holds: Literal["structure", "all"] | None = None
+    holds: Literal["structure", "all", "messages"] | None = None
 
     @model_validator(mode="after")
     def _says_what_holds(self) -> Serves:

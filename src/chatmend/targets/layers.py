@@ -6,7 +6,8 @@ Facts are applied in layers; a later layer overrides an earlier one:
 2. the structure that the model's maker demands behind every host; it can only make limits stricter,
    and the host's table ``[lifts]`` names what does not hold there,
 3. each entry ``[[serves]]`` of the host that matches the model. With ``holds = "all"`` it replaces
-   the layers before it by everything that the maker's own API checks.
+   the layers before it by everything that the maker's own API checks; with ``holds = "messages"``
+   the limits of images and files before it stay.
 """
 
 from __future__ import annotations
@@ -28,6 +29,13 @@ Their limits apply to the dialect if a host's table does not describe it.
 """
 DIALECT_HOSTS = {"bedrock_converse": "bedrock", "ollama_chat": "ollama"}
 """Hosts that defined a dialect; as ``DIALECT_MAKERS``."""
+
+_MESSAGES = "messages"
+"""The value of ``holds`` with which a maker's limits of messages replace those of the host.
+
+Its own limits of images and files, and its hygiene, still hold.
+"""
+_REPLACING = ("all", _MESSAGES)
 
 
 class Layer(NamedTuple):
@@ -64,7 +72,7 @@ def layers_of(host: Table, model: str, dialect: str = "", *, by_name: bool = Tru
         layers += [_structure(maker, host, model, dialect)] if maker else []
     for entry in entries:
         if _replaces(entry, model, dialect):
-            layers = _replacement(entry, model, dialect)
+            layers = _replacement(entry, model, dialect, layers)
         elif entry.get("holds") == "structure":
             layers.append(_structure(maker_table(entry["maker"]), host, model, dialect))
         place = f"{host['file']}, models {', '.join(entry['models'])}"
@@ -159,11 +167,18 @@ def _lifted(host: Table) -> set[str]:
     return base | set(host.get("lifts", ()))
 
 
-def _replacement(entry: Table, model: str, dialect: str) -> list[Layer]:
+def _replacement(entry: Table, model: str, dialect: str, replaced: list[Layer]) -> list[Layer]:
+    """Return the layers of the host or maker of an entry, in place of those before it."""
     name = model.rsplit("/", 1)[-1]
     if "host" in entry:
         return layers_of(host_table(entry["host"]), name, dialect)
-    return maker_layers(maker_table(entry["maker"]), name, dialect)
+    made = maker_layers(maker_table(entry["maker"]), name, dialect)
+    if entry["holds"] != _MESSAGES:
+        return made
+    return [
+        *(layer._replace(limits={}) for layer in replaced),
+        *(layer._replace(images={}, hygiene={}, rules={}) for layer in made),
+    ]
 
 
 def _replaces(entry: Table, model: str, dialect: str) -> bool:
@@ -171,7 +186,7 @@ def _replaces(entry: Table, model: str, dialect: str) -> bool:
 
     It does not in a dialect of another maker (``DIALECT_MAKERS``) that its tables do not describe.
     """
-    return ("host" in entry or entry.get("holds") == "all") and (
+    return ("host" in entry or entry.get("holds") in _REPLACING) and (
         dialect not in DIALECT_MAKERS
         or entry.get("dialect") == dialect
         or _described_behind(entry, model, dialect)
@@ -182,7 +197,7 @@ def _described_behind(entry: Table, model: str, dialect: str) -> bool:
     name = model.rsplit("/", 1)[-1]
     if "host" in entry:
         return describes(host_table(entry["host"]), name, dialect)
-    return entry.get("holds") == "all" and any(
+    return entry.get("holds") in _REPLACING and any(
         generation.get("dialect") == dialect
         for generation in _generations(maker_table(entry["maker"]), name, dialect)
     )
