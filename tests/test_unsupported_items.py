@@ -89,6 +89,19 @@ def test_items_that_a_server_reads_beyond_that_are_unchanged() -> None:
     assert [c.code for c in repaired(kimi, "moonshot/kimi-k2-0905-preview").changes] == []
 
 
+def test_xai_gets_custom_calls_as_functions_and_no_null_in_reasoning() -> None:
+    """Codex writes ``content: null`` into its reasoning items."""
+    pair = [item("custom_tool_call"), item("custom_tool_call_output")]
+    nulled = {**SEALED, "content": None}
+    done = repaired([ASK, nulled, *pair, SAID, item("agent_message"), ASK], "xai/grok-4")
+    assert done.messages[1] == SEALED
+    assert [one["type"] for one in done.messages[2:4]] == ["function_call", "function_call_output"]
+    assert done.messages[5]["role"] == "user"
+    assert {change.code for change in done.changes} == {"ITEM005"}
+    kept = [ASK, SEALED, CALL, OUTPUT, item("web_search_call"), SAID, ASK]
+    assert repaired(kept, "xai/grok-4").messages is kept
+
+
 def test_kimi_gets_no_compaction_and_a_tool_search_as_text() -> None:
     items = [ASK, item("compaction"), item("tool_search_call"), item("tool_search_output"), ASK]
     done = repaired(items, "moonshot/kimi-k3")
@@ -219,6 +232,7 @@ REFUSALS = [
     ("unsupported input item type: compaction_trigger", "compaction_trigger"),
     ("Responses API item_reference is not supported by this gateway.", "item_reference"),
     ("Cannot determine type of 'item'", "custom_tool_call"),
+    ("data did not match any variant of untagged enum ModelInput", "custom_tool_call"),
 ]
 
 
@@ -238,6 +252,14 @@ def test_a_refusal_shows_an_unknown_server_which_items_it_refuses(message: str, 
     assert again.body == reaction.body
     other = {**body, "input": [ASK, CALL, OUTPUT, SAID, ASK]}
     assert chatmend.repair_request(other, target, lessons=[reaction.lesson]).changes == ()
+
+
+def test_a_null_in_reasoning_is_the_mildest_cause_of_a_refusal_that_names_none() -> None:
+    body = {"model": "m", "input": [ASK, {**SEALED, "content": None}, SAID, ASK]}
+    message = "data did not match any variant of untagged enum ModelInput"
+    reaction = chatmend.react(body, "my_gateway/some-model", message)
+    assert reaction is not None
+    assert reaction.body["input"] == [ASK, SEALED, SAID, ASK]
 
 
 def test_refused_types_add_up() -> None:

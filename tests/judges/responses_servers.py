@@ -1,7 +1,8 @@
-"""What servers of open models refuse in ``input`` of the Responses API, from which they make chat messages.
+"""What servers refuse in ``input`` of the Responses API, of which they implement a part.
 
 Read in the code of vLLM (entrypoints/openai/responses/utils.py), llama.cpp (tools/server/server-chat.cpp) and Ollama
-(openai/responses.go) in November 2026.
+(openai/responses.go) in November 2026; of xAI, what is reported (router-for-me/CLIProxyAPI#3704, #4434, #5207,
+Wei-Shaw/sub2api#4237).
 """
 
 from __future__ import annotations
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from .request import Json, Request
 
 SERVERS = ("hosted_vllm", "llamacpp", "ollama")
+"""Servers of open models, which make chat messages from items."""
+_REFUSED_BY_XAI = {
+    "additional_tools", "agent_message", "custom_tool_call", "custom_tool_call_output",
+}  # fmt: skip
 _ITEMS = {"message", "function_call", "function_call_output", "reasoning"}
 _PARTS = {
     "hosted_vllm": {"input_text", "input_image", "input_audio"},
@@ -30,6 +35,8 @@ _PARTS = {
 def responses_servers(request: Request) -> list[str]:
     """What the server of the target refuses, and the chat template to which vLLM and llama.cpp pass the messages."""
     items = objects(request.messages)
+    if request.provider == "xai":
+        return [f"item {at}" for at, item in enumerate(items) if _is_refused_by_xai(item)]
     found = [
         f"item {at}: {fault}"
         for at, item in enumerate(items)
@@ -60,6 +67,11 @@ def _faults(item: dict[str, Json], server: str) -> Iterator[str]:
         yield from _READS_REASONING[server](item)
     elif server == "llamacpp" and not isinstance(item.get("output"), str | list):
         yield "cannot determine type of item"
+
+
+def _is_refused_by_xai(item: dict[str, Json]) -> bool:
+    has_null = item.get("type") == "reasoning" and item.get("content", ()) is None
+    return item.get("type") in _REFUSED_BY_XAI or has_null
 
 
 def _message_faults(item: dict[str, Json], server: str) -> Iterator[str]:

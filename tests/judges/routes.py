@@ -58,7 +58,7 @@ ANTHROPIC_MESSAGES: tuple[tuple[str, tuple[str, ...]], ...] = (
 OPENAI_RESPONSES: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r".*", ("body_encodes",)),
     (r"(?!other(/|$))", ("responses_types", "responses_facts")),
-    (r"(hosted_vllm|llamacpp|ollama)/", ("responses_servers",)),
+    (r"(hosted_vllm|llamacpp|ollama|xai)/", ("responses_servers",)),
 )
 
 GEMINI_CONTENTS: tuple[tuple[str, tuple[str, ...]], ...] = (

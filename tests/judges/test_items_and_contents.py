@@ -87,6 +87,7 @@ def test_each_responses_fact_is_tried() -> None:
 
 
 VLLM, LLAMACPP, OLLAMA = "hosted_vllm/Qwen/Qwen3.5-32B", "llamacpp/m", "ollama/llama3.1"
+XAI = "xai/grok-4"
 REFUSED_BY_SERVERS = [
     ([USER, {"type": "compaction", "encrypted_content": "E"}], (VLLM, LLAMACPP, OLLAMA)),
     ([{"role": "user", "content": [{"type": "input_file"}]}], (VLLM, LLAMACPP, OLLAMA)),
@@ -97,20 +98,22 @@ REFUSED_BY_SERVERS = [
     ([USER, {"role": "assistant", "content": "x"}, USER], (LLAMACPP,)),
     ([USER, CALL, {**OUTPUT, "output": None}], (LLAMACPP,)),
     ([USER, {"role": "system", "content": "x"}], (VLLM,)),  # the chat template
+    ([USER, {**THOUGHT, "content": None}, SAID], (VLLM, LLAMACPP, XAI)),
+    ([USER, {"type": "agent_message", "content": []}], (VLLM, LLAMACPP, OLLAMA, XAI)),
 ]
 
 
-@pytest.mark.parametrize("target", [VLLM, LLAMACPP, OLLAMA])
+@pytest.mark.parametrize("target", [VLLM, LLAMACPP, OLLAMA, XAI])
 @pytest.mark.parametrize(("items", "refusing"), REFUSED_BY_SERVERS)
-def test_servers_of_open_models_refuse_what_their_code_refuses(
+def test_servers_refuse_what_they_do_not_implement(
     items: list[Any], refusing: tuple[str, ...], target: str
 ) -> None:
     told = JUDGES["responses_servers"](Request("openai_responses", target, items))
     assert bool(told) == (target in refusing)
 
 
-@pytest.mark.parametrize("target", [VLLM, LLAMACPP, OLLAMA])
-def test_servers_of_open_models_accept_a_tool_loop(target: str) -> None:
+@pytest.mark.parametrize("target", [VLLM, LLAMACPP, OLLAMA, XAI])
+def test_servers_accept_a_tool_loop(target: str) -> None:
     text = [{"type": "reasoning_text", "text": "hm"}]
     thought = {"type": "reasoning", "id": "rs_1", "summary": [], "content": text}
     items = [USER, thought, CALL, OUTPUT, SAID, USER]

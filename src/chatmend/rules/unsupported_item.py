@@ -5,7 +5,8 @@ that an agent such as Codex has recorded, contains items that they do not know.
 
 Why: ``input[14]: unknown input item type: "web_search_call"`` (Ollama), ``input.12: item type
 "compaction" is not supported`` (Kimi), ``Cannot determine type of 'item'`` (llama.cpp), ``Encrypted
-content is not supported.`` (vLLM). One such item refuses every later request of the conversation.
+content is not supported.`` (vLLM), ``data did not match any variant of untagged enum ModelInput``
+(xAI). One such item makes the server refuse every later request of the conversation.
 
 Repair: A call of a custom tool, or of a tool that OpenAI defines (a shell, a patch, a computer),
 becomes a function call with the same call id, and its output becomes the output of a function. A
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 
 _WHY = "the target does not support this type of item"
 _WHY_REASONING = "the target reads only the text of reasoning"
+_WHY_NULL = "the target refuses reasoning whose content is null"
 _BASIC = frozenset({"function_call", "function_call_output", "reasoning"})
 """Types that every server with a Responses API supports."""
 _IMAGE = ("image_generation_call", "result")
@@ -155,9 +157,15 @@ def _texts(parts: object) -> list[str]:
 def _readable(message: Message, context: Context) -> _Becomes | None:
     """Return reasoning in the form that the target reads; None if it has this form."""
     form, native = context.limits.reasoning_form, message.extra
-    content = _texts(native.get("content"))
-    is_sealed = has_encrypted_content(native)
-    if form == "any" or not (is_sealed or (form == "content" and not content)):
+    if form == "any":
+        return None
+    if form == "without-null":
+        if native.get("content", ()) is not None:
+            return None
+        kept = {key: value for key, value in native.items() if key != "content"}
+        return context.dialect.read(kept), _WHY_NULL, Effect.RESHAPES
+    content, is_sealed = _texts(native.get("content")), has_encrypted_content(native)
+    if not (is_sealed or (form == "content" and not content)):
         return None
     texts = content or _texts(native.get("summary"))
     if not texts:

@@ -315,10 +315,11 @@ class Limits:
     - ``followed``: the item that the reasoning led to must follow it
     - ``required``: also, an item with an id must have the reasoning of its answer before it
     """
-    reasoning_form: Literal["any", "unencrypted", "content"] = "any"
+    reasoning_form: Literal["any", "without-null", "unencrypted", "content"] = "any"
     """The form in which the provider takes reasoning items.
 
     - ``any``: as they are
+    - ``without-null``: ``content`` is a list or missing, not null
     - ``unencrypted``: without encrypted content; it reads the text
     - ``content``: also, the text must be in ``content``; it does not read a summary
     """
