@@ -180,6 +180,45 @@ def test_with_tools_deepseek_gets_a_blank_reasoning_in_every_answer(
     assert again.messages is done.messages
 
 
+def test_deepseeks_other_api_gets_a_blank_thinking_block_beside_calls() -> None:
+    """Answers without calls need none; models that do not think get none."""
+    use = {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "done"}
+    thinking = {"type": "thinking", "thinking": "hm", "signature": "abc"}
+    messages: list[Any] = [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": [use]},
+        {"role": "user", "content": [result]},
+        {"role": "assistant", "content": "a"},
+        {"role": "user", "content": "on"},
+        {"role": "assistant", "content": [thinking, {**use, "id": "toolu_2"}]},
+        {"role": "user", "content": [{**result, "tool_use_id": "toolu_2"}]},
+    ]
+    wire = {"dialect": "anthropic_messages"}
+    done = chatmend.repair(messages, "deepseek/deepseek-v4-pro", **wire)
+    blank = {"type": "thinking", "thinking": " ", "signature": ""}
+    assert done.messages[1]["content"] == [blank, use]
+    assert [(c.code, c.index, c.effect) for c in done.changes] == [
+        ("THINK002", 1, chatmend.Effect.ADDS)
+    ]
+    again = chatmend.repair(done.messages, "deepseek/deepseek-v4-pro", **wire)
+    assert again.messages is done.messages
+    assert chatmend.repair(messages, "deepseek/deepseek-chat", **wire).messages is messages
+
+
+@pytest.mark.parametrize("target", ["ollama/qwen3.8:27b", "ollama/qwen3.5:27b"])
+def test_qwen_at_ollama_gets_a_user_message_if_its_renderer_needs_one(target: str) -> None:
+    call = {"id": "call_1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    messages = [
+        {"role": "system", "content": "s"},
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "call_1", "content": "done"},
+    ]
+    sent = chatmend.repair(messages, target).messages
+    assert sent[:3] == messages
+    assert sent[3:] == ([{"role": "user", "content": "[continued]"}] if "3.8" in target else [])
+
+
 def same_as_with_every_rule(said: list[tuple[list[Any], str]], dialect: str) -> None:
     """Compare three repairs: the first of a structure, one that fills the cache, and one from the cache."""
     for messages, target in said:

@@ -1,13 +1,15 @@
 """A message of the model without ``reasoning_content``, for a model that requires it.
 
 Most models require it in messages with tool calls; DeepSeek's, in a request with tools, in all.
+DeepSeek's Anthropic-compatible API requires a thinking block in messages with tool calls.
 
 Why: ``The `reasoning_content` in the thinking mode must be passed back to the API.`` (DeepSeek);
-``thinking is enabled but reasoning_content is missing in assistant tool call message at index 1``
-(Kimi).
+``The `content[].thinking` in the thinking mode must be passed back to the API.`` (its
+Anthropic-compatible API); ``thinking is enabled but reasoning_content is missing in assistant tool
+call message at index 1`` (Kimi).
 
-Repair: A single space is added as ``reasoning_content``. The original reasoning is lost, and
-chatmend invents none.
+Repair: A single space is added as ``reasoning_content``, or a thinking block that contains it. The
+original reasoning is lost, and chatmend invents none.
 
 Before (moonshot/kimi-k2-thinking):
     [{"role": "user", "content": "go"},
@@ -23,7 +25,7 @@ After:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from chatmend.changes import Effect, Fix
 from chatmend.placeholders import NO_REASONING
@@ -34,42 +36,43 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chatmend.context import Context
-    from chatmend.transcript import Message
+    from chatmend.transcript import Message, Part
     from chatmend.windows import Memory, Window
 
 
 _WHYS = {
     "required": "the target requires reasoning_content with tool calls",
     "always": "the target requires reasoning_content in a request with tools",
+    "block": "the target requires a thinking block with tool calls",
 }
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Yield fixes for messages that need reasoning and have none."""
-    mode = context.limits.reasoning_content
-    if mode not in ("required", "always") or not context.traits.typed_calls:
+    limits = context.limits
+    needed: str = limits.reasoning_content
+    if not context.traits.typed_calls:
+        takes_blank = limits.thinking_beside_calls and limits.thinking == "any"
+        needed = "block" if takes_blank else "any"
+    if needed not in _WHYS:
         return
+    location = "content" if needed == "block" else "reasoning_content"
     for at, message in enumerate(window.messages):
-        has_reasoning = _has_other_reasoning(message, context) or any(
-            isinstance(p, Thinking) and p.location == "reasoning_content" and p.text
-            for p in message.parts
-        )
-        is_needed = message.is_assistant and (mode == "always" or bool(message.calls))
-        if is_needed and not has_reasoning:
-            blank = Thinking(NO_REASONING, location="reasoning_content")
-            others = tuple(
-                p
-                for p in message.parts
-                if not isinstance(p, Thinking) or p.location != "reasoning_content"
-            )
+        is_concerned = message.is_assistant and (needed == "always" or bool(message.calls))
+        if is_concerned and not _has_reasoning(message, location, context):
+            blank = Thinking(NO_REASONING, location=location)
+            others = tuple(part for part in message.parts if not _is_thinking(part, location))
             becomes = message.with_parts((blank, *others))
-            yield Fix(
-                at,
-                at + 1,
-                (becomes,),
-                _WHYS[mode],
-                Effect.ADDS,
-            )
+            yield Fix(at, at + 1, (becomes,), _WHYS[needed], Effect.ADDS)
+
+
+def _has_reasoning(message: Message, location: str, context: Context) -> bool:
+    is_written = any(_is_thinking(part, location) and part.text for part in message.parts)
+    return is_written or _has_other_reasoning(message, context)
+
+
+def _is_thinking(part: Part, location: str) -> TypeGuard[Thinking]:
+    return isinstance(part, Thinking) and part.location == location
 
 
 def _has_other_reasoning(message: Message, context: Context) -> bool:

@@ -303,6 +303,8 @@ class Limits:
     """
     reasoning_beside_tools: bool = False
     """With tools in the request, ``required`` reasoning is required in all assistant messages."""
+    thinking_beside_calls: bool = False
+    """The provider requires a thinking block in messages with calls, in Anthropic's format."""
     reasoning_key: Literal["any", "reasoning_content", "reasoning"] = "any"
     """Key of assistant messages under which the provider reads reasoning.
 
