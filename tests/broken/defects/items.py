@@ -202,6 +202,51 @@ def provider_tool_used(messages: list[Any], rng: Random) -> None:
 
 
 @OWN.defect
+def items_of_openai(messages: list[Any], rng: Random) -> None:
+    """Valid at OpenAI; other servers know only some of them."""
+    done, call_id = {"status": "completed"}, f"call_{_number(rng)}"
+    searched = {"call_id": call_id, "execution": "client", **done}
+    groups: tuple[tuple[dict[str, Any], ...], ...] = (
+        (
+            {"type": "tool_search_call", "arguments": {"query": fresh(rng)}, **searched},
+            {"type": "tool_search_output", "tools": [], **searched},
+        ),
+        ({"type": "compaction", "id": f"cmp_{_number(rng)}", "encrypted_content": "gAAAAx"},),
+        ({"type": "image_generation_call", "id": f"ig_{_number(rng)}", "result": "R0lG", **done},),
+        (
+            {
+                "type": "mcp_call",
+                "id": f"mcp_{_number(rng)}",
+                "server_label": "files",
+                "name": "find",
+                "arguments": f'{{"name": "{fresh(rng)}"}}',
+                "output": f"found {fresh(rng)}",
+            },
+        ),
+        (
+            {
+                "type": "code_interpreter_call",
+                "id": f"ci_{_number(rng)}",
+                "code": f"print('{fresh(rng)}')",
+                "container_id": "cntr_1",
+                "outputs": None,
+                **done,
+            },
+        ),
+        (
+            {
+                "type": "file_search_call",
+                "id": f"fs_{_number(rng)}",
+                "queries": [fresh(rng)],
+                **done,
+            },
+        ),
+    )
+    for group in rng.sample(groups, rng.randint(1, 3)):
+        _insert(messages, rng, *group)
+
+
+@OWN.defect
 def text_of_the_other_side(messages: list[Any], rng: Random) -> None:
     kind, role = rng.choice(
         (
