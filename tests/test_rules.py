@@ -178,9 +178,13 @@ def test_with_tools_deepseek_gets_a_blank_reasoning_in_every_answer(
     assert done.messages[3] == own
     again = chatmend.repair(done.messages, target, tools=tools)
     assert again.messages is done.messages
+    off = chatmend.repair(messages, target, tools=tools, thinking={"type": "disabled"})
+    assert off.messages is messages
+    prefix = [messages[0], {"role": "assistant", "content": "a", "prefix": True}]
+    assert chatmend.repair(prefix, target, tools=tools).messages is prefix
 
 
-def test_deepseeks_other_api_gets_a_blank_thinking_block_beside_calls() -> None:
+def test_deepseeks_other_api_gets_a_blank_thinking_block_with_calls() -> None:
     """Answers without calls need none; models that do not think get none."""
     use = {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}
     result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "done"}
@@ -204,6 +208,25 @@ def test_deepseeks_other_api_gets_a_blank_thinking_block_beside_calls() -> None:
     again = chatmend.repair(done.messages, "deepseek/deepseek-v4-pro", **wire)
     assert again.messages is done.messages
     assert chatmend.repair(messages, "deepseek/deepseek-chat", **wire).messages is messages
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "thinking", "thinking": "", "signature": "abc"},
+        {"type": "redacted_thinking", "data": "abc"},
+    ],
+)
+def test_encrypted_thinking_is_kept_at_deepseeks_other_api(block: dict[str, Any]) -> None:
+    use = {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "done"}
+    messages = [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": [block, use]},
+        {"role": "user", "content": [result]},
+    ]
+    done = chatmend.repair(messages, "deepseek/deepseek-v4-pro", dialect="anthropic_messages")
+    assert block in done.messages[1]["content"]
 
 
 @pytest.mark.parametrize("target", ["ollama/qwen3.8:27b", "ollama/qwen3.5:27b"])

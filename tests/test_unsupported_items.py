@@ -52,24 +52,31 @@ SEALED: dict[str, Any] = {
     "encrypted_content": "gAAAAAB",
 }
 VALUES: dict[str, Any] = {
-    "id": "x_1", "call_id": "call_9", "name": "find", "input": "+ line", "arguments": "{}",
-    "action": {"type": "exec", "command": ["ls"], "env": {}}, "output": "a.txt",
-    "operation": {"type": "delete_file", "path": "a.txt"}, "status": "completed", "queries": ["q"],
-    "tools": [], "server_label": "s", "encrypted_content": "gAAAAAB", "code": "1", "outputs": None,
+    "id": "x_1", "call_id": "call_9", "name": "find", "input": "+ tok00001x", "arguments": "{}",
+    "action": {"type": "exec", "command": ["tok00002x"], "env": {}}, "output": "tok00003x",
+    "operation": {"type": "delete_file", "path": "tok00004x"}, "status": "completed",
+    "queries": ["tok00005x"], "results": [{"text": "tok00006x"}], "reason": "tok00007x",
+    "tools": [], "server_label": "s", "encrypted_content": "gAAAAAB", "code": "tok00008x",
+    "outputs": [{"type": "logs", "logs": "tok00009x"}], "revised_prompt": "tok00010x",
+    "environment": {"type": "container_reference", "container_id": "tok00011x"},
+    "pending_safety_checks": [{"id": "tok00012x"}], "actions": [{"type": "tok00013x"}],
+    "acknowledged_safety_checks": [{"id": "tok00014x"}], "error": "tok00015x",
     "container_id": "c_1", "result": "aGVsbG8=", "approve": True, "approval_request_id": "mcpr_1",
-    "role": "developer", "author": "/root", "recipient": "/root/child",
-    "content": [{"type": "input_text", "text": "Do this."}],
+    "role": "developer", "author": "/root", "recipient": "/root/child", "namespace": "tok00016x",
+    "content": [{"type": "input_text", "text": "tok00017x"}, {"type": "input_text", "text": "b"}],
 }  # fmt: skip
-"""Values for the required keys of all types of items."""
+"""Values for the keys of all types of items, with the tokens that a repair must keep."""
 OTHERS = sorted(ITEMS - {"message", "function_call", "function_call_output", "reasoning"})
 
 
-def item(kind: str) -> dict[str, Any]:
-    required, _ = ITEM_KEYS.get(kind, (("author", "content", "recipient"), ()))
+def item(kind: str, *, is_full: bool = False) -> dict[str, Any]:
+    """Return an item with its required keys, or with all."""
+    required, optional = ITEM_KEYS.get(kind, (("author", "content", "recipient"), ()))
+    keys = {*required, *optional} if is_full else {*required}
     values = {**VALUES, "id": f"{PREFIXES.get(kind, 'x')}_1"}
     if kind in ("tool_search_call", "web_search_call"):
         values["action"] = values["arguments"] = {"type": "search", "query": "q"}
-    return {"type": kind, **{key: values[key] for key in sorted(required) if key in values}}
+    return {"type": kind, **{key: values[key] for key in sorted(keys) if key in values}}
 
 
 def repaired(items: list[Any], target: str) -> chatmend.Repaired:
@@ -114,17 +121,18 @@ def test_kimi_gets_no_compaction_and_a_tool_search_as_text() -> None:
 
 
 @pytest.mark.parametrize("kind", OTHERS)
-def test_openai_takes_every_item(kind: str) -> None:
+def test_openai_accepts_every_item(kind: str) -> None:
     done = repaired([ASK, item(kind), SAID, ASK], "openai/gpt-4o")
     assert "ITEM005" not in {change.code for change in done.changes}
 
 
 @pytest.mark.parametrize("target", SERVERS)
 @pytest.mark.parametrize("kind", OTHERS)
-def test_every_item_becomes_something_that_the_server_takes(kind: str, target: str) -> None:
+def test_every_item_becomes_something_that_the_server_accepts(kind: str, target: str) -> None:
     items = [ASK, item(kind), SAID, ASK]
-    assert list(broken_promises(items, target, "openai_responses")) == []
-    assert list(broken_promises([item(kind)], target, "openai_responses")) == []
+    for full in (item(kind), item(kind, is_full=True)):
+        assert list(broken_promises([ASK, full, SAID, ASK], target, "openai_responses")) == []
+        assert list(broken_promises([full], target, "openai_responses")) == []
     refused = judge("openai_responses", target, items) != []
     assert refused == (not (kind == "web_search_call" and target == OLLAMA))
 
@@ -164,6 +172,27 @@ def test_a_call_of_a_tool_of_openai_becomes_a_function_call_with_its_action() ->
     assert "https://a.b/c.png" in json.dumps(out[4:])
 
 
+def test_of_a_call_of_a_tool_of_openai_everything_is_kept_that_the_model_wrote() -> None:
+    computer, shell = item("computer_call", is_full=True), item("shell_call", is_full=True)
+    failed = {"type": "apply_patch_call_output", "call_id": "call_9", "status": "failed"}
+    patch = item("apply_patch_call")
+    out = repaired([ASK, computer, ASK, shell, ASK, patch, failed, ASK], OLLAMA).messages
+    calls = [json.loads(one["arguments"]) for one in out if one.get("type") == "function_call"]
+    assert calls == [
+        {key: computer[key] for key in ("action", "actions", "pending_safety_checks")},
+        {key: shell[key] for key in ("action", "environment")},
+        {"operation": patch["operation"]},
+    ]
+    outputs = [one["output"] for one in out if one.get("type") == "function_call_output"]
+    assert outputs[-1] == json.dumps({"status": "failed"})
+
+
+def test_a_custom_call_keeps_its_namespace() -> None:
+    call = {**item("custom_tool_call"), "namespace": "files"}
+    out = repaired([ASK, call, item("custom_tool_call_output"), ASK], VLLM).messages
+    assert (out[1]["name"], out[1]["namespace"]) == ("find", "files")
+
+
 @pytest.mark.parametrize("target", SERVERS)
 def test_a_message_of_another_agent_becomes_a_user_message(target: str) -> None:
     task = {"type": "agent_message", "author": "/root", "recipient": "/root/child"}
@@ -174,6 +203,12 @@ def test_a_message_of_another_agent_becomes_a_user_message(target: str) -> None:
     sealed = [{"type": "encrypted_content", "encrypted_content": "gAAAAAB"}]
     gone = repaired([ASK, {**task, "content": sealed}], target)
     assert (gone.messages, [c.effect for c in gone.changes]) == ([ASK], [Effect.DROPS])
+    plain = repaired([ASK, {**task, "content": "Count the files."}], target)
+    assert "Count the files." in json.dumps(plain.messages[1])
+    partly = repaired([ASK, {**task, "content": [*parts, *sealed]}], target)
+    assert "Count the files." in json.dumps(partly.messages[1])
+    assert "gAAAAAB" not in json.dumps(partly.messages)
+    assert [change.effect for change in partly.changes] == [Effect.DROPS]
 
 
 def test_what_hosted_tools_did_becomes_text_of_the_same_side() -> None:
@@ -188,6 +223,12 @@ def test_the_bytes_of_a_generated_image_are_not_sent_as_text() -> None:
     done = repaired([ASK, item("image_generation_call"), SAID, ASK], OLLAMA)
     assert VALUES["result"] not in json.dumps(done.messages)
     assert [change.effect for change in done.changes] == [Effect.DROPS]
+    plot = {"type": "image", "url": "data:image/png;base64,aGVsbG8="}
+    call = item("code_interpreter_call")
+    drawn = repaired([ASK, {**call, "outputs": [*call["outputs"], plot]}, SAID, ASK], OLLAMA)
+    assert "aGVsbG8=" not in json.dumps(drawn.messages)
+    assert call["outputs"][0]["logs"] in json.dumps(drawn.messages)
+    assert [change.effect for change in drawn.changes] == [Effect.DROPS]
 
 
 @pytest.mark.parametrize("target", SERVERS)
@@ -254,6 +295,28 @@ def test_a_refusal_shows_an_unknown_server_which_items_it_refuses(message: str, 
     assert chatmend.repair_request(other, target, lessons=[reaction.lesson]).changes == ()
 
 
+OTHER_REFUSALS = [
+    "unknown content item type: 'input_image'",
+    "messages.1.content.0.pdf: encrypted content is not supported",
+    "Unsupported input type for embeddings: list",
+]
+
+
+@pytest.mark.parametrize("message", OTHER_REFUSALS)
+def test_a_refusal_of_something_else_removes_no_item(message: str) -> None:
+    body = {"model": "m", "input": [ASK, SEALED, item("web_search_call"), SAID, ASK]}
+    reaction = chatmend.react(body, "my_gateway/some-model", message)
+    assert reaction is None or reaction.body["input"] == body["input"]
+
+
+def test_a_server_that_refuses_reasoning_gets_none() -> None:
+    body = {"model": "m", "input": [ASK, THOUGHT, SAID, ASK]}
+    message = 'input[1]: unknown input item type: "reasoning"'
+    reaction = chatmend.react(body, "my_gateway/some-model", message)
+    assert reaction is not None
+    assert reaction.body["input"] == [ASK, SAID, ASK]
+
+
 def test_a_null_in_reasoning_is_the_mildest_cause_of_a_refusal_that_names_none() -> None:
     body = {"model": "m", "input": [ASK, {**SEALED, "content": None}, SAID, ASK]}
     message = "data did not match any variant of untagged enum ModelInput"
@@ -283,3 +346,14 @@ def test_a_refusal_of_encrypted_content_removes_it() -> None:
     assert reaction is not None
     assert "encrypted_content" not in reaction.body["input"][1]
     assert "It may be in a.txt." in json.dumps(reaction.body)
+
+
+@pytest.mark.parametrize("target", [*SERVERS, "moonshot/kimi-k3"])
+def test_the_limits_of_files_of_the_host_hold(target: str) -> None:
+    """The form of the items is OpenAI's, but the server has neither its files nor its disk."""
+    stored = {"type": "input_image", "file_id": "file-ABCdef1234567890"}
+    local = {"type": "input_image", "image_url": "file:///home/a/b.png"}
+    for part, code in ((stored, "FILE001"), (local, "IMG014")):
+        done = repaired([{"role": "user", "content": [part]}], target)
+        assert code in {change.code for change in done.changes}
+        assert part not in done.messages[0]["content"]

@@ -91,10 +91,13 @@ def _responses_limits(target: Target) -> tuple[Limits, Limits]:
     name = RESPONSES.dialect
     limits, hygiene = target.limits_in(name), target.limits_in(name, hygiene=True)
     if _converts_items(target):
+        read = resolve("openai").limits_in(name)
         limits = replace(
             limits,
             thinking_first=target.limits_in(CHAT.dialect).thinking_first,
-            item_types=resolve("openai").limits_in(name).item_types,
+            item_types=read.item_types,
+            block_types=read.block_types,
+            said_types=read.said_types,
             refused_items=_dropped_items(),
             reasoning_form="any",
             answer_type=False,

@@ -25,7 +25,7 @@ After:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
 from chatmend.placeholders import NO_REASONING
@@ -52,27 +52,39 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     limits = context.limits
     needed: str = limits.reasoning_content
     if not context.traits.typed_calls:
-        takes_blank = limits.thinking_beside_calls and limits.thinking == "any"
-        needed = "block" if takes_blank else "any"
+        accepts_blank = limits.thinking_with_calls and limits.thinking == "any"
+        needed = "block" if accepts_blank else "any"
     if needed not in _WHYS:
         return
     location = "content" if needed == "block" else "reasoning_content"
     for at, message in enumerate(window.messages):
-        is_concerned = message.is_assistant and (needed == "always" or bool(message.calls))
-        if is_concerned and not _has_reasoning(message, location, context):
+        if _is_concerned(message, needed) and not _has_reasoning(message, location, context):
             blank = Thinking(NO_REASONING, location=location)
-            others = tuple(part for part in message.parts if not _is_thinking(part, location))
+            others = tuple(part for part in message.parts if not _is_blank(part, location))
             becomes = message.with_parts((blank, *others))
             yield Fix(at, at + 1, (becomes,), _WHYS[needed], Effect.ADDS)
 
 
+def _is_concerned(message: Message, needed: str) -> bool:
+    if not message.is_assistant:
+        return False
+    # A prefix is the beginning of the answer, which the model has not thought about yet.
+    return bool(message.calls) or (needed == "always" and not message.extra.get("prefix"))
+
+
 def _has_reasoning(message: Message, location: str, context: Context) -> bool:
-    is_written = any(_is_thinking(part, location) and part.text for part in message.parts)
+    is_written = any(
+        isinstance(part, Thinking) and part.location == location and part.text
+        for part in message.parts
+    )
     return is_written or _has_other_reasoning(message, context)
 
 
-def _is_thinking(part: Part, location: str) -> TypeGuard[Thinking]:
-    return isinstance(part, Thinking) and part.location == location
+def _is_blank(part: Part, location: str) -> bool:
+    """Return whether a part is thinking in which nothing is written, not even encrypted."""
+    if not isinstance(part, Thinking) or part.location != location:
+        return False
+    return not (part.text or part.signature or part.redacted)
 
 
 def _has_other_reasoning(message: Message, context: Context) -> bool:

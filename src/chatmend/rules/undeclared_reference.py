@@ -1,8 +1,8 @@
-"""A reference to a tool that the request does not declare, or that the target does not take.
+"""A reference to a tool that the request does not declare, or that the target does not accept.
 
 Results of Anthropic's tool search name tools. Such a name must be among the tools of the request,
-and an agent that loads other tools later no longer sends it. Kimi's Anthropic-compatible API takes
-no references.
+and an agent that loads other tools later no longer sends it. The Anthropic-compatible API of Kimi
+accepts no references.
 
 Why: ``tool_addition/tool_removal references unknown tool '...'`` (Anthropic, error code
 ``tool_reference_unresolved``), ``Tool reference '...' not found in available tools`` (Anthropic),
@@ -56,7 +56,7 @@ REFERENCE = "Reference to an undeclared tool: "
 _REFUSED_REFERENCE = "Reference to a tool: "
 _WHYS = {
     REFERENCE: "the request does not declare the tool that is referred to",
-    _REFUSED_REFERENCE: "the target takes no references to tools",
+    _REFUSED_REFERENCE: "the target accepts no references to tools",
 }
 _REFERENCE, _SEARCH_RESULT = "tool_reference", "tool_search_tool_result"
 

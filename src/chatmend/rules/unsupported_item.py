@@ -29,11 +29,12 @@ After:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from chatmend import jsontext
 from chatmend.changes import Effect, Fix
 from chatmend.dialects.entries import UNREADABLE_ITEMS, has_encrypted_content
+from chatmend.dialects.traits import kind_of
 from chatmend.placeholders import CALL_NOTE, NOTE, continued
 from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import Message, Part, Role, Text, ToolCall, ToolResult
@@ -49,8 +50,12 @@ _WHY_REASONING = "the target reads only the text of reasoning"
 _WHY_NULL = "the target refuses reasoning whose content is null"
 _BASIC = frozenset({"function_call", "function_call_output", "reasoning"})
 """Types that every server with a Responses API supports."""
-_IMAGE = ("image_generation_call", "result")
-"""The key of an item that holds an image as base64."""
+_OWN_KEYS = frozenset({"type", "id", "call_id", "name", "output", "created_by", "caller"})
+"""Keys of calls and outputs that are not what the model wrote, or have a place of their own."""
+_USUAL: tuple[object, ...] = (None, [], "completed")
+"""Values of keys that say nothing."""
+_MESSAGE_PARTS = ("input_text", "input_image")
+"""Types of parts that user messages may have at every server."""
 _Becomes = tuple[Message | None, str, Effect]
 
 
@@ -88,6 +93,8 @@ def _place_of_placeholder(window: Window, removed: set[int]) -> int | None:
 def _supported(message: Message, context: Context) -> _Becomes | None:
     """Return what an item becomes (None: it is removed); None if the target supports it."""
     if message.kind == "reasoning":
+        if "reasoning" in context.limits.refused_items:
+            return None, _WHY, Effect.DROPS
         return _readable(message, context)
     if not _is_unsupported(message.kind, context):
         return None
@@ -109,14 +116,26 @@ def _is_unsupported(kind: object, context: Context) -> bool:
 
 
 def _as_function_call(call: ToolCall) -> ToolCall:
-    """Return a function call with the free text, or the action, of a call as its argument."""
-    key = "input" if call.kind == "custom" else "action"
-    name = call.kind if call.is_hosted else call.name
-    return ToolCall(call.id, name, jsontext.dumps({key: call.arguments}))
+    """Return a function call whose arguments are what the model wrote, as a JSON object."""
+    if call.is_hosted:
+        return ToolCall(call.id, call.kind, jsontext.dumps(_written(call.extra)))
+    kept = {key: call.extra[key] for key in ("namespace",) if key in call.extra}
+    arguments = jsontext.dumps({"input": call.arguments})
+    return ToolCall(call.id, call.name, arguments, native={"type": "function_call", **kept})
 
 
 def _as_function_output(result: ToolResult) -> ToolResult:
-    return ToolResult(result.call_id, tuple(map(_readable_output, result.content)))
+    """Return the output of a function, with the other keys of a hosted output as JSON text."""
+    content = tuple(map(_readable_output, result.content))
+    if result.is_hosted and (others := _written(result.extra)):
+        content = (*content, Text(jsontext.dumps(others)))
+    return ToolResult(result.call_id, content)
+
+
+def _written(native: dict[str, Any]) -> dict[str, Any]:
+    return {
+        key: value for key, value in native.items() if key not in _OWN_KEYS and value not in _USUAL
+    }
 
 
 def _readable_output(part: Part) -> Part:
@@ -130,21 +149,45 @@ def _as_message(message: Message, context: Context) -> _Becomes:
     """Return an item without a call as a message with its text."""
     native = message.extra
     if message.kind == "agent_message":
-        texts = _texts(native.get("content"))
-        text = "\n\n".join(texts)
-        becomes = _new_message(Role.USER, text, context) if texts else None
-        return becomes, _WHY, Effect.DEGRADES if texts else Effect.DROPS
+        return _as_user_message(native.get("content"), context)
     if message.kind in UNREADABLE_ITEMS:
         return None, _WHY, Effect.DROPS
-    kept = {key: value for key, value in native.items() if (message.kind, key) != _IMAGE}
-    effect = Effect.DEGRADES if len(kept) == len(native) else Effect.DROPS
+    kept = _without_images(native)
+    effect = Effect.DEGRADES if kept == native else Effect.DROPS
+    kind = "output_text" if message.is_assistant else "input_text"
     note = CALL_NOTE if message.is_assistant else NOTE
-    return _new_message(message.role, note + jsontext.dumps(kept), context), _WHY, effect
+    text = {"type": kind, "text": note + jsontext.dumps(kept)}
+    return _new_message(message.role, [text], context), _WHY, effect
 
 
-def _new_message(role: Role, text: str, context: Context) -> Message:
-    kind = "output_text" if role is Role.ASSISTANT else "input_text"
-    content = [{"type": kind, "text": text}]
+def _as_user_message(content: object, context: Context) -> _Becomes:
+    """Return the message of another agent as a message of the user, if it can be read."""
+    if isinstance(content, str):
+        parts: list[Any] = [{"type": "input_text", "text": content}]
+        return _new_message(Role.USER, parts, context), _WHY, Effect.DEGRADES
+    listed = content if isinstance(content, list) else []
+    parts = [part for part in listed if kind_of(part) in _MESSAGE_PARTS]
+    effect = Effect.DEGRADES if len(parts) == len(listed) else Effect.DROPS
+    if not parts:
+        return None, _WHY, Effect.DROPS
+    return _new_message(Role.USER, parts, context), _WHY, effect
+
+
+def _without_images(native: dict[str, Any]) -> dict[str, Any]:
+    """Return an item without the base64 data of the images that a hosted tool made."""
+    if native.get("type") == "image_generation_call":
+        return {key: value for key, value in native.items() if key != "result"}
+    outputs = native.get("outputs")
+    if native.get("type") != "code_interpreter_call" or not isinstance(outputs, list):
+        return native
+    return {**native, "outputs": [one for one in outputs if not _is_image(one)]}
+
+
+def _is_image(output: object) -> bool:
+    return isinstance(output, dict) and str(output.get("url")).startswith("data:")
+
+
+def _new_message(role: Role, content: list[Any], context: Context) -> Message:
     return context.dialect.read({"type": "message", "role": str(role), "content": content})
 
 
@@ -164,15 +207,15 @@ def _readable(message: Message, context: Context) -> _Becomes | None:
             return None
         kept = {key: value for key, value in native.items() if key != "content"}
         return context.dialect.read(kept), _WHY_NULL, Effect.RESHAPES
-    content, is_sealed = _texts(native.get("content")), has_encrypted_content(native)
-    if not (is_sealed or (form == "content" and not content)):
+    content, is_encrypted = _texts(native.get("content")), has_encrypted_content(native)
+    if not (is_encrypted or (form == "content" and not content)):
         return None
     texts = content or _texts(native.get("summary"))
     if not texts:
         return None, _WHY_REASONING, Effect.DROPS
     kept = {key: value for key, value in native.items() if key != "encrypted_content"}
     kept["content"] = [{"type": "reasoning_text", "text": "\n\n".join(texts)}]
-    effect = Effect.DROPS if is_sealed else Effect.RESHAPES
+    effect = Effect.DROPS if is_encrypted else Effect.RESHAPES
     return context.dialect.read(kept), _WHY_REASONING, effect
 
 

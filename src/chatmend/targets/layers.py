@@ -33,7 +33,7 @@ DIALECT_HOSTS = {"bedrock_converse": "bedrock", "ollama_chat": "ollama"}
 _MESSAGES = "messages"
 """The value of ``holds`` with which a maker's limits of messages replace those of the host.
 
-Its own limits of images and files, and its hygiene, still hold.
+Its own limits of images and of single rules, and its hygiene, still hold.
 """
 _REPLACING = ("all", _MESSAGES)
 
@@ -176,8 +176,8 @@ def _replacement(entry: Table, model: str, dialect: str, replaced: list[Layer]) 
     if entry["holds"] != _MESSAGES:
         return made
     return [
+        *(layer._replace(images={}, hygiene={}) for layer in made),
         *(layer._replace(limits={}) for layer in replaced),
-        *(layer._replace(images={}, hygiene={}, rules={}) for layer in made),
     ]
 
 

@@ -301,9 +301,9 @@ class Limits:
     It ignores the key (``any``), requires it while thinking is enabled, in messages with calls
     (``required``) or in all (``always``), or refuses it (``refused``).
     """
-    reasoning_beside_tools: bool = False
+    reasoning_with_tools: bool = False
     """With tools in the request, ``required`` reasoning is required in all assistant messages."""
-    thinking_beside_calls: bool = False
+    thinking_with_calls: bool = False
     """The provider requires a thinking block in messages with calls, in Anthropic's format."""
     reasoning_key: Literal["any", "reasoning_content", "reasoning"] = "any"
     """Key of assistant messages under which the provider reads reasoning.
@@ -358,9 +358,16 @@ class Limits:
                 return value
         return None
 
-    def beside(self, *, thinking: bool, tools: bool, stored: bool = True) -> Limits:
-        """Return the limits of a request that enables thinking, declares tools or is not stored."""
+    def beside(
+        self, *, thinking: bool, tools: bool, stored: bool = True, thoughtless: bool = False
+    ) -> Limits:
+        """Return the limits of a request that enables thinking, declares tools or is not stored.
+
+        ``thoughtless``: whether it disables thinking, which models may do unasked.
+        """
         limits = self if stored else _without_store(self)
+        if thoughtless and limits.reasoning_with_tools:
+            limits = _without_reasoning(limits)
         return _for_request(limits, thinking, tools) if thinking or tools else limits
 
     def __hash__(self) -> int:
@@ -398,6 +405,11 @@ def _without_store(limits: Limits) -> Limits:
 
 
 @lru_cache(maxsize=64)
+def _without_reasoning(limits: Limits) -> Limits:
+    return replace(limits, reasoning_with_tools=False)
+
+
+@lru_cache(maxsize=64)
 def _for_request(limits: Limits, thinking: bool, tools: bool) -> Limits:  # noqa: FBT001 - cached
     modes: list[Trailing] = [limits.trailing_assistant]
     modes += [limits.trailing_assistant_with_thinking] if thinking else []
@@ -405,6 +417,6 @@ def _for_request(limits: Limits, thinking: bool, tools: bool) -> Limits:  # noqa
     strictest = max(modes, key=_TRAILING.index)
     if strictest != limits.trailing_assistant:
         limits = replace(limits, trailing_assistant=strictest)
-    if tools and limits.reasoning_beside_tools and limits.reasoning_content == "required":
+    if tools and limits.reasoning_with_tools and limits.reasoning_content == "required":
         limits = replace(limits, reasoning_content="always")
     return limits
