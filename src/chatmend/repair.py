@@ -236,9 +236,9 @@ class _Job:
         limits = with_lessons(limits, (*self.lessons, *more), self.target.name)
         thinking, tools = is_thinking_on(self.request.thinking), bool(self.request.tools)
         stored = self.store is not False or not dialect.TRAITS.messages_are_items
-        thoughtless = self.request.thinking is not None and not thinking
+        thinking_disabled = self.request.thinking is not None and not thinking
         limits = limits.beside(
-            thinking=thinking, tools=tools, stored=stored, thoughtless=thoughtless
+            thinking=thinking, tools=tools, stored=stored, thinking_disabled=thinking_disabled
         )
         return Context(limits, dialect, self.policy, self.recompressor)
 

@@ -359,14 +359,14 @@ class Limits:
         return None
 
     def beside(
-        self, *, thinking: bool, tools: bool, stored: bool = True, thoughtless: bool = False
+        self, *, thinking: bool, tools: bool, stored: bool = True, thinking_disabled: bool = False
     ) -> Limits:
         """Return the limits of a request that enables thinking, declares tools or is not stored.
 
-        ``thoughtless``: whether it disables thinking, which models may do unasked.
+        ``thinking_disabled``: whether it disables thinking, which models may do unasked.
         """
         limits = self if stored else _without_store(self)
-        if thoughtless and limits.reasoning_with_tools:
+        if thinking_disabled and limits.reasoning_with_tools:
             limits = _without_reasoning(limits)
         return _for_request(limits, thinking, tools) if thinking or tools else limits
 
