@@ -509,3 +509,10 @@ def test_reasoning_and_its_item_lose_each_other_in_one_repair() -> None:
     without = {key: value for key, value in said.items() if key not in ("id", "status")}
     assert done.messages == [items[0], without, without]
     assert not chatmend.check(done.messages, "openai/gpt-5", dialect="openai_responses")
+
+
+def test_an_output_that_a_message_does_not_have_changes_nothing_about_its_content() -> None:
+    stray = {"output": [{"type": "input_text", "text": "a"}], "content": "Be brief."}
+    items = [ASK, {"role": "system", **stray}]
+    once = repaired(items, "hosted_vllm/Qwen/Qwen3.5-32B")
+    assert repaired(once, "hosted_vllm/Qwen/Qwen3.5-32B") == once

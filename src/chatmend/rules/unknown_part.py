@@ -70,9 +70,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             moved_media = []
         if message.is_opaque:
             continue
-        listed = message.is_object and any(
-            isinstance(message.extra.get(key), list) for key in context.traits.content_keys
-        )
+        listed = isinstance(message.extra.get(context.traits.content_keys[0]), list)
         known = _known_types(message, context)
         parts = tuple(_repair_part(part, known, context, listed=listed) for part in message.parts)
         changed = [
