@@ -318,7 +318,7 @@ class Limits:
     - ``required``: also, an item with an id must have the reasoning of its answer before it
     """
     reasoning_form: Literal["any", "without-null", "unencrypted", "content"] = "any"
-    """The form in which the provider takes reasoning items.
+    """The form in which the provider accepts reasoning items.
 
     - ``any``: as they are
     - ``without-null``: ``content`` is a list or missing, not null

@@ -120,9 +120,10 @@ def _reasoning(request: SandboxRequest) -> Iterator[Fault]:
         if asked == "enabled"
         else "deepseek-reasoning-content-required"
     )
-    is_needed_everywhere = asked is None and bool(request.body.get("tools"))
+    has_tools = bool(request.body.get("tools"))
+    in_all = asked is None and has_tools and "v4" in request.model
     for message in objects(request.messages):
-        is_needed = is_needed_everywhere or bool(calls(message))
+        is_needed = bool(calls(message)) or (in_all and not message.get("prefix"))
         is_missing = message.get("reasoning_content") is None
         if message.get("role") == "assistant" and is_needed and is_missing:
             yield fault(code)
