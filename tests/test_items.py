@@ -512,7 +512,6 @@ def test_reasoning_and_its_item_lose_each_other_in_one_repair() -> None:
 
 
 def test_an_output_that_a_message_does_not_have_changes_nothing_about_its_content() -> None:
-    stray = {"output": [{"type": "input_text", "text": "a"}], "content": "Be brief."}
-    items = [ASK, {"role": "system", **stray}]
+    items = [ASK, {"role": "system", "output": [{"type": "input_text", "text": "a"}]}]
     once = repaired(items, "hosted_vllm/Qwen/Qwen3.5-32B")
     assert repaired(once, "hosted_vllm/Qwen/Qwen3.5-32B") == once

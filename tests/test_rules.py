@@ -184,6 +184,39 @@ def test_with_tools_deepseek_gets_a_blank_reasoning_in_every_answer(
     assert chatmend.repair(prefix, target, tools=tools).messages is prefix
 
 
+@pytest.mark.parametrize(
+    "target",
+    ["deepseek/deepseek-v4-pro", "moonshot/kimi-k3", "openrouter/deepseek/deepseek-v4-pro"],
+)
+@pytest.mark.parametrize("wire", ["openai_chat", "anthropic_messages"])
+def test_a_request_that_disables_thinking_needs_no_reasoning(target: str, wire: str) -> None:
+    call = {"id": "call_1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    chat: list[Any] = [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "call_1", "content": "done"},
+    ]
+    blocks: list[Any] = [
+        {"role": "user", "content": "go"},
+        {
+            "role": "assistant",
+            "content": [{"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}],
+        },
+        {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "done"}],
+        },
+    ]
+    messages = chat if wire == "openai_chat" else blocks
+    for _ in range(2):  # the second time, the structure is known
+        off = chatmend.repair(messages, target, dialect=wire, thinking={"type": "disabled"})
+        assert "THINK002" not in {change.code for change in off.changes}
+    if wire == "openai_chat" or target.startswith("deepseek"):
+        for thinking in (None, {"keep": "all"}):
+            unsaid = chatmend.repair(messages, target, dialect=wire, thinking=thinking)
+            assert "THINK002" in {change.code for change in unsaid.changes}
+
+
 def test_deepseeks_other_api_gets_a_blank_thinking_block_with_calls() -> None:
     """Answers without calls need none; models that do not think get none."""
     use = {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}

@@ -205,7 +205,7 @@ def source_of(
     target: Target,
     policy: Policy,
     kind: Hashable,
-    parameters: tuple[bool, bool, bool] = (False, False, True),
+    parameters: tuple[bool, bool, bool, bool] = (False, False, False, True),
 ) -> Source:
     """Return the source for a target and a policy.
 
@@ -213,8 +213,9 @@ def source_of(
         target: the target.
         policy: the policy.
         kind: how the dialect is determined.
-        parameters: whether the request enables thinking, whether it declares tools, and whether
-            the provider can look up stored items. The limits depend on them.
+        parameters: whether the request enables thinking, whether it disables thinking, whether it
+            declares tools, and whether the provider can look up stored items. The limits depend on
+            them (``Limits.beside``).
     """
     key = (id(target), id(policy), kind, parameters)
     source = _SOURCES.get(key)

@@ -24,7 +24,13 @@ from chatmend.report import Reportable
 from chatmend.request_rules import run_last_rules
 from chatmend.rules import Request, lost_thinking, offline_order, unknown_format
 from chatmend.targets import Target, resolve
-from chatmend.thinking_parameter import disable, drops_blocks, is_thinking_on, without_clearing
+from chatmend.thinking_parameter import (
+    disable,
+    drops_blocks,
+    is_thinking_disabled,
+    is_thinking_on,
+    without_clearing,
+)
 from chatmend.transcript import Text, ToolResult
 from chatmend.windows import Memory
 
@@ -154,7 +160,9 @@ def _look_up(
     request: Request, target: Target, policy: Policy, dialect: str | Dialect | None, *, stored: bool
 ) -> Lookup | None:
     """Look the transcript up among those whose windows are known to be clean."""
-    parameters = is_thinking_on(request.thinking), bool(request.tools), stored
+    thinking = request.thinking
+    enabled, disabled = is_thinking_on(thinking), is_thinking_disabled(thinking)
+    parameters = enabled, disabled, bool(request.tools), stored
     if dialect is None or isinstance(dialect, str):
         source = source_of(target, policy, dialect or "", parameters)
         return source.find(request.messages, needs_dialect=dialect is None)
@@ -236,9 +244,11 @@ class _Job:
         limits = with_lessons(limits, (*self.lessons, *more), self.target.name)
         thinking, tools = is_thinking_on(self.request.thinking), bool(self.request.tools)
         stored = self.store is not False or not dialect.TRAITS.messages_are_items
-        thinking_disabled = self.request.thinking is not None and not thinking
         limits = limits.beside(
-            thinking=thinking, tools=tools, stored=stored, thinking_disabled=thinking_disabled
+            thinking=thinking,
+            tools=tools,
+            stored=stored,
+            thinking_disabled=is_thinking_disabled(self.request.thinking),
         )
         return Context(limits, dialect, self.policy, self.recompressor)
 

@@ -53,6 +53,11 @@ def is_thinking_on(thinking: object) -> bool:
     return bool(is_enabled) and bool(thinking.get("enabled") or thinking.get("max_tokens"))
 
 
+def is_thinking_disabled(thinking: object) -> bool:
+    """Return whether the parameter disables thinking; without it, the model may think."""
+    return isinstance(thinking, dict) and thinking.get("type") == "disabled"
+
+
 def is_manual(thinking: object) -> bool:
     """Return whether the parameter enables Anthropic's manual mode, with a budget of tokens."""
     return isinstance(thinking, dict) and thinking.get("type") == "enabled"

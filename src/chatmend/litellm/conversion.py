@@ -85,8 +85,8 @@ def _responses_limits(target: Target) -> tuple[Limits, Limits]:
     """Return the limits of Responses items, in which assistant text may follow a tool call.
 
     LiteLLM's conversion to items places text after the calls that it preceded. If LiteLLM converts
-    the items to a chat request, the tool loops must begin with the same thinking as there, and the
-    items are those that LiteLLM reads, whatever the server reads.
+    the items to a chat request, the tool loops must begin with the same thinking as there, and
+    LiteLLM, not the server, limits the types of items.
     """
     name = RESPONSES.dialect
     limits, hygiene = target.limits_in(name), target.limits_in(name, hygiene=True)

@@ -8,6 +8,8 @@ Why: ``The `reasoning_content` in the thinking mode must be passed back to the A
 Anthropic-compatible API); ``thinking is enabled but reasoning_content is missing in assistant tool
 call message at index 1`` (Kimi).
 
+A request that disables thinking with ``{"type": "disabled"}`` needs none.
+
 Repair: A single space is added as ``reasoning_content``, or a thinking block that contains it. The
 original reasoning is lost, and chatmend invents none.
 

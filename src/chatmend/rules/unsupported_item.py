@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 _WHY = "the target does not support this type of item"
 _WHY_REASONING = "the target reads only the text of reasoning"
 _WHY_NULL = "the target refuses reasoning whose content is null"
-_BASIC = frozenset({"function_call", "function_call_output", "reasoning"})
+_BASIC = frozenset({"function_call", "function_call_output"})
 """Types that every server with a Responses API supports."""
 _OWN_KEYS = frozenset({"type", "id", "call_id", "name", "output", "created_by", "caller"})
 """Keys of calls and outputs that are not what the model wrote, or have a place of their own."""
@@ -92,12 +92,8 @@ def _place_of_placeholder(window: Window, removed: set[int]) -> int | None:
 
 def _supported(message: Message, context: Context) -> _Becomes | None:
     """Return what an item becomes (None: it is removed); None if the target supports it."""
-    if message.kind == "reasoning":
-        if "reasoning" in context.limits.refused_items:
-            return None, _WHY, Effect.DROPS
-        return _readable(message, context)
     if not _is_unsupported(message.kind, context):
-        return None
+        return _readable(message, context) if message.kind == "reasoning" else None
     if message.calls:
         parts = tuple(map(_as_function_call, message.calls))
         return Message(Role.ASSISTANT, parts), _WHY, Effect.RESHAPES
@@ -108,6 +104,7 @@ def _supported(message: Message, context: Context) -> _Becomes | None:
 
 
 def _is_unsupported(kind: object, context: Context) -> bool:
+    """Return whether the target does not support a type of item that OpenAI's API has."""
     limits = context.limits
     if not jsontext.is_one_of(kind, context.traits.item_types) or kind in _BASIC:
         return False
@@ -133,6 +130,7 @@ def _as_function_output(result: ToolResult) -> ToolResult:
 
 
 def _written(native: dict[str, Any]) -> dict[str, Any]:
+    """Return what a call or an output says under keys that a function does not have."""
     return {
         key: value for key, value in native.items() if key not in _OWN_KEYS and value not in _USUAL
     }
@@ -150,7 +148,7 @@ def _as_message(message: Message, context: Context) -> _Becomes:
     native = message.extra
     if message.kind == "agent_message":
         return _as_user_message(native.get("content"), context)
-    if message.kind in UNREADABLE_ITEMS:
+    if message.kind == "reasoning" or message.kind in UNREADABLE_ITEMS:
         return None, _WHY, Effect.DROPS
     kept = _without_images(native)
     effect = Effect.DEGRADES if kept == native else Effect.DROPS

@@ -320,7 +320,7 @@ class Limits:
     reasoning_form: Literal["any", "without-null", "unencrypted", "content"] = "any"
     """The form in which the provider accepts reasoning items.
 
-    - ``any``: as they are
+    - ``any``: every form
     - ``without-null``: ``content`` is a list or missing, not null
     - ``unencrypted``: without encrypted content; it reads the text
     - ``content``: also, the text must be in ``content``; it does not read a summary
@@ -363,10 +363,10 @@ class Limits:
     ) -> Limits:
         """Return the limits of a request that enables thinking, declares tools or is not stored.
 
-        ``thinking_disabled``: whether it disables thinking, which models may do unasked.
+        ``thinking_disabled``: whether it disables thinking. A model may think if it does neither.
         """
         limits = self if stored else _without_store(self)
-        if thinking_disabled and limits.reasoning_with_tools:
+        if thinking_disabled:
             limits = _without_reasoning(limits)
         return _for_request(limits, thinking, tools) if thinking or tools else limits
 
@@ -406,7 +406,12 @@ def _without_store(limits: Limits) -> Limits:
 
 @lru_cache(maxsize=64)
 def _without_reasoning(limits: Limits) -> Limits:
-    return replace(limits, reasoning_with_tools=False)
+    """Return the limits of a request in which no message needs reasoning."""
+    needed = limits.reasoning_content in ("required", "always")
+    if not (needed or limits.thinking_with_calls):
+        return limits
+    content = "any" if needed else limits.reasoning_content
+    return replace(limits, reasoning_content=content, thinking_with_calls=False)
 
 
 @lru_cache(maxsize=64)
