@@ -223,3 +223,18 @@ def names_of_files(content: list[Any]) -> set[str]:
     """Return the names of the files in a content."""
     files = (block for block in content if isinstance(block, dict) and block.get("type") == "file")
     return {name for block in files if (name := name_of_file(block))}
+
+
+def unwrap(block: dict[str, Any]) -> dict[str, Any]:
+    """Return what a ``non_standard`` block of LangChain holds; other blocks unchanged."""
+    value = block.get("value")
+    return value if block.get("type") == "non_standard" and isinstance(value, dict) else block
+
+
+def with_call_id(block: dict[str, Any], call_id: object) -> dict[str, Any]:
+    """Return the call of a hosted tool with a call id; the same object if it has this id."""
+    value = unwrap(block)
+    if value.get("call_id") == call_id:
+        return block
+    renamed = {**value, "call_id": call_id}
+    return renamed if value is block else {**block, "value": renamed}

@@ -53,11 +53,6 @@ class LangChainCall:
     """
     signature: object = None
 
-    @property
-    def is_parsed(self) -> bool:
-        """Whether LangChain could parse the call."""
-        return self.location == "tool_calls" and self.signature is None
-
 
 @dataclass(frozen=True, slots=True)
 class CallOutcome:

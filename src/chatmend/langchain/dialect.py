@@ -18,6 +18,7 @@ from chatmend.dialects import Traits, anthropic_messages, blocks, openai_chat, t
 from chatmend.jsontext import is_same
 from chatmend.langchain.calls import SIGNATURES, text_of
 from chatmend.langchain.fields import (
+    COMPUTER,
     KNOWN_ROLES,
     OBJECT_KWARGS,
     PRIVATE_KEYS,
@@ -25,6 +26,7 @@ from chatmend.langchain.fields import (
     SOURCE,
     answers_continuation,
     fields_of,
+    is_computer_output,
     is_result_block,
 )
 from chatmend.langchain.reports import REPORT
@@ -112,11 +114,13 @@ class LangChainDialect:
         self._registered[id(item)] = item
         return id(item)
 
-    @staticmethod
-    def _parsed(message: Message, wrapper: Native) -> Message:
-        parts = message.parts
+    def _parsed(self, message: Message, wrapper: Native) -> Message:
+        parts, has_items = message.parts, self._converter.item_ids
         if any(isinstance(part, Opaque | Thinking) for part in parts):
-            parts = tuple(_read_langchain_block(part) for part in parts)
+            read = _read_item if has_items and message.is_assistant else _read_langchain_block
+            parts = tuple(map(read, parts))
+        if has_items and COMPUTER in message.extra:
+            parts = tuple(replace(result, kind="computer") for result in message.results)
         return replace(message, parts=parts, wrapper=wrapper)
 
     def write(self, message: Message) -> Native:
@@ -178,7 +182,8 @@ class LangChainDialect:
 
     def cache_key(self) -> object:
         """Return what the content of a message depends on, apart from the message."""
-        return self.NAME, self._chat_messages, self._reasoning, self._converter.raw_calls
+        read = self._reasoning, self._converter.raw_calls, self._converter.item_ids
+        return self.NAME, self._chat_messages, *read
 
 
 def _sketch_text(message: BaseMessage, checker: Sketch) -> object:
@@ -189,6 +194,8 @@ def _sketch_text(message: BaseMessage, checker: Sketch) -> object:
 
 def _sketch_result(message: ToolMessage, checker: Sketch) -> object:
     if message.name is not None and not checker.is_name(message.name):
+        return None
+    if message.additional_kwargs and is_computer_output(message):
         return None
     content = checker.form_of_content(message.content)
     is_usual = content is not False and checker.is_id(message.tool_call_id)
@@ -281,6 +288,15 @@ def _read_langchain_block(part: Part) -> Part:
     return part
 
 
+def _read_item(part: Part) -> Part:
+    """Read a block that becomes an item of the Responses API, also the call of a computer."""
+    block = part.native
+    value = blocks.unwrap(block) if isinstance(part, Opaque) and isinstance(block, dict) else {}
+    if value.get("type") != "computer_call":
+        return _read_langchain_block(part)
+    return ToolCall(value.get("call_id"), None, value.get("action"), native=block, kind="computer")
+
+
 def _signature(block: dict[str, Any]) -> str | None:
     extras = block.get("extras")
     found = block.get("signature", extras.get("signature") if isinstance(extras, dict) else None)
@@ -288,7 +304,9 @@ def _signature(block: dict[str, Any]) -> str | None:
 
 
 def _as_block(part: Part, *, is_assistant: bool) -> Part:
-    """Convert a tool result in a content to a block; keep a call of a user as its native block."""
+    """Convert a tool result in a content to a block; keep a call in one as its native block."""
+    if isinstance(part, ToolCall) and part.is_hosted and isinstance(part.native, dict):
+        return Opaque(blocks.with_call_id(part.native, part.id))
     if isinstance(part, ToolCall) and not is_assistant:
         return Opaque(part.native)
     if not isinstance(part, ToolResult):

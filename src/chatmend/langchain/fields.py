@@ -15,6 +15,7 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
+from chatmend.dialects.blocks import unwrap
 from chatmend.dialects.roles import ALIASES
 from chatmend.langchain.calls import (
     LangChainCall,
@@ -22,6 +23,7 @@ from chatmend.langchain.calls import (
     calls_of,
     content_without_calls,
     dict_entries,
+    id_of,
     is_call,
     malformed_entries,
 )
@@ -41,12 +43,14 @@ REASONING_KEY = "reasoning_content"
 """The key of an answer's reasoning in ``additional_kwargs``."""
 PROVENANCE = "_provenance"
 """The key under which the core expects the provider that wrote a message."""
+COMPUTER = "chatmend:computer-output"
+"""The key of a tool message that is sent as the output of a computer, not of a function."""
 
 OBJECT_KWARGS = frozenset({"audio", "reasoning", "function_call", "executed_tools"})
 """Keys of ``additional_kwargs`` on which a converter raises if the value is not an object."""
 PRIVATE_KEYS = frozenset(
-    {SOURCE, PROVENANCE, "is_error", nested_result.FOREIGN, mirrored_call.BLOCKS, mirrored_call.RAW}
-    | {mirrored_call.LEGACY, trailing_assistant.ANSWERS}
+    {SOURCE, PROVENANCE, COMPUTER, "is_error", nested_result.FOREIGN, trailing_assistant.ANSWERS}
+    | {mirrored_call.BLOCKS, mirrored_call.RAW, mirrored_call.LEGACY}
     | {f"{unsendable_key.PREFIX}{name}" for name in OBJECT_KWARGS}
 )
 """Keys of the dicts that no converter sends."""
@@ -59,8 +63,6 @@ _ROLES = {
     "tool": "tool",
     "function": "function",
 }
-_OTHER_SPELLING = {"user": "human", "assistant": "ai", "system": "developer", "tool": "function"}
-"""Alternative names of the roles that a ``ChatMessage`` may have."""
 
 
 def role_of(message: BaseMessage) -> str:
@@ -73,22 +75,9 @@ def role_of(message: BaseMessage) -> str:
     if isinstance(message, ChatMessage):
         return message.role
     # The type of a chunk is not in `_ROLES`: it is "AIMessageChunk".
-    return next((_ROLES[cls.type] for cls in _default_types(message) if cls.type in _ROLES), "user")
-
-
-def _default_types(message: BaseMessage) -> list[Any]:
-    """Return the default ``type`` of each message class that a message inherits from."""
-    classes = [
-        cls
-        for cls in type(message).__mro__
-        if issubclass(cls, BaseMessage) and cls is not BaseMessage
-    ]
-    return [_DefaultType(cls) for cls in classes]
-
-
-class _DefaultType:
-    def __init__(self, cls: type[BaseMessage]) -> None:
-        self.type = str(cls.model_fields["type"].default)
+    classes = [cls for cls in type(message).__mro__ if issubclass(cls, BaseMessage)][:-1]
+    kinds = [str(cls.model_fields["type"].default) for cls in classes]
+    return next((_ROLES[kind] for kind in kinds if kind in _ROLES), "user")
 
 
 def fields_of(
@@ -117,6 +106,8 @@ def fields_of(
         fields |= {"role": "user", nested_result.FOREIGN: True}
     elif isinstance(message, ToolMessage):
         fields["tool_call_id"] = message.tool_call_id
+        if is_computer_output(message):
+            fields[COMPUTER] = True
     elif isinstance(message, AIMessage):
         _add_assistant_fields(fields, message, register)
         if needs_raw_calls and not _has_raw_calls(message):
@@ -179,6 +170,7 @@ def _describe_call_blocks(message: AIMessage, calls: list[LangChainCall]) -> dic
         "calls": [
             {
                 "type": block["type"],
+                "id": id_of(block),
                 "only": id(block) in only,
                 "has_object": isinstance(block.get("input"), dict),
             }
@@ -205,6 +197,13 @@ def _has_foreign_results(message: ToolMessage | FunctionMessage) -> bool:
         return False
     answered = {block.get("tool_use_id") for block in content if isinstance(block, dict)}
     return not (isinstance(message, ToolMessage) and answered == {message.tool_call_id})
+
+
+def is_computer_output(message: ToolMessage) -> bool:
+    """Return whether langchain-openai sends a tool message as the output of a computer."""
+    content = message.content if isinstance(message.content, list) else ()
+    values = [message.additional_kwargs, *(unwrap(one) for one in content if type(one) is dict)]
+    return any(value.get("type") == "computer_call_output" for value in values)
 
 
 def _writer_of(message: AIMessage) -> object:

@@ -83,7 +83,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         if not found.calls[n].is_hosted
     }
     if len(placeholders) < len(missing):
-        yield from _convert_hosted_calls(window, found, missing)
+        yield from _convert_hosted_calls(window, found, missing, context)
     is_ordered = context.limits.results_in_order and context.traits.results_are_parts
     if placeholders and (context.traits.joins_results or (answers and is_ordered)):
         yield from insert_results(window, found, placeholders, context)
@@ -95,13 +95,19 @@ def _has_user_results(window: Window) -> bool:
     return any(message.role is Role.USER and message.results for message in window.messages)
 
 
-def _convert_hosted_calls(window: Window, found: Exchanges, missing: list[int]) -> Iterator[Fix]:
+def _convert_hosted_calls(
+    window: Window, found: Exchanges, missing: list[int], context: Context
+) -> Iterator[Fix]:
     """Yield fixes that convert calls of hosted tools to text: they cannot have a placeholder."""
     hosted = {id(found.calls[number]) for number in missing if found.calls[number].is_hosted}
     for at, message in enumerate(window.messages[: window.run_length]):
         if any(id(call) in hosted for call in message.calls):
-            text = CALL_NOTE + message.as_json
-            becomes = Message(Role.ASSISTANT, (Text(text),))
+            parts = tuple(
+                Text(CALL_NOTE + part.as_json) if id(part) in hosted else part
+                for part in message.parts
+            )
+            is_item = context.traits.messages_are_items
+            becomes = Message(Role.ASSISTANT, parts) if is_item else message.with_parts(parts)
             yield Fix(at, at + 1, (becomes,), "the call has no result", Effect.DEGRADES)
 
 

@@ -50,12 +50,17 @@ if TYPE_CHECKING:
 
 LIMIT = "converter"
 Block = dict[str, Any]
-Origin = Literal["user", "answer", "own", "foreign", "result"]
+Origin = Literal["user", "system", "answer", "own", "foreign", "result"]
 """Who wrote a part.
 
-``user``: a user or the system. ``answer``: a model of an unknown provider. ``own``: the target's
+``answer``: a model of an unknown provider. ``own``: the target's
 provider. ``foreign``: another provider. ``result``: a tool.
 """
+_ORIGINS: dict[Role | None, Origin] = {
+    Role.TOOL: "result",
+    Role.SYSTEM: "system",
+    Role.DEVELOPER: "system",
+}
 _HOSTED_ITEMS = ITEM_KEYS.keys() - {"reasoning", "message", "function_call", "custom_tool_call"}
 """LangChain's own blocks of reasoning have other keys than the items that they become."""
 _FILES = frozenset({"image", "file", "audio", "video", "text-plain"})
@@ -89,7 +94,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
 
 def _origin_of(message: Message, converter: ConverterLimits) -> Origin:
     if not message.is_assistant:
-        return "result" if message.role is Role.TOOL else "user"
+        return _ORIGINS.get(message.role, "user")
     provenance = message.extra.get("_provenance")
     provider = provenance.get("provider") if isinstance(provenance, dict) else None
     if provider in converter.writers:
@@ -113,7 +118,8 @@ def _send(part: Part, origin: Origin, converter: ConverterLimits) -> _Sent:
         same = is_unchanged(content, part.content)
         return _Sent(part if same else replace(part, content=content), effect)
     block = part.extra
-    if not block or isinstance(part, ToolCall) or _is_key_of_message(part):
+    is_function = isinstance(part, ToolCall) and not part.is_hosted
+    if not block or is_function or _is_key_of_message(part):
         return _Sent(part)
     return _send_block(part, _reshape(block, origin, converter), origin, converter)
 
@@ -124,14 +130,19 @@ def _send_block(part: Part, block: Block, origin: Origin, converter: ConverterLi
         return _Sent(None, Effect.DROPS)
     if converter.item_ids and block.get("type") in _HOSTED_ITEMS and missing_keys(block):
         complete = with_required_keys(block)
-        return _as_text(block) if complete is None else _Sent(Opaque(complete))
+        return _as_text(block) if complete is None else _Sent(_with_block(part, complete))
     if not is_sendable(block, origin, converter):
         return _as_text(block)
     if block is part.extra:
         return _Sent(part)
     if isinstance(part, Text) and block.get("text") == part.text:
         return _Sent(Text(part.text, block))
-    return _Sent(Opaque(block))
+    return _Sent(_with_block(part, block))
+
+
+def _with_block(part: Part, block: Block) -> Part:
+    """Return a part with another block; the call of a hosted tool stays a call."""
+    return replace(part, native=block) if isinstance(part, ToolCall) else Opaque(block)
 
 
 def _as_text(block: Block) -> _Sent:
@@ -182,7 +193,8 @@ def _reshape(block: Block, origin: Origin, converter: ConverterLimits) -> Block:
         block = _reshape_image(block, origin, converter)
     if converter.files == "source" and kind == "file":
         block = blocks.file_as_source(block)
-    if not converter.bare_urls and isinstance(block.get("image_url"), str):
+    is_bare = kind != "input_image" and isinstance(block.get("image_url"), str)
+    if is_bare and not converter.bare_urls:
         block = {**block, "image_url": {"url": block["image_url"]}}
     is_foreign_source = converter.sources is not None and isinstance(block.get("source"), dict)
     if is_foreign_source and block.get("type") not in (converter.sources or ()):
@@ -216,9 +228,12 @@ def _is_dropped(block: Block, converter: ConverterLimits) -> bool:
 
 def is_sendable(block: Block, origin: Origin, converter: ConverterLimits) -> bool:
     """Return whether the converter can send a block in a form that the provider accepts."""
+    wrote = "user" if origin == "system" else origin
     if "type" not in block:
-        return origin not in converter.typed
-    kind = block["type"]
+        return wrote not in converter.typed
+    kind, value = block["type"], blocks.unwrap(block)
+    if value is not block and wrote in converter.unwraps:
+        return is_sendable(value, origin, converter)
     if not isinstance(kind, str) or kind in converter.refused_types(origin):
         return False
     if not _has_content(block, converter):

@@ -79,10 +79,16 @@ class ConverterLimits:
     """``model_provider`` of messages that the provider wrote; it accepts all of their blocks."""
     foreign_refuses: frozenset[str] = _NO_TYPES
     """Block types that it refuses in answers whose ``model_provider`` is another provider."""
+    unwraps: frozenset[str] = _NO_TYPES
+    """Origins (``user``, ``result``) whose ``non_standard`` blocks it replaces by their value."""
+    typed_outputs: frozenset[str] = _NO_TYPES
+    """Types of call blocks whose results must have the same type (``custom_tool_call_output``)."""
     typed: frozenset[str] = _NO_TYPES
     """Origins (``user``, ``answer``, ``result``) whose blocks all need a ``type``."""
     user_takes: frozenset[str] | None = None
     """The only block types that it sends from a user; None: all types that are not refused."""
+    system_takes: frozenset[str] = _NO_TYPES
+    """The block types that it sends from the system, in addition to those from a user."""
     user_refuses: frozenset[str] = _NO_TYPES
     """Block types from a user that the converter or the provider refuses."""
     answer_takes: frozenset[str] | None = None
@@ -98,13 +104,15 @@ class ConverterLimits:
         """Return the only block types that are accepted from an origin; None: any."""
         if origin == "user":
             return self.user_takes
+        if origin == "system":
+            return None if self.user_takes is None else self.user_takes | self.system_takes
         if origin in ("answer", "foreign"):
             return self.answer_takes
         return self.result_takes if origin == "result" else None
 
     def refused_types(self, origin: str) -> frozenset[str]:
         """Return the block types that are refused from an origin."""
-        if origin == "user":
+        if origin in ("user", "system"):
             return self.user_refuses
         if origin in ("answer", "foreign"):
             more = self.foreign_refuses if origin == "foreign" else _NO_TYPES
