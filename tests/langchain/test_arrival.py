@@ -132,7 +132,7 @@ class Unreadable:
 
 def test_a_payload_that_cannot_be_read_fails_no_call_and_is_logged(caplog: Any) -> None:
     sent = RepairedMessages.of([ToolMessage(NO_RESULT, tool_call_id=ONE)])
-    sent.see({"messages": [Unreadable()]})
+    sent.finish({"messages": [Unreadable()]}, list)
     changes = repair(DAMAGE["dangling call in the middle"], "openai/gpt-4o").changes
     destination = find_destination_by_name("openai/gpt-4o")
     with caplog.at_level(logging.WARNING, "chatmend.langchain"):

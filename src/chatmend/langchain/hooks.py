@@ -21,6 +21,7 @@ from langchain_core.runnables.config import run_in_executor
 from chatmend import jsontext
 from chatmend.langchain.message_repair import (
     is_disabled,
+    item_repair,
     learn,
     repair_for_destination,
     warn_of_failure,
@@ -85,6 +86,7 @@ class ModelCall(NamedTuple):
         changes = self.changes
         if self.destination is not None and isinstance(self.messages, RepairedMessages):
             changes = verify(changes, self.messages, self.destination, self.model)
+            changes = (*changes, *self.messages.item_changes)
         shown = report(changes, self.report_mode, self.first_new)
         shown = merge_reports(self.earlier_report, shown)
         if not self.reacted or self.report_mode == "off":
@@ -124,9 +126,10 @@ def prepare(model: BaseChatModel, messages: Any, options: dict[str, Any]) -> Mod
     is_repaired = settings.mode == "repair"
     sent.needs_reasoning = is_repaired and destination.needs_reasoning
     sent.is_verified = is_repaired and bool(changes)
+    sent.repair_items = item_repair(given, destination, settings, changes)
     call = ModelCall(sent, options, destination, changes, settings.usage, sender, turn=result.turn)
     earlier = report_of_input(given)
-    if not changes and earlier is None:
+    if not changes and earlier is None and sent.repair_items is None:
         return call
     return call._replace(
         report_mode=settings.report,
@@ -391,9 +394,9 @@ def _wrap_payload(method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
     def hook(self: BaseChatModel, messages: Any, *args: Any, **options: Any) -> Any:
         payload = method(self, messages, *args, **options)
-        if isinstance(messages, RepairedMessages):
-            messages.see(payload)
-        return payload
+        if not isinstance(messages, RepairedMessages):
+            return payload
+        return messages.finish(payload, lambda some: method(self, some, *args, **options))
 
     return hook
 

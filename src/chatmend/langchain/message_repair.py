@@ -11,21 +11,22 @@ from collections import Counter
 from dataclasses import replace
 from functools import lru_cache
 from time import perf_counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from langchain_core.messages import AIMessage, RemoveMessage
 
 from chatmend.changes import Change, Effect
+from chatmend.dialects.openai_responses import NAME as RESPONSES
 from chatmend.failures import reason_of
 from chatmend.langchain.dialect import LangChainDialect
 from chatmend.langchain.payloads import RepairedMessages, mark_unsent, verify
 from chatmend.langchain.reports import REPORT, index_of_last_answer, report
-from chatmend.repair import repair
+from chatmend.repair import repair, repair_request
 from chatmend.rules import Request, missing_reasoning, unknown_role
 from chatmend.telemetry import record_repair
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import BaseMessage
@@ -123,14 +124,58 @@ def repair_for_destination(
             raise
         warn_of_failure(error)
         return unchanged
-    record_repair(
-        destination.target.name, result.changes, perf_counter() - started, mode=settings.mode
-    )
-    if result.changes:
-        _log_repairs(result.changes)
+    _record(result.changes, destination, settings, started)
     if settings.mode == "report":
         return unchanged._replace(changes=result.changes, turn=result.turn)
     return result
+
+
+def item_repair(
+    messages: list[BaseMessage],
+    destination: Destination,
+    settings: RepairSettings,
+    changes: Iterable[Change],
+) -> Callable[[RepairedMessages, Any, Any], Any] | None:
+    """Return what repairs the items of a payload; None if the target accepts every item.
+
+    ``messages`` are those of the caller, and ``changes`` what was changed or found in them.
+    """
+    lessons = settings.lessons.of("", messages) if settings.react else ()
+    if not (destination.refuses_items or (lessons and destination.converter.item_ids)):
+        return None
+    known = {(change.code, change.index) for change in changes}
+
+    def repair_items(sent: RepairedMessages, payload: Any, convert: Any) -> Any:
+        if not isinstance(payload, dict) or not isinstance(payload.get("input"), list):
+            return payload
+        started = perf_counter()
+        try:
+            done = repair_request(
+                payload, destination.target, policy=settings.policy, lessons=lessons,
+                dialect=RESPONSES,
+            )  # fmt: skip
+            if not done.changes:
+                return payload
+            found = sent.positioned(done.changes, len(payload["input"]), convert, messages)
+        except Exception as error:
+            if settings.on_error == "raise":
+                raise
+            warn_of_failure(error)
+            return payload
+        sent.item_changes = tuple(one for one in found if (one.code, one.index) not in known)
+        _record(sent.item_changes, destination, settings, started)
+        return payload if settings.mode == "report" else done.body
+
+    return repair_items
+
+
+def _record(
+    changes: tuple[Change, ...], destination: Destination, settings: RepairSettings, started: float
+) -> None:
+    name, elapsed = destination.target.name, perf_counter() - started
+    record_repair(name, changes, elapsed, mode=settings.mode)
+    if changes:
+        _log_repairs(changes)
 
 
 def repair_before_model(  # noqa: PLR0913 - what a model knows by itself
@@ -212,28 +257,30 @@ def learn(
         return False
     from chatmend.reaction import react  # noqa: PLC0415 - only after a refusal
 
+    dialect = LangChainDialect(chat_messages=destination.chat_messages)
+    bodies: list[tuple[Any, Any]] = [({"messages": list(sent)}, dialect)]
+    if destination.converter.item_ids and isinstance(sent, RepairedMessages) and sent.payload:
+        bodies.append((sent.payload, RESPONSES))
+    lessons = settings.lessons.of("", messages)
     try:
-        reaction = react(
-            {"messages": list(sent)},
-            destination.target,
-            error,
-            policy=settings.policy,
-            lessons=settings.lessons.of("", messages),
-            dialect=LangChainDialect(chat_messages=destination.chat_messages),
-        )
+        reactions = [
+            react(
+                body, destination.target, error, policy=settings.policy, lessons=lessons,
+                dialect=form,
+            )
+            for body, form in bodies
+        ]  # fmt: skip
     except Exception as failure:
         if settings.on_error == "raise":
             raise
         warn_of_failure(failure)
         return False
-    if reaction is None or reaction.lesson is None:
+    lesson = next((one.lesson for one in reactions if one and one.lesson), None)
+    if lesson is None:
         return False
-    settings.lessons.add("", messages, reaction.lesson)
-    _log.info(
-        "chatmend repeats a request to %s: its refusal shows %s",
-        destination.target.name,
-        reaction.lesson.limit,
-    )
+    settings.lessons.add("", messages, lesson)
+    target = destination.target.name
+    _log.info("chatmend repeats a request to %s: its refusal shows %s", target, lesson.limit)
     return True
 
 

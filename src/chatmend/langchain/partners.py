@@ -15,9 +15,12 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables.base import RunnableBindingBase
 
+from chatmend.dialects.openai_responses import NAME as RESPONSES
+from chatmend.dialects.openai_responses import TRAITS as _TRAITS
 from chatmend.errors import TargetError
 from chatmend.options import known_hosts
 from chatmend.rules import unsendable_part
+from chatmend.rules.unsupported_item import has_unsupported
 from chatmend.targets import Target, resolve
 from chatmend.targets.addresses import target_at_address
 from chatmend.targets.converter_limits import ConverterLimits
@@ -61,6 +64,8 @@ class Destination:
     """Whether requests contain the ids of calls."""
     id_pattern: str = ""
     """The ids that the converter sends unchanged; it replaces any other. Empty: it sends all."""
+    refuses_items: bool = False
+    """Whether the target does not accept every item of the Responses API that is sent."""
 
     @property
     def converter(self) -> ConverterLimits:
@@ -140,7 +145,8 @@ def _with_api(
     name: str, key: str | None, model: BaseChatModel, options: Mapping[str, Any]
 ) -> tuple[str, str | None]:
     """Return the target and the row of a model, which differ if it uses the Responses API."""
-    if key != "openai-chat" or not _uses_responses_api(model, options):
+    is_openai = key is not None and "openai-chat" in (key, _partners()[key].get("like"))
+    if not is_openai or not _uses_responses_api(model, options):
         return name, key
     is_named = "/responses/" in name or "/" not in name
     return name if is_named else "/responses/".join(name.split("/", 1)), "openai-responses"
@@ -213,12 +219,9 @@ def find_destination_by_name(name: str, messages: Sequence[BaseMessage] = ()) ->
     )
 
 
-_HOSTED_ITEMS = frozenset(
-    {
-        "web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call",
-        "mcp_call", "mcp_list_tools", "mcp_approval_request", "computer_call", "tool_search_call",
-    }
-)  # fmt: skip
+_HOSTED_ITEMS = _TRAITS.item_types - {
+    *("reasoning", "function_call", "compaction", "custom_tool_call", "custom_tool_call_output"),
+}
 """Types of blocks that only an answer of the Responses API has."""
 
 
@@ -265,6 +268,7 @@ def _make_destination(
         row.get("converter", ""),
         row.get("sends_ids", True),
         row.get("id_pattern", ""),
+        converter.item_ids and has_unsupported(target.limits_in(RESPONSES), _TRAITS),
     )
 
 

@@ -1,7 +1,8 @@
 """What is in the payload that a partner package builds from repaired messages.
 
 A converter may drop what messages can hold. Reasoning that the provider requires is added to the
-payload. Every repair is looked for in it; one that did not arrive is reported as not applied.
+payload. Items of the Responses API, which one message holds several of, are repaired in it. Every
+repair is looked for in it; one that did not arrive is reported as not applied.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ import base64
 import json
 import logging
 import re
+from bisect import bisect_left
 from collections import Counter
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from importlib import import_module
-from itertools import compress
+from itertools import accumulate, compress
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import AIMessage, BaseMessage
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 
     from chatmend.changes import Change
     from chatmend.langchain.partners import Destination
+
+    _Convert = Callable[[list[BaseMessage]], Any]
 
 _log = logging.getLogger("chatmend.langchain")
 PAYLOADS = (
@@ -56,9 +60,13 @@ class RepairedMessages(list[BaseMessage]):
     needs_reasoning = False
     """Whether their reasoning must be sent."""
     is_verified = False
-    """Whether to keep the payload, so that the repairs are looked for in it."""
+    """Whether the repairs are looked for in the payload."""
     payload: Any = None
     """What the partner package built from them."""
+    repair_items: Callable[[RepairedMessages, Any, _Convert], Any] | None = None
+    """Repairs the items of a payload of the Responses API; None if every item is accepted."""
+    item_changes: tuple[Change, ...] = ()
+    """What it changed."""
 
     @classmethod
     def of(cls, messages: list[BaseMessage]) -> RepairedMessages:
@@ -67,12 +75,37 @@ class RepairedMessages(list[BaseMessage]):
         new.is_verified = True
         return new
 
-    def see(self, payload: Any) -> None:
-        """Add the reasoning to a payload, and keep it if it will be searched."""
+    def finish(self, payload: Any, convert: _Convert) -> Any:
+        """Return the payload to send, with the reasoning and with repaired items.
+
+        It is kept for a search. ``convert`` builds the payload of other messages.
+        """
         if self.needs_reasoning:
             _add_reasoning(self, payload)
-        if self.is_verified:
-            self.payload = payload
+        if self.repair_items is not None:
+            payload = self.repair_items(self, payload, convert)
+        self.payload = payload
+        return payload
+
+    def positioned(
+        self, changes: Iterable[Change], total: int, convert: _Convert, given: list[BaseMessage]
+    ) -> list[Change]:
+        """Return changes of items with the positions of their messages among the ``given`` ones.
+
+        The ``total`` items are counted from the last message on: a request that continues a stored
+        response has only the last messages.
+        """
+        ends = list(accumulate(len(convert([message])["input"]) for message in reversed(self)))
+        indexes = {id(message): at for at, message in enumerate(given)}
+        origins = [0]
+        for message in self:  # a repaired message follows the one before it
+            origins.append(indexes.get(id(message), min(origins[-1] + 1, len(given) - 1)))
+        return [
+            change
+            if change.index is None
+            else replace(change, index=origins[-1 - bisect_left(ends, total - change.index)])
+            for change in changes
+        ]
 
 
 def _add_reasoning(messages: RepairedMessages, payload: Any) -> None:

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chatmend.context import Context
+    from chatmend.dialects import Traits
+    from chatmend.targets.limits import Limits
     from chatmend.windows import Memory, Window
 
 _WHY = "the target does not support this type of item"
@@ -92,7 +94,7 @@ def _place_of_placeholder(window: Window, removed: set[int]) -> int | None:
 
 def _supported(message: Message, context: Context) -> _Becomes | None:
     """Return what an item becomes (None: it is removed); None if the target supports it."""
-    if not _is_unsupported(message.kind, context):
+    if not _is_unsupported(message.kind, context.limits, context.traits):
         return _readable(message, context) if message.kind == "reasoning" else None
     if message.calls:
         parts = tuple(map(_as_function_call, message.calls))
@@ -103,10 +105,16 @@ def _supported(message: Message, context: Context) -> _Becomes | None:
     return _as_message(message, context)
 
 
-def _is_unsupported(kind: object, context: Context) -> bool:
+def has_unsupported(limits: Limits, traits: Traits) -> bool:
+    """Return whether a target does not support some item, or some form of reasoning."""
+    return limits.reasoning_form != "any" or any(
+        _is_unsupported(kind, limits, traits) for kind in traits.item_types
+    )
+
+
+def _is_unsupported(kind: object, limits: Limits, traits: Traits) -> bool:
     """Return whether the target does not support a type of item that OpenAI's API has."""
-    limits = context.limits
-    if not jsontext.is_one_of(kind, context.traits.item_types) or kind in _BASIC:
+    if not jsontext.is_one_of(kind, traits.item_types) or kind in _BASIC:
         return False
     is_known = limits.item_types is None or kind in limits.item_types
     return kind in limits.refused_items or not is_known
