@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Change, Effect
 from chatmend.jsontext import is_identical
-from chatmend.letters import UNKNOWN, cut
+from chatmend.letters import cut, has_unknown
 from chatmend.renaming import apply_plan
 from chatmend.request_rules import EVERY, run_first_rules, run_last_rules
 from chatmend.rules import Request, offline_order, rules_for
@@ -77,7 +77,7 @@ class Run:
         lookup = self.lookup
         reader = None if lookup is None else lookup.take_reader(request.messages, scan.cache)
         letters = scan.read(request.messages, reader)
-        if self.assumes_plain and not UNKNOWN.isdisjoint(letters):
+        if self.assumes_plain and has_unknown(letters):
             raise NotPlainError
         if lookup is not None:
             lookup.remember_dialect(request.messages, letters, self.context, scan.cache)
@@ -101,20 +101,24 @@ class Run:
         scan.refresh()
         words = cut(letters)
         positions = _window_positions(len(words))
-        for word, position in zip(words, positions, strict=True):
-            stop = start + len(word)
+        at = 0
+        while at < len(words):
             becomes: Messages | None = None
-            if (known := scan.find_clean(word, position)) is None:
-                becomes = self._process(scan, word, messages[start:stop], start, position)
-                scan.refresh()
-            elif known.updates_run:
-                self._pass(known.group, messages[start:stop])
-                scan.refresh()
+            count = scan.pass_clean(words, at)
+            stop = start + sum(map(len, words[at : at + (count or 1)]))
+            if not count:
+                word, position, count = words[at], positions[at], 1
+                if (known := scan.find_clean(word, position)) is None:
+                    becomes = self._process(scan, word, messages[start:stop], start, position)
+                    scan.refresh()
+                elif known.updates_run:
+                    self._pass(known.group, messages[start:stop])
+                    scan.refresh()
             if becomes is not None and out is None:
                 out = messages[:start]
             if out is not None:
                 out += messages[start:stop] if becomes is None else becomes
-            start = stop
+            start, at = stop, at + count
         self.out = out if out is not None else (messages if messages is not self.native else None)
 
     def _pass(self, group: Group, natives: Messages) -> None:

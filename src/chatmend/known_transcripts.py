@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from chatmend.context import Context
 from chatmend.dialects import DIALECTS
-from chatmend.letters import MAX_MESSAGES, UNKNOWN, Reader
+from chatmend.letters import MAX_MESSAGES, Reader, has_unknown, without_repetition
 from chatmend.rule_cache import MAX_ENTRIES
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class Lookup:
         if not reader.read(messages, among=known.common if is_long else None):
             return
         self._reader, self.letters = reader, reader.letters
-        if needs_dialect and _without_repetition(reader.letters) in known.first_letters:
+        if needs_dialect and without_repetition(reader.letters) in known.first_letters:
             self.dialect, self._needs_dialect = context.dialect, False
         counted = reader.find_clean() if self.letters in known.letters else None
         if counted is not None:
@@ -119,7 +119,8 @@ class Lookup:
         self, messages: Sequence[Any], letters: str, context: Context, cache: RuleCache
     ) -> None:
         """Remember the dialect of the transcript, if it was needed and not known."""
-        if self._needs_dialect and messages is self._messages and UNKNOWN.isdisjoint(letters):
+        is_read = messages is self._messages and not has_unknown(letters)
+        if self._needs_dialect and is_read:
             self._needs_dialect = False
             self.source.remember_dialect(letters, context, cache)
 
@@ -164,7 +165,7 @@ class Source:
 
         A transcript of very many structures will not come again, except with more of them.
         """
-        first = _without_repetition(letters)
+        first = without_repetition(letters)
         if len(first) > MAX_MESSAGES:
             return
         if (known := self._known_for(context, cache)) is not None:
@@ -187,10 +188,6 @@ class Source:
         found = other.find(messages)
         if found.context is not None and found.known is not None:
             self.remember(found.letters, found.context, found.known.cache)
-
-
-def _without_repetition(letters: str) -> str:
-    return "".join(dict.fromkeys(letters))
 
 
 def reads_objects(dialect: object) -> bool:

@@ -31,7 +31,6 @@ MAX_MESSAGES = 64
 """The maximum number of messages of a transcript that is recognised as a whole."""
 UNKNOWN_OTHER, UNKNOWN_ASSISTANT = chr(FIRST_OTHER - 1), chr(FIRST_ASSISTANT - 1)
 """The letters of messages that cannot be sketched or cached; the second is for the assistant's."""
-UNKNOWN = frozenset((UNKNOWN_OTHER, UNKNOWN_ASSISTANT))
 
 _ASSISTANT_LETTERS = f"{UNKNOWN_ASSISTANT}-\U0010ffff"
 _WINDOW = re.compile(f"[{_ASSISTANT_LETTERS}]+[^{_ASSISTANT_LETTERS}]*|[^{_ASSISTANT_LETTERS}]+")
@@ -41,6 +40,23 @@ _WINDOW = re.compile(f"[{_ASSISTANT_LETTERS}]+[^{_ASSISTANT_LETTERS}]*|[^{_ASSIS
 def cut(letters: str) -> list[str]:
     """Cut the letters of a transcript into words, one for each window."""
     return _WINDOW.findall(letters)
+
+
+def has_unknown(letters: str) -> bool:
+    """Whether a message could not be sketched or cached."""
+    return UNKNOWN_OTHER in letters or UNKNOWN_ASSISTANT in letters
+
+
+def without_repetition(letters: str) -> str:
+    """Return each letter once, in the order of first occurrence, until there are too many.
+
+    The result is longer than ``MAX_MESSAGES`` if there are more letters than that.
+    """
+    first = ""
+    while letters and len(first) <= MAX_MESSAGES:
+        first += letters[0]
+        letters = letters.replace(letters[0], "")
+    return first
 
 
 class Reader:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import ChainMap
 from dataclasses import replace
 from functools import reduce
-from itertools import accumulate
+from itertools import accumulate, islice
 from operator import or_
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ from chatmend.sketch import Group, WindowSketch, equality_pattern
 from chatmend.transcript import Role
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from chatmend.context import Context
     from chatmend.rule_cache import StructureInfo
@@ -52,6 +52,8 @@ class Scan:
         self._id_at = self._name_at = 0
         """How many of the ids and names belong to windows that are already done."""
         self._clean: dict[object, CleanWindow] = {}
+        self._single_until = 0
+        """The windows before this position are not passed with others."""
         self._unchanged: tuple[list[Any], WindowSketch]
         """The messages of the current window before any rule changed it, and their sketch."""
         self._kept: dict[int, tuple[Any, str, list[str], list[str]]] = {}
@@ -276,6 +278,51 @@ class Scan:
         """Select the clean windows that match the facts now in the memory."""
         self._clean = self.cache.clean.setdefault(self._facts(), {})
 
+    def pass_clean(self, words: Sequence[str], at: int) -> int:
+        """Pass the windows from a position on that are known to be clean; return how many.
+
+        All that ``find_clean`` checks for each window is checked for all of them at once: their ids
+        have the same pattern and are new, and no fact in the memory changes.
+        """
+        if at < self._single_until or not at:
+            return 0
+        first: CleanWindow | None = None
+        windows_with_ids, names, end = 0, 0, at
+        for word in islice(words, at, len(words) - 1):
+            known = self._clean.get(word)
+            if known is None or known.updates_run or known.group.name_count > 1:
+                break
+            if known.group.id_count:
+                first = first or known
+                if known is not first and not _has_same_ids(known, first):
+                    break
+                windows_with_ids += 1
+            names += known.group.name_count
+            end += 1
+        if first is not None and not self._pass_ids(first, windows_with_ids):
+            self._single_until = end
+            return 0
+        self._name_at += names
+        return end - at
+
+    def _pass_ids(self, known: CleanWindow, windows: int) -> bool:
+        """Add the ids of clean windows to the memory; False if they are not as in ``known``."""
+        group, pattern, memory = known.group, known.pattern, self._memory
+        id_end = self._id_at + windows * group.id_count
+        ids = self._ids[self._id_at : id_end]
+        columns = [ids[position :: group.id_count] for position in range(group.id_count)]
+        distinct = [column for at, column in enumerate(columns) if pattern[at : at + 1] == (at,)]
+        new = set().union(*distinct)
+        is_new = len(new) == windows * len(distinct) and self._are_new(new)
+        if not is_new or columns != [columns[at] for at in pattern]:
+            return False
+        for position in group.call_positions:
+            memory.call_ids.update(columns[position])
+        for position in group.item_positions:
+            memory.item_ids.update(columns[position])
+        self._id_at = id_end
+        return True
+
     def find_clean(self, word: str, position: str) -> CleanWindow | None:
         """Return the facts about the next window if it is known to be clean, else None.
 
@@ -309,7 +356,7 @@ class Scan:
             return self._are_new(ids)
         return self._clean_key(word, position, ids, ()) in self._clean
 
-    def _are_new(self, ids: list[str]) -> bool:
+    def _are_new(self, ids: Collection[str]) -> bool:
         """Whether no id of a window occurred before."""
         memory = self._memory
         return (
@@ -356,6 +403,16 @@ class Scan:
         if len(ids) > _SMALL or len(names) > _SMALL or not self._are_new(ids):
             return ()
         return (word, position, *map(ids.index, ids), *map(names.index, names))
+
+
+def _has_same_ids(known: CleanWindow, other: CleanWindow) -> bool:
+    """Whether two windows have ids in the same places."""
+    one, two = known.group, other.group
+    return (
+        known.pattern == other.pattern
+        and one.call_positions == two.call_positions
+        and one.item_positions == two.item_positions
+    )
 
 
 def _no_recompressor(*_: object) -> None:
