@@ -17,11 +17,20 @@ if TYPE_CHECKING:
 TARGETS = {
     "openai_chat": ("openai/gpt-4o", "anthropic/claude-sonnet-4-5", "mistral/mistral-large-latest"),
     "anthropic_messages": ("anthropic/claude-sonnet-4-5", "minimax/MiniMax-M2"),
-    "openai_responses": ("openai/gpt-5.2", "xai/grok-4.6"),
+    "openai_responses": ("openai/gpt-4o", "openai/gpt-5.2", "xai/grok-4.6"),
+    "gemini_contents": ("gemini/gemini-2.5-flash",),
     "bedrock_converse": ("bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0",),
 }
 CLEAN = ("text", "one call", "two calls", "hosted call")
-BROKEN = ("swapped results", "id again", "no result", "two results", "other result", "marked")
+BROKEN = (
+    "swapped results",
+    "id again",
+    "first id again",
+    "no result",
+    "two results",
+    "other result",
+    "marked",
+)
 KINDS = CLEAN + BROKEN
 
 
@@ -45,7 +54,8 @@ def _as_messages(ids: list[str], answered: list[str]) -> Iterator[dict[str, Any]
 def _as_items(ids: list[str], answered: list[str]) -> Iterator[dict[str, Any]]:
     yield {"role": "assistant", "content": "I look."}
     for one in ids:
-        yield {"type": "function_call", "call_id": one, "name": "f", "arguments": '{"a": 1}'}
+        call = {"type": "function_call", "id": f"fc_{one}", "call_id": one}
+        yield {**call, "name": "f", "arguments": '{"a": 1}'}
     for one in answered:
         yield {"type": "function_call_output", "call_id": one, "output": "18"}
 
@@ -57,7 +67,16 @@ def _as_converse(ids: list[str], answered: list[str]) -> Iterator[dict[str, Any]
     yield {"role": "user", "content": results or [{"text": "Go on."}]}
 
 
+def _as_contents(ids: list[str], answered: list[str]) -> Iterator[dict[str, Any]]:
+    """Yield calls and results without ids: the name tells which belong together."""
+    calls = [{"functionCall": {"name": one[:4], "args": {"a": 1}}} for one in ids]
+    yield {"role": "model", "parts": [{"text": "I look."}, *calls]}
+    results = [{"functionResponse": {"name": one[:4], "response": {"a": 1}}} for one in answered]
+    yield {"role": "user", "parts": results or [{"text": "Go on."}]}
+
+
 _WRITERS = {
+    "gemini_contents": _as_contents,
     "openai_chat": _as_chat,
     "anthropic_messages": _as_messages,
     "openai_responses": _as_items,
@@ -80,7 +99,8 @@ def _hosted(dialect: str, call_id: str) -> list[Any]:
 def session(dialect: str, kinds: list[str]) -> list[Any]:
     """Return a conversation with one window of each kind, in this order."""
     text = [{"text": "Hi."}] if dialect == "bedrock_converse" else "Hi."
-    out: list[Any] = [{"role": "user", "content": text}]
+    key, text = ("parts", [{"text": "Hi."}]) if dialect == "gemini_contents" else ("content", text)
+    out: list[Any] = [{"role": "user", key: text}]
     used: list[str] = []
     for number, kind in enumerate(kinds):
         ids = [] if kind in ("text", "hosted call", "marked") else [f"call{number:05}"]
@@ -88,6 +108,8 @@ def session(dialect: str, kinds: list[str]) -> list[Any]:
             ids.append(f"also{number:05}")
         if kind == "id again":
             ids = used[-1:] or ids
+        if kind == "first id again":
+            ids = used[:1] or ids
         if kind == "hosted call":
             out += _hosted(dialect, f"srvtoolu_{number:05}")
         answered = [] if kind == "no result" else ids * (2 if kind == "two results" else 1)
@@ -127,6 +149,22 @@ def test_a_long_session_is_repaired_as_by_every_rule(dialect: str, target: str) 
         with every_rule():
             expected = chatmend.repair(messages, target, dialect=dialect)
         assert [account(one) for one in done] == [account(expected)] * 2, kinds
+
+
+@pytest.mark.parametrize("dialect", _WRITERS)
+@pytest.mark.parametrize("clean", ["one call", "two calls"])
+def test_one_broken_window_in_a_long_run_is_repaired_as_by_every_rule(
+    dialect: str, clean: str
+) -> None:
+    target = TARGETS[dialect][0]
+    for kind in BROKEN:
+        messages = session(dialect, [clean, "no result", *[clean] * 20, kind, *[clean] * 20])
+        forget()
+        chatmend.repair(session(dialect, [clean] * 41), target, dialect=dialect)
+        done = [chatmend.repair(messages, target, dialect=dialect) for _ in range(2)]
+        with every_rule():
+            expected = chatmend.repair(messages, target, dialect=dialect)
+        assert [account(one) for one in done] == [account(expected)] * 2, kind
 
 
 def test_an_id_that_comes_again_after_a_long_run_is_found() -> None:

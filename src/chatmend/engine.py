@@ -104,10 +104,11 @@ class Run:
         at = 0
         while at < len(words):
             becomes: Messages | None = None
-            count = scan.pass_clean(words, at)
-            stop = start + sum(map(len, words[at : at + (count or 1)]))
-            if not count:
+            if count := scan.pass_clean(words, at):
+                stop = start + sum(map(len, words[at : at + count]))
+            else:
                 word, position, count = words[at], positions[at], 1
+                stop = start + len(word)
                 if (known := scan.find_clean(word, position)) is None:
                     becomes = self._process(scan, word, messages[start:stop], start, position)
                     scan.refresh()

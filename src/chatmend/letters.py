@@ -10,7 +10,7 @@ from chatmend.jsontext import is_encodable
 from chatmend.rule_cache import MAX_ENTRIES, StructureInfo
 from chatmend.rules import LAST
 from chatmend.sketch import Sketch, Unsketched, equality_pattern
-from chatmend.transcript import Media, Role, Text, is_signed
+from chatmend.transcript import Media, Role, Text
 from chatmend.windows import Memory
 
 if TYPE_CHECKING:
@@ -310,7 +310,6 @@ class Reader:
             letter,
             role,
             role is Role.ASSISTANT,
-            is_signed(parts),
             counted,
             updates_memory,
             has_reasoning,

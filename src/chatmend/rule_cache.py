@@ -37,7 +37,6 @@ class StructureInfo:
     letter: str
     role: Role
     is_assistant: bool
-    is_signed: bool
     counted: int
     """The rules in ``LAST`` that count content of the message, as a bit mask of their positions."""
     updates_memory: bool
@@ -66,6 +65,12 @@ class CleanWindow:
     """Whether the state of the repair must be updated after such a window."""
     pattern: tuple[int, ...] = ()
     """For each of its ids, the position of its first occurrence."""
+    layout: tuple[tuple[int, ...], ...] | None = None
+    """Empty if the window has no ids and names.
+
+    Otherwise the pattern of its ids, that of its names, and the positions of the ids of calls and
+    of items. None if the window cannot be passed together with others.
+    """
 
 
 class RuleCache:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 FIRST, LAST = "<", ">"
 """Mark the first and the last window of a transcript; a single window has both marks."""
+_SHORT_RUN = 8
+"""Fewer windows than this are passed one by one, and so are the next ones."""
 _SMALL = 16
 """The maximum number of ids and names of a window in the key of a clean window."""
 
@@ -286,41 +288,53 @@ class Scan:
         """
         if at < self._single_until or not at:
             return 0
-        first: CleanWindow | None = None
-        windows_with_ids, names, end = 0, 0, at
+        layout: tuple[tuple[int, ...], ...] = ()
+        windows, end = 0, at
         for word in islice(words, at, len(words) - 1):
             known = self._clean.get(word)
-            if known is None or known.updates_run or known.group.name_count > 1:
+            if known is None or known.layout is None:
                 break
-            if known.group.id_count:
-                first = first or known
-                if known is not first and not _has_same_ids(known, first):
+            if known.layout:
+                layout = layout or known.layout
+                if known.layout != layout:
                     break
-                windows_with_ids += 1
-            names += known.group.name_count
+                windows += 1
             end += 1
-        if first is not None and not self._pass_ids(first, windows_with_ids):
+        if end - at < _SHORT_RUN:
+            self._single_until = at + 2 * _SHORT_RUN
+            return 0
+        if windows and not self._pass_columns(windows, *layout):
             self._single_until = end
             return 0
-        self._name_at += names
         return end - at
 
-    def _pass_ids(self, known: CleanWindow, windows: int) -> bool:
-        """Add the ids of clean windows to the memory; False if they are not as in ``known``."""
-        group, pattern, memory = known.group, known.pattern, self._memory
-        id_end = self._id_at + windows * group.id_count
-        ids = self._ids[self._id_at : id_end]
-        columns = [ids[position :: group.id_count] for position in range(group.id_count)]
-        distinct = [column for at, column in enumerate(columns) if pattern[at : at + 1] == (at,)]
-        new = set().union(*distinct)
-        is_new = len(new) == windows * len(distinct) and self._are_new(new)
-        if not is_new or columns != [columns[at] for at in pattern]:
+    def _pass_columns(
+        self,
+        windows: int,
+        id_pattern: tuple[int, ...],
+        name_pattern: tuple[int, ...],
+        calls: tuple[int, ...],
+        items: tuple[int, ...],
+    ) -> bool:
+        """Pass the ids and names of clean windows; False if they do not match this layout."""
+        ids, id_end = _columns(self._ids, self._id_at, windows, len(id_pattern))
+        names, name_end = _columns(self._names, self._name_at, windows, len(name_pattern))
+        distinct = [column for at, column in enumerate(ids) if id_pattern[at] == at]
+        new = set[str]().union(*distinct)
+        if (
+            len(new) != windows * len(distinct)
+            or ids != [ids[at] for at in id_pattern]
+            or not self._are_new(new)
+            or any(
+                tuple(map(row.index, row)) != name_pattern for row in {*zip(*names, strict=True)}
+            )
+        ):
             return False
-        for position in group.call_positions:
-            memory.call_ids.update(columns[position])
-        for position in group.item_positions:
-            memory.item_ids.update(columns[position])
-        self._id_at = id_end
+        for at in calls:
+            self._memory.call_ids.update(ids[at])
+        for at in items:
+            self._memory.item_ids.update(ids[at])
+        self._id_at, self._name_at = id_end, name_end
         return True
 
     def find_clean(self, word: str, position: str) -> CleanWindow | None:
@@ -370,18 +384,22 @@ class Scan:
         memory, group, cache = self._memory, sketch.group, self.cache
         if not group.is_known or len(self._clean) >= MAX_ENTRIES or sketch.last_text:
             return
-        updates_run = (group.has_user and not memory.has_user) or (
-            group.has_turns and not memory.has_turns
-        )
-        updates_run = updates_run or (group.has_reasoning and not memory.has_reasoning)
-        known = CleanWindow(
-            group,
-            pattern=tuple(map(sketch.ids.index, sketch.ids)) if group.id_count <= _SMALL else (),
-            updates_run=updates_run
+        updates_run = (
+            (group.has_user and not memory.has_user)
+            or (group.has_turns and not memory.has_turns)
+            or (group.has_reasoning and not memory.has_reasoning)
             or group.updates_memory
-            or group.is_signed
-            or bool(group.counted),
+            or bool(group.counted)
         )
+        is_small = max(group.id_count, group.name_count) <= _SMALL
+        pattern = tuple(map(sketch.ids.index, sketch.ids)) if is_small else ()
+        layout: tuple[tuple[int, ...], ...] | None = None
+        if is_small and not updates_run:
+            names = tuple(map(sketch.names.index, sketch.names))
+            has_columns = pattern or names
+            layout = (pattern, names, group.call_positions, group.item_positions)
+            layout = layout if has_columns else ()
+        known = CleanWindow(group, updates_run, pattern, layout)
         if group.id_count or group.name_count > 1:
             if not (
                 key := self._clean_key(
@@ -405,14 +423,12 @@ class Scan:
         return (word, position, *map(ids.index, ids), *map(names.index, names))
 
 
-def _has_same_ids(known: CleanWindow, other: CleanWindow) -> bool:
-    """Whether two windows have ids in the same places."""
-    one, two = known.group, other.group
-    return (
-        known.pattern == other.pattern
-        and one.call_positions == two.call_positions
-        and one.item_positions == two.item_positions
-    )
+def _columns(
+    values: list[str], start: int, windows: int, width: int
+) -> tuple[list[list[str]], int]:
+    """Return the values of windows that have ``width`` each, by position, and where they end."""
+    end = start + windows * width
+    return [values[start + position : end : width] for position in range(width)], end
 
 
 def _no_recompressor(*_: object) -> None:
@@ -437,7 +453,6 @@ def _group(word: str, messages: list[StructureInfo], *, is_known: bool = False) 
         bool(turns - {Role.ASSISTANT}),
         Role.USER in roles,
         bool(turns),
-        any(known.is_signed for known in messages),
         reduce(or_, (known.counted for known in messages), 0),
         any(known.updates_memory for known in messages),
         any(known.has_reasoning for known in messages),

@@ -103,7 +103,6 @@ class Group:
     has_user: bool
     has_turns: bool
     """Whether there is a message other than system messages."""
-    is_signed: bool
     counted: int
     """The rules in ``LAST`` that count content of a message, as a bit mask."""
     updates_memory: bool
