@@ -236,6 +236,71 @@ def test_a_response_gets_the_name_of_its_call_and_is_an_object() -> None:
     assert repaired([user("q"), model(call()), user(odd)])[2] == user(answer("21 degrees"))
 
 
+PLAIN = {"functionCall": {"name": "now", "args": {}}}
+
+
+@pytest.mark.parametrize("ids", [({}, {}), ({"id": "a"}, {"id": "b"})])
+def test_responses_with_the_names_of_their_calls_are_unchanged(ids: tuple[Any, Any]) -> None:
+    calls = model(call(**ids[0]), {"functionCall": {**PLAIN["functionCall"], **ids[1]}})
+    sound = [user("q"), calls, user(answer("21", **ids[0]), answer("noon", "now", **ids[1]))]
+    assert chatmend.repair(sound, PRO3).messages is sound
+
+
+def test_gemini_2_accepts_a_response_with_another_name() -> None:
+    accepted = [user("q"), model(call()), user(answer("21", "call_1"))]
+    assert chatmend.repair(accepted, FLASH).messages is accepted
+    assert chatmend.repair(accepted, VERTEX).messages is accepted
+
+
+@pytest.mark.parametrize("name", ["tool_result", "unknown", "call_1073557", "no name!"])
+@pytest.mark.parametrize("target", [PRO3, "vertex_ai/gemini-3.7-flash"])
+@pytest.mark.parametrize("ids", [{}, {"id": "x"}])
+def test_from_gemini_3_on_a_response_gets_the_name_of_its_call(
+    name: str, target: str, ids: dict[str, Any]
+) -> None:
+    sent = repaired([user("q"), model(call(**ids)), user(answer("21", name, **ids))], target)
+    assert sent[2] == user(answer("21", **ids))
+
+
+def test_parallel_responses_without_names_get_those_of_the_calls_at_their_positions() -> None:
+    sent = repaired(
+        [user("q"), model(call(), PLAIN), user(answer("21", "?"), answer("noon", "?"))], PRO3
+    )
+    assert sent[2] == user(answer("21"), answer("noon", "now"))
+
+
+def test_a_response_that_is_named_by_the_id_of_its_call_belongs_to_this_call() -> None:
+    calls = model(call(id="a"), {"functionCall": {**PLAIN["functionCall"], "id": "b"}})
+    sent = repaired([user("q"), calls, user(answer("noon", "b"), answer("21", "a"))], PRO3)
+    assert sent[2] == user(answer("21", id="a"), answer("noon", "now", id="b"))
+
+
+def test_a_response_with_the_id_of_no_call_keeps_no_claim_to_a_call_with_another_id() -> None:
+    contents = [
+        user("q"),
+        model(call(id="a")),
+        user(answer("21", id="a"), answer("x", "g", id="y")),
+    ]
+    sent = repaired(contents, PRO3)
+    assert sent[2:] == [user(answer("21", id="a")), user(f'{NOTE}"x"')]
+
+
+def test_equal_ids_in_different_turns_are_unchanged() -> None:
+    turn = [model(call(id="x")), user(answer("21", id="x"))]
+    sound = [user("q"), *turn, *turn]
+    assert chatmend.repair(sound, PRO3).messages is sound
+
+
+def test_from_gemini_3_on_calls_of_one_content_have_different_ids() -> None:
+    calls = model(call(id="x"), {"functionCall": {**PLAIN["functionCall"], "id": "x"}})
+    contents = [user("q"), calls, user(answer("21", id="x"), answer("noon", "now", id="x"))]
+    assert chatmend.repair(contents, FLASH).messages is contents
+    sent = repaired(contents, PRO3)
+    first, second = (part["functionCall"]["id"] for part in sent[1]["parts"])
+    assert (first, second != "x") == ("x", True)
+    assert sent[2] == user(answer("21", id="x"), answer("noon", "now", id=second))
+
+
 def test_a_signature_that_cannot_be_one_is_left_out() -> None:
     sent = repaired(
         [

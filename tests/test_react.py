@@ -436,6 +436,26 @@ def test_ids_at_an_unknown_server_are_renamed_only_after_a_refusal(error: str) -
     assert answered == {**result, "tool_call_id": renamed["tool_calls"][0]["id"]}
 
 
+GATEWAY = (
+    "antigravity executor: invalid Gemini function call history: request.contents[2].parts[0]: functionResponse.name "
+    '"call_1" does not match functionCall.name "f" at request.contents[1].parts[0]'
+)
+
+
+@pytest.mark.parametrize("error", [GATEWAY, "Request contains an invalid argument."])
+def test_a_gateway_that_compares_names_gets_results_with_the_names_of_their_calls(
+    error: str,
+) -> None:
+    called = {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {}}}]}
+    answered = {"role": "user", "parts": [{"functionResponse": {"name": "call_1", "response": {}}}]}
+    body = {"contents": [{"role": "user", "parts": [{"text": "q"}]}, called, answered]}
+    target = "gemini/gemini-2.5-flash"
+    assert chatmend.repair_request(body, target).body is body
+    reaction = chatmend.react(body, target, error)
+    assert reaction.body["contents"][2]["parts"][0]["functionResponse"]["name"] == "f"
+    assert reaction.lesson.limit == "result_names_match"
+
+
 def test_the_policy_limits_a_reaction() -> None:
     gentle = chatmend.Policy(allow=chatmend.Effect.RESHAPES)
     found = chatmend.react(

@@ -125,7 +125,8 @@ def _is_matched_by_name(
 def _match_without_id(without_id: list[PartPosition], found: Exchanges, window: Window) -> None:
     """Match results without an id: each to the open call at the same rank if their names are equal.
 
-    The remaining results are matched to the open calls of their name in order, then to any.
+    The remaining results are matched to the open calls of their name in order, then to the open
+    call whose id is their name, then to any.
     """
     waiting = [
         n for n, call in enumerate(found.calls) if n not in found.answers and not call.is_hosted
@@ -149,9 +150,30 @@ def _match_without_id(without_id: list[PartPosition], found: Exchanges, window: 
             found.answers[named.popleft()] = position
         else:
             rest.append(position)
+    rest = _match_ids_as_names(rest, found, window)
     left = [number for number in waiting if number not in found.answers]
     found.answers |= dict(zip(left, rest, strict=False))
     found.strays += rest[len(left) :]
+
+
+def _match_ids_as_names(
+    positions: list[PartPosition], found: Exchanges, window: Window
+) -> list[PartPosition]:
+    """Match results whose name is the id of an open call; return the other positions."""
+    by_id = {
+        call.id: number
+        for number, call in reversed(list(enumerate(found.calls)))
+        if isinstance(call.id, str) and number not in found.answers
+    }
+    rest: list[PartPosition] = []
+    for at, part_at in positions:
+        name = getattr(window.messages[at].parts[part_at], "name", None)
+        number = by_id.pop(name, None) if isinstance(name, str) else None
+        if number is None:
+            rest.append((at, part_at))
+        else:
+            found.answers[number] = (at, part_at)
+    return rest
 
 
 def find_strays(window: Window, memory: Memory, *, called: bool) -> list[PartPosition]:

@@ -123,6 +123,24 @@ def _unsigned_call(turns: _Turns) -> Iterator[str]:
             yield "the first call of a step in the current turn has no thoughtSignature"
 
 
+def _response_name_differs(turns: _Turns) -> Iterator[str]:
+    """watt-mind/coach#280 and archestra-ai/archestra#7583, live; Gemini 2 accepts any name."""
+    for before, turn in pairwise(merged(turns, "parts")):
+        calls, answers = _held([before], "functionCall"), _held([turn], "functionResponse")
+        names = {str(call["id"]): call.get("name") for call in calls if "id" in call}
+        for call, answer in zip(calls, answers, strict=False):
+            if answer.get("name") != names.get(str(answer.get("id")), call.get("name")):
+                yield f"{answer.get('name')!r} answers {call.get('name')!r}"
+
+
+def _equal_call_ids(turns: _Turns) -> Iterator[str]:
+    """watt-mind/coach#280, live: equal ids are refused in one content, not in different turns."""
+    for turn in turns:
+        ids = [str(call["id"]) for call in _held([turn], "functionCall") if "id" in call]
+        if len(set(ids)) < len(ids):
+            yield f"calls with the ids {ids}"
+
+
 def _held(turns: _Turns, kind: str) -> list[dict[str, Json]]:
     held = [part.get(kind) for turn in turns for part in turn["parts"]]
     return [item for item in held if isinstance(item, dict)]
@@ -142,4 +160,6 @@ FACTS: tuple[tuple[str, _Fact], ...] = (
 
 GEMINI_3_FACTS: tuple[tuple[str, _Fact], ...] = (
     ("gemini-thought-signature-missing", _unsigned_call),
+    ("gemini-function-response-name-differs", _response_name_differs),
+    ("gemini-function-call-ids-equal", _equal_call_ids),
 )

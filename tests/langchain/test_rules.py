@@ -122,3 +122,18 @@ def test_a_document_gets_a_name_that_bedrock_accepts() -> None:
     )
     names = [message.content[1]["name"] for message in done.messages[:4:2]]  # type: ignore[index,call-overload]
     assert names == ["a-pdf", "a-pdf 2"]
+
+
+def test_a_result_has_the_name_of_its_call_where_gemini_checks_it() -> None:
+    named: Any = [
+        HumanMessage("q"),
+        AIMessage("", tool_calls=[call("c1", "f")]),
+        ToolMessage("r", tool_call_id="c1", name="x"),
+    ]
+    assert repaired(named, GEMINI).messages is named
+    assert repaired(named, GPT).messages is named
+    done = repaired(named, "gemini/gemini-3-flash-preview")
+    assert [message.name for message in done.messages] == [None, None, "f"]
+    assert "TOOL016" in [change.code for change in done.changes]
+    bare = [*named[:2], ToolMessage("r", tool_call_id="c1")]
+    assert repaired(bare, "gemini/gemini-3-flash-preview").messages[2] is bare[2]

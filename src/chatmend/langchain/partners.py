@@ -259,6 +259,8 @@ def _make_destination(
     if row.get("separates_files") and target.limits_in(_GEMINI).results_alone:
         target = _with_rule_limits(target, {"files_in_results": {"value": False}})
         converter = replace(converter, result_refuses=converter.result_refuses | {"text-plain"})
+    if row.get("names_results") and target.limits_in(_GEMINI).result_names_match:
+        target = replace(target, limits=replace(target.limits, result_names_match=True))
     return Destination(
         _with_converter(target, converter),
         row.get("chat_messages", True),
@@ -318,7 +320,7 @@ def _partners() -> dict[str, dict[str, Any]]:
 
 _GEMINI = "gemini_contents"
 """The format in which Gemini 3 refuses other parts in a message with tool results."""
-_INHERITED = ("chat_messages", "cumulative_usage", "id_pattern", "separates_files")
+_INHERITED = ("chat_messages", "cumulative_usage", "id_pattern", "names_results", "separates_files")
 """The values of a row that another row inherits, apart from its tables."""
 
 

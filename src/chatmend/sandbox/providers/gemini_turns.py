@@ -83,10 +83,27 @@ def _pairs(runs: list[Turn]) -> Iterator[Fault]:
         if len({content for content, _ in responses}) > 1:
             yield fault("gemini-function-response-split")
             yield fault("gemini-function-response-split-vertex")
+        yield from _identities(turn, after)
         if _has_content_beside(turn, {content for content, _ in responses}):
             yield fault("gemini-function-response-beside-text")
         if calls and after is not None and not answered:
             yield fault("gemini-function-call-last-unanswered")
+
+
+def _identities(turn: Turn, after: Turn | None) -> Iterator[Fault]:
+    """Yield equal ids of calls in one content, and responses that do not name their call.
+
+    A response belongs to the call with its id, else to the call at its position.
+    """
+    calls = [(at, either(part, "functionCall")) for at, part in _of(turn, "functionCall")]
+    ids = [(at, call["id"]) for at, call in calls if isinstance(call.get("id"), str)]
+    if len(set(ids)) < len(ids):
+        yield fault("gemini-function-call-ids-equal")
+    names = {call["id"]: call.get("name") for _, call in calls if isinstance(call.get("id"), str)}
+    answered = [either(part, "functionResponse") for _, part in _of(after, "functionResponse")]
+    for (_, call), response in zip(calls, answered, strict=False):
+        if response.get("name") != names.get(str(response.get("id")), call.get("name")):
+            yield fault("gemini-function-response-name-differs")
 
 
 def _has_content_beside(turn: Turn, contents: set[int]) -> bool:
