@@ -456,6 +456,20 @@ def test_a_gateway_that_compares_names_gets_results_with_the_names_of_their_call
     assert reaction.lesson.limit == "result_names_match"
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        "'messages' array must only contain objects with a 'content' field that is not empty.",
+        "Invalid request: the message at position 0 with role 'system' must not be empty",
+    ],
+)
+def test_an_empty_system_message_goes_after_a_refusal(error: str) -> None:
+    body = {"messages": [{"role": "system", "content": ""}, USER], "model": "m"}
+    for target in ("lm_studio/qwen3", "my-server/kimi-k3"):
+        assert chatmend.repair_request(body, target).body is body
+        assert chatmend.react(body, target, error).body["messages"] == [USER]
+
+
 def test_the_policy_limits_a_reaction() -> None:
     gentle = chatmend.Policy(allow=chatmend.Effect.RESHAPES)
     found = chatmend.react(

@@ -208,6 +208,13 @@ def user_empty(request: Request, _: Json) -> Iterator[str]:
             yield f"messages[{index}]"
 
 
+def system_empty(request: Request, _: Json) -> Iterator[str]:
+    """An empty system message."""
+    for index, message in numbered(request.messages):
+        if message.get("role") == "system" and not _says_something(message):
+            yield f"messages[{index}]"
+
+
 def assistant_empty(request: Request, _: Json) -> Iterator[str]:
     """An assistant message without content, reasoning or calls."""
     for index, message in numbered(request.messages):
@@ -272,6 +279,6 @@ CHECKS: dict[str, Check] = {
         no_messages, roles, content_absent, content_null, content_kind, part_types, assistant_images, result_id_missing,
         id_length, ids_twice, tool_calls_empty, tool_calls_type, call_types, call_names, tool_names, speaker_names,
         tools_many, arguments_not_text, arguments_missing, arguments_no_json, arguments_no_object, no_user, user_empty,
-        assistant_empty, keys_refused, result_listed, systems_many, system_late, last_role, no_alternation,
+        system_empty, assistant_empty, keys_refused, result_listed, systems_many, system_late, last_role, no_alternation,
     )
 }  # fmt: skip

@@ -291,6 +291,7 @@ BROKEN_FACTS: dict[str, tuple[str, list[Message]]] = {
     "minimax-system-role-mid": (MINIMAX, [USER, SAID, SYSTEM, USER]),
     "minimax-arguments-json": (MINIMAX, [USER, calling("a", arguments="{bad"), result("a")]),
     "moonshot-assistant-empty": (KIMI, [USER, SAID_NOTHING, USER]),
+    "moonshot-system-empty": (KIMI, [{"role": "system", "content": ""}, USER]),
     "cohere-message-empty-turn": (COHERE, [{"role": "user", "content": ""}]),
     "cohere-history-message": (COHERE, [USER, {"role": "assistant"}, USER]),
     "cohere-tool-id-missing": (COHERE, [USER, calling("a"), {"role": "tool", "content": "r"}]),
@@ -467,6 +468,18 @@ REPLY = {"functionResponse": {"name": "f", "response": {}}}
         ("gemini-function-response-turn", [ASKED, part("user", REPLY)]),
         ("gemini-function-response-count", [ASKED, part("model", CALL, CALL), part("user", REPLY)]),
         ("gemini-thought-signature-missing", [ASKED, part("model", CALL), part("user", REPLY)]),
+        (
+            "gemini-function-response-name-differs",
+            [
+                ASKED,
+                part("model", CALL),
+                part("user", {"functionResponse": {"name": "id", "response": {}}}),
+            ],
+        ),
+        (
+            "gemini-function-call-ids-equal",
+            [ASKED, part("model", *[{"functionCall": {"name": "f", "id": "x"}}] * 2)],
+        ),
     ],
 )
 def test_each_gemini_fact_refuses_what_it_is_about(rule: str, contents: list[Message]) -> None:
@@ -581,6 +594,14 @@ def test_every_route_names_a_judge() -> None:
     assert named | OF_OTHER_BODIES == set(JUDGES)
 
 
+SINCE_REPORTED = {
+    "gemini-function-call-ids-equal",
+    "gemini-function-response-name-differs",
+    "moonshot-system-empty",
+}
+"""Facts that were reported after the rules were collected; each names its threads in the tables of the judges."""
+
+
 def test_every_rule_is_certain_or_says_why_it_stands_here() -> None:
     if not RULES.exists():
         pytest.skip(f"no collected rules at {RULES}")
@@ -603,7 +624,7 @@ def test_every_rule_is_certain_or_says_why_it_stands_here() -> None:
         FACTS, HOSTED_FACTS, OPENAI_FACTS, XAI_FACTS, DEEPSEEK_FACTS,
     )  # fmt: skip
     used = {fact.rule for fact in facts()} | {rule for table in tables for rule, _ in table}
-    assert used <= set(known)
+    assert used <= set(known) | SINCE_REPORTED
     assert used & doubted == said
 
 

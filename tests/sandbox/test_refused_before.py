@@ -31,6 +31,13 @@ def _exchange(calls: list[Any], responses: list[Any]) -> dict[str, Any]:
 
 
 X = {"id": "x", "name": "f"}
+USER = {"role": "user", "content": "hi"}
+
+
+def _chat(model: str, *messages: Any) -> dict[str, Any]:
+    return {"model": model, "messages": list(messages)}
+
+
 REPORTED: dict[str, tuple[str, str, str, dict[str, Any]]] = {
     "archestra-ai/archestra#7583": (
         GEMINI_3,
@@ -49,6 +56,18 @@ REPORTED: dict[str, tuple[str, str, str, dict[str, Any]]] = {
         "gemini/gemini-3-flash-preview",
         "gemini-function-call-ids-equal",
         _exchange([X, X], [X, X]),
+    ),
+    "Toloka/tolokaforge#1284": (
+        "openrouter/api/v1/chat/completions",
+        "openrouter/moonshotai/kimi-k3",
+        "openrouter-kimi-empty",
+        _chat("moonshotai/kimi-k3", USER, {"role": "assistant", "content": ""}, USER),
+    ),
+    "apache/maka#1171": (
+        "moonshot/v1/chat/completions",
+        "moonshot/kimi-k3",
+        "moonshot-message-empty",
+        _chat("kimi-k3", {"role": "system", "content": ""}, USER),
     ),
 }
 

@@ -1,13 +1,14 @@
 """An empty or blank text part, or a message that has no other content.
 
 Why: ``messages: text content blocks must be non-empty`` and ``... must contain non-whitespace
-text`` (Anthropic); ``message must not be empty in a turn`` (Cohere).
+text`` (Anthropic); ``message must not be empty in a turn`` (Cohere); ``the message at position 1
+with role 'assistant' must not be empty`` (Kimi).
 
 Repair: An empty part is removed; its cache marker moves to the part before it. A message without
 other content is removed too. If all assistant messages of a window are empty, or all its other
 messages, the last of them gets the text ``[continued]`` instead, so that the turn remains. A blank
 text between other parts of an assistant message is unchanged, because providers generate such
-texts themselves.
+texts themselves. Thinking without a text and a signature counts as empty.
 
 Before (anthropic/claude-sonnet-4-5):
     [{"role": "user", "content": [{"type": "text", "text": "  "}, {"type": "text", "text": "hi"}]}]
@@ -178,7 +179,11 @@ def _with_placeholder(message: Message) -> Message:
         )
         return message.with_parts(parts)
     role = Role.USER if message.is_system else message.role
-    rest = tuple(part for part in message.parts if not isinstance(part, Text))
+    rest = tuple(
+        part
+        for part in message.parts
+        if not isinstance(part, Text) and not _is_empty_thinking(part)
+    )
     native = (
         {k: v for k, v in message.extra.items() if k not in _CONTENT} if message.is_object else None
     )
@@ -193,12 +198,21 @@ def _is_empty(message: Message, context: Context) -> bool:
         return False
     if limits.bare_is_empty:
         return not message.parts
-    content = tuple(part for part in message.parts if location_of(part) == "content")
+    content = tuple(
+        part
+        for part in message.parts
+        if location_of(part) == "content" and not _is_empty_thinking(part)
+    )
     if message.role is Role.TOOL:
         return all(
             is_blank(result.content, whitespace=limits.blank_is_empty) for result in message.results
         )
     return is_blank(content, whitespace=limits.blank_is_empty)
+
+
+def _is_empty_thinking(part: Part) -> bool:
+    """Return whether a part is thinking without a text and a signature."""
+    return isinstance(part, Thinking) and not (part.text.strip() or part.signature or part.redacted)
 
 
 def _without_empty_parts(message: Message, context: Context) -> Message:

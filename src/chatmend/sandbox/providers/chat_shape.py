@@ -99,6 +99,11 @@ def text_of(content: object) -> str:
     )
 
 
+def is_empty(content: object) -> bool:
+    """Return whether a content is null, or has only empty texts."""
+    return not text_of(content) and all(part.get("type") == "text" for part in objects(content))
+
+
 def tool_names(body: Body) -> list[str]:
     """Return the names of the functions that a request declares."""
     return [

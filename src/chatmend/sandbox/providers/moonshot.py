@@ -9,6 +9,7 @@ from chatmend.sandbox.providers.chat_shape import (
     calls,
     exchanges,
     function,
+    is_empty,
     orphans,
     parts,
     text_of,
@@ -79,6 +80,9 @@ def _reference(inner: Body, root: Body, at: str) -> Iterator[Fault]:
 
 
 def _message(at: int, message: Body) -> Iterator[Fault]:
+    role = message.get("role")
+    if role in ("system", "user") and is_empty(message.get("content")):
+        yield fault("moonshot-message-empty", position=at, role=role)
     if message.get("role") == "assistant" and not calls(message):
         if "content" not in message and not message.get("reasoning_content"):
             yield fault("moonshot-assistant-nothing")

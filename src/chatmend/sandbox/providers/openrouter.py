@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from chatmend.sandbox.pictures import inspect_base64, parse_data_url
-from chatmend.sandbox.providers.chat_shape import calls, image_urls, text_of
+from chatmend.sandbox.providers.chat_shape import calls, image_urls, is_empty, text_of
 from chatmend.sandbox.refusals import Fault, fault
 from chatmend.sandbox.request import SandboxRequest, mapping, objects
 
@@ -38,11 +38,19 @@ def faults(request: SandboxRequest) -> Iterator[Fault]:
         if calls(message) and not (signed or message.get("reasoning_content")):
             yield fault("openrouter-deepseek-reasoning")
             yield fault("openrouter-kimi-reasoning", at=str(messages.index(message)))
+    yield from _empty_messages(messages)
     yield from _thinking_first(body, messages)
     size = sum(len(text_of(message.get("content"))) for message in messages) // 4
     for window in (200_000, 1_048_576):
         if size > window:
             yield fault(f"openrouter-context-{window}", tokens=size, window=window)
+
+
+def _empty_messages(messages: list[Body]) -> Iterator[Fault]:
+    for at, message in enumerate(messages):
+        role = message.get("role")
+        if role != "tool" and not calls(message) and is_empty(message.get("content")):
+            yield fault("openrouter-kimi-empty", at=at, role=role)
 
 
 def _thinking_first(body: Body, messages: list[Body]) -> Iterator[Fault]:
