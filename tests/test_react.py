@@ -470,6 +470,16 @@ def test_an_empty_system_message_goes_after_a_refusal(error: str) -> None:
         assert chatmend.react(body, target, error).body["messages"] == [USER]
 
 
+def test_thinking_chunks_go_once_a_model_of_mistral_has_refused_them() -> None:
+    chunk = {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}
+    body = {"messages": [USER, {"role": "assistant", "content": [chunk, TEXT]}, NEXT], "model": "m"}
+    error = {"message": "Reasoning input is not enabled for this model", "code": "3051"}
+    for target in ("mistral/mistral-large-latest", "my-server/mistral-large"):
+        assert chatmend.repair_request(body, target).body is body
+        reaction = chatmend.react(body, target, error)
+        assert reaction.body["messages"][1] == {"role": "assistant", "content": [TEXT]}
+
+
 def test_the_policy_limits_a_reaction() -> None:
     gentle = chatmend.Policy(allow=chatmend.Effect.RESHAPES)
     found = chatmend.react(

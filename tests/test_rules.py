@@ -498,3 +498,28 @@ def test_reasoning_that_xai_cannot_read_back_goes() -> None:
     }
     done = chatmend.repair([said[0], thought, said[1]], "xai/grok-4", dialect="openai_responses")
     assert done.messages == said
+
+
+CHUNK = {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}
+REASONED = {"role": "assistant", "content": [CHUNK, {"type": "text", "text": "answer"}]}
+
+
+@pytest.mark.parametrize(
+    "model",
+    ["magistral-medium-2509", "mistral-small-latest", "mistral-small-4", "mistral-medium-3.5"],
+)
+def test_models_of_mistral_that_reason_keep_their_thinking_chunks(model: str) -> None:
+    messages = [{"role": "user", "content": "q"}, REASONED, {"role": "user", "content": "n"}]
+    assert chatmend.repair(messages, f"mistral/{model}").messages is messages
+
+
+@pytest.mark.parametrize("chunks", [[CHUNK], [CHUNK, CHUNK]])
+def test_devstral_gets_no_thinking_chunks(chunks: list[Any]) -> None:
+    ask, text = {"role": "user", "content": "q"}, {"type": "text", "text": "answer"}
+    messages = [ask, {"role": "assistant", "content": [*chunks, text]}, ask]
+    done = chatmend.repair(messages, "mistral/devstral-small-latest")
+    assert done.messages == [ask, {"role": "assistant", "content": [text]}, ask]
+    assert [change.code for change in done.changes] == ["THINK001"]
+    bare = [ask, {"role": "assistant", "content": chunks}, ask]
+    sent = chatmend.repair(bare, "mistral/devstral-small-latest").messages
+    assert sent == [ask, {"role": "assistant", "content": "[continued]"}, ask]

@@ -32,6 +32,10 @@ def _exchange(calls: list[Any], responses: list[Any]) -> dict[str, Any]:
 
 X = {"id": "x", "name": "f"}
 USER = {"role": "user", "content": "hi"}
+REASONED = [
+    {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]},
+    {"type": "text", "text": "a"},
+]
 
 
 def _chat(model: str, *messages: Any) -> dict[str, Any]:
@@ -68,6 +72,12 @@ REPORTED: dict[str, tuple[str, str, str, dict[str, Any]]] = {
         "moonshot/kimi-k3",
         "moonshot-message-empty",
         _chat("kimi-k3", {"role": "system", "content": ""}, USER),
+    ),
+    "mistralai/mistral-vibe#758": (
+        "mistral/v1/chat/completions",
+        "mistral/devstral-small-latest",
+        "mistral-reasoning-not-enabled",
+        _chat("devstral-small-latest", USER, {"role": "assistant", "content": REASONED}, USER),
     ),
 }
 

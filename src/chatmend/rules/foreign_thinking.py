@@ -1,8 +1,9 @@
 """Thinking that the target refuses: unsigned, or signed or redacted by another provider.
 
 Why: ``messages.2.content.0.thinking.signature: Field required`` and ``Invalid `signature` in
-`thinking` block`` (Anthropic); other providers refuse all thinking blocks. This happens when a
-conversation falls back to another model.
+`thinking` block`` (Anthropic); other providers refuse all thinking blocks. ``Reasoning input is not
+enabled for this model`` (Mistral, models that do not reason). This happens when a conversation
+falls back to another model.
 
 Repair: The block is removed and reported. It is never converted to text of the assistant. Signed
 thinking of the same provider is never changed, with or without text.
@@ -62,7 +63,8 @@ def _is_refused(part: Part, message: Message, context: Context) -> bool:
     mode = context.limits.thinking
     if not isinstance(part, Thinking) or part.location == "own":
         # An opaque part may be thinking: Mistral's blocks hold a list.
-        return isinstance(part, Opaque) and mode == "signed" and is_thinking(part.extra)
+        is_chunk = isinstance(part, Opaque) and is_thinking(part.extra)
+        return is_chunk and (mode == "signed" or not context.limits.thinking_chunks)
     if part.location in ("reasoning_content", "thinking"):
         return not part.is_generated and part.raw_string is None
     if mode == "any":

@@ -272,6 +272,8 @@ class Limits:
     - ``signed``: they are accepted only with the provider's own signature
     - ``refused``: they are refused
     """
+    thinking_chunks: bool = True
+    """The provider accepts Mistral's thinking chunks, whose text is a list of texts."""
     thinking_bound: bool = False
     """The provider refuses signed thinking if system prompt, tools or messages before it differ."""
     signature_owners: frozenset[str] = frozenset()

@@ -183,6 +183,8 @@ def _parts(message: Body, role: str, at: int, messages: list[Any]) -> Iterator[F
     first = next((i for i, kind in enumerate(kinds) if kind != "thinking"), len(kinds))
     if role == "assistant" and "thinking" in kinds[first:]:
         yield fault("mistral-think-leading")
+    if role == "assistant" and "thinking" in kinds:
+        yield fault("mistral-reasoning-not-enabled")
     if role == "assistant" and "thinking" in kinds and message.get("reasoning_content"):
         yield fault("mistral-reasoning-and-think")
     systems = [i for i, other in enumerate(objects(messages)) if other.get("role") == "system"]
