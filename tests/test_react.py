@@ -480,6 +480,42 @@ def test_thinking_chunks_go_once_a_model_of_mistral_has_refused_them() -> None:
         assert reaction.body["messages"][1] == {"role": "assistant", "content": [TEXT]}
 
 
+def test_a_name_that_an_endpoint_does_not_support_goes() -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    asked = {"role": "assistant", "content": None, "tool_calls": [call]}
+    result = {"role": "tool", "tool_call_id": "c1", "content": "r"}
+    body = {"messages": [USER, asked, {**result, "name": "f"}], "model": "m"}
+    error = '[invalid_request_error] messages[2]: "name" is not supported by this endpoint'
+    for target in ("openai/glm-5.3-flash", "my-server/glm-5.3-flash"):
+        assert chatmend.repair_request(body, target).body is body
+        assert chatmend.react(body, target, error).body["messages"] == [USER, asked, result]
+
+
+def test_reasoning_goes_once_groq_has_refused_it() -> None:
+    said = {"role": "assistant", "content": "a"}
+    body = {"messages": [USER, {**said, "reasoning": "hm"}, NEXT], "model": "m"}
+    error = {"message": "`messages[1].reasoning`: reasoning is not supported with this model"}
+    reaction = chatmend.react(body, "groq/gemma2-9b-it", error)
+    assert reaction.body["messages"] == [USER, said, NEXT]
+
+
+def test_calls_of_different_turns_get_different_ids_after_a_refusal() -> None:
+    def turn(number: int) -> list[dict[str, Any]]:
+        called = {"type": "function_call", "name": "f", "arguments": f'{{"a": {number}}}'}
+        answered = {"type": "function_call_output", "output": f"r{number}"}
+        return [{**item, "call_id": "terminal:0"} for item in (called, answered)]
+
+    body = {"input": [USER, *turn(1), *turn(2)], "model": "m"}
+    error = (
+        "Duplicate function_call_output for call_id 'terminal:0'. Each function_call must have "
+        "exactly one matching function_call_output"
+    )
+    assert chatmend.repair_request(body, "deepseek/deepseek-flash").body is body
+    sent = chatmend.react(body, "deepseek/deepseek-flash", error).body["input"]
+    assert sent[:3] == body["input"][:3]
+    assert sent[3]["call_id"] == sent[4]["call_id"] != "terminal:0"
+
+
 def test_the_policy_limits_a_reaction() -> None:
     gentle = chatmend.Policy(allow=chatmend.Effect.RESHAPES)
     found = chatmend.react(

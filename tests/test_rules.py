@@ -523,3 +523,23 @@ def test_devstral_gets_no_thinking_chunks(chunks: list[Any]) -> None:
     bare = [ask, {"role": "assistant", "content": chunks}, ask]
     sent = chatmend.repair(bare, "mistral/devstral-small-latest").messages
     assert sent == [ask, {"role": "assistant", "content": "[continued]"}, ask]
+
+
+@pytest.mark.parametrize(
+    "model", ["openai/gpt-oss-120b", "qwen/qwen3-32b", "deepseek-r1-distill-llama-70b"]
+)
+def test_models_at_groq_that_reason_keep_their_reasoning(model: str) -> None:
+    ask = {"role": "user", "content": "q"}
+    messages = [ask, {"role": "assistant", "content": "a", "reasoning": "hm"}, ask]
+    assert chatmend.repair(messages, f"groq/{model}").messages is messages
+    renamed = [ask, {"role": "assistant", "content": "a", "reasoning_content": "hm"}, ask]
+    assert chatmend.repair(renamed, f"groq/{model}").messages == messages
+
+
+@pytest.mark.parametrize("model", ["moonshotai/kimi-k2-instruct-0905", "llama-3.3-70b-versatile"])
+@pytest.mark.parametrize("key", ["reasoning", "reasoning_content"])
+def test_models_at_groq_that_do_not_reason_get_no_reasoning(model: str, key: str) -> None:
+    ask, bare = {"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}
+    done = chatmend.repair([ask, {**bare, key: "hm"}, ask], f"groq/{model}")
+    assert done.messages == [ask, bare, ask]
+    assert [(change.code, change.effect.name) for change in done.changes] == [("KEY001", "DROPS")]

@@ -32,6 +32,7 @@ def _exchange(calls: list[Any], responses: list[Any]) -> dict[str, Any]:
 
 X = {"id": "x", "name": "f"}
 USER = {"role": "user", "content": "hi"}
+SAID = {"role": "assistant", "content": "a"}
 REASONED = [
     {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]},
     {"type": "text", "text": "a"},
@@ -72,6 +73,12 @@ REPORTED: dict[str, tuple[str, str, str, dict[str, Any]]] = {
         "moonshot/kimi-k3",
         "moonshot-message-empty",
         _chat("kimi-k3", {"role": "system", "content": ""}, USER),
+    ),
+    "vercel/ai#8056": (
+        "groq/openai/v1/chat/completions",
+        "groq/moonshotai/kimi-k2-instruct",
+        "groq-reasoning-unsupported",
+        _chat("moonshotai/kimi-k2-instruct", USER, {**SAID, "reasoning": "hm"}, USER),
     ),
     "mistralai/mistral-vibe#758": (
         "mistral/v1/chat/completions",
