@@ -516,6 +516,38 @@ def test_calls_of_different_turns_get_different_ids_after_a_refusal() -> None:
     assert sent[3]["call_id"] == sent[4]["call_id"] != "terminal:0"
 
 
+def test_a_list_of_texts_becomes_a_text_once_a_server_has_refused_it() -> None:
+    listed = {"role": "user", "content": [TEXT, {"type": "text", "text": "b"}]}
+    body = {"messages": [listed], "model": "m"}
+    target = "ollama/deepseek-v4-flash:cloud"
+    assert chatmend.repair_request(body, target).body is body
+    reaction = chatmend.react(body, target, "400 invalid message format")
+    assert reaction.body["messages"] == [{"role": "user", "content": "a\n\nb"}]
+    image = {"type": "image_url", "image_url": {"url": "https://e.example/a.png"}}
+    mixed = {"messages": [{"role": "user", "content": [TEXT, image]}], "model": "m"}
+    assert chatmend.repair_request(mixed, target, lessons=[reaction.lesson]).body is mixed
+
+
+def reasoned(number: int) -> list[dict[str, Any]]:
+    """A call with its encrypted reasoning, and its result."""
+    called = {"type": "function_call", "name": "f", "arguments": "{}"}
+    return [
+        {"type": "reasoning", "summary": [], "encrypted_content": f"gAAA{number}bbbb"},
+        {**called, "call_id": f"c{number}"},
+        {"type": "function_call_output", "call_id": f"c{number}", "output": "r"},
+    ]
+
+
+def test_of_reasoning_in_conflict_the_newest_is_kept_and_goes_last() -> None:
+    error = "Conflicting authenticated continuation identities"
+    body = {"input": [USER, *reasoned(1), *reasoned(2)], "store": False, "model": "m"}
+    first = chatmend.react(body, "azure/gpt-6-astra", error)
+    assert first.body["input"] == [USER, *reasoned(1)[1:], *reasoned(2)]
+    for sent in (body, first.body):
+        second = chatmend.react(sent, "azure/gpt-6-astra", error, lessons=[first.lesson])
+        assert second.body["input"] == [USER, *reasoned(1)[1:], *reasoned(2)[1:]]
+
+
 def test_the_policy_limits_a_reaction() -> None:
     gentle = chatmend.Policy(allow=chatmend.Effect.RESHAPES)
     found = chatmend.react(

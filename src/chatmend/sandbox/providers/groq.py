@@ -33,7 +33,7 @@ def faults(request: SandboxRequest) -> Iterator[Fault]:
     for at, message in enumerate(objects(request.messages)):
         yield from _message(f"messages.{at}", message)
         if message.get("reasoning") is not None:
-            yield fault("groq-reasoning-unsupported", at)
+            yield fault("groq-reasoning-unsupported", str(at))
     yield from _pictures(request.messages)
     size = sum(len(text_of(message.get("content"))) for message in objects(request.messages)) // 4
     if size > 131_072:

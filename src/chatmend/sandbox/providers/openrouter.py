@@ -50,7 +50,7 @@ def _empty_messages(messages: list[Body]) -> Iterator[Fault]:
     for at, message in enumerate(messages):
         role = message.get("role")
         if role != "tool" and not calls(message) and is_empty(message.get("content")):
-            yield fault("openrouter-kimi-empty", at=at, role=role)
+            yield fault("openrouter-kimi-empty", at=str(at), role=role)
 
 
 def _thinking_first(body: Body, messages: list[Body]) -> Iterator[Fault]:
