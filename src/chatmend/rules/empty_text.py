@@ -211,8 +211,10 @@ def _is_empty(message: Message, context: Context) -> bool:
 
 
 def _is_empty_thinking(part: Part) -> bool:
-    """Return whether a part is thinking without a text and a signature."""
-    return isinstance(part, Thinking) and not (part.text.strip() or part.signature or part.redacted)
+    """Return whether a part is a thinking block without a text and a signature."""
+    if not isinstance(part, Thinking) or part.location != "content":
+        return False
+    return not (part.text.strip() or part.signature or part.redacted)
 
 
 def _without_empty_parts(message: Message, context: Context) -> Message:

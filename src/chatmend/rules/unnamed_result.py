@@ -73,7 +73,8 @@ def _reason(old: tuple[Part, ...], new: tuple[Part, ...]) -> str:
     is_renamed = any(
         isinstance(before, ToolResult)
         and isinstance(after, ToolResult)
-        and before.name not in (None, "", after.name)
+        and isinstance(before.name, str)
+        and before.name not in ("", after.name)
         for before, after in zip(old, new, strict=True)
     )
     if is_renamed:
