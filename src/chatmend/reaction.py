@@ -237,7 +237,7 @@ def _refused_blocks(
     means thinking, only thinking is taken: at the position, or anywhere if there is none, because
     LiteLLM's conversion has moved it. Thinking that is bound to the earlier messages goes from the
     position on: the thinking after it is bound to it. If thinking of several responses is in
-    conflict, that of the newest response is kept; it goes once the rest has, as ``learnt`` shows.
+    conflict, that of the newest response is kept until ``learnt`` shows that all other is removed.
     """
     if _THOUGHT_SIGNATURE.search(text):
         return tuple(map(digest_of, _thought_signatures(body)))
@@ -250,13 +250,13 @@ def _refused_blocks(
     if _SIGNATURE.search(text):
         thinking = [(at, block) for at, block in blocks if _is_sealed(block)]
         if _CONFLICT in text.lower():
-            gone = {
+            removed = {
                 one
                 for lesson in learnt
                 if lesson.limit == "refused_blocks"
                 for one in _listed(lesson)
             }
-            thinking = [one for one in thinking if digest_of(one[1]) not in gone]
+            thinking = [one for one in thinking if digest_of(one[1]) not in removed]
             thinking = _before_newest_response(messages, thinking) or thinking
         meant = _meant_thinking(thinking, text)
     elif _DOWNLOAD.search(text):
