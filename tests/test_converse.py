@@ -8,10 +8,24 @@ import pytest
 
 import chatmend
 from tests import corpus
+from tests.images.pictures import part, samples
 from tests.judges import judge
+from tests.sandbox.triggers import image
 
 CLAUDE = "bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0"
 NOVA = "bedrock/us.amazon.nova-pro-v1:0"
+TEXT_RESULTS = [
+    "bedrock/global.openai.gpt-6-astra",
+    "bedrock/us.openai.gpt-5.6-luna",
+    "bedrock/xai.grok-4.6",
+    "bedrock/google.gemma-3-27b-it",
+    "bedrock/us.mistral.pixtral-large-2502-v1:0",
+    "bedrock/us.qwen.qwen3-vl-235b-a22b-instruct-v1:0",
+    "bedrock/moonshotai.kimi-k2.5",
+    "bedrock/nvidia.nemotron-nano-12b-v2",
+]
+"""Models that refuse an image in a tool result."""
+IN_RESULT = "The image of this tool result is in the next user message."
 LLAMA = "bedrock/meta.llama3-3-70b-instruct-v1:0"
 TOOLS = {"tools": [{"toolSpec": {"name": "f", "inputSchema": {"json": {"type": "object"}}}}]}
 ASK = {"role": "user", "content": [{"text": "go"}]}
@@ -31,6 +45,10 @@ def result(content: Any, call_id: str = "tooluse_1", *beside: Any, **more: Any) 
 
 def document(name: str) -> dict[str, Any]:
     return {"document": {"format": "txt", "name": name, "source": {"text": "hello"}}}
+
+
+def picture() -> dict[str, Any]:
+    return {"image": {"format": "png", "source": {"bytes": image()}}}
 
 
 def thought(**more: Any) -> dict[str, Any]:
@@ -158,6 +176,61 @@ def test_nothing_stands_beside_a_result_for_makers_that_demand_it() -> None:
     for messages in (mixed, apart):
         body = {"messages": messages, "toolConfig": TOOLS}
         assert chatmend.repair_request(body, NOVA).body is body
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        CLAUDE,
+        NOVA,
+        "bedrock/us.meta.llama4-maverick-17b-instruct-v1:0",
+        "bedrock/arn:aws:bedrock:us-east-1:1:application-inference-profile/abc",
+    ],
+)
+def test_an_image_stays_in_a_result_where_the_model_accepts_it_or_is_not_known(target: str) -> None:
+    body = {"messages": [ASK, calling(), result([picture()]), SAID, NEXT], "toolConfig": TOOLS}
+    assert chatmend.repair_request(body, target).body is body
+
+
+@pytest.mark.parametrize("target", TEXT_RESULTS)
+def test_an_image_leaves_a_result_whose_model_accepts_only_text_there(target: str) -> None:
+    messages = [ASK, calling(), result([picture()]), SAID, NEXT]
+    assert judge("bedrock_converse", target, messages) != []
+    done = sent(messages, target)
+    assert done[2]["content"][:1] == result([{"text": IN_RESULT}])["content"]
+    moved = [block for message in done[2:] for block in message["content"] if "image" in block]
+    assert moved == [picture()]
+    assert done[-2:] == [SAID, NEXT]
+    assert sent(messages[:3], target) == done[:-2]
+
+
+@pytest.mark.parametrize("target", TEXT_RESULTS)
+def test_an_image_leaves_a_result_in_other_formats_for_the_same_models(target: str) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    chat = [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": [part(samples()["one pixel"])]},
+    ]
+    block = {"type": "tool_result", "tool_use_id": "c1"}
+    use = {"type": "tool_use", "id": "c1", "name": "f", "input": {}}
+    messages = [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": [use]},
+        {"role": "user", "content": [block | {"content": [part(samples()["one pixel"], "anthropic")]}]},
+    ]  # fmt: skip
+    for given, dialect in ((chat, "openai_chat"), (messages, "anthropic_messages")):
+        done = chatmend.repair(given, target, dialect=dialect)
+        assert "IMG011" in [change.code for change in done.changes], dialect
+
+
+def test_a_document_leaves_a_result_of_kimi_which_accepts_no_files_there() -> None:
+    messages = [ASK, calling(), result([document("a")]), SAID, NEXT]
+    done = sent(messages, "bedrock/moonshotai.kimi-k2.5")
+    assert [list(block) for block in done[2]["content"]] == [["toolResult"], ["text"], ["document"]]
+    for target in (CLAUDE, "bedrock/us.mistral.pixtral-large-2502-v1:0"):
+        body = {"messages": messages, "toolConfig": TOOLS}
+        assert chatmend.repair_request(body, target).body is body
 
 
 def test_tools_are_declared_in_toolConfig() -> None:  # noqa: N802 - the API's key

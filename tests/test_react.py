@@ -22,6 +22,7 @@ from chatmend.refusals import Refusal, compiled, refusals
 from chatmend.targets import Limits
 from tests.broken import broken
 from tests.corpus import rows, there
+from tests.sandbox.triggers import image as picture
 from tests.scale import seeds
 
 DEMANDS = tomllib.loads(files("chatmend.refusals").joinpath("demands.toml").read_text("utf-8"))
@@ -305,6 +306,30 @@ def test_a_forged_thought_signature_is_replaced() -> None:
     sent = reaction.body["contents"][1]["parts"][0]
     assert sent["functionCall"] == call["functionCall"]
     assert sent["thoughtSignature"] != call["thoughtSignature"]
+
+
+def test_an_image_that_a_model_behind_an_arn_refuses_in_a_result_moves_out_of_it() -> None:
+    image = {"image": {"format": "png", "source": {"bytes": picture()}}}
+    held = {"toolResult": {"toolUseId": "c1", "content": [image]}}
+    call = {"toolUse": {"toolUseId": "c1", "name": "f", "input": {}}}
+    body = {
+        "messages": [
+            {"role": "user", "content": [{"text": "q"}]},
+            {"role": "assistant", "content": [call]},
+            {"role": "user", "content": [held]},
+        ]
+    }
+    target = "bedrock/arn:aws:bedrock:us-east-1:1:application-inference-profile/abc"
+    error = (
+        "This model doesn't support the image field for user messages. Remove image and try again."
+    )
+    reaction = chatmend.react(body, target, ApiError(error, 400))
+    assert "IMG011" in {change.code for change in reaction.changes}
+    assert [list(b) for b in reaction.body["messages"][2]["content"]] == [
+        ["toolResult"],
+        ["text"],
+        ["image"],
+    ]
 
 
 def test_a_stored_image_that_cannot_be_decoded_becomes_text() -> None:

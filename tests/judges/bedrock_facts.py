@@ -5,6 +5,7 @@ Each fact carries its id in ``provider_rules.jsonl``.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
@@ -13,6 +14,10 @@ from .reading import merged, objects
 from .request import Json
 
 _Fact: TypeAlias = Callable[[list[dict[str, Json]], str], Iterator[str]]
+_TEXT_RESULTS = re.compile(
+    r"(openai|xai|google|mistral|writer|qwen|moonshot|moonshotai|zai|minimax|nvidia)\."
+)
+"""Makers whose models refuse an image in a tool result (anomalyco/opencode#49443, live)."""
 
 
 def refusals(messages: Json, model: str) -> list[str]:
@@ -73,6 +78,14 @@ def _media_role(turns: list[dict[str, Json]], _: str) -> Iterator[str]:
             yield f"messages[{index}]"
 
 
+def _result_image(turns: list[dict[str, Json]], model: str) -> Iterator[str]:
+    if not _TEXT_RESULTS.search(model):
+        return
+    for result in _of_kind(turns, "toolResult"):
+        if any("image" in part for part in objects(result.get("content"))):
+            yield f"an image in the result of {result.get('toolUseId')!r}"
+
+
 def _document_alone(turns: list[dict[str, Json]], _: str) -> Iterator[str]:
     for turn in merged(turns):
         held = {key for block in turn["content"] for key in block}
@@ -109,6 +122,7 @@ FACTS: tuple[tuple[str, _Fact], ...] = (
     ("bedrock-tool-use-duplicate", _duplicate("toolUse")),
     ("bedrock-tool-result-duplicate", _duplicate("toolResult")),
     ("bedrock-image-role", _media_role),
+    ("bedrock-result-media", _result_image),
     ("bedrock-document-needs-text", _document_alone),
     ("bedrock-reasoning-signature", _foreign_signature),
     ("bedrock-reasoning-unsigned", _unsigned_reasoning),

@@ -11,6 +11,7 @@ import pytest
 
 import chatmend
 from tests.broken import broken
+from tests.sandbox.triggers import image
 from tests.scale import examples
 from tests.targets import BEDROCK_CONVERSE
 
@@ -54,3 +55,23 @@ def test_what_is_repaired_is_accepted(client: httpx.Client, sandbox: Sandbox, ta
         except (TypeError, ValueError, RecursionError):  # no JSON text can hold it
             refused += 1
     assert refused > 8
+
+
+@pytest.mark.parametrize(
+    "model", ["global.openai.gpt-6-astra", "xai.grok-4.6", "google.gemma-3-27b-it"]
+)
+def test_an_image_in_a_result_is_accepted_only_after_it_moved(
+    client: httpx.Client, sandbox: Sandbox, model: str
+) -> None:
+    block = {"image": {"format": "png", "source": {"bytes": image()}}}
+    use = {"toolUse": {"toolUseId": "c1", "name": "search", "input": {}}}
+    messages = [
+        {"role": "user", "content": [{"text": "go"}]},
+        {"role": "assistant", "content": [use]},
+        {"role": "user", "content": [{"toolResult": {"toolUseId": "c1", "content": [block]}}]},
+    ]
+    body = {"messages": messages, "toolConfig": TOOLS}
+    assert "support the image field" in send(client, sandbox, f"bedrock/{model}", body)
+    for target in (f"bedrock/{model}", "bedrock/us.anthropic.claude-opus-4-8"):
+        done = chatmend.repair_request(body, target, dialect="bedrock_converse").body
+        assert not send(client, sandbox, target, done)

@@ -131,6 +131,8 @@ def _result(result: object, at: str) -> Iterator[Fault]:
     for i, part in enumerate(objects(content)):
         if "json" in part and not isinstance(part["json"], dict):
             yield fault("bedrock-tool-result-json", f"{at}.content.{i}.json")
+        if "image" in part:
+            yield fault("bedrock-tool-result-image")
 
 
 def _media(at: str, member: str, key: str, media: Body) -> Iterator[Fault]:
