@@ -224,8 +224,10 @@ class Conversion(_Closed):
 
     match: Annotated[list[Text], Field(min_length=1)]
     since: Annotated[str, Field(pattern=r"^\d+\.\d+\.\d+$")] | None = None
+    until: Annotated[str, Field(pattern=r"^\d+\.\d+\.\d+$")] | None = None
     reads: Fact[list[Text]] | None = None
-    limits: LimitFacts  # type: ignore[valid-type]
+    limits: LimitFacts | None = None  # type: ignore[valid-type]
+    images: ImageFacts | None = None  # type: ignore[valid-type]
 
 
 class DroppedItems(_Closed):

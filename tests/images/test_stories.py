@@ -48,6 +48,74 @@ def test_an_image_in_a_tool_result_stays_where_the_target_takes_it() -> None:
         assert "IMG011" not in [change.code for change in done.changes], target
 
 
+FLASH = (
+    "deepseek/deepseek-flash",
+    "deepseek/deepseek-v4-flash",
+    "deepseek/deepseek-v4-flash-vision-exp",
+)
+
+
+def thoughtful_shots(*contents: Any) -> list[Any]:
+    """The same turn with the reasoning that DeepSeek's models require."""
+    first, answer, *others = shots(*contents)
+    return [first, answer | {"reasoning_content": "I look."}, *others]
+
+
+def deepseek_says(sandbox: Any, messages: list[Any], model: str) -> str:
+    body = {"model": model.partition("/")[2], "messages": messages}
+    answer = posting.post(sandbox.url("deepseek/chat/completions"), json=body)
+    return "" if answer.status_code == 200 else answer.text
+
+
+@pytest.mark.parametrize("target", FLASH)
+def test_deepseeks_flash_models_read_images_of_users_and_tools(target: str, sandbox: Any) -> None:
+    stored = {"type": "file", "file": {"file_id": "file-api-0a1b2c3d4e5f60718293a4b5c6d7e8f9"}}
+    asked = {"role": "user", "content": [{"type": "text", "text": "What is it?"}, IMAGE]}
+    filed = {"role": "user", "content": [{"type": "text", "text": "What is it?"}, stored]}
+    text = {"type": "text", "text": "taken"}
+    for messages in ([asked], [filed], thoughtful_shots([text, IMAGE])):
+        assert chatmend.repair(messages, target).messages is messages
+        assert not deepseek_says(sandbox, messages, target)
+
+
+@pytest.mark.parametrize("model", ["deepseek-v4-pro", "deepseek-chat", "deepseek-reasoner"])
+def test_deepseeks_other_models_read_none(model: str, sandbox: Any) -> None:
+    messages = [{"role": "user", "content": [{"type": "text", "text": "What is it?"}, IMAGE]}]
+    assert "image_url" in deepseek_says(sandbox, messages, f"deepseek/{model}")
+    done = chatmend.repair(messages, f"deepseek/{model}")
+    assert [change.code for change in done.changes] == ["IMG010"]
+
+
+def test_an_image_that_deepseek_cannot_decode_or_that_the_assistant_shows_is_repaired(
+    sandbox: Any,
+) -> None:
+    torn = {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGVsbG8="}}
+    shown = {"role": "assistant", "content": [{"type": "text", "text": "See."}, IMAGE]}
+    asked = {"role": "user", "content": "Show it."}
+    for messages, code in (
+        ([asked | {"content": [torn]}], "IMG002"),
+        ([asked, shown, asked], "IMG011"),
+    ):
+        assert deepseek_says(sandbox, messages, FLASH[0])
+        done = chatmend.repair(messages, FLASH[0])
+        assert code in [change.code for change in done.changes]
+        assert not deepseek_says(sandbox, done.messages, FLASH[0])
+
+
+def test_an_image_in_a_result_of_anthropics_format_moves_for_deepseek() -> None:
+    use = {"type": "tool_use", "id": "toolu_1", "name": "look", "input": {}}
+    thought = {"type": "thinking", "thinking": "I look.", "signature": ""}
+    given = {"type": "tool_result", "tool_use_id": "toolu_1", "content": [BLOCK]}
+    messages = [
+        {"role": "user", "content": [{"type": "text", "text": "look"}, BLOCK]},
+        {"role": "assistant", "content": [thought, use]},
+        {"role": "user", "content": [given]},
+    ]
+    done = chatmend.repair(messages, FLASH[0], dialect="anthropic_messages")
+    assert [change.code for change in done.changes] == ["IMG011"]
+    assert done.messages[2]["content"][-1] == BLOCK
+
+
 def test_else_it_is_in_a_user_message_behind_all_results_of_the_turn() -> None:
     text = {"type": "text", "text": "taken"}
     done = chatmend.repair(shots([IMAGE], "no image", [text, IMAGE]), GPT)

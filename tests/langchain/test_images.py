@@ -139,6 +139,20 @@ def test_an_image_in_a_tool_result_is_recompressed_in_place(sandbox: Any, name: 
     assert has_one_readable_image(sandbox)
 
 
+def test_an_image_in_a_tool_result_reaches_deepseek_not_as_json(sandbox: Any) -> None:
+    """ChatDeepSeek writes the list of a tool message as JSON text."""
+    cls = pytest.importorskip("langchain_deepseek").ChatDeepSeek
+    model = cls(model="deepseek-flash", api_key="k", api_base=sandbox.url("deepseek"))
+    image = FORMS["image_url"](PIXEL, "image/png")
+    result = ToolMessage([{"type": "text", "text": "seen"}, image], tool_call_id="c1", name="look")
+    history = [HumanMessage("q"), AIMessage("", tool_calls=[call("c1")]), result]
+    mend(model.bind_tools([look]), on_error="raise").invoke(history)
+    assert sent(sandbox) == [base64.b64decode(PIXEL)]
+    said = sandbox.requests[-1].body["messages"]
+    assert [message["role"] for message in said][-2:] == ["tool", "user"]
+    assert PIXEL not in str(said[-2])
+
+
 def test_an_image_with_too_many_pixels_is_scaled_to_the_same_bytes_in_every_request(
     sandbox: Any,
 ) -> None:

@@ -20,7 +20,13 @@ GEMINI, MISTRAL, OPENAI = (
     "openai/gpt-4o",
 )
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-PATHS = {GEMINI: "gemini/v1beta", MISTRAL: "mistral/v1", OPENAI: "openai/v1"}
+DEEPSEEK = "deepseek/deepseek-flash"
+PATHS = {
+    GEMINI: "gemini/v1beta",
+    MISTRAL: "mistral/v1",
+    OPENAI: "openai/v1",
+    DEEPSEEK: "deepseek",
+}
 
 
 def call(call_id: str, arguments: str = '{"city": "Rome"}') -> dict[str, Any]:
@@ -167,6 +173,29 @@ def test_an_image_in_a_result_does_not_put_the_user_directly_behind_it(sandbox: 
         "user",
     ]
     assert said[-1]["content"][-1]["type"] == "image_url"
+
+
+FORWARDS = tuple(map(int, version("litellm").split(".")[:2])) >= (1, 100)
+"""Whether LiteLLM sends images in user messages to DeepSeek."""
+
+
+@pytest.mark.parametrize("role", ["user", "tool"])
+def test_an_image_for_deepseek_arrives_or_its_loss_is_reported(role: str, sandbox: Any) -> None:
+    image = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}"}}
+    content = [{"type": "text", "text": "seen"}, image]
+    answer = {"role": "assistant", "content": None, "tool_calls": [call("call00001")]}
+    messages = [
+        {"role": "user", "content": "Look." if role == "tool" else content},
+        answer | {"reasoning_content": "I look."},
+        {**result("call00001", ""), "content": content if role == "tool" else "seen"},
+    ]
+    made = repaired(messages, DEEPSEEK)
+    assert repaired(made, DEEPSEEK) is made
+    if FORWARDS and role == "user":
+        assert made is messages
+    sent(sandbox, made, DEEPSEEK)
+    assert (PNG in str(sandbox.requests[-1].body)) is FORWARDS
+    assert ("takes no images" in str(made)) is not FORWARDS
 
 
 def test_limits_of_litellms_conversion_do_not_change_the_limits_of_the_provider() -> None:

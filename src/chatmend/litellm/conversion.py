@@ -143,6 +143,7 @@ def _is_installed(entry: dict[str, Any]) -> bool:
 def _apply(limits: Limits, entries: list[dict[str, Any]]) -> Limits:
     for entry in entries:
         limits = apply_facts(limits, entry.get("limits", {}))
+        limits = replace(limits, images=apply_facts(limits.images, entry.get("images", {})))
         read = value_of(entry.get("reads", []))
         known = None if limits.known_keys is None else limits.known_keys | read
         limits = replace(limits, known_keys=known, refused_keys=limits.refused_keys - read)

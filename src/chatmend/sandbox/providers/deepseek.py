@@ -7,6 +7,7 @@ import re
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
+from chatmend.sandbox.pictures import inspect_base64
 from chatmend.sandbox.providers.chat_shape import (
     calls,
     exchanges,
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 Body = dict[str, Any]
 _ROLES = ("system", "user", "assistant", "tool", "latest_reminder")
+_SEEN_ROLES = ("user", "tool")
+"""The roles in whose messages the Flash models accept images."""
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}\Z")
 _MAX_TOKENS = 393_216
 
@@ -61,9 +64,7 @@ def _parser(request: SandboxRequest) -> Iterator[Fault]:
             )
         if content is not None and not isinstance(content, str | list):
             yield fault("deepseek-body-deserialize", path, column=column)
-        for part in objects(parts(message)):
-            if part.get("type") != "text":
-                yield fault("deepseek-image-parts", path, tag=part.get("type"), column=column)
+        yield from _parts(message, path, column)
         for i, call in enumerate(calls(message)):
             if not isinstance(function(call).get("arguments", ""), str):
                 yield fault(
@@ -73,6 +74,24 @@ def _parser(request: SandboxRequest) -> Iterator[Fault]:
     for at, tool in enumerate(objects(request.body.get("tools"))):
         if tool.get("type") != "function":
             yield fault("deepseek-tool-type", f"tools[{at}].type", tag=tool.get("type"))
+
+
+def _parts(message: Body, path: str, column: int) -> Iterator[Fault]:
+    """Yield a fault for each part that text-only models, or Flash models, cannot read."""
+    kinds = ("text", "image_url", "file") if message.get("role") in _SEEN_ROLES else ("text",)
+    images = 0
+    for part in objects(parts(message)):
+        tag = part.get("type")
+        if tag != "text":
+            yield fault("deepseek-image-parts", path, tag=tag, column=column)
+        if tag not in kinds:
+            yield fault("deepseek-flash-parts", path, tag=tag, column=column)
+        url = part.get("image_url") if tag == "image_url" else None
+        url = url.get("url") if isinstance(url, dict) else url
+        if isinstance(url, str) and url.startswith("data:"):
+            if not inspect_base64(url.partition(",")[2]).decodes:
+                yield fault("deepseek-image-undecodable", path, image=images)
+            images += 1
 
 
 def _parameters(body: Body) -> Iterator[Fault]:
