@@ -332,6 +332,29 @@ def test_an_image_that_a_model_behind_an_arn_refuses_in_a_result_moves_out_of_it
     ]
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        "Only text tool_result blocks are supported when tool_result.content is an array.",
+        "Input should be a valid string (ref: a9065c14-5a11-4d60-a4ac-31554a0b8e35)",
+    ],
+)
+def test_an_image_that_a_server_of_the_messages_api_refuses_in_a_result_moves(error: str) -> None:
+    source = {"type": "base64", "media_type": "image/png", "data": picture()}
+    image = {"type": "image", "source": source}
+    use = {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}
+    held = {"type": "tool_result", "tool_use_id": "toolu_1", "content": [image]}
+    turns = [USER, {"role": "assistant", "content": [use]}, {"role": "user", "content": [held]}]
+    body = {"messages": turns, "max_tokens": 9, "model": "m"}
+    reaction = chatmend.react(
+        body, "my-server/m", ApiError(error, 400), dialect="anthropic_messages"
+    )
+    assert reaction.lesson == Lesson("my-server/m", "images.roles", ("user",))
+    assert [block["type"] for block in reaction.body["messages"][2]["content"]] == [
+        *("tool_result", "text", "image"),
+    ]
+
+
 def test_a_stored_image_that_cannot_be_decoded_becomes_text() -> None:
     linked = {"type": "image", "source": {"type": "file", "file_id": "file_1"}}
     body = {"messages": [{"role": "user", "content": [TEXT, linked]}], "max_tokens": 9}

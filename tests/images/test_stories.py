@@ -9,6 +9,7 @@ import pytest
 import chatmend
 from tests import corpus
 from tests.images.pictures import part, said, samples, shapes
+from tests.judges import judge
 from tests.sandbox import posting
 
 CLAUDE, GPT = "anthropic/claude-sonnet-4-5", "openai/gpt-4o"
@@ -114,6 +115,59 @@ def test_an_image_in_a_result_of_anthropics_format_moves_for_deepseek() -> None:
     done = chatmend.repair(messages, FLASH[0], dialect="anthropic_messages")
     assert [change.code for change in done.changes] == ["IMG011"]
     assert done.messages[2]["content"][-1] == BLOCK
+
+
+def messages_shot(*content: Any) -> list[Any]:
+    """A call and its result with the content, in the Messages API."""
+    use = {"type": "tool_use", "id": "toolu_1", "name": "look", "input": {}}
+    given = {"type": "tool_result", "tool_use_id": "toolu_1", "content": list(content)}
+    return [
+        {"role": "user", "content": "look"},
+        {"role": "assistant", "content": [use]},
+        {"role": "user", "content": [given]},
+    ]
+
+
+@pytest.mark.parametrize("target", ["ollama/qwen3.5", "llamacpp/qwen3.6-27b", CLAUDE])
+def test_an_image_in_a_result_of_the_messages_api_stays_where_it_is_accepted(target: str) -> None:
+    messages = messages_shot({"type": "text", "text": "taken"}, BLOCK)
+    assert chatmend.repair(messages, target, dialect="anthropic_messages").messages is messages
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["lm_studio/qwen/qwen3.6-27b", "ollama/glm-5.3-flash:cloud", "ollama/gemma4:31b-cloud"],
+)
+def test_an_image_in_a_result_of_the_messages_api_moves_behind_the_result(target: str) -> None:
+    text = {"type": "text", "text": "taken"}
+    answer = {"role": "assistant", "content": "A line."}
+    messages = messages_shot(text, BLOCK)
+    assert judge("anthropic_messages", target, messages)
+    done = chatmend.repair(messages, target, dialect="anthropic_messages")
+    assert judge("anthropic_messages", target, done.messages) == []
+    assert [change.code for change in done.changes] == ["IMG011"]
+    given, _, moved = done.messages[2]["content"]
+    assert given["content"][0] is text
+    assert moved == BLOCK
+    further = [*messages, answer, {"role": "user", "content": "And?"}]
+    longer = chatmend.repair(further, target, dialect="anthropic_messages")
+    assert longer.messages[:3] == done.messages
+    chat = shots([{"type": "text", "text": "taken"}, IMAGE])
+    assert chatmend.repair(chat, target).messages is chat
+
+
+def test_a_result_of_lm_studio_has_only_texts() -> None:
+    document = {
+        "type": "document",
+        "source": {"type": "text", "data": "x", "media_type": "text/plain"},
+    }
+    reference = {"type": "tool_reference", "tool_name": "look"}
+    target, dialect = "lm_studio/qwen/qwen3.6-27b", "anthropic_messages"
+    for block in (document, reference):
+        messages = messages_shot(block)
+        assert judge(dialect, target, messages)
+        done = chatmend.repair(messages, target, dialect=dialect)
+        assert judge(dialect, target, done.messages) == []
 
 
 def test_else_it_is_in_a_user_message_behind_all_results_of_the_turn() -> None:

@@ -20,6 +20,7 @@ from .chat_templates import FAMILIES, renders_as
 from .converse_types import native_converse
 from .gemini_types import native_contents
 from .litellm_wire import litellm_anthropic, litellm_bedrock, litellm_gemini, litellm_openai
+from .messages_servers import messages_servers
 from .mistral_requests import validates_as
 from .mistral_types import mistral_types
 from .ollama_types import native_ollama
@@ -53,6 +54,7 @@ JUDGES: Mapping[str, Judge] = MappingProxyType(
         "responses_types": responses_types,
         "responses_facts": responses_facts,
         "responses_servers": responses_servers,
+        "messages_servers": messages_servers,
         "native_contents": native_contents,
         "native_converse": native_converse,
         "native_ollama": native_ollama,

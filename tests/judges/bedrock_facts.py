@@ -122,7 +122,7 @@ FACTS: tuple[tuple[str, _Fact], ...] = (
     ("bedrock-tool-use-duplicate", _duplicate("toolUse")),
     ("bedrock-tool-result-duplicate", _duplicate("toolResult")),
     ("bedrock-image-role", _media_role),
-    ("bedrock-result-media", _result_image),
+    ("bedrock-tool-result-media", _result_image),
     ("bedrock-document-needs-text", _document_alone),
     ("bedrock-reasoning-signature", _foreign_signature),
     ("bedrock-reasoning-unsigned", _unsigned_reasoning),

@@ -53,6 +53,10 @@ ANTHROPIC_MESSAGES: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"(?!other(/|$)|.*claude-3-opus)", ("anthropic_pairing",)),
     (_CLAUDE, ("anthropic_wire",)),
     (r"strict(/|$)", ("anthropic_wire",)),
+    (r"lm_?studio/", ("messages_servers",)),
+    (r"ollama(_chat)?/.*[:-]cloud$", ("messages_servers",)),
+    (r"lm_?studio/", ("messages_servers",)),
+    (r"ollama(_chat)?/.*[:-]cloud$", ("messages_servers",)),
 )
 
 OPENAI_RESPONSES: tuple[tuple[str, tuple[str, ...]], ...] = (
