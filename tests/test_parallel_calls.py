@@ -10,6 +10,7 @@ import pytest
 import chatmend
 from chatmend import Effect, Policy, Target
 from tests.judges import judge
+from tests.sandbox.posting import post
 
 LLAMA, GPT = "hosted_vllm/meta-llama/Llama-3.1-8B-Instruct", "openai/gpt-4o"
 USER = {"role": "user", "content": "go"}
@@ -83,6 +84,92 @@ def test_calls_that_the_target_takes_stay_together(
     done = chatmend.repair(messages, target, dialect="openai_chat")
     assert done.messages is messages
     assert done.changes == ()
+
+
+def many(number: int) -> list[Any]:
+    """A message with as many calls, and their results in the order of the calls."""
+    ids = [f"c{at}" for at in range(number)]
+    return [
+        USER,
+        asks(*(call(name) for name in ids), content="I look."),
+        *(result(name, f"result of {name}") for name in ids),
+        {"role": "assistant", "content": "All done."},
+        USER,
+    ]
+
+
+MOST = ["openai/gpt-5.2", "azure/gpt-4o", "github_copilot/gpt-5"]
+
+
+@pytest.mark.parametrize("target", MOST)
+def test_as_many_calls_as_the_target_takes_stay_together(target: str) -> None:
+    for number in (127, 128):
+        messages = many(number)
+        assert chatmend.repair(messages, target).messages is messages
+    more = many(129)
+    for other in ("anthropic/claude-opus-4-8", "openrouter/openai/gpt-5", "my-server/m"):
+        assert chatmend.repair(more, other).messages is more
+
+
+@pytest.mark.parametrize("target", MOST)
+def test_too_many_calls_get_further_messages_and_each_is_followed_by_its_results(
+    target: str, sandbox: Any
+) -> None:
+    messages = many(300)
+    done = chatmend.repair(messages, target)
+    assert [change.code for change in done.changes] == ["TOOL009"]
+    assert [len(ids) for ids in called(done.messages) if len(ids) > 1] == [128, 128, 44]
+    assert done.messages[1]["content"] == "I look."
+    assert [m for m in done.messages if m["role"] == "tool"] == messages[2:302]
+    assert done.messages[130]["tool_calls"][0]["id"] == "c128"
+    assert done.messages[131] == messages[130]
+    assert done.messages[-2:] == messages[-2:]
+    assert chatmend.repair(done.messages, target).messages is done.messages
+    assert chatmend.replay(messages, done.changes) == done.messages
+    assert chatmend.repair(messages[:-2], target).messages == done.messages[:-2]
+    if not target.startswith("github"):
+        assert judge("openai_chat", target, messages)
+        assert judge("openai_chat", target, done.messages) == []
+    url = sandbox.url("openai/v1/chat/completions")
+    refused = post(url, json={"model": "gpt-5.2", "messages": messages})
+    assert "array too long" in refused.json()["error"]["message"]
+    sent = post(url, json={"model": "gpt-5.2", "messages": done.messages})
+    assert sent.status_code == 200
+
+
+def test_too_many_calls_in_blocks_are_split_and_items_are_not() -> None:
+    uses = [{"type": "tool_use", "id": f"c{at}", "name": "f", "input": {}} for at in range(200)]
+    given = [{"type": "tool_result", "tool_use_id": f"c{at}", "content": "x"} for at in range(200)]
+    messages = [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": uses},
+        {"role": "user", "content": given},
+    ]
+    done = chatmend.repair(messages, MOST[0], dialect="anthropic_messages")
+    assert [message["content"] for message in done.messages[1:]] == [
+        *(uses[:128], given[:128], uses[128:], given[128:]),
+    ]
+    items = [
+        {"type": "function_call", "call_id": f"c{at}", "name": "f", "arguments": "{}"}
+        for at in range(200)
+    ]
+    outputs = [
+        {"type": "function_call_output", "call_id": f"c{at}", "output": "x"} for at in range(200)
+    ]
+    talk = [USER, *items, *outputs]
+    assert chatmend.repair(talk, MOST[0], dialect="openai_responses").messages is talk
+
+
+def test_the_number_of_calls_is_read_from_a_refusal() -> None:
+    error = (
+        "Invalid 'messages[1].tool_calls': array too long. Expected an array with maximum length "
+        "64, but got an array with length 65 instead."
+    )
+    body = {"messages": many(65), "model": "m"}
+    reaction = chatmend.react(body, "my-server/m", error)
+    assert reaction is not None
+    assert (reaction.lesson.limit, reaction.lesson.value) == ("max_calls_per_message", 64)
+    assert next(len(ids) for ids in called(reaction.body["messages"])) == 64
 
 
 def test_each_call_gets_a_message_of_its_own_with_its_result_behind() -> None:

@@ -117,7 +117,7 @@ def test_a_status_that_no_repair_can_avoid_wins_over_the_text() -> None:
 
 
 def test_the_refused_request_and_the_lessons_stay_as_they_are() -> None:
-    body, lessons = two_users_body(), [Lesson("my-server/m", "single_call", value=True)]
+    body, lessons = two_users_body(), [Lesson("my-server/m", "max_calls_per_message", 1)]
     before = deepcopy((body, lessons))
     assert chatmend.react(body, "my-server/m", ALTERNATE, lessons=lessons) is not None
     assert (body, lessons) == before

@@ -26,9 +26,20 @@ def _roles() -> dict[str, Any]:
     }
 
 
+_MOST_CALLS = 128
+"""Calls that OpenAI accepts in a message, which its types do not tell (openai/openai-dotnet#317)."""
+
+
 def openai_types(request: Request) -> list[str]:
-    """Validate each message against its own role's type."""
-    return message_faults(request.messages, request.provider)
+    """Validate each message against its own role's type, and the number of its calls."""
+    found = message_faults(request.messages, request.provider)
+    if request.provider not in ("openai", "azure"):
+        return found
+    return found + [
+        f"messages[{at}].tool_calls: {len(calls(message))} calls, allowed are {_MOST_CALLS}"
+        for at, message in enumerate(objects(request.messages))
+        if len(calls(message)) > _MOST_CALLS
+    ]
 
 
 def message_faults(messages: Json, provider: str = "openai") -> list[str]:

@@ -184,6 +184,11 @@ REFUSED: list[tuple[str, str, list[Message]]] = [
     ("openai_types", GPT, [saying("user", text("x"), {"type": "text"})]),
     (
         "openai_types",
+        GPT,
+        [USER, calling(*map(str, range(129))), *map(result, map(str, range(129)))],
+    ),
+    (
+        "openai_types",
         "deepseek/deepseek-chat",
         [USER, calling("a"), {"role": "tool", "content": "r"}],
     ),

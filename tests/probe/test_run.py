@@ -281,7 +281,7 @@ def test_a_busy_provider_is_asked_again_after_the_time_that_it_names(
 ) -> None:
     url = f"{sandbox.url()}/{PATHS['openai']}"
     endpoint = find_endpoint("openai", url=url, key_variable=KEY)
-    todo = plan(endpoint, ["single_call"])
+    todo = plan(endpoint, ["equal_calls"])
     waited: list[float] = []
     sandbox.script([Failure(429, retry_after=7), Failure(503), Failure(529)])
     with Provider(endpoint, sleep=waited.append) as provider:

@@ -123,19 +123,32 @@ def _pairing(limits: Limits) -> Iterator[Case]:
             "a user message between a call and its result",
             *(user(), calling(call()), between, result(), answer(), NEXT),
         )
-    if not limits.single_call:
+    if limits.max_calls_per_message != 1:
         two = calling(call(), call(SECOND_ID, arguments='{"path": "b.txt"}'))
         yield case("a result for one of two calls", user(), two, result(), answer(), NEXT)
 
 
 def _order(limits: Limits) -> Iterator[Case]:
     calls = [call(), call(SECOND_ID, arguments='{"path": "b.txt"}')]
-    is_refused = limits.single_call
+    most = limits.max_calls_per_message
+    is_refused = most == 1
     yield Case(
-        "single_call", "two calls in one message", exchange(*calls), is_refused, not is_refused
+        "max_calls_per_message",
+        "two calls in one message",
+        exchange(*calls),
+        is_refused,
+        "none" if is_refused else 1,
     )
     if is_refused:
         return
+    for number in (most, most + 1) if most is not None else ():
+        many = [call(f"call{at:05}", arguments=f'{{"path": "{at}.txt"}}') for at in range(number)]
+        yield Case(
+            "max_calls_per_message",
+            f"{number} calls in one message",
+            exchange(*many),
+            number > most,
+        )
     named = [call(), call(SECOND_ID, SECOND_NAME)]
     swapped = exchange(*named, results=[result(SECOND_ID), result()])
     in_order = limits.results_in_order
@@ -192,7 +205,7 @@ def _call_ids(limits: Limits) -> Iterator[Case]:
 def _unique_call_ids(limits: Limits) -> Iterator[Case]:
     scope = limits.unique_call_ids
     other = call(arguments='{"path": "b.txt"}')
-    if not limits.single_call:
+    if limits.max_calls_per_message != 1:
         yield Case(
             "unique_call_ids",
             "the same id for two calls of a message",

@@ -1,11 +1,14 @@
-"""Several calls in a message for a target that accepts one, or equal calls that would be merged.
+"""More calls in a message than the target accepts, or equal calls that would be merged.
 
-Why: ``This model only supports single tool-calls at once!`` (Llama 3.x chat templates); ``Please
+Why: ``This model only supports single tool-calls at once!`` (Llama 3.x chat templates); ``Invalid
+'messages[1].tool_calls': array too long. Expected an array with maximum length 128, but got an
+array with length 131 instead.`` (OpenAI); ``Please
 ensure that the number of function response parts is equal to the number of function call parts of
 the function call turn`` (Gemini before 3 through LiteLLM, which merges equal calls but sends the
 results of both).
 
-Repair: Each call, or each run of distinct calls, gets a separate message, followed by its results.
+Repair: Each call, or as many calls as the target accepts, or each run of distinct calls, gets a
+separate message, followed by its results.
 
 Before (hosted_vllm/meta-llama/Llama-3.1-8B-Instruct):
     [{"role": "user", "content": "go"},
@@ -48,13 +51,15 @@ if TYPE_CHECKING:
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """Yield fixes that split messages with more than one call."""
-    if context.limits.single_call:
+    """Yield fixes that split messages with more calls than the target accepts."""
+    most = context.limits.max_calls_per_message
+    if most is not None:
         steps = [
-            [[call] for call in message.calls] or [[]]
-            for message in window.messages[: window.run_length]
+            [calls[at : at + most] for at in range(0, len(calls), most)] or [[]]
+            for calls in (message.calls for message in window.messages[: window.run_length])
         ]
-        yield from _split_calls(window, steps, "the target accepts only one call per message", "")
+        accepted = "only one call" if most == 1 else f"at most {most} calls"
+        yield from _split_calls(window, steps, f"the target accepts {accepted} per message", "")
 
 
 def find_equal(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:

@@ -94,8 +94,8 @@ class Limits:
 
     Used for wire formats whose results are parts of user messages.
     """
-    single_call: bool = False
-    """The provider refuses a message with more than one tool call."""
+    max_calls_per_message: int | None = None
+    """The provider refuses a message with more tool calls; None: any number."""
     equal_calls: bool = True
     """The provider accepts two calls with the same name and arguments in one message."""
     call_id_required: bool = False

@@ -42,6 +42,8 @@ _KEYS = frozenset(
     "web_search_options".split()
 )
 _MAX_METADATA = 16
+_MAX_CALLS = 128
+"""Most calls in a message."""
 
 
 def faults(request: SandboxRequest) -> Iterator[Fault]:
@@ -166,6 +168,8 @@ def _calls(at: str, message: Body) -> Iterator[Fault]:
         yield fault("openai-chat-tool-calls-empty", at)
     elif found is not None and not isinstance(found, list):
         yield fault("openai-chat-tool-calls-type", at, got=json_type_name(found))
+    elif found is not None and len(found) > _MAX_CALLS:
+        yield fault("openai-chat-tool-calls-max128", at, number=len(found))
     ids = [call["id"] for call in calls(message) if isinstance(call.get("id"), str)]
     for repeated in sorted({call_id for call_id in ids if ids.count(call_id) > 1}):
         yield fault("openai-chat-duplicate-call-id", at, id=repeated)
