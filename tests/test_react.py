@@ -308,6 +308,25 @@ def test_a_forged_thought_signature_is_replaced() -> None:
     assert sent["thoughtSignature"] != call["thoughtSignature"]
 
 
+def test_only_failed_results_lose_their_images_if_the_refusal_is_about_these() -> None:
+    error = (
+        "messages.2.content.0.tool_result: all content must be type `text` if `is_error` is true"
+    )
+    source = {"type": "base64", "media_type": "image/png", "data": picture()}
+    image = {"type": "image", "source": source}
+    use = {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}
+    held = {"type": "tool_result", "tool_use_id": "toolu_1", "content": [image], "is_error": True}
+    turns = [USER, {"role": "assistant", "content": [use]}, {"role": "user", "content": [held]}]
+    body = {"messages": turns, "max_tokens": 9, "model": "m"}
+    target = "litellm_proxy/alias"
+    reaction = chatmend.react(body, target, ApiError(error, 400), dialect="anthropic_messages")
+    assert reaction.lesson is None, "the limit is known"
+    assert "IMG011" in {change.code for change in reaction.changes}
+    assert [block["type"] for block in reaction.body["messages"][2]["content"]] == [
+        *("tool_result", "text", "image"),
+    ]
+
+
 def test_an_image_that_a_model_behind_an_arn_refuses_in_a_result_moves_out_of_it() -> None:
     image = {"image": {"format": "png", "source": {"bytes": picture()}}}
     held = {"toolResult": {"toolUseId": "c1", "content": [image]}}

@@ -8,6 +8,8 @@ import pytest
 
 import chatmend
 from chatmend import Effect, Policy
+from tests.judges import judge
+from tests.sandbox.posting import post
 
 CLAUDE = "anthropic/claude-sonnet-4-5"
 F, G = ({"name": name, "input_schema": {"type": "object"}} for name in "fg")
@@ -24,6 +26,7 @@ SEARCHING = {
     "input": {},
 }
 FOUND = {"type": "text", "text": "I found it."}
+FOUND_ANSWER = {"role": "assistant", "content": [FOUND]}
 
 
 def reference(name: str) -> dict[str, Any]:
@@ -60,6 +63,48 @@ def body(*messages: Any, tools: Any = (F,), **more: Any) -> dict[str, Any]:
 )
 def test_references_to_declared_or_unknown_tools_stay_the_same_object(given: Any) -> None:
     assert chatmend.repair_request(given, CLAUDE).body is given
+
+
+def failed(*parts: Any) -> dict[str, Any]:
+    """A result that is marked as an error."""
+    block = {"type": "tool_result", "tool_use_id": "toolu_1", "is_error": True}
+    return {"role": "user", "content": [block | {"content": list(parts)}]}
+
+
+@pytest.mark.parametrize(
+    "target", [CLAUDE, "github_copilot/claude-opus-4.8", "vertex_ai/claude-opus-4-8"]
+)
+def test_a_reference_in_a_result_that_is_an_error_becomes_a_text(target: str, sandbox: Any) -> None:
+    text = {"type": "text", "text": "not found"}
+    clean = body(ASK, CALLING, failed(text), FOUND_ANSWER, NEXT)
+    assert chatmend.repair_request(clean, target).body is clean
+    given = body(ASK, CALLING, failed(text, reference("f")), FOUND_ANSWER, NEXT)
+    done = chatmend.repair_request(given, target)
+    assert [change.code for change in done.changes] == ["PART001"]
+    name = {"type": "text", "text": "Reference to a tool: f"}
+    assert done.body["messages"] == [ASK, CALLING, failed(text, name), FOUND_ANSWER, NEXT]
+    assert chatmend.repair(given["messages"], target).messages == done.body["messages"]
+    assert chatmend.repair_request(done.body, target).body is done.body
+    refused = judge("anthropic_messages", CLAUDE, given["messages"])
+    assert any("error-text-only" in fault for fault in refused)
+    assert judge("anthropic_messages", CLAUDE, done.body["messages"]) == []
+    for sent, status in ((given, 400), (done.body, 200)):
+        url = sandbox.url("anthropic/v1/messages")
+        answer = post(url, json=sent | {"max_tokens": 9, "model": "claude-opus-4-8"})
+        assert answer.status_code == status, answer.text
+
+
+def test_other_blocks_leave_a_result_that_is_an_error() -> None:
+    source = {"type": "text", "media_type": "text/plain", "data": "hello"}
+    document = {"type": "document", "source": source}
+    found = {"type": "search_result", "source": "a", "title": "t", "content": [FOUND]}
+    for part, code in ((document, "IMG011"), (found, "PART001")):
+        given = body(ASK, CALLING, failed(part))
+        assert chatmend.repair_request(body(ASK, CALLING, result(part)), CLAUDE).changes == ()
+        done = chatmend.repair_request(given, CLAUDE)
+        assert [change.code for change in done.changes] == [code]
+        assert judge("anthropic_messages", CLAUDE, done.body["messages"]) == []
+        assert FOUND["text"] in str(done.body) or document in done.body["messages"][2]["content"]
 
 
 def test_without_a_list_of_tools_nothing_is_checked() -> None:

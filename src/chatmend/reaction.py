@@ -196,7 +196,11 @@ def _read(limit: str, text: str) -> object:
     """Return the value of a limit that an error message states; None if it states none."""
     for row in _table()["read"]:
         if row["limit"] == limit and (found := compiled(row["says"]).search(text)):
-            value = row.get("value") or _value_of(limit, found.group(1), row.get("unit", 1))
+            value = (
+                row["value"]
+                if "value" in row
+                else _value_of(limit, found.group(1), row.get("unit", 1))
+            )
             if value is not None:
                 return value
     return None

@@ -172,6 +172,13 @@ def _result_empty_text(body: Body) -> Iterator[str]:
             yield f"an empty text block in the result of {result.get('tool_use_id')!r}"
 
 
+def _failed_result(body: Body) -> Iterator[str]:
+    for result in _of_type(_all_blocks(body), "tool_result"):
+        kinds = {block.get("type") for block in objects(result.get("content"))}
+        if result.get("is_error") and kinds - {"text"}:
+            yield f"the failed result of {result.get('tool_use_id')!r} is not only text"
+
+
 def _cache_markers(body: Body) -> list[dict[str, Json]]:
     held = objects(body.system) + _all_blocks(body) + objects(body.tools)
     held += [inner for result in _all_blocks(body) for inner in objects(result.get("content"))]
@@ -281,6 +288,8 @@ FACTS: tuple[tuple[str, _Fact], ...] = (
     ("anthropic-content-null", _null_content),
     ("anthropic-tool-result-content-empty-list", _result_content),
     ("anthropic-tool-result-empty-text", _result_empty_text),
+    # Reported since for a tool_reference (caozhiyuan/copilot-api#196).
+    ("anthropic-tool-result-error-text-only", _failed_result),
     ("anthropic-cache-control-max4", _many_markers),
     ("anthropic-cache-control-empty-text", _marker_on_empty),
     ("anthropic-cache-control-thinking", _marker_on_thinking),

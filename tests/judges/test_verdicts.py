@@ -340,6 +340,22 @@ BROKEN_ANTHROPIC: dict[str, tuple[str, list[Message]]] = {
     "anthropic-messages-empty": (SONNET, []),
     "anthropic-tool-use-id-pattern": (SONNET, [USER, using("a.b"), answering("a.b")]),
     "anthropic-tool-result-id-pattern": (SONNET, [USER, using("a.b"), answering("a.b")]),
+    "anthropic-tool-result-error-text-only": (
+        SONNET,
+        [
+            USER,
+            using("a"),
+            saying(
+                "user",
+                {
+                    "type": "tool_result",
+                    "tool_use_id": "a",
+                    "is_error": True,
+                    "content": [{"type": "tool_reference", "tool_name": "f"}],
+                },
+            ),
+        ],
+    ),
     "anthropic-tool-use-duplicate-id": (
         SONNET,
         [USER, using("a"), answering("a"), using("a"), answering("a")],
@@ -634,6 +650,8 @@ def test_every_rule_is_certain_or_says_why_it_stands_here() -> None:
     said |= {"openai-responses-item-unknown-member"}
     # Since measured for nine models by others (anomalyco/opencode#49443).
     said |= {"bedrock-tool-result-media"}
+    # Since reported by users (caozhiyuan/copilot-api#196).
+    said |= {"anthropic-tool-result-error-text-only"}
     tables = (
         anthropic_facts.FACTS, bedrock_facts.FACTS, gemini_facts.FACTS, gemini_facts.GEMINI_3_FACTS,
         FACTS, HOSTED_FACTS, OPENAI_FACTS, XAI_FACTS, DEEPSEEK_FACTS,

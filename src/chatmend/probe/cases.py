@@ -141,13 +141,14 @@ def _order(limits: Limits) -> Iterator[Case]:
     )
     if is_refused:
         return
-    for number in (most, most + 1) if most is not None else ():
+    edge = most or 0
+    for number in (edge, edge + 1) if edge else ():
         many = [call(f"call{at:05}", arguments=f'{{"path": "{at}.txt"}}') for at in range(number)]
         yield Case(
             "max_calls_per_message",
             f"{number} calls in one message",
             exchange(*many),
-            number > most,
+            number > edge,
         )
     named = [call(), call(SECOND_ID, SECOND_NAME)]
     swapped = exchange(*named, results=[result(SECOND_ID), result()])

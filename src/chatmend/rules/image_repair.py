@@ -290,5 +290,11 @@ def make_image_judge(limits: Limits, traits: Traits) -> Judge | None:
     return None if image_limits == ImageLimits() and limits.roles is None else judge
 
 
+def is_text_only(result: ToolResult, limits: ImageLimits) -> bool:
+    """Return whether the target accepts only texts in a result because it is an error."""
+    failed = result.is_object and bool(result.extra.get("is_error"))
+    return failed and not limits.error_results
+
+
 IMAGES = {"parts": KeyedJudge(IMAGE_KEYS, make_image_judge)}
 """The judge that all image rules share."""

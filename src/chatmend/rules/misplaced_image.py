@@ -8,8 +8,9 @@ message with role 'tool' contains an image URL.`` (OpenAI); ``all content must b
 
 Repair: The image moves to a user message after all results of the same turn, and a text in its old
 position refers to it. Other files in a tool result move too if the target accepts only text there
-(Groq). All of them move if Gemini 3 is called through langchain-google-genai: it makes separate
-parts of them, and Gemini 3 accepts no other part in a message with tool results.
+(Groq; Claude in a result that is marked as an error). All of them move if Gemini 3 is called
+through langchain-google-genai: it makes separate parts of them, and Gemini 3 accepts no other part
+in a message with tool results.
 
 Before (openai/gpt-4o):
     [{"role": "user", "content": "look"},
@@ -36,7 +37,7 @@ from typing import TYPE_CHECKING, Literal
 from chatmend.changes import Fix
 from chatmend.dialects.pictures import find_picture
 from chatmend.rules import image_words as words
-from chatmend.rules.image_repair import IMAGES
+from chatmend.rules.image_repair import IMAGES, is_text_only
 from chatmend.rules.rule import Rule
 from chatmend.transcript import Media, Message, Part, Role, Text, ToolResult
 
@@ -119,7 +120,7 @@ def _split_message(
                 part.content,
                 words.IN_RESULT,
                 images_stay=_accepts_images(part, limits),
-                text_only=text_only,
+                text_only=text_only or is_text_only(part, limits),
             )
             parts.append(replace(part, content=content) if files else part)
             label = (
@@ -137,9 +138,8 @@ def _split_message(
 
 
 def _accepts_images(result: ToolResult, limits: ImageLimits) -> bool:
-    failed = result.is_object and bool(result.extra.get("is_error"))
     holds = limits.roles is None or ("tool" in limits.roles and not result.legacy)
-    return holds and (limits.error_results or not failed)
+    return holds and not is_text_only(result, limits)
 
 
 def _split_parts(

@@ -42,7 +42,7 @@ from typing import TYPE_CHECKING, Any
 
 from chatmend import jsontext
 from chatmend.changes import Change, Effect
-from chatmend.placeholders import CALL_NOTE, NOTE
+from chatmend.placeholders import CALL_NOTE, NOTE, TOOL_REFERENCE
 from chatmend.rules.rule import Request, RequestRule
 from chatmend.signatures import last_signed
 from chatmend.transcript import is_unchanged
@@ -53,10 +53,9 @@ if TYPE_CHECKING:
 
 CODE, NAME = "TOOL019", "undeclared-reference"
 REFERENCE = "Reference to an undeclared tool: "
-_REFUSED_REFERENCE = "Reference to a tool: "
 _WHYS = {
     REFERENCE: "the request does not declare the tool that is referred to",
-    _REFUSED_REFERENCE: "the target accepts no references to tools",
+    TOOL_REFERENCE: "the target accepts no references to tools",
 }
 _REFERENCE, _SEARCH_RESULT = "tool_reference", "tool_search_tool_result"
 
@@ -66,7 +65,7 @@ def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
     limits, label = context.limits, REFERENCE
     declared = _declared_names(request.tools) if limits.references_declared else None
     if not limits.tool_references:
-        declared, label = frozenset(), _REFUSED_REFERENCE
+        declared, label = frozenset(), TOOL_REFERENCE
     if declared is None:
         return request, []
     out, changes = list(request.messages), list[Change]()

@@ -3,11 +3,14 @@
 It is a bare string, has no type, or has a type or a file of another provider.
 
 Why: ``Missing required parameter: 'messages[1].content[0].type'.`` (OpenAI); ``Input tag
-'image_url' found using 'type' does not match any of the expected tags`` (Anthropic).
+'image_url' found using 'type' does not match any of the expected tags``, ``all content must be type
+'text' if 'is_error' is true`` (Anthropic).
 
 Repair: A string becomes a text part. A part without a readable type is converted to text, as JSON.
 A file becomes its content if it is a text, else a text with its name, type and size. A part of a
-known type is unchanged, unless it names a file that the target does not store.
+known type is unchanged, unless it names a file that the target does not store. In a result that is
+marked as an error, Claude reads only texts: a reference to a tool becomes a text with its name, and
+other blocks become JSON; images and documents move (IMG011).
 
 Before (openai/gpt-4o):
     [{"role": "user", "content": ["look", {"text": "here"}]}]
@@ -26,8 +29,9 @@ from chatmend.changes import Effect, Fix
 from chatmend.dialects.attachments import find_attachment
 from chatmend.dialects.content import TEXTS, file_id, read_part
 from chatmend.dialects.pictures import find_picture, has_image_data
-from chatmend.placeholders import CONTINUED
+from chatmend.placeholders import CONTINUED, TOOL_REFERENCE
 from chatmend.rules import document_words, image_words
+from chatmend.rules.image_repair import is_text_only
 from chatmend.rules.rule import STRUCTURE, KeyedJudge, Rule
 from chatmend.transcript import (
     Media,
@@ -154,9 +158,12 @@ def _repair_result(
     inner = any(isinstance(native.get(key), list) for key in context.traits.content_keys)
     # A result is sent in a user message, even if it is in an assistant message now.
     known = context.limits.block_types if context.traits.types_by_role else known
+    text_only = is_text_only(result, context.limits.images)
     content = tuple(
         _as_text(part)
         if known is not None and _is_message_only(part, context)
+        else _as_text_in_error(part)
+        if text_only and isinstance(part, Opaque)
         else _repair_part(part, known, context, listed=inner)
         for part in result.content
     )
@@ -270,6 +277,12 @@ def _pieces(part: Part) -> list[Part]:
     kept = {key: value for key, value in native.items() if key not in other}
     others = [read_part({"type": key, key: native[key]}) for key in other if native[key]]
     return [*others, replace(part, native=kept)] if own in kept or not others else others
+
+
+def _as_text_in_error(part: Opaque) -> Part:
+    """Return the text of a block in a result that may contain only texts."""
+    name = part.extra.get("tool_name") if part.extra.get("type") == "tool_reference" else None
+    return Text(f"{TOOL_REFERENCE}{name}") if isinstance(name, str) else _as_text(part)
 
 
 def _as_text(part: Part) -> Part:

@@ -43,7 +43,7 @@ class ImageLimits:
     An image in a tool result has the role ``tool``, in all wire formats.
     """
     error_results: bool = True
-    """The provider accepts images in a tool result that is marked as an error."""
+    """The provider accepts not only texts in a tool result that is marked as an error."""
 
     # What
     types: frozenset[ImageType] | None = None
