@@ -380,7 +380,10 @@ def repair_request(  # noqa: PLR0913 - as in repair
     request = body
     for name, old, value in results:
         if value is not old:
-            request = _with_value(request, name, value)
+            is_removed = value is None  # an empty system prompt
+            request = (
+                _without_key(request, name) if is_removed else _with_value(request, name, value)
+            )
     changes = done.changes
     if drops_blocks(done.thinking) and done.thinking is not given.thinking:
         key = next(key for key in traits.thinking_keys if _value(body, key) is given.thinking)

@@ -137,6 +137,8 @@ def _blank_text(body: Body) -> Iterator[str]:
 
 
 def _blank_system(body: Body) -> Iterator[str]:
+    if isinstance(body.system, str) and not body.system.strip():
+        yield "a blank system prompt"
     if isinstance(body.system, list):
         yield from (
             "a blank system block" for text in _texts(objects(body.system)) if not text.strip()

@@ -116,6 +116,7 @@ IMAGE_RULES: tuple[Rule, ...] = tuple(rule for rule in RULES if rule.code.starts
 
 LAST: tuple[RequestRule, ...] = _load(
     "lost_thinking",  # before undeclared_tools: calls that it converts to text need no declaration
+    "empty_system",  # before the rule that counts the markers, which it may move
     "undeclared_tools",
     "undeclared_reference",
     "too_many_documents",  # totals, like the number of images

@@ -149,7 +149,9 @@ def _tool(at: str, tool: Body) -> Iterator[Fault]:
 
 def _system(body: Body) -> Iterator[Fault]:
     system = body.get("system")
-    if isinstance(system, str) and system and not system.strip():
+    if system == "":
+        yield fault("anthropic-system-empty-text")
+    elif isinstance(system, str) and not system.strip():
         yield fault("anthropic-system-whitespace")
     for at, block in enumerate(objects(system)):
         text = block.get("text")

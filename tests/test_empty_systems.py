@@ -1,0 +1,170 @@
+"""An empty text in the system prompt next to the messages: removed from request bodies, and nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import litellm
+import pytest
+
+import chatmend
+from chatmend.litellm import ChatMend
+from chatmend.litellm.attempt import repair_attempt
+from chatmend.litellm.shapes import MESSAGES
+from chatmend.transport import client
+from tests.judges import judge
+from tests.sandbox.posting import post
+
+CLAUDE, NOVA = "anthropic/claude-opus-4-8", "bedrock/us.amazon.nova-pro-v1:0"
+CLAUDE_ON_BEDROCK = "bedrock/us.anthropic.claude-opus-4-8"
+USER = {"role": "user", "content": "hi"}
+ASK = {"role": "user", "content": [{"text": "hi"}]}
+KIND, MARKER = {"type": "text", "text": "Be kind."}, {"cache_control": {"type": "ephemeral"}}
+POINT = {"cachePoint": {"type": "default"}}
+
+
+def text(value: str, **more: Any) -> dict[str, Any]:
+    return {"type": "text", "text": value, **more}
+
+
+def body(system: Any, **more: Any) -> dict[str, Any]:
+    return {
+        "model": "claude-opus-4-8",
+        "max_tokens": 9,
+        "system": system,
+        "messages": [USER],
+        **more,
+    }
+
+
+def converse(system: Any) -> dict[str, Any]:
+    return {"inferenceConfig": {"maxTokens": 9}, "system": system, "messages": [ASK]}
+
+
+@pytest.mark.parametrize(
+    ("given", "target"),
+    [
+        (body("Be kind."), CLAUDE),
+        (body([KIND]), CLAUDE),
+        (body([KIND, text(" x ", **MARKER)]), CLAUDE),
+        (body([]), CLAUDE),
+        (body(None), CLAUDE),
+        # No refusal of these servers is known.
+        (body(""), "minimax/MiniMax-M2"),
+        (body([text("")]), "ollama/llama3.1"),
+        (body("", model="gpt-5"), "openai/gpt-5"),
+        (converse([{"text": "Be kind."}, POINT]), NOVA),
+        (converse([{"text": " "}]), NOVA),
+        (converse([{"guardContent": {"text": {"text": ""}}}]), CLAUDE_ON_BEDROCK),
+        ({"contents": [{"role": "user", "parts": [{"text": "hi"}]}],
+          "systemInstruction": {"parts": [{"text": ""}]}}, "gemini/gemini-2.5-flash"),
+    ],
+)  # fmt: skip
+def test_a_system_prompt_that_is_accepted_stays_the_same_object(given: Any, target: str) -> None:
+    done = chatmend.repair_request(given, target)
+    assert done.body is given, done.report()
+
+
+def test_a_stored_conversation_keeps_its_empty_prompt() -> None:
+    done = chatmend.repair([USER], CLAUDE, system="")
+    assert (done.system, done.changes) == ("", ())
+
+
+@pytest.mark.parametrize(
+    ("system", "left"),
+    [
+        ("", None),
+        (" \n", None),
+        ([text("")], None),
+        ([text(" "), text("", **MARKER)], None),
+        ([text(""), KIND], [KIND]),
+        ([KIND, text(" ", **MARKER)], [KIND | MARKER]),
+    ],
+)
+@pytest.mark.parametrize("target", [CLAUDE, "vertex_ai/claude-opus-4-8", "my-server/m"])
+def test_empty_texts_of_claudes_system_prompt_are_removed(
+    system: Any, left: Any, target: str, sandbox: Any
+) -> None:
+    given = body(system)
+    done = chatmend.repair_request(given, target)
+    assert [(change.code, change.where) for change in done.changes] == [("SYS002", "system")]
+    assert done.body == {key: value for key, value in body(left).items() if value is not None}
+    assert done.body["messages"] is given["messages"]
+    assert chatmend.repair_request(done.body, target).body is done.body
+    assert judge("anthropic_messages", CLAUDE, given["messages"], system=system)
+    assert judge("anthropic_messages", CLAUDE, given["messages"], system=left) == []
+    url = sandbox.url("anthropic/v1/messages")
+    assert (post(url, json=given).status_code, post(url, json=done.body).status_code) == (400, 200)
+
+
+@pytest.mark.parametrize(
+    ("system", "left"),
+    [
+        ([{"text": ""}], None),
+        ([{"text": ""}, POINT], None),
+        ([{"text": ""}, POINT, {"text": "Be kind."}, POINT], [{"text": "Be kind."}, POINT]),
+        ([{"text": "Be kind."}, {"text": ""}, POINT], [{"text": "Be kind."}, POINT]),
+    ],
+)
+@pytest.mark.parametrize("target", [NOVA, CLAUDE_ON_BEDROCK])
+def test_empty_blocks_of_converse_are_removed(
+    system: Any, left: Any, target: str, sandbox: Any
+) -> None:
+    given = converse(system)
+    done = chatmend.repair_request(given, target)
+    assert [change.code for change in done.changes] == ["SYS002"]
+    assert done.body.get("system") == left
+    assert ("system" in done.body) is (left is not None)
+    assert judge("bedrock_converse", target, [ASK], system=system)
+    assert judge("bedrock_converse", target, [ASK], system=left) == []
+    url = sandbox.url(f"bedrock/model/{target.removeprefix('bedrock/')}/converse")
+    assert (post(url, json=given).status_code, post(url, json=done.body).status_code) == (400, 200)
+
+
+def test_white_space_is_refused_by_claude_behind_converse_too() -> None:
+    done = chatmend.repair_request(converse([{"text": " "}]), CLAUDE_ON_BEDROCK)
+    assert "system" not in done.body
+
+
+def test_a_text_that_moves_to_an_empty_prompt_is_kept() -> None:
+    rule = {"role": "system", "content": "Be brief."}
+    done = chatmend.repair_request(body([text("")], messages=[rule, USER]), CLAUDE)
+    assert done.body["system"] == [text("Be brief.")]
+    assert done.body["messages"] == [USER]
+
+
+def test_a_refusal_leads_to_the_removal_at_a_server_of_which_none_is_known() -> None:
+    error = "system: text content blocks must be non-empty"
+    reaction = chatmend.react(body(""), "minimax/MiniMax-M2", error)
+    assert reaction is not None
+    assert "system" not in reaction.body
+    assert reaction.lesson is not None
+
+
+def test_the_transport_sends_no_empty_prompt(sandbox: Any) -> None:
+    with client(target=CLAUDE) as http:
+        answer = http.post(sandbox.url("anthropic/v1/messages"), json=body(""))
+    assert answer.status_code == 200
+    assert "system" not in sandbox.requests[-1].body
+
+
+@pytest.mark.parametrize("system", ["", [text("")]])
+def test_litellms_callback_sends_no_empty_prompt(system: Any, sandbox: Any) -> None:
+    made = repair_attempt(body(system), MESSAGES, CLAUDE)
+    assert made.request is not None
+    assert "system" not in made.request
+
+    async def ask() -> Any:
+        return await litellm.anthropic_messages(
+            model=CLAUDE, messages=[USER], max_tokens=9, system=system, api_key="k",
+            api_base=sandbox.url("anthropic"),
+        )  # fmt: skip
+
+    kept, litellm.callbacks = litellm.callbacks, [ChatMend()]
+    try:
+        assert asyncio.run(ask())
+    finally:
+        litellm.callbacks = kept
+    assert not sandbox.requests[-1].body.get("system")
+    assert not sandbox.refusals
