@@ -175,6 +175,31 @@ def test_an_image_in_a_result_does_not_put_the_user_directly_behind_it(sandbox: 
     assert said[-1]["content"][-1]["type"] == "image_url"
 
 
+def test_an_image_in_a_result_reaches_gpt_on_bedrock(sandbox: Any) -> None:
+    """LiteLLM writes it into the toolResult, where Bedrock accepts it only for other models."""
+    image = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}"}}
+    messages = [
+        {"role": "user", "content": "Look."},
+        {"role": "assistant", "content": None, "tool_calls": [call("call00001")]},
+        {**result("call00001", ""), "content": [{"type": "text", "text": "seen"}, image]},
+    ]
+    target = "bedrock/converse/openai.gpt-5.6-sol"
+    keys = dict.fromkeys(("aws_access_key_id", "aws_secret_access_key"), "k")
+    keys["aws_region_name"] = "us-east-1"
+
+    def ask(given: list[Any]) -> Any:
+        return litellm.completion(
+            target, given, tools=CHAT_TOOLS, allowed_openai_params=["tools"],
+            **keys, aws_bedrock_runtime_endpoint=sandbox.url("bedrock"), max_retries=0,
+        )  # fmt: skip
+
+    with pytest.raises(litellm.BadRequestError, match="support the image field"):
+        ask(messages)
+    assert ask(repaired(messages, target)).choices
+    blocks = sandbox.requests[-1].body["messages"][-1]["content"]
+    assert [next(iter(block)) for block in blocks] == ["toolResult", "text", "image"]
+
+
 FORWARDS = tuple(map(int, version("litellm").split(".")[:2])) >= (1, 100)
 """Whether LiteLLM sends images in user messages to DeepSeek."""
 
