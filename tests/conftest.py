@@ -20,7 +20,7 @@ else:
     settings.load_profile("nightly" if IS_NIGHTLY else "quick")
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Iterator
 
 PROXIED = (
     "tests/litellm_adapter/test_matrix.py",
@@ -28,6 +28,15 @@ PROXIED = (
     "tests/litellm_adapter/test_lost_thinking.py",
 )
 """The files that share one LiteLLM proxy, which takes ten seconds to start."""
+
+
+@pytest.fixture
+def own_sandbox() -> Iterator[Any]:
+    """The sandbox, also where its pytest plugin is off because coverage is measured."""
+    from chatmend.sandbox import Sandbox  # noqa: PLC0415 - not in every environment
+
+    with Sandbox() as sandbox:
+        yield sandbox
 
 
 def pytest_collection() -> None:

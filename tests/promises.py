@@ -15,8 +15,13 @@ from tests.judges import judge
 if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Callable, Container, Iterator
+    from random import Random
 
     from chatmend.repair import Repaired
+
+
+_EVERY_BOUNDARY = 0.1
+"""The share of transcripts that are checked at every boundary if boundaries are drawn."""
 
 
 def repaired(messages: list[Any], target: str, dialect: str, **choices: Any) -> Repaired:
@@ -110,10 +115,12 @@ def broken_promises(  # noqa: PLR0913 - options are keywords
     torn: bool = False,
     policy: chatmend.Policy | None = None,
     fired: Counter[str] | None = None,
+    draws: Random | None = None,
 ) -> Iterator[str]:
     """Yield every promise that the repair of one transcript breaks, with evidence.
 
-    ``fired`` counts the transcripts in which each rule has made a change.
+    ``fired`` counts the transcripts in which each rule has made a change. With ``draws``, most
+    transcripts are checked at one boundary only, which takes half the time.
     In a ``torn`` transcript, a text may be in an invalid position, for example as a role; the report then contains it.
     Blocks of unknown types may be newer than the judge.
     """
@@ -130,8 +137,11 @@ def broken_promises(  # noqa: PLR0913 - options are keywords
         yield f"6 idempotent: {again.report()[:300]}"
     if lost := _lost(messages, done, Effect.RESHAPES if torn else Effect.DROPS):
         yield f"4 lost: {sorted(lost)[:5]}"
+    places = boundaries(messages, dialect)
+    if draws is not None and places and draws.random() >= _EVERY_BOUNDARY:
+        places = [draws.choice(places)]
     yield from _moved_prefixes(
-        messages, done, lambda held: repaired(held, target, dialect, policy=policy), dialect
+        messages, done, lambda held: repaired(held, target, dialect, policy=policy), places
     )
     refused = (
         judge(dialect, target, without_media(done.messages), system=done.system) if judged else []
@@ -148,16 +158,19 @@ def _lost(messages: list[Any], done: Repaired, told: Effect) -> set[str]:
 
 
 def _moved_prefixes(
-    messages: list[Any], done: Repaired, repair: Callable[[list[Any]], Repaired], dialect: str
+    messages: list[Any],
+    done: Repaired,
+    repair: Callable[[list[Any]], Repaired],
+    places: list[int],
 ) -> Iterator[str]:
-    """Check at every boundary that the messages sent so far stay an unchanged prefix.
+    """Check at these boundaries that the messages sent so far stay an unchanged prefix.
 
     Both ways are checked: repairing the original messages again, and a session that continues from its repaired messages.
     """
     if any(change.rule == "too-many-images" for change in done.changes):
         return  # above the limit of images the oldest are dropped, which is the only exception
     came, kept = 0, list[Any]()  # how many messages the session has seen, and their repaired form
-    for at in [*boundaries(messages, dialect), len(messages)]:
+    for at in [*places, len(messages)]:
         sent = done.messages if at == len(messages) else repair(messages[:at]).messages
         if not _begins(done.messages, sent):
             yield f"3 prefix: at {at} of {len(messages)}"

@@ -84,7 +84,7 @@ def test_a_stored_conversation_keeps_its_empty_prompt() -> None:
 )
 @pytest.mark.parametrize("target", [CLAUDE, "vertex_ai/claude-opus-4-8", "my-server/m"])
 def test_empty_texts_of_claudes_system_prompt_are_removed(
-    system: Any, left: Any, target: str, sandbox: Any
+    system: Any, left: Any, target: str, own_sandbox: Any
 ) -> None:
     given = body(system)
     done = chatmend.repair_request(given, target)
@@ -94,7 +94,7 @@ def test_empty_texts_of_claudes_system_prompt_are_removed(
     assert chatmend.repair_request(done.body, target).body is done.body
     assert judge("anthropic_messages", CLAUDE, given["messages"], system=system)
     assert judge("anthropic_messages", CLAUDE, given["messages"], system=left) == []
-    url = sandbox.url("anthropic/v1/messages")
+    url = own_sandbox.url("anthropic/v1/messages")
     assert (post(url, json=given).status_code, post(url, json=done.body).status_code) == (400, 200)
 
 
@@ -109,7 +109,7 @@ def test_empty_texts_of_claudes_system_prompt_are_removed(
 )
 @pytest.mark.parametrize("target", [NOVA, CLAUDE_ON_BEDROCK])
 def test_empty_blocks_of_converse_are_removed(
-    system: Any, left: Any, target: str, sandbox: Any
+    system: Any, left: Any, target: str, own_sandbox: Any
 ) -> None:
     given = converse(system)
     done = chatmend.repair_request(given, target)
@@ -118,7 +118,7 @@ def test_empty_blocks_of_converse_are_removed(
     assert ("system" in done.body) is (left is not None)
     assert judge("bedrock_converse", target, [ASK], system=system)
     assert judge("bedrock_converse", target, [ASK], system=left) == []
-    url = sandbox.url(f"bedrock/model/{target.removeprefix('bedrock/')}/converse")
+    url = own_sandbox.url(f"bedrock/model/{target.removeprefix('bedrock/')}/converse")
     assert (post(url, json=given).status_code, post(url, json=done.body).status_code) == (400, 200)
 
 
@@ -142,15 +142,15 @@ def test_a_refusal_leads_to_the_removal_at_a_server_of_which_none_is_known() -> 
     assert reaction.lesson is not None
 
 
-def test_the_transport_sends_no_empty_prompt(sandbox: Any) -> None:
+def test_the_transport_sends_no_empty_prompt(own_sandbox: Any) -> None:
     with client(target=CLAUDE) as http:
-        answer = http.post(sandbox.url("anthropic/v1/messages"), json=body(""))
+        answer = http.post(own_sandbox.url("anthropic/v1/messages"), json=body(""))
     assert answer.status_code == 200
-    assert "system" not in sandbox.requests[-1].body
+    assert "system" not in own_sandbox.requests[-1].body
 
 
 @pytest.mark.parametrize("system", ["", [text("")]])
-def test_litellms_callback_sends_no_empty_prompt(system: Any, sandbox: Any) -> None:
+def test_litellms_callback_sends_no_empty_prompt(system: Any, own_sandbox: Any) -> None:
     made = repair_attempt(body(system), MESSAGES, CLAUDE)
     assert made.request is not None
     assert "system" not in made.request
@@ -158,7 +158,7 @@ def test_litellms_callback_sends_no_empty_prompt(system: Any, sandbox: Any) -> N
     async def ask() -> Any:
         return await litellm.anthropic_messages(
             model=CLAUDE, messages=[USER], max_tokens=9, system=system, api_key="k",
-            api_base=sandbox.url("anthropic"),
+            api_base=own_sandbox.url("anthropic"),
         )  # fmt: skip
 
     kept, litellm.callbacks = litellm.callbacks, [ChatMend()]
@@ -166,5 +166,5 @@ def test_litellms_callback_sends_no_empty_prompt(system: Any, sandbox: Any) -> N
         assert asyncio.run(ask())
     finally:
         litellm.callbacks = kept
-    assert not sandbox.requests[-1].body.get("system")
-    assert not sandbox.refusals
+    assert not own_sandbox.requests[-1].body.get("system")
+    assert not own_sandbox.refusals

@@ -113,7 +113,7 @@ def test_as_many_calls_as_the_target_takes_stay_together(target: str) -> None:
 
 @pytest.mark.parametrize("target", MOST)
 def test_too_many_calls_get_further_messages_and_each_is_followed_by_its_results(
-    target: str, sandbox: Any
+    target: str, own_sandbox: Any
 ) -> None:
     messages = many(300)
     done = chatmend.repair(messages, target)
@@ -130,7 +130,7 @@ def test_too_many_calls_get_further_messages_and_each_is_followed_by_its_results
     if not target.startswith("github"):
         assert judge("openai_chat", target, messages)
         assert judge("openai_chat", target, done.messages) == []
-    url = sandbox.url("openai/v1/chat/completions")
+    url = own_sandbox.url("openai/v1/chat/completions")
     refused = post(url, json={"model": "gpt-5.2", "messages": messages})
     assert "array too long" in refused.json()["error"]["message"]
     sent = post(url, json={"model": "gpt-5.2", "messages": done.messages})

@@ -74,7 +74,9 @@ def failed(*parts: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "target", [CLAUDE, "github_copilot/claude-opus-4.8", "vertex_ai/claude-opus-4-8"]
 )
-def test_a_reference_in_a_result_that_is_an_error_becomes_a_text(target: str, sandbox: Any) -> None:
+def test_a_reference_in_a_result_that_is_an_error_becomes_a_text(
+    target: str, own_sandbox: Any
+) -> None:
     text = {"type": "text", "text": "not found"}
     clean = body(ASK, CALLING, failed(text), FOUND_ANSWER, NEXT)
     assert chatmend.repair_request(clean, target).body is clean
@@ -89,7 +91,7 @@ def test_a_reference_in_a_result_that_is_an_error_becomes_a_text(target: str, sa
     assert any("error-text-only" in fault for fault in refused)
     assert judge("anthropic_messages", CLAUDE, done.body["messages"]) == []
     for sent, status in ((given, 400), (done.body, 200)):
-        url = sandbox.url("anthropic/v1/messages")
+        url = own_sandbox.url("anthropic/v1/messages")
         answer = post(url, json=sent | {"max_tokens": 9, "model": "claude-opus-4-8"})
         assert answer.status_code == status, answer.text
 

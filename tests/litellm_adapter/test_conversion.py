@@ -177,6 +177,7 @@ def test_an_image_in_a_result_does_not_put_the_user_directly_behind_it(sandbox: 
 
 def test_an_image_in_a_result_reaches_gpt_on_bedrock(sandbox: Any) -> None:
     """LiteLLM writes it into the toolResult, where Bedrock accepts it only for other models."""
+    pytest.importorskip("boto3")
     image = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}"}}
     messages = [
         {"role": "user", "content": "Look."},
