@@ -1,13 +1,13 @@
 """Measures the CPU time that chatmend adds to clean requests through a LiteLLM proxy.
 
-    python -m benchmarks.bench_proxy [--instructions]
+    python -m benchmarks.bench_proxy [--database] [--instructions]
 
-Proxies with a callback that does nothing and proxies with chatmend get the same requests in turns.
-The CPU time is that of the whole process of a proxy. It depends on where a process happens to
-store its code and data, so each kind has several proxies. Those of the same kind still differ by
-1 to 8 %; the last column is this difference, between the proxies without chatmend. A smaller
-difference between the kinds shows nothing.
+In one proxy, chatmend's callback and one that does nothing take turns of some calls, in the order
+ABBA and BAAB; the CPU time is that of the whole process. Two processes cannot be compared: equal
+ones differ by 1 to 8 %, because it matters where they happen to store their code and data. Printed
+are the mean of the differences without the tenth at each end, and its standard error.
 
+With ``--database`` the proxy has a PostgreSQL, and the client a key of a team, as in production.
 With ``--instructions`` valgrind counts the instructions of one proxy of each kind. The count hardly
 varies, but does not show how long the processor waits for memory.
 """
@@ -15,9 +15,9 @@ varies, but does not show how long the processor waits for memory.
 from __future__ import annotations
 
 import os
-import random
 import re
 import shutil
+import signal
 import socket
 import statistics
 import subprocess
@@ -32,7 +32,9 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 
+from tests.data.server import create_tables, running_server
 from tests.litellm_adapter import proxy as proxies
+from tests.litellm_adapter.database import environment
 from tests.litellm_adapter.proxy import DEPLOYMENTS, Proxy
 
 from bench_litellm import sandbox
@@ -40,25 +42,25 @@ from bench_litellm import sandbox
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-ROUNDS, WARM, COPIES = 150, 60, 3
+ROUNDS, WARM, CALLS = 120, 60, 10
 KINDS = ("", "hidden", "body")
-"""The values of the option ``usage``; a proxy with an empty one has no chatmend."""
+"""The values of the option ``usage``; a proxy with an empty one has no chatmend, for valgrind."""
 COUNTED = 4
 """How often the instructions are counted; the median counts."""
 
 
-def requests() -> Iterator[tuple[str, str, dict[str, Any], int]]:
-    """Yield label, path, body and the number of calls in a turn."""
+def requests() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield label, path and body."""
     messages = [
         {"role": ("user", "assistant")[number % 2], "content": f"Message number {number}."}
         for number in range(21)
     ]
-    yield "chat", "/v1/chat/completions", {"model": "oai", "messages": messages}, 3
+    yield "chat", "/v1/chat/completions", {"model": "oai", "messages": messages}
     body = {"model": "ant", "max_tokens": 64, "messages": messages}
-    yield "messages", "/v1/messages", body, 3
-    yield "responses", "/v1/responses", {"model": "oai", "input": messages}, 3
+    yield "messages", "/v1/messages", body
+    yield "responses", "/v1/responses", {"model": "oai", "input": messages}
     stream = {"model": "long", "max_tokens": 9_000, "messages": messages, "stream": True}
-    yield "messages, stream", "/v1/messages", stream, 1
+    yield "messages, stream", "/v1/messages", stream
 
 
 def main() -> int:
@@ -67,39 +69,56 @@ def main() -> int:
         return _count_instructions()
     with ExitStack() as stack:
         servers = stack.enter_context(sandbox()), stack.enter_context(long_stream())
-        started = [_proxy(stack, servers, usage).start() for usage in KINDS * COPIES]
-        for proxy in started:
+        database = ""
+        if "--database" in sys.argv:
+            database = stack.enter_context(running_server())
+            create_tables(database)
+        kinds = KINDS[1:]
+        started = {kind: _proxy(stack, servers, kind, database=database).start() for kind in kinds}
+        for proxy in started.values():
             stack.enter_context(proxy)
-        for label, path, body, times in requests():
-            kinds = len(KINDS) if "stream" in body else len(KINDS) - 1
-            measured = [proxy for at, proxy in enumerate(started) if at % len(KINDS) < kinds]
-            warm, rounds = (4, ROUNDS // 3) if "stream" in body else (WARM, ROUNDS)
-            events = [_send(proxy, path, body, warm) for proxy in measured]
-            table = [_round(measured, path, body, times) for _ in range(rounds)]
-            for at in range(1, kinds):
-                row = f"{label}, {events[0]} events" if events[0] else label
-                usage = "usage: body" if KINDS[at] == "body" else ""
-                print(f"{row:35}{usage:12}{_compared(table, at, kinds)}", flush=True)
+            if database:
+                _use_key_of_a_team(proxy)
+        for label, path, body in requests():
+            is_stream = "stream" in body
+            for kind in kinds if is_stream else kinds[:1]:
+                events = _send(started[kind], path, body, 4 if is_stream else WARM)
+                row = f"{label}, {events} events" if events else label
+                usage = "usage: body" if kind == "body" else ""
+                print(f"{row:35}{usage:12}{_compared(started[kind], path, body)}", flush=True)
     return 0
 
 
-def _round(measured: Sequence[Proxy], path: str, body: dict[str, Any], times: int) -> list[float]:
-    """Return the CPU time of a call of each proxy; the proxies are called in random order."""
-    found = dict.fromkeys(range(len(measured)), 0.0)
-    for at in random.sample(range(len(measured)), len(measured)):
-        found[at] = _cpu(measured[at], path, body, times) / times
-    return list(found.values())
+def _use_key_of_a_team(proxy: Proxy) -> None:
+    """Make a team and its key, and use the key from now on."""
+    key = "sk-of-a-client-0001"
+    for path, body in (
+        ("/team/new", {"team_id": "team"}),
+        ("/key/generate", {"key": key, "team_id": "team"}),
+    ):
+        proxy.post(path, body).raise_for_status()
+    proxy.key = key
 
 
-def _compared(table: list[list[float]], at: int, kinds: int) -> str:
-    """Return the time without chatmend, and what the proxies of another kind add to it."""
-    # The median of each proxy is free of rounds in which it collected garbage or wrote records.
-    medians = [statistics.median(column) for column in zip(*table, strict=True)]
-    bare, mended = medians[::kinds], medians[at::kinds]
-    base, more = statistics.mean(bare), statistics.mean(mended)
-    spread = (max(bare) - min(bare)) / base
-    shares = f"{more / base - 1:+6.1%}   (without chatmend {spread:.1%} apart)"
-    return f"{base * 1e3:8.2f} ms {(more - base) * 1e6:+7.0f} us {shares}"
+def _compared(proxy: Proxy, path: str, body: dict[str, Any]) -> str:
+    """Return the CPU time of a call without chatmend, and what chatmend adds to it."""
+    calls, rounds = (1, ROUNDS // 3) if "stream" in body else (CALLS, ROUNDS)
+    base: list[float] = []
+    more: list[float] = []
+    for number in range(rounds):
+        times: dict[bool, float] = {True: 0.0, False: 0.0}
+        for is_on in (False, True, True, False) if number % 2 else (True, False, False, True):
+            os.kill(proxy.pid, signal.SIGUSR2 if is_on else signal.SIGUSR1)
+            if calls > 1:
+                _send(proxy, path, body, 1)
+            times[is_on] += _cpu(proxy, path, body, calls) / calls / 2
+        base.append(times[False])
+        more.append(times[True] - times[False])
+    cut = rounds // 10
+    kept = sorted(more)[cut : rounds - cut]
+    mean, error = statistics.mean(kept), statistics.stdev(kept) / len(kept) ** 0.5
+    bare = statistics.median(base)
+    return f"{bare * 1e3:8.2f} ms {mean * 1e6:+7.0f} us {mean / bare:+6.1%} (+- {error / bare:.1%})"
 
 
 def _count_instructions() -> int:
@@ -119,7 +138,7 @@ def _count_instructions() -> int:
             counted.append((out, _proxy(stack, servers, usage, command).start()))
         for _, proxy in counted:
             stack.enter_context(proxy)
-        for label, path, body, _ in requests():
+        for label, path, body in requests():
             kinds = len(KINDS) if "stream" in body else len(KINDS) - 1
             counts = [_count(proxy, out, path, body) for out, proxy in counted[:kinds]]
             for usage, count in zip(KINDS, counts, strict=False):
@@ -177,17 +196,23 @@ def long_stream() -> Iterator[str]:
 
 
 def _proxy(
-    stack: ExitStack, servers: tuple[Any, str], usage: str, run_by: Sequence[str] = ()
+    stack: ExitStack,
+    servers: tuple[Any, str],
+    usage: str,
+    run_by: Sequence[str] = (),
+    database: str = "",
 ) -> Proxy:
     """Return a proxy with chatmend and this value of its option, or with an empty callback."""
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-    callback = "chatmend.litellm.callback" if usage else "benchmarks.empty_callback.callback"
+    switched = "chatmend.litellm.callback" if run_by else "benchmarks.switched_callback.callback"
+    callback = switched if usage else "benchmarks.empty_callback.callback"
     addresses = {name: servers[0].url(path) for name, (_, path) in DEPLOYMENTS.items()}
     models = {name: model for name, (model, _) in DEPLOYMENTS.items()}
     models["long"] = models["ant"]
     return Proxy(
         servers[0],
         folder,
+        environment(database) if database else None,
         run_by=run_by,
         guardrails=[],
         chatmend={"usage": usage},

@@ -605,16 +605,6 @@ def reasoned(number: int) -> list[dict[str, Any]]:
     ]
 
 
-def test_of_reasoning_in_conflict_the_newest_is_kept_and_goes_last() -> None:
-    error = "Conflicting authenticated continuation identities"
-    body = {"input": [USER, *reasoned(1), *reasoned(2)], "store": False, "model": "m"}
-    first = chatmend.react(body, "azure/gpt-6-astra", error)
-    assert first.body["input"] == [USER, *reasoned(1)[1:], *reasoned(2)]
-    for sent in (body, first.body):
-        second = chatmend.react(sent, "azure/gpt-6-astra", error, lessons=[first.lesson])
-        assert second.body["input"] == [USER, *reasoned(1)[1:], *reasoned(2)[1:]]
-
-
 def test_the_policy_limits_a_reaction() -> None:
     gentle = chatmend.Policy(allow=chatmend.Effect.RESHAPES)
     found = chatmend.react(

@@ -31,7 +31,6 @@ _BLOCK = "BLOCK001"
 _LISTS = ("messages", "input", "contents")
 _PARTS = ("content", "parts", "output")
 _BOUND, _LATEST = "bound to a different conversation", "latest assistant"
-_CONFLICT = "continuation identities"
 _SIGNATURE = re.compile(
     r"(?i)signature|encrypted.content|redacted_thinking|latest assistant|continuation identities"
 )
@@ -158,7 +157,7 @@ def _candidates(
     is_first = _SIGNATURE.search(text) is not None
     for page in sorted(pages, key=lambda page: is_first and page != _BLOCK):
         if page == _BLOCK:
-            if blocks := _refused_blocks(body, text, learnt):
+            if blocks := _refused_blocks(body, text):
                 yield Lesson(target, "refused_blocks", blocks, text)
             continue
         demanded = [
@@ -173,13 +172,10 @@ def _candidates(
             yield _with_keys(lesson, _foreign_keys(body)) if is_repeated else lesson
 
 
-def _listed(lesson: Lesson) -> tuple[str, ...]:
-    return lesson.value if isinstance(lesson.value, tuple) else ()
-
-
 def _with_keys(lesson: Lesson, keys: set[str]) -> Lesson:
     """Return a lesson about refused keys with further keys."""
-    return replace(lesson, value=tuple(sorted({*_listed(lesson), *keys})))
+    named = lesson.value if isinstance(lesson.value, tuple) else ()
+    return replace(lesson, value=tuple(sorted({*named, *keys})))
 
 
 @lru_cache(maxsize=1)
@@ -232,16 +228,13 @@ def _is_pattern(text: str) -> bool:
     return True
 
 
-def _refused_blocks(
-    body: dict[str, Any], text: str, learnt: tuple[Lesson, ...] = ()
-) -> tuple[str, ...]:
+def _refused_blocks(body: dict[str, Any], text: str) -> tuple[str, ...]:
     """Return the digests of the blocks that an error message means.
 
     The message names a position, the id of an item, or the beginning of encrypted content. If it
     means thinking, only thinking is taken: at the position, or anywhere if there is none, because
     LiteLLM's conversion has moved it. Thinking that is bound to the earlier messages goes from the
-    position on: the thinking after it is bound to it. If thinking of several responses is in
-    conflict, that of the newest response is kept until ``learnt`` shows that all other is removed.
+    position on: the thinking after it is bound to it.
     """
     if _THOUGHT_SIGNATURE.search(text):
         return tuple(map(digest_of, _thought_signatures(body)))
@@ -252,17 +245,7 @@ def _refused_blocks(
         return named
     place = _place(text)
     if _SIGNATURE.search(text):
-        thinking = [(at, block) for at, block in blocks if _is_sealed(block)]
-        if _CONFLICT in text.lower():
-            removed = {
-                one
-                for lesson in learnt
-                if lesson.limit == "refused_blocks"
-                for one in _listed(lesson)
-            }
-            thinking = [one for one in thinking if digest_of(one[1]) not in removed]
-            thinking = _before_newest_response(messages, thinking) or thinking
-        meant = _meant_thinking(thinking, text)
+        meant = _meant_thinking([(at, block) for at, block in blocks if _is_sealed(block)], text)
     elif _DOWNLOAD.search(text):
         links = [block for _, block in blocks if _links(block)]
         quoted = [block for block in links if any(url in text for url in _links(block))]
@@ -292,23 +275,6 @@ def _meant_thinking(
     elif place is not None:
         chosen = [block for at, block in thinking if at == place]
     return chosen or [block for _, block in thinking]
-
-
-def _before_newest_response(
-    messages: list[Any], thinking: list[tuple[_Place, dict[str, Any]]]
-) -> list[tuple[_Place, dict[str, Any]]]:
-    """Return the thinking of all responses but the newest, which begins after the last input."""
-    newest = max((at[0] for at, _ in thinking), default=0)
-    inputs = [at for at, one in enumerate(messages[:newest]) if not _is_of_model(one)]
-    return [(at, block) for at, block in thinking if at[0] < max(inputs, default=0)]
-
-
-def _is_of_model(message: object) -> bool:
-    """Return whether the model wrote a message or an item."""
-    if not isinstance(message, dict):
-        return False
-    role, kind = message.get("role"), str(message.get("type"))
-    return role == "assistant" if role else not kind.endswith("_output")
 
 
 def _thought_signatures(body: dict[str, Any]) -> list[str]:

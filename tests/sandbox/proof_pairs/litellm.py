@@ -34,7 +34,7 @@ PAIRS: dict[str, dict[str, Pair]] = {
     "mistral": _without("mistral", "empty-content"),
     "deepseek": _without("deepseek", "unknown-role", "refused-image", "arguments-no-text"),
     "xai": _without("xai", "tool-choice-without-tools", "null-next-to-calls"),
-    "groq": chat.PAIRS["groq"],
+    "groq": _without("groq", "refused-key"),
     "moonshot": chat.PAIRS["moonshot"],
     "zai": chat.PAIRS["zai"],
     "minimax": chat.PAIRS["minimax"],

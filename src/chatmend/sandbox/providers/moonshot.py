@@ -80,9 +80,6 @@ def _reference(inner: Body, root: Body, at: str) -> Iterator[Fault]:
 
 
 def _message(at: int, message: Body) -> Iterator[Fault]:
-    role = message.get("role")
-    if role in ("system", "user") and is_empty(message.get("content")):
-        yield fault("moonshot-message-empty", position=at, role=role)
     if message.get("role") == "assistant" and not calls(message):
         if "content" not in message and not message.get("reasoning_content"):
             yield fault("moonshot-assistant-nothing")
@@ -92,6 +89,9 @@ def _message(at: int, message: Body) -> Iterator[Fault]:
         part.get("type") == "text" and part.get("text") == "" for part in objects(parts(message))
     ):
         yield fault("moonshot-text-part-empty")
+    role = message.get("role")
+    if role in ("system", "user") and is_empty(message.get("content")):
+        yield fault("moonshot-message-empty", position=at, role=role)
 
 
 def _pairs(messages: list[Any]) -> Iterator[Fault]:
