@@ -225,6 +225,21 @@ def test_responses_with_ids_are_matched_by_them() -> None:
     ]
 
 
+def test_among_calls_with_the_same_id_the_name_decides() -> None:
+    signature = {"thoughtSignature": "c2lnbmVkIGJ5IGdlbWluaQ=="}
+    calls = (call("price", id="a") | signature, call("weather", id="a"))
+    rain, euros = answer("rain", "weather", id="a"), answer("5 EUR", "price", id="a")
+    for given in ([rain, euros], [euros, rain], [rain]):
+        contents = [user("q"), model(*calls), user(*given)]
+        sent = chatmend.repair(contents, "gemini/gemini-3-flash-preview").messages
+        held = [part["functionResponse"] for part in sent[2]["parts"]]
+        said = {one["name"]: one["response"] for one in held}
+        assert said["weather"] == rain["functionResponse"]["response"]
+        assert said["price"] == (
+            euros["functionResponse"]["response"] if len(given) > 1 else {"output": NO_RESULT}
+        )
+
+
 def test_a_response_without_a_call_is_told() -> None:
     media = {"inlineData": {"mimeType": "image/png", "data": PIXEL}}
     sent = repaired([user("q"), model("a"), user(answer("lost", parts=[media]))])

@@ -14,6 +14,7 @@ OPEN_WEIGHTS = (
     "fireworks_ai/kimi-k2",
     "together_ai/moonshotai/Kimi-K2.5",
     "groq/moonshotai/kimi-k2",
+    "nvidia_nim/moonshotai/kimi-k2",
 )
 AT_MOONSHOT = ("moonshot/kimi-k3", "openrouter/moonshotai/kimi-k3")
 KIMI = (*AT_MOONSHOT, "openrouter/moonshotai/kimi-k2.6", "openai_compatible/kimi-k3")
@@ -42,6 +43,13 @@ def test_hosts_of_open_weights_accept_empty_messages(target: str, role: str) -> 
 def test_other_models_behind_openrouter_get_their_empty_messages(content: Any) -> None:
     messages = [says(content, "system"), USER, says(content), USER]
     assert chatmend.repair(messages, "openrouter/qwen/qwen3-max").messages is messages
+
+
+@pytest.mark.parametrize("target", [*AT_MOONSHOT, "hosted_vllm/moonshotai/Kimi-K3"])
+def test_a_system_message_that_declares_tools_for_kimi_k3_needs_no_content(target: str) -> None:
+    tool = {"type": "function", "function": {"name": "add", "parameters": {"type": "object"}}}
+    messages = [USER, {"role": "system", "tools": [tool]}]
+    assert repaired(messages, target) is messages
 
 
 def test_a_blank_message_of_kimi_is_unchanged_behind_openrouter() -> None:
@@ -79,6 +87,14 @@ def test_an_empty_system_message_to_kimi_is_dropped(target: str, content: Any) -
 
 def test_a_blank_system_message_to_moonshot_is_dropped() -> None:
     assert repaired([says(" ", "system"), USER], "moonshot/kimi-k3") == [USER]
+
+
+def test_the_marker_of_an_empty_text_replaces_no_other() -> None:
+    kept = {"type": "text", "text": "long", "cache_control": {"type": "ephemeral", "ttl": "1h"}}
+    for marker in ({"type": "ephemeral"}, None):
+        empty = {"type": "text", "text": "", "cache_control": marker}
+        sent = repaired([says([kept, empty], "user")], "anthropic/claude-sonnet-4-5")
+        assert sent == [says([kept], "user")]
 
 
 @pytest.mark.parametrize("target", KIMI)

@@ -142,6 +142,13 @@ def test_a_refusal_leads_to_the_removal_at_a_server_of_which_none_is_known() -> 
     assert reaction.lesson is not None
 
 
+@pytest.mark.parametrize("marker", [{"type": "ephemeral"}, None])
+def test_the_marker_of_an_empty_text_replaces_no_other(marker: Any) -> None:
+    kept = text("long", cache_control={"type": "ephemeral", "ttl": "1h"})
+    done = chatmend.repair_request(body([kept, text("", cache_control=marker)]), CLAUDE)
+    assert done.body["system"] == [kept]
+
+
 def test_the_transport_sends_no_empty_prompt(own_sandbox: Any) -> None:
     with client(target=CLAUDE) as http:
         answer = http.post(own_sandbox.url("anthropic/v1/messages"), json=body(""))

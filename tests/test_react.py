@@ -651,3 +651,34 @@ def test_reported_failures_that_only_the_answer_shows() -> None:
         and chatmend.react(case["body"], case["target"], case["error"]) is None
     ]
     assert unsolved == []
+
+
+@pytest.mark.parametrize("number", ["0", "9" * 5000])
+def test_a_number_that_is_no_limit_teaches_nothing(number: str) -> None:
+    error = (
+        "Invalid 'messages[1].tool_calls': array too long. Expected an array with maximum length "
+    )
+    call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    asked = {"role": "assistant", "content": "a", "tool_calls": [call]}
+    result = {"role": "tool", "tool_call_id": "c1", "content": "x"}
+    body = {"model": "m", "messages": [USER, asked, result]}
+    assert chatmend.react(body, "my-server/m", error + number) is None
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        'messages[0]: "content" is not supported by this endpoint',
+        "Request contains an invalid argument. Image size too large",
+        "tool_choice.function.name f does not match tools.function.name",
+    ],
+)
+def test_an_error_of_another_cause_teaches_nothing(error: str) -> None:
+    called = {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {}}}]}
+    answered = {"role": "user", "parts": [{"functionResponse": {"name": "x", "response": {}}}]}
+    contents = [{"role": "user", "parts": [{"text": "q"}]}, called, answered]
+    for body, target in (
+        ({"model": "m", "messages": [{**USER, "name": "bob"}]}, "my-server/m"),
+        ({"contents": contents}, "gemini/gemini-2.5-flash"),
+    ):
+        assert chatmend.react(body, target, error) is None

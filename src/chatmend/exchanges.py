@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from chatmend.jsontext import equality_key
@@ -56,7 +57,8 @@ def _match_results(
     window: Window,
 ) -> None:
     """Match results to the calls that ``found`` holds; ``numbers`` has their numbers by key."""
-    matching = _Matching(window, found, numbers, dict.fromkeys(numbers, 0))
+    waiting = {key: deque(of_key) for key, of_key in numbers.items()}
+    matching = _Matching(window, found, numbers, waiting)
     names_without_id = {equality_key(call.name) for call in found.calls if call.id is None}
     without_id: list[PartPosition] = []
     for part, position in results:
@@ -71,6 +73,10 @@ def _match_results(
         found.strays.sort()
 
 
+_COMPARED = 64
+"""At most as many calls with the same id are compared by name."""
+
+
 @dataclass(slots=True)
 class _Matching:
     """The state of matching results to calls."""
@@ -79,11 +85,11 @@ class _Matching:
     found: Exchanges
     numbers: dict[str, list[int]]
     """For each key that calls and results share, the numbers of the calls."""
-    answer_counts: dict[str, int]
-    """For each key, how many of these calls have a result."""
+    waiting: dict[str, deque[int]]
+    """For each key, the numbers of the calls without a result."""
 
     def add(self, part: ToolResult, position: PartPosition) -> None:
-        """Match a result to the first call of its key that has none.
+        """Match a result to the first call of its key that has none, if possible of its name.
 
         If all calls have a result, the last call keeps the better of its result and this one.
         """
@@ -91,10 +97,13 @@ class _Matching:
         if key not in self.numbers:
             found.strays.append(position)
             return
-        answer_count = self.answer_counts[key]
-        if answer_count < len(self.numbers[key]):
-            self.answer_counts[key] += 1
-            found.answers[self.numbers[key][answer_count]] = position
+        if waiting := self.waiting[key]:
+            number = waiting[0]
+            if len(waiting) > 1 and part.name is not None:
+                few = islice(waiting, _COMPARED)
+                number = next((n for n in few if found.calls[n].name == part.name), number)
+            waiting.remove(number)
+            found.answers[number] = position
             return
         last = self.numbers[key][-1]
         at, part_at = found.answers[last]

@@ -30,6 +30,8 @@ _READ = "$read"
 _BLOCK = "BLOCK001"
 _LISTS = ("messages", "input", "contents")
 _PARTS = ("content", "parts", "output")
+_MOST_DIGITS = 12
+"""A longer number in an error message is no limit."""
 _BOUND, _LATEST = "bound to a different conversation", "latest assistant"
 _SIGNATURE = re.compile(
     r"(?i)signature|encrypted.content|redacted_thinking|latest assistant|continuation identities"
@@ -214,7 +216,7 @@ def _value_of(limit: str, words: str, unit: int) -> object:
         listed = [word for word in _WORD.findall(words) if word not in ("and", "or", "at", "line")]
         return tuple(sorted(set(listed))) or None
     if name.startswith(("max_", "min_")):
-        return int(words) * unit
+        return int(words) * unit if len(words) <= _MOST_DIGITS else None
     if limit.endswith("_pattern"):
         return words if _is_pattern(words) else None
     return (words,) if limit.startswith("refused_") else words

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import ChainMap
 from dataclasses import replace
 from functools import reduce
-from itertools import accumulate, islice
+from itertools import accumulate
 from operator import or_
 from typing import TYPE_CHECKING, Any
 
@@ -290,8 +290,8 @@ class Scan:
             return 0
         layout: tuple[tuple[int, ...], ...] = ()
         windows, end = 0, at
-        for word in islice(words, at, len(words) - 1):
-            known = self._clean.get(word)
+        for position in range(at, len(words) - 1):
+            known = self._clean.get(words[position])
             if known is None or known.layout is None:
                 break
             if known.layout:

@@ -53,6 +53,7 @@ FLASH = (
     "deepseek/deepseek-flash",
     "deepseek/deepseek-v4-flash",
     "deepseek/deepseek-v4-flash-vision-exp",
+    "deepseek/deepseek-v4.1-flash",
 )
 
 

@@ -67,7 +67,7 @@ def _without_empty_texts(system: Any, limits: Limits) -> Any:  # noqa: ANN401 - 
     for block in system:
         if not _is_empty_block(block, blank_counts=blank_counts):
             kept.append(block)
-        elif _MARKER in block and kept and isinstance(kept[-1], dict):
+        elif isinstance(block.get(_MARKER), dict) and kept and _has_no_marker(kept[-1]):
             kept[-1] = {**kept[-1], _MARKER: block[_MARKER]}
     if len(kept) == len(system):
         return system
@@ -86,6 +86,10 @@ def _is_empty_block(block: object, *, blank_counts: bool) -> bool:
         return False
     text = block.get("text")
     return isinstance(text, str) and _is_empty(text, blank_counts=blank_counts)
+
+
+def _has_no_marker(block: object) -> bool:
+    return isinstance(block, dict) and not block.get(_MARKER)
 
 
 def _without_stray_points(blocks: list[Any]) -> list[Any]:

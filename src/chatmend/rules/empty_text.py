@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from chatmend.context import Context
+    from chatmend.targets.limits import Limits
     from chatmend.windows import Memory, Window
 
 
@@ -194,7 +195,7 @@ def _with_placeholder(message: Message) -> Message:
 
 def _is_empty(message: Message, context: Context) -> bool:
     limits = context.limits
-    if message.calls or message.role not in limits.empty_roles:
+    if message.calls or message.role not in limits.empty_roles or declares_tools(message, limits):
         return False
     if limits.bare_is_empty:
         return not message.parts
@@ -208,6 +209,11 @@ def _is_empty(message: Message, context: Context) -> bool:
             is_blank(result.content, whitespace=limits.blank_is_empty) for result in message.results
         )
     return is_blank(content, whitespace=limits.blank_is_empty)
+
+
+def declares_tools(message: Message, limits: Limits) -> bool:
+    """Return whether a system message declares tools instead of having a content (Kimi K3)."""
+    return limits.tools_in_system and message.is_system and bool(message.extra.get("tools"))
 
 
 def _is_empty_thinking(part: Part) -> bool:
@@ -272,7 +278,8 @@ def _remove_empty(parts: tuple[Part, ...], *, whitespace: bool) -> tuple[Part, .
 
 
 def _with_cache_marker(part: Part, marker: object) -> Part:
-    if isinstance(part, Text) and part.is_object:
+    has_none = isinstance(part, Text) and part.is_object and not part.extra.get("cache_control")
+    if has_none and isinstance(marker, dict):
         return replace(part, native={**part.extra, "cache_control": marker})
     return part
 

@@ -19,6 +19,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Fix
+from chatmend.rules.empty_text import declares_tools
 from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import Part, Role, ToolResult, is_unchanged
 
@@ -36,7 +37,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         return
     for at, message in enumerate(window.messages):
         native = message.extra
-        if not message.is_object or message.is_opaque:
+        if not message.is_object or message.is_opaque or declares_tools(message, context.limits):
             continue
         is_empty_list = (
             native.get("content") == []

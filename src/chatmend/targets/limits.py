@@ -139,6 +139,8 @@ class Limits:
     """The provider accepts the older ``function_call`` key and the role ``function``."""
     result_names: bool = False
     """The provider requires that a tool result names its tool and is an object."""
+    tools_in_system: bool = False
+    """The provider reads ``tools`` of a system message, which then has no content."""
     result_names_match: bool = False
     """The provider refuses a tool result whose name differs from the name of its call."""
     calls_last: bool = False
