@@ -75,10 +75,10 @@ def main() -> int:
             create_tables(database)
         kinds = KINDS[1:]
         started = {kind: _proxy(stack, servers, kind, database=database).start() for kind in kinds}
-        for proxy in started.values():
+        for kind, proxy in started.items():
             stack.enter_context(proxy)
             if database:
-                _use_key_of_a_team(proxy)
+                _use_key_of_a_team(proxy, kind)
         for label, path, body in requests():
             is_stream = "stream" in body
             for kind in kinds if is_stream else kinds[:1]:
@@ -89,14 +89,11 @@ def main() -> int:
     return 0
 
 
-def _use_key_of_a_team(proxy: Proxy) -> None:
+def _use_key_of_a_team(proxy: Proxy, name: str) -> None:
     """Make a team and its key, and use the key from now on."""
-    key = "sk-of-a-client-0001"
-    for path, body in (
-        ("/team/new", {"team_id": "team"}),
-        ("/key/generate", {"key": key, "team_id": "team"}),
-    ):
-        proxy.post(path, body).raise_for_status()
+    key, team = f"sk-of-a-client-{name}", f"team-{name}"
+    proxy.post("/team/new", {"team_id": team}).raise_for_status()
+    proxy.post("/key/generate", {"key": key, "team_id": team}).raise_for_status()
     proxy.key = key
 
 
