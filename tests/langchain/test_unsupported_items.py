@@ -35,6 +35,10 @@ THOUGHT: dict[str, Any] = {
     "encrypted_content": "gAAAAAB",
 }
 SEALED: dict[str, Any] = {**THOUGHT, "summary": []}
+TWO_THOUGHTS: dict[str, Any] = {
+    **THOUGHT,
+    "summary": [{"type": "summary_text", "text": text} for text in ("First.", "Second.")],
+}
 CALL: dict[str, Any] = {
     "type": "function_call",
     "id": "fc_1",
@@ -205,6 +209,7 @@ def test_a_plain_history_is_sent_as_without_chatmend(name: str) -> None:
 
 AT_OPENAI: dict[str, list[BaseMessage]] = {
     "reasoning": history(said(THOUGHT, TEXT)),
+    "reasoning of two parts v1": history(said(TWO_THOUGHTS, TEXT, version="v1")),
     "custom": history(
         said(THOUGHT, CUSTOM, tool_calls=[CUSTOM_CALL]), result([CUSTOM_OUTPUT]), said(TEXT)
     ),
@@ -272,6 +277,15 @@ AT_OPENAI: dict[str, list[BaseMessage]] = {
 def test_openai_gets_every_item_as_without_chatmend(case: str) -> None:
     messages = AT_OPENAI[case]
     assert request("openai", messages) == (bare(model_of("openai"), messages), [])
+
+
+def test_reasoning_that_a_message_holds_twice_is_sent_once() -> None:
+    answer = said(TWO_THOUGHTS, TEXT, version="v1")
+    answer.content = [*answer.content, *answer.content[:2], TEXT]
+    sent, changes = request("openai", history(answer))
+    assert [item["type"] for item in sent] == ["message", "reasoning", "message", "message"]
+    assert len(sent[1]["summary"]) == 2
+    assert [(change["code"], change["effect"]) for change in changes] == [("ITEM004", "drops")]
 
 
 @pytest.mark.parametrize("case", AT_OPENAI)

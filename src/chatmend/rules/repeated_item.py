@@ -13,8 +13,9 @@ reasoning, is removed: the earlier part was sent. This runs only in the adapter 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from chatmend import jsontext
 from chatmend.changes import Effect, Fix
 from chatmend.dialects.blocks import item_id, without_item_id
 from chatmend.dialects.entries import needs_id
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from chatmend.context import Context
     from chatmend.windows import Memory, Window
 
+_Block = dict[str, Any]
 _SHARED_ID_TYPES = frozenset({"text", "output_text", "refusal"})
 """Types of blocks that may share an id, because together they are one item."""
 
@@ -55,7 +57,8 @@ def _without_repeats(message: Message, seen: set[str]) -> tuple[tuple[Part, ...]
     for part in message.parts:
         key = None if isinstance(part, ToolCall) else item_id(part.extra)
         kind = part.extra.get("type")
-        if key is None or not (key in seen or (key in own and kind not in _SHARED_ID_TYPES)):
+        shares_id = _shares_id(part.extra, out[-1].extra if out else {})
+        if key is None or not (key in seen or (key in own and not shares_id)):
             out.append(part)
         elif kind == "reasoning" or needs_id(kind):
             effect = Effect.DROPS
@@ -66,6 +69,17 @@ def _without_repeats(message: Message, seen: set[str]) -> tuple[tuple[Part, ...]
             own.add(key)
     seen |= own
     return tuple(out), effect
+
+
+def _shares_id(block: _Block, before: _Block) -> bool:
+    """Return whether a block becomes a part of an item that an earlier block has begun.
+
+    In LangChain's own format each part of a summary is a block, which follows the one before it.
+    """
+    if block.get("type") == "reasoning":
+        is_part = "reasoning" in block and "reasoning" in before and "summary" not in block
+        return is_part and block.get("id") == before.get("id")
+    return jsontext.is_one_of(block.get("type"), _SHARED_ID_TYPES)
 
 
 RULE = Rule("ITEM004", "repeated-item", find, STRUCTURE)
