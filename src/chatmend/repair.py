@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from chatmend import passes
 from chatmend.changes import Change, Effect
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     _Pass = Callable[[Request, Context, Lookup | None], tuple[Request, tuple[Change, ...]]]
 
 Messages = list[Any]
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -514,52 +515,73 @@ def replay(messages: Messages, changes: tuple[Change, ...] | list[Change]) -> Me
         ReplayError: a change does not match the messages: this is a different transcript.
     """
     applied = [change for change in changes if change.applied and change.where == "messages"]
-    if not applied:
-        return messages
-    current = list(messages)
-    out: Messages = []
+    return _replay(messages, applied, _replacement) if applied else messages
+
+
+def source_indexes(total: int, changes: Iterable[Change]) -> list[int]:
+    """Return for each repaired message the index of the message from which it was made.
+
+    A new message has the index of a message next to it. ``total`` is the number of messages before
+    the repair.
+    """
+    applied = [change for change in changes if change.applied and change.where == "messages"]
+    return _replay(list(range(total)), applied, _indexes_of_replacement)
+
+
+def _replay(
+    items: list[_T], changes: list[Change], replacement: Callable[[Change, list[_T]], list[_T]]
+) -> list[_T]:
+    """Apply changes to a list with an item for each message.
+
+    ``replacement`` returns what a change makes of the items in its place.
+    """
+    current = list(items)
+    out: list[_T] = []
     start, at = 0, 0
-    while at < len(applied) and applied[at].window is None and applied[at].at < 0:
-        current = _replacement(applied[at], current)
+    while at < len(changes) and changes[at].window is None and changes[at].at < 0:
+        current = replacement(changes[at], current)
         at += 1
-    while at < len(applied) and (span := applied[at].window) is not None:
+    while at < len(changes) and (span := changes[at].window) is not None:
         out += current[start : span[0]]
         inside = current[span[0] : span[1]]
         first = at
-        while at < len(applied) and applied[at].window == span:
+        while at < len(changes) and changes[at].window == span:
             at += 1
-        out += _apply_changes(inside, applied[first:at])
+        out += _apply_changes(inside, changes[first:at], replacement)
         start = span[1]
     out += current[start:]
-    return _apply_changes(out, applied[at:])
+    return _apply_changes(out, changes[at:], replacement)
 
 
-def _apply_changes(messages: Messages, changes: list[Change]) -> Messages:
+def _apply_changes(
+    items: list[_T], changes: list[Change], replacement: Callable[[Change, list[_T]], list[_T]]
+) -> list[_T]:
     """Apply changes, each to the result of those before it.
 
     The list is kept in two halves, split where the next change starts. So the cost of a change
     depends on its distance from the previous one, not on the length of the list.
     """
-    front, back = list[Any](), messages[::-1]
+    front, back = list[_T](), items[::-1]
     for change in changes:
         while front and len(front) > change.at:
             back.append(front.pop())
         while back and len(front) < change.at:
             front.append(back.pop())
         found = back[: -len(change.before) - 1 : -1]
-        if (
-            len(front) != change.at
-            or len(found) != len(change.before)
-            or not all(map(_is_equal, found, change.before))
-        ):
-            text = (
-                f"cannot replay {change.code} at messages[{change.index}]: "
-                "the change was recorded on a different transcript"
-            )
-            raise ReplayError(text)
+        if len(front) != change.at:
+            raise _mismatch(change)
+        becomes = replacement(change, found)
         del back[len(back) - len(found) :]
-        front += _replacement(change, found)
+        front += becomes
     return front + back[::-1]
+
+
+def _mismatch(change: Change) -> ReplayError:
+    text = (
+        f"cannot replay {change.code} at messages[{change.index}]: "
+        "the change was recorded on a different transcript"
+    )
+    return ReplayError(text)
 
 
 def _is_equal(one: object, other: object) -> bool:
@@ -569,8 +591,25 @@ def _is_equal(one: object, other: object) -> bool:
 
 def _replacement(change: Change, found: Messages) -> Messages:
     """Return what replaces the messages ``found``: those that the change keeps stay as found."""
+    if len(found) != len(change.before) or not all(map(_is_equal, found, change.before)):
+        raise _mismatch(change)
     kept = {id(old): message for old, message in zip(change.before, found, strict=False)}
     return [kept.get(id(message), message) for message in change.after]
+
+
+def _indexes_of_replacement(change: Change, found: list[int]) -> list[int]:
+    """Return the indexes of the messages from which the new messages of a change were made."""
+    known: dict[int, list[int]] = {}
+    for message, index in zip(change.before, found, strict=True):
+        known.setdefault(id(message), []).append(index)
+    queues = {key: iter(indexes) for key, indexes in known.items()}
+    out: list[int] = []
+    for at, message in enumerate(change.after):
+        nearest = out[-1] if out else found[0] if found else change.index or 0
+        if len(change.after) == len(found):
+            nearest = found[at]
+        out.append(next(queues.get(id(message), iter(())), nearest))
+    return out
 
 
 __all__ = [

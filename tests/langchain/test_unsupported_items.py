@@ -108,6 +108,7 @@ ITEMS: dict[str, dict[str, Any]] = {
 }
 
 
+SEARCH = {"type": "web_search_call", **ITEMS["web_search_call"]}
 ANSWER: dict[str, Any] = {
     "id": "resp_1",
     "object": "response",
@@ -329,9 +330,8 @@ def test_every_item_becomes_something_that_the_server_accepts(name: str, case: s
 
 
 def test_the_report_lists_changes_at_the_messages_that_hold_the_items() -> None:
-    search = {"type": "web_search_call", **ITEMS["web_search_call"]}
     messages = [*history(said(THOUGHT, CALL, tool_calls=[TOOL_CALL]), result("line 3"))[:3]]
-    messages += [said(TEXT, search, {"type": "compaction", **ITEMS["compaction"]}), NEXT]
+    messages += [said(TEXT, SEARCH, {"type": "compaction", **ITEMS["compaction"]}), NEXT]
     _, changes = request("vllm", messages)
     assert [(one["code"], one["effect"], one["index"]) for one in changes] == [
         ("ITEM005", "drops", 1),
@@ -355,21 +355,54 @@ def sent_report(name: str, messages: list[BaseMessage], **options: Any) -> dict[
 def test_positions_count_from_the_end_if_the_server_stores_the_earlier_messages() -> None:
     stored = said(TEXT)
     stored.response_metadata["id"] = "resp_1"
-    search = {"type": "web_search_call", **ITEMS["web_search_call"]}
-    messages = [ASK, stored, HumanMessage("a"), said(search, {**TEXT, "id": "msg_2"}), NEXT]
+    messages = [ASK, stored, HumanMessage("a"), said(SEARCH, {**TEXT, "id": "msg_2"}), NEXT]
     sent, changes = request("vllm", messages, {"use_previous_response_id": True})
     assert len(sent) == 4
     assert [change["index"] for change in changes] == [3]
 
 
 def test_positions_are_those_of_the_messages_before_their_repair() -> None:
-    search = {"type": "web_search_call", **ITEMS["web_search_call"]}
-    messages = [ASK, said(CALL, tool_calls=[TOOL_CALL]), HumanMessage("a"), said(search), NEXT]
+    messages = [ASK, said(CALL, tool_calls=[TOOL_CALL]), HumanMessage("a"), said(SEARCH), NEXT]
     _, changes = request("vllm", messages)
     assert [(change["code"], change["index"]) for change in changes] == [
         ("TOOL007", 1),
         ("ITEM005", 3),
     ]
+
+
+UNSENDABLE: Any = [{"type": "text", "text": "a"}, {"type": "weird"}]
+EMPTY = {"type": "text", "text": None}
+GO = HumanMessage("go")
+
+
+@pytest.mark.parametrize(
+    ("messages", "position"),
+    [
+        ([HumanMessage(UNSENDABLE), said(SEARCH, TEXT, EMPTY), NEXT], 1),
+        (
+            [
+                ASK,
+                AIMessage("", tool_calls=[TOOL_CALL]),
+                HumanMessage(UNSENDABLE),
+                said(SEARCH, TEXT, EMPTY),
+                NEXT,
+            ],
+            3,
+        ),
+        ([GO, said(SEARCH, TEXT, EMPTY), GO, said({**TEXT, "id": "msg_2"}), GO], 1),
+    ],
+)
+def test_positions_are_right_next_to_messages_that_the_repair_changes_adds_or_has_twice(
+    messages: list[BaseMessage], position: int
+) -> None:
+    _, changes = request("vllm", messages)
+    assert [change["index"] for change in changes if change["code"] == "ITEM005"] == [position]
+
+
+def test_a_finding_of_the_messages_is_not_repeated_for_their_items() -> None:
+    system: Any = SystemMessage([{"type": "weird"}, {"type": "file", "file_id": "x"}])
+    _, changes = request("xai", [system, ASK])
+    assert [(one["code"], one["index"]) for one in changes] == [("PART002", 0), ("FILE001", 0)]
 
 
 def test_report_mode_sends_the_items_and_lists_what_would_change() -> None:
@@ -390,12 +423,11 @@ def test_a_policy_that_allows_no_drops_keeps_the_item_and_reports_it() -> None:
 
 @pytest.mark.parametrize("name", SERVERS)
 def test_what_was_sent_is_the_beginning_of_what_is_sent_next(name: str) -> None:
-    search = {"type": "web_search_call", **ITEMS["web_search_call"]}
     messages: list[BaseMessage] = [
         ASK,
         said(THOUGHT, CUSTOM, tool_calls=[CUSTOM_CALL]),
         result([CUSTOM_OUTPUT]),
-        said(search, {**TEXT, "id": "msg_2"}),
+        said(SEARCH, {**TEXT, "id": "msg_2"}),
         NEXT,
         said(SEALED | {"id": "rs_2"}, {**TEXT, "id": "msg_3"}),
         NEXT,
@@ -441,8 +473,7 @@ def test_the_refusal_of_an_unknown_server_shows_which_item_it_does_not_know() ->
 
     with httpx.Client(transport=httpx.MockTransport(answer)) as client:
         model = model_of("unknown", http_client=client, max_retries=0)
-        search = {"type": "web_search_call", **ITEMS["web_search_call"]}
-        messages = history(said(search, TEXT))
+        messages = history(said(SEARCH, TEXT))
         wrapped = mend(model, on_error="raise", react=1)
         found = wrapped.invoke(messages).response_metadata["chatmend"]
         assert found["reacted"] == 1

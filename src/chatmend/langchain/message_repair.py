@@ -21,7 +21,7 @@ from chatmend.failures import reason_of
 from chatmend.langchain.dialect import LangChainDialect
 from chatmend.langchain.payloads import RepairedMessages, mark_unsent, verify
 from chatmend.langchain.reports import REPORT, index_of_last_answer, report
-from chatmend.repair import repair, repair_request
+from chatmend.repair import repair, repair_request, source_indexes
 from chatmend.rules import Request, missing_reasoning, unknown_role
 from chatmend.telemetry import record_repair
 
@@ -143,6 +143,7 @@ def item_repair(
     lessons = settings.lessons.of("", messages) if settings.react else ()
     if not (destination.refuses_items or (lessons and destination.converter.item_ids)):
         return None
+    made = () if settings.mode == "report" else changes
     known = {(change.code, change.index) for change in changes}
 
     def repair_items(sent: RepairedMessages, payload: Any, convert: Any) -> Any:
@@ -156,7 +157,8 @@ def item_repair(
             )  # fmt: skip
             if not done.changes:
                 return payload
-            found = sent.positioned(done.changes, len(payload["input"]), convert, messages)
+            sources = source_indexes(len(messages), made)
+            found = sent.positioned(done.changes, len(payload["input"]), convert, sources)
         except Exception as error:
             if settings.on_error == "raise":
                 raise

@@ -88,18 +88,16 @@ class RepairedMessages(list[BaseMessage]):
         return payload
 
     def positioned(
-        self, changes: Iterable[Change], total: int, convert: _Convert, given: list[BaseMessage]
+        self, changes: Iterable[Change], total: int, convert: _Convert, sources: Sequence[int]
     ) -> list[Change]:
-        """Return changes of items with the positions of their messages among the ``given`` ones.
+        """Return changes of items with the positions of the messages that hold the items.
 
-        The ``total`` items are counted from the last message on: a request that continues a stored
-        response has only the last messages.
+        ``sources``: for each message its position before the repair. The ``total`` items are
+        counted from the last message on: a request that continues a stored response has only the
+        last messages.
         """
         ends = list(accumulate(len(convert([message])["input"]) for message in reversed(self)))
-        indexes = {id(message): at for at, message in enumerate(given)}
-        origins = [0]
-        for message in self:  # a repaired message follows the one before it
-            origins.append(indexes.get(id(message), min(origins[-1] + 1, len(given) - 1)))
+        origins = [0, *sources]
         return [
             change
             if change.index is None
