@@ -64,6 +64,13 @@ SCREEN: dict[str, Any] = {
     "pending_safety_checks": [],
     "status": "completed",
 }
+PATCH: dict[str, Any] = {
+    "type": "apply_patch_call",
+    "id": "apc_1",
+    "call_id": "call_1",
+    "operation": {"type": "delete_file", "path": "a"},
+    "status": "completed",
+}
 PIXEL = (
     "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAA"
     "AABJRU5ErkJggg=="
@@ -233,15 +240,7 @@ AT_OPENAI: dict[str, list[BaseMessage]] = {
         result(PIXEL, additional_kwargs={"type": "computer_call_output"}),
     ),
     "a patch": history(
-        said(
-            {
-                "type": "apply_patch_call",
-                "id": "apc_1",
-                "call_id": "call_1",
-                "operation": {"type": "delete_file", "path": "a"},
-                "status": "completed",
-            }
-        ),
+        said(PATCH),
         HumanMessage(
             [
                 {
@@ -403,6 +402,16 @@ def test_a_finding_of_the_messages_is_not_repeated_for_their_items() -> None:
     system: Any = SystemMessage([{"type": "weird"}, {"type": "file", "file_id": "x"}])
     _, changes = request("xai", [system, ASK])
     assert [(one["code"], one["index"]) for one in changes] == [("PART002", 0), ("FILE001", 0)]
+
+
+def test_a_repair_of_items_is_listed_next_to_the_same_repair_of_their_message() -> None:
+    screen = {**SCREEN, "call_id": "call_9"}
+    _, changes = request("vllm", [ASK, said(screen, PATCH), HumanMessage("x")])
+    assert [(change["code"], change["index"], change["effect"]) for change in changes] == [
+        ("TOOL007", 1, "degrades"),
+        ("ITEM005", 1, "reshapes"),
+        ("TOOL007", 1, "adds"),
+    ]
 
 
 def test_report_mode_sends_the_items_and_lists_what_would_change() -> None:

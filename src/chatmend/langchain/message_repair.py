@@ -144,7 +144,8 @@ def item_repair(
     if not (destination.refuses_items or (lessons and destination.converter.item_ids)):
         return None
     made = () if settings.mode == "report" else changes
-    known = {(change.code, change.index) for change in changes}
+    # A message that was repaired may hold an item that is repaired, too.
+    known = {(change.code, change.index) for change in changes if not (made and change.applied)}
 
     def repair_items(sent: RepairedMessages, payload: Any, convert: Any) -> Any:
         if not isinstance(payload, dict) or not isinstance(payload.get("input"), list):
