@@ -133,6 +133,16 @@ def test_a_result_may_answer_a_call_that_the_provider_stores(stored: str) -> Non
     assert without[0]["content"].startswith(NOTE)
 
 
+@pytest.mark.parametrize("stored", ["previous_response_id", "conversation"])
+def test_a_request_that_continues_stored_messages_needs_no_user_message(stored: str) -> None:
+    body = {"model": "Qwen3.5-32B", stored: "resp_1", "input": [OUTPUT]}
+    qwen = "hosted_vllm/Qwen/Qwen3.5-32B"
+    assert chatmend.repair_request(body, qwen).body is body
+    whole = {"model": "Qwen3.5-32B", "input": [CALL, OUTPUT]}
+    changes = chatmend.repair_request(whole, qwen).changes
+    assert "TURN003" in [change.code for change in changes]
+
+
 def test_a_result_may_answer_a_call_that_is_referred_to() -> None:
     items = [ASK, {"type": "item_reference", "id": "fc_1"}, OUTPUT, ASK]
     assert chatmend.repair(items, GPT, dialect="openai_responses").messages is items

@@ -360,6 +360,15 @@ def test_positions_count_from_the_end_if_the_server_stores_the_earlier_messages(
     assert [change["index"] for change in changes] == [3]
 
 
+def test_a_result_alone_is_sent_unchanged_if_the_server_stores_its_call() -> None:
+    stored = said(CALL, tool_calls=[TOOL_CALL])
+    stored.response_metadata["id"] = "resp_1"
+    messages = [ASK, stored, result("line 3")]
+    sent, changes = request("vllm", messages, {"use_previous_response_id": True})
+    assert [item["type"] for item in sent] == ["function_call_output"]
+    assert changes == []
+
+
 def test_positions_are_those_of_the_messages_before_their_repair() -> None:
     messages = [ASK, said(CALL, tool_calls=[TOOL_CALL]), HumanMessage("a"), said(SEARCH), NEXT]
     _, changes = request("vllm", messages)

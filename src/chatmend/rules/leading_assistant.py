@@ -5,7 +5,8 @@ messages.`` (Qwen templates); ``The messages parameter is illegal.`` (Z.ai). Com
 conversation may remove its beginning.
 
 Repair: A user message ``[continued]`` is added at the beginning. If the target accepts a user
-message at any position, it is added at the end of the first window.
+message at any position, it is added at the end of the first window. Nothing is added to a request
+that continues messages which the provider stores (``previous_response_id``).
 
 Before (bedrock/us.amazon.nova-pro-v1:0):
     [{"role": "assistant", "content": "I'll search"},
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Yield a fix if the required user message is missing."""
+    if memory.has_stored_history:
+        return
     limits = context.limits
     end = len(window.messages)
     has_user = any(message.role is Role.USER for message in window.messages)
