@@ -187,8 +187,10 @@ def request(
     return sent_by(mend(model_of(name, **(params or {})), **options), messages)
 
 
-def sent_by(model: Any, messages: list[BaseMessage]) -> tuple[list[Any], list[dict[str, Any]]]:
-    call = prepare(model, messages, {})
+def sent_by(
+    model: Any, messages: list[BaseMessage], **options: Any
+) -> tuple[list[Any], list[dict[str, Any]]]:
+    call = prepare(model, messages, options)
     body = call.sender(model)._get_request_payload(call.messages, **call.options)
     return body["input"], (call.report() or {"changes": []})["changes"]
 
@@ -367,6 +369,18 @@ def test_a_result_alone_is_sent_unchanged_if_the_server_stores_its_call() -> Non
     sent, changes = request("vllm", messages, {"use_previous_response_id": True})
     assert [item["type"] for item in sent] == ["function_call_output"]
     assert changes == []
+
+
+@pytest.mark.parametrize("key", ["previous_response_id", "conversation"])
+@pytest.mark.parametrize("name", ["openai", "vllm"])
+def test_a_result_may_answer_a_call_that_a_parameter_refers_to(name: str, key: str) -> None:
+    messages, option = [result("line 3")], {key: "resp_1"}
+    target = SERVERS[name] if name in LOCAL else None
+    for params, options in (({}, option), ({"model_kwargs": option}, {})):
+        model = mend(model_of(name, **params), target=target, on_error="raise", report="all")
+        assert sent_by(model, messages, **options) == (bare(model_of(name), messages), [])
+    sent, _ = request(name, messages)
+    assert sent[0]["type"] == "message"
 
 
 def test_positions_are_those_of_the_messages_before_their_repair() -> None:

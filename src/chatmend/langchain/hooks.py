@@ -27,6 +27,7 @@ from chatmend.langchain.message_repair import (
     warn_of_failure,
 )
 from chatmend.langchain.observed_streams import observe_stream
+from chatmend.langchain.partners import continues_stored_messages
 from chatmend.langchain.payloads import PAYLOADS, RepairedMessages, mark_unsent, verify
 from chatmend.langchain.reports import (
     REPORT,
@@ -112,7 +113,14 @@ def prepare(model: BaseChatModel, messages: Any, options: dict[str, Any]) -> Mod
     tools = options.get("tools") or _tools_in_kwargs(fields.get("model_kwargs")) or []
     thinking = thinking_of(model, options)
     given = list(messages)
-    result = repair_for_destination(given, destination, settings, tools=tools, thinking=thinking)
+    result = repair_for_destination(
+        given,
+        destination,
+        settings,
+        tools=tools,
+        thinking=thinking,
+        continues=continues_stored_messages(model, options, destination),
+    )
     changes = result.changes
     if result.tools is not tools and isinstance(result.tools, list):
         declared = _declare_tools(model, result.tools)

@@ -75,15 +75,19 @@ def repair_unless_disabled(
     return repair_for_destination(messages, destination, settings, tools=tools, thinking=thinking)
 
 
-def repair_for_destination(
+def repair_for_destination(  # noqa: PLR0913 - request parameters affect the repair
     messages: list[BaseMessage],
     destination: Destination,
     settings: RepairSettings,
     *,
     tools: object = None,
     thinking: object = None,
+    continues: bool = False,
 ) -> RepairResult:
-    """Repair messages without checking ``is_disabled()``; see ``repair_unless_disabled``."""
+    """Repair messages without checking ``is_disabled()``; see ``repair_unless_disabled``.
+
+    ``continues``: whether the provider stores earlier messages.
+    """
     result = unchanged = RepairResult(messages, (), tools, thinking)
     started = perf_counter()
     try:
@@ -98,6 +102,7 @@ def repair_for_destination(
             thinking=thinking,
             policy=settings.policy,
             dialect=dialect,
+            continues=continues,
             lessons=settings.lessons.of("", messages) if settings.react else (),
             memory=memory if is_sent else None,
         )

@@ -152,6 +152,16 @@ def _with_api(
     return name if is_named else "/responses/".join(name.split("/", 1)), "openai-responses"
 
 
+def continues_stored_messages(
+    model: BaseChatModel, options: Mapping[str, Any], destination: Destination
+) -> bool:
+    """Return whether the provider stores earlier messages, which those of a call continue."""
+    if not destination.converter.item_ids:
+        return False
+    parameters = _value_or_none(lambda: getattr(model, "_default_params", None)) or {}
+    return any(options.get(key) or parameters.get(key) for key in _TRAITS.stored_keys)
+
+
 def unbound(model: Any) -> tuple[BaseChatModel, dict[str, Any]]:
     """Return a chat model without its bindings (``bind_tools``), and the options that they hold.
 
