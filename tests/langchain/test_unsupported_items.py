@@ -570,3 +570,14 @@ def test_the_call_of_a_computer_without_a_result_becomes_text_next_to_its_reason
     assert "screenshot" in sent[2]["content"][0]["text"]
     assert [change["code"] for change in changes] == ["TOOL007"]
     assert sent == request("openai", [ASK, said(THOUGHT, SCREEN), NEXT])[0]
+
+
+GPT_ITEMS = ("openai_responses", "openai/gpt-5")
+OPENAI = {"model_provider": "openai"}
+
+
+def test_a_block_whose_type_is_not_a_text_is_no_error() -> None:
+    content: Any = [{"type": ["x"]}]
+    sent, changes = request("openai", [HumanMessage(content), NEXT])
+    assert sent[0]["content"] == [{"type": "input_text", "text": '{"type": ["x"]}'}]
+    assert [change["code"] for change in changes] == ["PART002"]

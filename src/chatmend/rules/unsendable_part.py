@@ -128,7 +128,8 @@ def _send_block(part: Part, block: Block, origin: Origin, converter: ConverterLi
     """Return the part with this block, or its text if it cannot be sent."""
     if _is_dropped(block, converter):
         return _Sent(None, Effect.DROPS)
-    if converter.item_ids and block.get("type") in _HOSTED_ITEMS and missing_keys(block):
+    is_item = converter.item_ids and jsontext.is_one_of(block.get("type"), _HOSTED_ITEMS)
+    if is_item and missing_keys(block):
         complete = with_required_keys(block)
         return _as_text(block) if complete is None else _Sent(_with_block(part, complete))
     if not is_sendable(block, origin, converter):
