@@ -581,3 +581,51 @@ def test_a_block_whose_type_is_not_a_text_is_no_error() -> None:
     sent, changes = request("openai", [HumanMessage(content), NEXT])
     assert sent[0]["content"] == [{"type": "input_text", "text": '{"type": ["x"]}'}]
     assert [change["code"] for change in changes] == ["PART002"]
+
+
+def test_a_call_whose_id_is_not_a_text_is_no_error() -> None:
+    call: Any = [{**CUSTOM, "call_id": ["a"]}]
+    answer = AIMessage(call, response_metadata=OPENAI)
+    sent, _ = request("openai", history(answer, result([CUSTOM_OUTPUT])))
+    assert judge(*GPT_ITEMS, sent) == []
+    assert sent[1]["type"] == "function_call"
+
+
+def test_a_custom_call_that_langchain_does_not_list_becomes_text() -> None:
+    wrapped: Any = [{"type": "non_standard", "value": CUSTOM}]
+    for outputs in ([], [result([CUSTOM_OUTPUT])]):
+        answer = AIMessage(wrapped, response_metadata=OPENAI)
+        sent, changes = request("openai", history(answer, *outputs))
+        assert judge(*GPT_ITEMS, sent) == []
+        assert "+ line" in sent[1]["content"][0]["text"]
+        assert (changes[0]["code"], changes[0]["effect"]) == ("TOOL021", "degrades")
+
+
+def test_the_result_that_a_custom_call_keeps_decides_whether_it_becomes_a_function() -> None:
+    answer = said(CUSTOM, tool_calls=[CUSTOM_CALL])
+    error, output = result("Error: no such file"), result([CUSTOM_OUTPUT])
+    for results, kind in (([error, output], "function"), ([output, error], "custom_tool")):
+        sent, changes = request("openai", history(answer, *results))
+        assert judge(*GPT_ITEMS, sent) == []
+        assert [item["type"] for item in sent[1:3]] == [f"{kind}_call", f"{kind}_call_output"]
+        assert changes[-1]["code"] == "TOOL004"
+
+
+def test_custom_calls_of_one_turn_become_functions_if_its_messages_are_merged() -> None:
+    first = said(
+        {**CALL, "call_id": "call_2", "id": "fc_2"}, tool_calls=[{**TOOL_CALL, "id": "call_2"}]
+    )
+    second = said(CUSTOM, tool_calls=[CUSTOM_CALL])
+    for answers in ([first, second], [second, first]):
+        messages = [ASK, *answers, result([CUSTOM_OUTPUT]), NEXT]
+        sent, _ = request("openai", messages)
+        assert judge(*GPT_ITEMS, sent) == []
+        assert "+ line" in json.dumps(sent[1:3])
+        call = prepare(mend(model_of("openai"), on_error="raise"), messages, {})
+        assert request("openai", list(call.messages)) == (sent, [])
+
+
+def test_a_custom_output_keeps_its_type_if_the_provider_stores_its_call() -> None:
+    messages, model = [result([CUSTOM_OUTPUT])], mend(model_of("openai"), on_error="raise")
+    sent, changes = sent_by(model, messages, previous_response_id="resp_1")
+    assert (sent, changes) == (bare(model_of("openai"), messages), [])

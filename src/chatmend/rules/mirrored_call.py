@@ -9,7 +9,8 @@ langchain-huggingface).
 
 Repair: All calls of the message move to the field that is sent. They are not changed. A call of a
 custom tool whose result is not of the same type becomes the call of a function, and so do the other
-calls of its message and their results. This runs only in the adapter for LangChain.
+such calls of its turn and their results. The calls become text if LangChain does not list them as
+calls. This runs only in the adapter for LangChain.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from chatmend import jsontext
-from chatmend.changes import Fix
+from chatmend.changes import Effect, Fix
 from chatmend.dialects.blocks import unwrap
+from chatmend.exchanges import match
+from chatmend.placeholders import CALL_NOTE
 from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.rules.unsendable_part import LIMIT
 from chatmend.transcript import Opaque, Text, ToolResult, is_unchanged
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
     from chatmend.context import Context
     from chatmend.targets.converter_limits import ConverterLimits
     from chatmend.transcript import Message, Part
-    from chatmend.windows import Memory, Window
+    from chatmend.windows import Memory, PartPosition, Window
 
 BLOCKS = "chatmend:call-blocks"
 """Key of a message with calls in its content: a description of them, made by the adapter."""
@@ -48,70 +51,130 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     converter: ConverterLimits | None = context.limits.of(LIMIT)
     if converter is None:
         return
-    answered = _typed_outputs(window) if converter.typed_outputs else frozenset[object]()
-    typed: set[object] = set()
+    typed = [_typed_calls(message, converter) for message in window.messages]
+    is_open = any(typed) and _needs_functions(window, typed)
+    kept = set() if is_open else {str(call_id) for ids in typed for call_id in ids}
+    if memory.has_stored_history:
+        kept |= _ids_of_strays(window)
     for at, message in enumerate(window.messages):
-        if message.results and answered:
-            becomes = message.with_parts(_with_plain_outputs(message.parts, typed))
+        if message.results and converter.typed_outputs:
+            becomes = message.with_parts(_with_plain_outputs(message.parts, kept))
             if not is_unchanged(message.parts, becomes.parts):
                 yield Fix(at, at + 1, (becomes,), _WHY_OUTPUT)
             continue
-        calls = _typed_calls(message, converter)
-        is_open = not answered.issuperset(calls)
-        typed |= set() if is_open else calls
-        held = message.extra.get(BLOCKS)
-        is_misplaced = isinstance(held, dict) and (is_open or _is_misplaced(held, converter))
-        omitted = {BLOCKS} if is_misplaced else set()
-        omitted |= {RAW} & message.extra.keys()
-        if converter.legacy_calls:
-            omitted |= {LEGACY} & message.extra.keys()
-        becomes = _without_wrapped(message, converter) if is_open else message
-        if omitted or becomes is not message:
-            becomes = replace(becomes, omitted_keys=message.omitted_keys | omitted)
-            yield Fix(at, at + 1, (becomes,), _WHY)
+        is_function = is_open and bool(typed[at])
+        becomes, effect = _with_sent_calls(message, converter, is_function=is_function)
+        if becomes is not message:
+            yield Fix(at, at + 1, (becomes,), _WHY, effect)
 
 
-def _typed_calls(message: Message, converter: ConverterLimits) -> set[object]:
+def _with_sent_calls(
+    message: Message, converter: ConverterLimits, *, is_function: bool
+) -> tuple[Message, Effect]:
+    """Return a message without the fields of calls that are not sent, and the effect.
+
+    ``is_function``: whether its calls of custom tools become calls of functions.
+    """
+    held = message.extra.get(BLOCKS)
+    is_misplaced = isinstance(held, dict) and (is_function or _is_misplaced(held, converter))
+    omitted = {BLOCKS} if is_misplaced else set()
+    omitted |= {RAW} & message.extra.keys()
+    if converter.legacy_calls:
+        omitted |= {LEGACY} & message.extra.keys()
+    becomes, effect = message, Effect.RESHAPES
+    if is_function:
+        becomes, effect = _without_wrapped(message, converter)
+    if omitted or becomes is not message:
+        becomes = replace(becomes, omitted_keys=message.omitted_keys | omitted)
+    return becomes, effect
+
+
+def _typed_calls(message: Message, converter: ConverterLimits) -> list[object]:
     """Return the ids of the calls in the content that need a result of their own type."""
     held, types = message.extra.get(BLOCKS), converter.typed_outputs
     if not types or not message.is_assistant:
-        return set()
+        return []
     blocks = held["calls"] if isinstance(held, dict) else ()
-    wrapped = (unwrap(part.extra) for part in message.parts if isinstance(part, Opaque))
-    return {call["id"] for call in blocks if call["type"] in types} | {
-        value.get("call_id") for value in wrapped if jsontext.is_one_of(value.get("type"), types)
-    }
+    ids = [call["id"] for call in blocks if jsontext.is_one_of(call["type"], types)]
+    return ids + [
+        call.get("call_id") for part in message.parts if (call := _wrapped_call(part, converter))
+    ]
 
 
-def _without_wrapped(message: Message, converter: ConverterLimits) -> Message:
-    """Return a message without ``non_standard`` blocks of calls that ``tool_calls`` hold too."""
-    kept = tuple(
-        part
-        for part in message.parts
-        if not isinstance(part, Opaque)
-        or not jsontext.is_one_of(unwrap(part.extra).get("type"), converter.typed_outputs)
-    )
-    return message if len(kept) == len(message.parts) else message.with_parts(kept)
+def _wrapped_call(part: Part, converter: ConverterLimits) -> dict[str, Any]:
+    """Return the call in a ``non_standard`` block; empty for any other part."""
+    value = unwrap(part.extra) if isinstance(part, Opaque) else {}
+    return value if jsontext.is_one_of(value.get("type"), converter.typed_outputs) else {}
 
 
-def _typed_outputs(window: Window) -> frozenset[object]:
+def _needs_functions(window: Window, typed: list[list[object]]) -> bool:
+    """Return whether the typed calls of a window must become the calls of functions.
+
+    One of them has no result of its type, or another rule will merge its message with an earlier
+    one, which keeps only the blocks of the first.
+    """
+    with_calls = [at for at, message in enumerate(window.messages) if message.calls]
+    if any(typed[at] for at in with_calls[1:]):
+        return True
+    answered = _ids_with_typed_output(window)
+    return not all(jsontext.is_one_of(call_id, answered) for ids in typed for call_id in ids)
+
+
+def _ids_with_typed_output(window: Window) -> set[str]:
     """Return the ids of the calls whose result has the type of a custom tool."""
-    results = (result for message in window.messages for result in message.results)
-    return frozenset(
-        result.call_id for result in results if any(map(_is_typed_output, result.content))
-    )
+    found = match(window)
+    typed: set[str] = set()
+    others: set[str] = set()
+    for number, call in enumerate(found.calls):
+        if isinstance(call.id, str):
+            is_typed = _has_typed_output(window, found.answers.get(number))
+            (typed if is_typed else others).add(call.id)
+    return typed - others
+
+
+def _has_typed_output(window: Window, position: PartPosition | None) -> bool:
+    if position is None:
+        return False
+    part = window.messages[position[0]].parts[position[1]]
+    return isinstance(part, ToolResult) and any(map(_is_typed_output, part.content))
+
+
+def _ids_of_strays(window: Window) -> set[str]:
+    """Return the call ids of the results whose calls are not in the window."""
+    strays = (window.messages[at].parts[part_at] for at, part_at in match(window).strays)
+    ids = (part.call_id for part in strays if isinstance(part, ToolResult))
+    return {call_id for call_id in ids if isinstance(call_id, str)}
+
+
+def _without_wrapped(message: Message, converter: ConverterLimits) -> tuple[Message, Effect]:
+    """Return a message without calls in ``non_standard`` blocks, and the effect.
+
+    A call that no other field holds becomes text.
+    """
+    ids = {call.id for call in message.calls if isinstance(call.id, str)}
+    parts: list[Part] = []
+    effect = Effect.RESHAPES
+    for part in message.parts:
+        call = _wrapped_call(part, converter)
+        if not call:
+            parts.append(part)
+        elif not jsontext.is_one_of(call.get("call_id"), ids):
+            parts.append(Text(CALL_NOTE + jsontext.dumps(call)))
+            effect = Effect.DEGRADES
+    same = is_unchanged(message.parts, tuple(parts))
+    return (message if same else message.with_parts(tuple(parts))), effect
 
 
 def _is_typed_output(part: Part) -> bool:
     return isinstance(part, Opaque) and unwrap(part.extra).get("type") == _OUTPUT
 
 
-def _with_plain_outputs(parts: tuple[Part, ...], typed: set[object]) -> tuple[Part, ...]:
+def _with_plain_outputs(parts: tuple[Part, ...], kept: set[str]) -> tuple[Part, ...]:
     """Return results without the type of a custom tool, if their calls do not have it."""
     return tuple(
         replace(part, content=tuple(_plain(part.content)))
         if isinstance(part, ToolResult)
-        and part.call_id not in typed
+        and not jsontext.is_one_of(part.call_id, kept)
         and any(map(_is_typed_output, part.content))
         else part
         for part in parts
