@@ -629,3 +629,22 @@ def test_a_custom_output_keeps_its_type_if_the_provider_stores_its_call() -> Non
     messages, model = [result([CUSTOM_OUTPUT])], mend(model_of("openai"), on_error="raise")
     sent, changes = sent_by(model, messages, previous_response_id="resp_1")
     assert (sent, changes) == (bare(model_of("openai"), messages), [])
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        result(
+            [{"type": "image_url", "image_url": {"url": PIXEL, "detail": "auto"}}],
+            additional_kwargs={"type": "computer_call_output"},
+        ),
+        result([{"type": "computer_call_output", "call_id": "call_1", "output": {}}]),
+        result([], additional_kwargs={"type": "computer_call_output"}),
+    ],
+)
+def test_a_screenshot_that_langchain_sends_as_the_result_of_a_function_becomes_text(
+    output: ToolMessage,
+) -> None:
+    sent, changes = request("openai", history(said(SCREEN), output))
+    assert judge(*GPT_ITEMS, sent) == []
+    assert [change["code"] for change in changes] == ["TOOL005", "TOOL007"]

@@ -54,6 +54,7 @@ PRIVATE_KEYS = frozenset(
     | {f"{unsendable_key.PREFIX}{name}" for name in OBJECT_KWARGS}
 )
 """Keys of the dicts that no converter sends."""
+_COMPUTER_OUTPUT = "computer_call_output"
 _THINKING = ("thinking", "redacted_thinking")
 
 _ROLES = {
@@ -201,9 +202,15 @@ def _has_foreign_results(message: ToolMessage | FunctionMessage) -> bool:
 
 def is_computer_output(message: ToolMessage) -> bool:
     """Return whether langchain-openai sends a tool message as the output of a computer."""
-    content = message.content if isinstance(message.content, list) else ()
-    values = [message.additional_kwargs, *(unwrap(one) for one in content if type(one) is dict)]
-    return any(value.get("type") == "computer_call_output" for value in values)
+    is_marked = message.additional_kwargs.get("type") == _COMPUTER_OUTPUT
+    if isinstance(message.content, str):
+        return is_marked
+    blocks = [block for block in message.content if isinstance(block, dict)]
+    has_image = any(block.get("type") == "input_image" for block in blocks)
+    wrapped = (unwrap(block) for block in blocks if block.get("type") == "non_standard")
+    return (is_marked and has_image) or any(
+        value.get("type") == _COMPUTER_OUTPUT for value in wrapped
+    )
 
 
 def _writer_of(message: AIMessage) -> object:
