@@ -75,6 +75,13 @@ PIXEL = (
     "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAA"
     "AABJRU5ErkJggg=="
 )
+GENERATED: dict[str, Any] = {
+    "type": "image",
+    "base64": PIXEL[22:],
+    "mime_type": "image/png",
+    "id": "ig_1",
+    "extras": {"status": "completed"},
+}
 ITEMS: dict[str, dict[str, Any]] = {
     "web_search_call": {
         "id": "ws_1",
@@ -219,6 +226,12 @@ def test_a_plain_history_is_sent_as_without_chatmend(name: str) -> None:
 
 AT_OPENAI: dict[str, list[BaseMessage]] = {
     "reasoning": history(said(THOUGHT, TEXT)),
+    "a generated image v1": history(
+        AIMessage(
+            [GENERATED, TEXT],
+            response_metadata={"model_provider": "openai", "output_version": "v1"},
+        )
+    ),
     "reasoning of two parts v1": history(said(TWO_THOUGHTS, TEXT, version="v1")),
     "custom": history(
         said(THOUGHT, CUSTOM, tool_calls=[CUSTOM_CALL]), result([CUSTOM_OUTPUT]), said(TEXT)

@@ -33,7 +33,7 @@ from chatmend.langchain.reports import REPORT
 from chatmend.langchain.writing import SourceMessage, build
 from chatmend.rules import unsendable_part
 from chatmend.targets.converter_limits import ConverterLimits
-from chatmend.transcript import Message, Opaque, Part, Role, Thinking, ToolCall, ToolResult
+from chatmend.transcript import Media, Message, Opaque, Part, Role, Thinking, ToolCall, ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -116,8 +116,9 @@ class LangChainDialect:
 
     def _parsed(self, message: Message, wrapper: Native) -> Message:
         parts, has_items = message.parts, self._converter.item_ids
-        if any(isinstance(part, Opaque | Thinking) for part in parts):
-            read = _read_item if has_items and message.is_assistant else _read_langchain_block
+        is_answer = has_items and message.is_assistant
+        if is_answer or any(isinstance(part, Opaque | Thinking) for part in parts):
+            read = _read_item if is_answer else _read_langchain_block
             parts = tuple(map(read, parts))
         if has_items and COMPUTER in message.extra:
             parts = tuple(replace(result, kind="computer") for result in message.results)
@@ -291,10 +292,19 @@ def _read_langchain_block(part: Part) -> Part:
 def _read_item(part: Part) -> Part:
     """Read a block that becomes an item of the Responses API, also the call of a computer."""
     block = part.native
+    if isinstance(part, Media) and isinstance(block, dict) and _is_generated_image(block):
+        return Opaque(block)
     value = blocks.unwrap(block) if isinstance(part, Opaque) and isinstance(block, dict) else {}
     if value.get("type") != "computer_call":
         return _read_langchain_block(part)
     return ToolCall(value.get("call_id"), None, value.get("action"), native=block, kind="computer")
+
+
+def _is_generated_image(block: dict[str, Any]) -> bool:
+    """Return whether langchain-openai sends an image as an item of OpenAI's image tool."""
+    item_id = block.get("id")
+    is_from_tool = isinstance(item_id, str) and item_id.startswith("ig_")
+    return is_from_tool and block.get("type") == "image" and "base64" in block
 
 
 def _signature(block: dict[str, Any]) -> str | None:
