@@ -254,6 +254,10 @@ AT_OPENAI: dict[str, list[BaseMessage]] = {
         said(SCREEN, version="v1"),
         result(PIXEL, additional_kwargs={"type": "computer_call_output"}),
     ),
+    "computer v0": history(
+        said(THOUGHT, TEXT, SCREEN, version="v0"),
+        result(PIXEL, additional_kwargs={"type": "computer_call_output"}),
+    ),
     "a patch": history(
         said(PATCH),
         HumanMessage(
@@ -661,3 +665,23 @@ def test_a_screenshot_that_langchain_sends_as_the_result_of_a_function_becomes_t
     sent, changes = request("openai", history(said(SCREEN), output))
     assert judge(*GPT_ITEMS, sent) == []
     assert [change["code"] for change in changes] == ["TOOL005", "TOOL007"]
+
+
+def test_a_computer_call_of_output_version_v0_without_a_result_becomes_text() -> None:
+    answer = said(THOUGHT, TEXT, SCREEN, version="v0")
+    sent, changes = request("openai", history(answer))
+    assert judge(*GPT_ITEMS, sent) == []
+    assert "screenshot" in json.dumps(sent)
+    assert [change["code"] for change in changes] == ["TOOL007"]
+    assert answer.additional_kwargs["tool_outputs"] == [SCREEN]
+    call = prepare(mend(model_of("openai"), on_error="raise"), history(answer), {})
+    assert request("openai", list(call.messages)) == (sent, [])
+
+
+def test_a_computer_call_of_output_version_v0_is_sent_once_if_its_message_changes() -> None:
+    answer = said(THOUGHT, TEXT, SCREEN, version="v0")
+    answer.content = [*answer.content, EMPTY]
+    sent, changes = request("openai", history(answer, AT_OPENAI["computer"][2]))
+    kinds = [item["type"] for item in sent]
+    assert kinds.count("computer_call") == kinds.count("computer_call_output") == 1
+    assert [change["code"] for change in changes] == ["PART002"]

@@ -24,6 +24,7 @@ from chatmend.langchain.fields import (
     PRIVATE_KEYS,
     PROVENANCE,
     SOURCE,
+    TOOL_OUTPUTS,
     answers_continuation,
     fields_of,
     is_computer_output,
@@ -106,6 +107,7 @@ class LangChainDialect:
                 self._register,
                 includes_reasoning=self._reasoning,
                 needs_raw_calls=self._converter.raw_calls,
+                reads_tool_outputs=self._converter.item_ids,
             ),
         )
 
@@ -265,7 +267,7 @@ _ROLE_KEY = "__openai_role__"
 """The key of ``additional_kwargs`` that makes a system message one of the developer."""
 _CALL_KEYS, _TEXT_KEYS, _THINKING_KEYS = 4, 2, 3
 """The numbers of keys of a call (type, id, name, arguments), a text and a thinking block."""
-_INSPECTED_KWARGS = frozenset({"tool_calls", "prefix", SIGNATURES}) | OBJECT_KWARGS
+_INSPECTED_KWARGS = frozenset({"tool_calls", "prefix", SIGNATURES, TOOL_OUTPUTS}) | OBJECT_KWARGS
 """Keys of ``additional_kwargs`` that affect how an assistant message is read."""
 _SKETCHES: dict[type, Callable[[Any, Sketch], object]] = {
     HumanMessage: _sketch_text,

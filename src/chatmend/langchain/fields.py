@@ -43,6 +43,8 @@ REASONING_KEY = "reasoning_content"
 """The key of an answer's reasoning in ``additional_kwargs``."""
 PROVENANCE = "_provenance"
 """The key under which the core expects the provider that wrote a message."""
+TOOL_OUTPUTS = "tool_outputs"
+"""The key of items of the Responses API in ``additional_kwargs``."""
 COMPUTER = "chatmend:computer-output"
 """The key of a tool message that is sent as the output of a computer, not of a function."""
 
@@ -87,6 +89,7 @@ def fields_of(
     *,
     includes_reasoning: bool = False,
     needs_raw_calls: bool = False,
+    reads_tool_outputs: bool = False,
 ) -> dict[str, Any]:
     """Return a message as a dict in OpenAI's format.
 
@@ -95,6 +98,7 @@ def fields_of(
         register: returns the number under which an object can be found again.
         includes_reasoning: whether to add the reasoning in ``additional_kwargs``.
         needs_raw_calls: whether the calls in ``additional_kwargs`` are those that are sent.
+        reads_tool_outputs: whether to add the computer calls in ``additional_kwargs``.
     """
     fields: dict[str, Any] = {
         "role": role_of(message),
@@ -111,6 +115,8 @@ def fields_of(
             fields[COMPUTER] = True
     elif isinstance(message, AIMessage):
         _add_assistant_fields(fields, message, register)
+        if reads_tool_outputs and (calls := computer_calls_of(message)):
+            fields["content"] = [*as_list(fields["content"]), *calls]
         if needs_raw_calls and not _has_raw_calls(message):
             fields[mirrored_call.RAW] = True
         if includes_reasoning and (thought := reasoning_of(message)):
@@ -126,6 +132,17 @@ def reasoning_of(message: BaseMessage) -> str:
         message.additional_kwargs.get(REASONING_KEY) if isinstance(message, AIMessage) else None
     )
     return reasoning if isinstance(reasoning, str) else ""
+
+
+def computer_calls_of(message: AIMessage) -> list[dict[str, Any]]:
+    """Return the computer calls in ``additional_kwargs``, where ``output_version="v0"`` has them.
+
+    langchain-openai sends them only with a list as content.
+    """
+    if not isinstance(message.content, list):
+        return []
+    items = dict_entries(message.additional_kwargs.get(TOOL_OUTPUTS))
+    return [item for item in items if item.get("type") == "computer_call"]
 
 
 def _add_assistant_fields(

@@ -21,12 +21,13 @@ from chatmend.langchain.calls import (
     CallCopies,
     CallOutcome,
     LangChainCall,
+    as_list,
     calls_of,
     function_of,
     is_call,
     to_langchain_call,
 )
-from chatmend.langchain.fields import REASONING_KEY, SOURCE
+from chatmend.langchain.fields import REASONING_KEY, SOURCE, TOOL_OUTPUTS, computer_calls_of
 from chatmend.rules import mirrored_call, unsendable_key
 from chatmend.transcript import is_unchanged
 
@@ -241,6 +242,8 @@ def _kept_kwargs(
         ]
     elif isinstance(raw, list):
         changed["tool_calls"] = copies.update_raw_calls(raw)
+    if fields.get("content") is not source.fields["content"]:
+        changed |= _other_tool_outputs(source)
     if isinstance(legacy := fields.get("function_call"), dict):
         changed["function_call"] = legacy
     if isinstance(reasoning := fields.get(REASONING_KEY), str):
@@ -253,6 +256,17 @@ def _kept_kwargs(
     removed |= {"function_call"} if mirrored_call.LEGACY in gone else set()
     kept = {key: value for key, value in {**kwargs, **changed}.items() if key not in removed}
     return kwargs if kept == kwargs else kept
+
+
+def _other_tool_outputs(source: SourceMessage) -> dict[str, Any]:
+    """Return the field of items without the computer calls, which were read as the content."""
+    message = source.message
+    calls = computer_calls_of(message) if isinstance(message, AIMessage) else []
+    moved = set(map(id, calls)) & set(map(id, as_list(source.fields["content"])))
+    if not moved:
+        return {}
+    items = as_list(message.additional_kwargs[TOOL_OUTPUTS])
+    return {TOOL_OUTPUTS: [item for item in items if id(item) not in moved]}
 
 
 __all__ = ["SourceMessage", "build", "calls_of"]
