@@ -101,7 +101,7 @@ check-others:
 
 # The same properties with many new examples, in random order; each test file separately. Under 90
 # minutes. NIGHTLY=2000 searches longer. With so many examples, one test may take many minutes.
-nightly: $(VENV)/.dev $(LANGCHAIN)/.ready
+nightly: $(VENV)/.dev $(LANGCHAIN)/.ready $(DATABASE)/.ready
 	CHATMEND_NIGHTLY=1 $(PYTEST) --timeout 3000 --max-worker-restart 0 --random-order-bucket=module --durations 25 tests
 	$(PY) -m tests.alone
 	$(PY) -m tests.fuzz $(NIGHTLY)
@@ -397,7 +397,7 @@ bench-langchain: $(LANGCHAIN)/.ready
 	$(LANGCHAIN)/bin/python benchmarks/bench_langchain.py
 
 clean:
-	rm -rf $(VENV) $(LANGCHAIN) $(LOWER) $(LANGCHAIN_LOWER) $(DOCS) $(ENGINES) $(RELEASE) $(TRAINING) $(NEWEST) $(LANGCHAIN_NEWEST) $(DOORS) docs/_build docs/notebooks dist build inspector/node_modules tests/agent_proxy/node_modules $(CODEMIRROR)
+	rm -rf $(VENV) $(LANGCHAIN) $(LOWER) $(LANGCHAIN_LOWER) $(DOCS) $(ENGINES) $(RELEASE) $(TRAINING) $(NEWEST) $(LANGCHAIN_NEWEST) $(DOORS) docs/_build docs/notebooks dist build inspector/node_modules tests/agent_proxy/node_modules $(PRISMA)/node_modules $(CODEMIRROR)
 
 $(LANGCHAIN)/.ready: pyproject.toml constraints-langchain.txt
 	$(PYTHON) -m venv $(LANGCHAIN)
