@@ -240,6 +240,17 @@ def test_among_calls_with_the_same_id_the_name_decides() -> None:
         )
 
 
+def test_a_result_stays_with_the_call_at_its_rank_if_the_names_tell_nothing_else() -> None:
+    contents = [
+        user("q"),
+        model(call("read", id="a"), call("search", id="a")),
+        user(answer("one", "search", id="a"), answer("two", "search", id="a")),
+    ]
+    sent = repaired(contents)
+    held = [part["functionResponse"]["response"]["output"] for part in sent[2]["parts"]]
+    assert held == ["one", "two"]
+
+
 def test_a_response_without_a_call_is_told() -> None:
     media = {"inlineData": {"mimeType": "image/png", "data": PIXEL}}
     sent = repaired([user("q"), model("a"), user(answer("lost", parts=[media]))])

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from chatmend.jsontext import equality_key
@@ -58,7 +57,7 @@ def _match_results(
 ) -> None:
     """Match results to the calls that ``found`` holds; ``numbers`` has their numbers by key."""
     waiting = {key: deque(of_key) for key, of_key in numbers.items()}
-    matching = _Matching(window, found, numbers, waiting)
+    matching = _Matching(window, found, numbers, waiting, _choose_by_name(results, numbers, found))
     names_without_id = {equality_key(call.name) for call in found.calls if call.id is None}
     without_id: list[PartPosition] = []
     for part, position in results:
@@ -77,6 +76,48 @@ _COMPARED = 64
 """At most as many calls with the same id are compared by name."""
 
 
+def _choose_by_name(
+    results: list[tuple[ToolResult, PartPosition]], numbers: dict[str, list[int]], found: Exchanges
+) -> dict[PartPosition, int]:
+    """Return the calls of results whose key several calls share.
+
+    A result belongs to the call at the same rank if their names are equal, else to the first other
+    call of its name, else to the first that is left.
+    """
+    shared: dict[str, list[tuple[ToolResult, PartPosition]]] = {
+        key: [] for key, of_key in numbers.items() if 1 < len(of_key) <= _COMPARED
+    }
+    if not shared:
+        return {}
+    for part, position in results:
+        if (of_key := shared.get(_key(part))) is not None:
+            of_key.append((part, position))
+    chosen: dict[PartPosition, int] = {}
+    for key, of_key in shared.items():
+        if len(of_key) <= len(numbers[key]):
+            chosen |= _choose(of_key, numbers[key], found)
+    return chosen
+
+
+def _choose(
+    results: list[tuple[ToolResult, PartPosition]], numbers: list[int], found: Exchanges
+) -> dict[PartPosition, int]:
+    chosen: dict[PartPosition, int] = {}
+    for (part, position), number in zip(results, numbers, strict=False):
+        if part.name is None or part.name == found.calls[number].name:
+            chosen[position] = number
+    free = [number for number in numbers if number not in chosen.values()]
+    for is_named in (True, False):
+        for part, position in results:
+            if position in chosen:
+                continue
+            fits = [n for n in free if not is_named or found.calls[n].name == part.name]
+            if fits:
+                chosen[position] = fits[0]
+                free.remove(fits[0])
+    return chosen
+
+
 @dataclass(slots=True)
 class _Matching:
     """The state of matching results to calls."""
@@ -87,9 +128,11 @@ class _Matching:
     """For each key that calls and results share, the numbers of the calls."""
     waiting: dict[str, deque[int]]
     """For each key, the numbers of the calls without a result."""
+    chosen: dict[PartPosition, int]
+    """The numbers of the calls of results that share their key with others."""
 
     def add(self, part: ToolResult, position: PartPosition) -> None:
-        """Match a result to the first call of its key that has none, if possible of its name.
+        """Match a result to the call chosen for it, or to the first of its key that has none.
 
         If all calls have a result, the last call keeps the better of its result and this one.
         """
@@ -98,10 +141,7 @@ class _Matching:
             found.strays.append(position)
             return
         if waiting := self.waiting[key]:
-            number = waiting[0]
-            if len(waiting) > 1 and part.name is not None:
-                few = islice(waiting, _COMPARED)
-                number = next((n for n in few if found.calls[n].name == part.name), number)
+            number = self.chosen.get(position, waiting[0])
             waiting.remove(number)
             found.answers[number] = position
             return
