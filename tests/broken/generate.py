@@ -99,7 +99,8 @@ def _break(
 ) -> list[Any]:
     messages = made.messages
     for name in mutation_names(seed, dialect) if mutations is None else mutations:
-        messages = mutate(messages, name, seed, dialect)
+        # Nothing is left of a short conversation whose beginning is cut; no repair can mend that.
+        messages = mutate(messages, name, seed, dialect) or messages
     return messages
 
 

@@ -127,7 +127,7 @@ def _response_name_differs(turns: _Turns) -> Iterator[str]:
     """watt-mind/coach#280 and archestra-ai/archestra#7583, live; Gemini 2 accepts any name."""
     for before, turn in pairwise(merged(turns, "parts")):
         calls, answers = _held([before], "functionCall"), _held([turn], "functionResponse")
-        names = {str(call["id"]): call.get("name") for call in calls if "id" in call}
+        names = {str(id_): call.get("name") for call in calls if (id_ := call.get("id"))}
         for call, answer in zip(calls, answers, strict=False):
             if answer.get("name") != names.get(str(answer.get("id")), call.get("name")):
                 yield f"{answer.get('name')!r} answers {call.get('name')!r}"
@@ -136,7 +136,7 @@ def _response_name_differs(turns: _Turns) -> Iterator[str]:
 def _equal_call_ids(turns: _Turns) -> Iterator[str]:
     """watt-mind/coach#280, live: equal ids are refused in one content, not in different turns."""
     for turn in turns:
-        ids = [str(call["id"]) for call in _held([turn], "functionCall") if "id" in call]
+        ids = [str(id_) for call in _held([turn], "functionCall") if (id_ := call.get("id"))]
         if len(set(ids)) < len(ids):
             yield f"calls with the ids {ids}"
 
