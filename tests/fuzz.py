@@ -2,11 +2,14 @@
 
 python -m tests.fuzz [COUNT] [TARGET-PART] [FIRST-SEED] [--torn]
 
-Runs on every core. The second table has a row for each rule: how often it fired on each target, ``.`` where its limit
-does not apply. Exit status 1 if a promise was broken, or if, in a run of 2,000 transcripts or more, a rule fired on a
-target, but less than 200 times in 20,000. With ``--torn`` the transcripts are damaged at random, and there is no second
-table; by default they have realistic defects. Whether a longer conversation keeps what was sent is checked at one place
-of nine transcripts in ten, drawn by the seed, and at every place of the tenth.
+Runs on every core. The first table has a row for each target, with the number of broken promises. The second table has
+a row for each rule: how often it fired on each target, ``.`` where its limit does not apply. Exit status 1 if a promise
+was broken, or if, in a run of 2,000 transcripts or more, a rule fired on a target, but less than 200 times in 20,000.
+
+The transcripts have realistic defects. With ``--torn`` they are damaged at random; then the second table is not printed.
+
+A longer conversation must begin with what was sent before. In one transcript of ten this is checked wherever a request
+was sent, in the others at one of these places, which the seed selects.
 """
 
 from __future__ import annotations

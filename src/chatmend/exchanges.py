@@ -102,6 +102,7 @@ def _choose_by_name(
 def _choose(
     results: list[tuple[ToolResult, PartPosition]], numbers: list[int], found: Exchanges
 ) -> dict[PartPosition, int]:
+    """Return the calls of results that share one key with the calls of these ``numbers``."""
     chosen: dict[PartPosition, int] = {}
     for (part, position), number in zip(results, numbers, strict=False):
         if part.name is None or part.name == found.calls[number].name:

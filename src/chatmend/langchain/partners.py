@@ -229,9 +229,11 @@ def find_destination_by_name(name: str, messages: Sequence[BaseMessage] = ()) ->
     )
 
 
-_HOSTED_ITEMS = _TRAITS.item_types - {
-    *("reasoning", "function_call", "compaction", "custom_tool_call", "custom_tool_call_output"),
-}
+_SHARED_ITEMS = frozenset(
+    {"reasoning", "function_call", "compaction", "custom_tool_call", "custom_tool_call_output"}
+)
+"""Types of items that blocks of other providers or APIs have too."""
+_HOSTED_ITEMS = _TRAITS.item_types - _SHARED_ITEMS
 """Types of blocks that only an answer of the Responses API has."""
 
 

@@ -42,8 +42,10 @@ _MARKER, _POINT = "cache_control", "cachePoint"
 def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
     """Remove empty texts from the system prompt next to the messages."""
     system, limits = request.system, context.limits
-    is_checked = context.traits.has_top_level_system and "system" in limits.empty_roles
-    if not is_checked or not _may_be_empty(system) or not isinstance(request.tools, list):
+    if not context.traits.has_top_level_system or "system" not in limits.empty_roles:
+        return request, []
+    is_body = isinstance(request.tools, list)  # a stored conversation has no tools beside it
+    if not is_body or not _may_be_empty(system):
         return request, []
     becomes = _without_empty_texts(system, limits)
     if becomes is system:
@@ -72,8 +74,9 @@ def _without_empty_texts(system: Any, limits: Limits) -> Any:  # noqa: ANN401 - 
     if len(kept) == len(system):
         return system
     kept = _without_stray_points(kept)
-    is_partial = bool(kept) and limits.empty_parts
-    return system if is_partial else kept or None
+    if kept and limits.empty_parts:
+        return system  # an empty text is accepted beside others
+    return kept or None
 
 
 def _is_empty(text: str, *, blank_counts: bool) -> bool:
