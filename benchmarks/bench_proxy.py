@@ -1,6 +1,6 @@
 """Measures the CPU time that chatmend adds to clean requests through a LiteLLM proxy.
 
-    python -m benchmarks.bench_proxy [--database] [--instructions]
+    python -m benchmarks.bench_proxy [--database | --instructions]
 
 In one proxy, chatmend's callback and one that does nothing take turns of some calls, in the order
 ABBA and BAAB; the CPU time is that of the whole process. Two processes cannot be compared: equal
@@ -14,6 +14,7 @@ varies, but does not show how long the processor waits for memory.
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import shutil
@@ -65,12 +66,18 @@ def requests() -> Iterator[tuple[str, str, dict[str, Any]]]:
 
 def main() -> int:
     """Print the table."""
-    if "--instructions" in sys.argv:
+    form = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=form)
+    kinds_of_run = parser.add_mutually_exclusive_group()
+    kinds_of_run.add_argument("--database", action="store_true", help="with a PostgreSQL")
+    kinds_of_run.add_argument("--instructions", action="store_true", help="count instructions")
+    options = parser.parse_args()
+    if options.instructions:
         return _count_instructions()
     with ExitStack() as stack:
         servers = stack.enter_context(sandbox()), stack.enter_context(long_stream())
         database = ""
-        if "--database" in sys.argv:
+        if options.database:
             database = stack.enter_context(running_server())
             create_tables(database)
         kinds = KINDS[1:]

@@ -66,7 +66,7 @@ def server(site: Path) -> Iterator[http.server.ThreadingHTTPServer]:
 
 
 @pytest.fixture(scope="module")
-def page(server: http.server.ThreadingHTTPServer) -> Iterator[Any]:
+def shared_page(server: http.server.ThreadingHTTPServer) -> Iterator[Any]:
     address = f"http://127.0.0.1:{server.server_port}/inspector/"
     with chromium() as browser:
         context = browser.new_context(
@@ -79,6 +79,14 @@ def page(server: http.server.ThreadingHTTPServer) -> Iterator[Any]:
         found.wait_for_selector("body[data-ready]")
         yield found
         assert watch.faults == []
+
+
+@pytest.fixture
+def page(shared_page: Any) -> Any:
+    """A page on which nothing is pasted: the same for all tests, because Python takes long to start."""
+    shared_page.get_by_role("button", name="Clear").click()
+    shared_page.locator(".empty").wait_for()
+    return shared_page
 
 
 def insert(page: Any, value: object, path: Path) -> None:

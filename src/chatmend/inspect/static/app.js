@@ -325,11 +325,15 @@ function linkButton() {
     {
       type: "button",
       onclick: async () => {
-        const link = await linkTo(question({ ask: undefined }));
-        if (link.length > LONGEST_LINK) notify("Too long for a link.");
-        else {
-          await copy(link);
-          notify("Copied. The link contains everything you pasted.");
+        try {
+          const link = await linkTo(question({ ask: undefined }));
+          if (link.length > LONGEST_LINK) notify("Too long for a link.");
+          else {
+            await copy(link);
+            notify("Copied. The link contains everything you pasted.");
+          }
+        } catch (error) {
+          notify(`Not copied: ${error.message}`);
         }
       },
     },
