@@ -525,3 +525,20 @@ def test_an_output_that_a_message_does_not_have_changes_nothing_about_its_conten
     items = [ASK, {"role": "system", "output": [{"type": "input_text", "text": "a"}]}]
     once = repaired(items, "hosted_vllm/Qwen/Qwen3.5-32B")
     assert repaired(once, "hosted_vllm/Qwen/Qwen3.5-32B") == once
+
+
+@pytest.mark.parametrize("target", [GPT, "xai/grok-4", "some_gateway/m"])
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("function_call", {"name": "f", "arguments": "{}"}),
+        ("tool_calls", [{"id": "x", "type": "function"}]),
+        ("reasoning_content", "a thought"),
+    ],
+)
+def test_an_output_with_a_key_of_chat_completions_becomes_a_message_of_this_format(
+    target: str, key: str, value: Any
+) -> None:
+    output = {"type": "function_call_output", "call_id": "gone", "output": "r", key: value}
+    _, message, _ = repaired([ASK, output, ASK], target)
+    assert message.keys() == {"role", "content"}

@@ -9,6 +9,8 @@ import pytest
 
 import chatmend
 from chatmend import Effect, Policy, Target
+from chatmend.lessons import Lesson
+from chatmend.signatures import SKIP_SIGNATURE
 from tests.judges import judge
 from tests.sandbox.posting import post
 
@@ -311,3 +313,45 @@ def test_calls_without_results_stay_together_if_the_policy_allows_no_placeholder
     messages = [USER, asks(call("a"), call("b")), USER]
     done = chatmend.repair(messages, LLAMA, policy=Policy(allow=Effect.RESHAPES))
     assert called(done.messages) == [["a", "b"]]
+
+
+OTHER_FORMATS = {
+    "anthropic/claude-sonnet-4-6": (
+        "anthropic_messages",
+        {"role": "user", "content": "go"},
+        [{"type": "tool_use", "id": name, "name": name, "input": {}} for name in "ab"],
+        [{"type": "tool_result", "tool_use_id": name, "content": "done"} for name in "ab"],
+    ),
+    "bedrock/us.amazon.nova-pro-v1:0": (
+        "bedrock_converse",
+        {"role": "user", "content": [{"text": "go"}]},
+        [{"toolUse": {"toolUseId": name, "name": name, "input": {}}} for name in "ab"],
+        [{"toolResult": {"toolUseId": name, "content": [{"text": "done"}]}} for name in "ab"],
+    ),
+    "gemini/gemini-3-pro-preview": (
+        "gemini_contents",
+        {"role": "user", "parts": [{"text": "go"}]},
+        [{"functionCall": {"name": name, "args": {}}} for name in "ab"],
+        [{"functionResponse": {"name": name, "response": {"output": "done"}}} for name in "ab"],
+    ),
+}
+
+
+@pytest.mark.parametrize("target", OTHER_FORMATS)
+def test_in_each_format_a_lesson_splits_calls_into_messages_that_are_complete(target: str) -> None:
+    dialect, user, calls, results = OTHER_FORMATS[target]
+    key, speaker = ("parts", "model") if "parts" in user else ("content", "assistant")
+    messages = [user, {"role": speaker, key: calls}, {"role": "user", key: results}]
+    lessons = [Lesson(target, "max_calls_per_message", 1)]
+    done = chatmend.repair(messages, target, dialect=dialect, lessons=lessons)
+    signature = {"thoughtSignature": SKIP_SIGNATURE} if "gemini-3" in target else {}
+    assert done.messages == [
+        user,
+        {"role": speaker, key: [calls[0] | signature]},
+        {"role": "user", key: results[:1]},
+        {"role": speaker, key: [calls[1] | signature]},
+        {"role": "user", key: results[1:]},
+    ]
+    again = chatmend.repair(done.messages, target, dialect=dialect, lessons=lessons)
+    assert again.messages is done.messages, again.report()
+    assert judge(dialect, target, done.messages) == []

@@ -47,12 +47,15 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     mode = context.limits.thought_signatures
     if mode == "any" or not context.traits.signs_calls:
         return
-    needs_signature = mode == "required"
+    is_required = needs_signature = mode == "required"
     keys = context.limits.part_keys
     typed = keys is None or "type" in keys
     for at, message in enumerate(window.messages):
         first = next(iter(message.calls), None) if needs_signature else None
-        needs_signature = needs_signature and (first is None or not context.limits.folds_turns)
+        if not message.is_assistant:
+            needs_signature = is_required
+        elif first is not None and context.limits.folds_turns:
+            needs_signature = False  # the next message is sent as part of this one
         parts = tuple(
             part
             for old in message.parts

@@ -38,7 +38,7 @@ from chatmend import jsontext
 from chatmend.changes import Fix
 from chatmend.exchanges import match
 from chatmend.rules.rule import STRUCTURE, Rule
-from chatmend.transcript import Message, Role, ToolCall
+from chatmend.transcript import Message, ToolCall
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -59,7 +59,8 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             for calls in (message.calls for message in window.messages[: window.run_length])
         ]
         accepted = "only one call" if most == 1 else f"at most {most} calls"
-        yield from _split_calls(window, steps, f"the target accepts {accepted} per message", "")
+        own = {"content": ""} if "content" in context.traits.content_keys else {}
+        yield from _split_calls(window, steps, f"the target accepts {accepted} per message", own)
 
 
 def find_equal(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -70,11 +71,12 @@ def find_equal(window: Window, memory: Memory, context: Context) -> Iterator[Fix
             for message in window.messages[: window.run_length]
         ]
         # Content None, because a converter would send an empty text to the provider.
-        yield from _split_calls(window, steps, "equal calls in one message would be merged", None)
+        own = {"content": None} if "content" in context.traits.content_keys else {}
+        yield from _split_calls(window, steps, "equal calls in one message would be merged", own)
 
 
 def _split_calls(
-    window: Window, steps: list[list[list[ToolCall]]], why: str, content: str | None
+    window: Window, steps: list[list[list[ToolCall]]], why: str, own: dict[str, object]
 ) -> Iterator[Fix]:
     """Yield a fix that splits each message into its steps, each followed by its results.
 
@@ -82,7 +84,7 @@ def _split_calls(
         window: the window.
         steps: for each assistant message, the groups of calls that get separate messages.
         why: the reason in the fix.
-        content: the content of each new message after the first.
+        own: the keys of each new message after the first, before its calls are written.
     """
     answers, number = match(window).answers, 0
     call_count = sum(len(calls) for step in steps for calls in step)
@@ -96,7 +98,7 @@ def _split_calls(
     for message, found in zip(window.messages[: window.run_length], steps, strict=True):
         for position, calls in enumerate(found):
             becomes.append(
-                message if len(found) == 1 else _step_message(message, calls, position, content)
+                message if len(found) == 1 else _step_message(message, calls, position, own)
             )
             answered: dict[int, list[int]] = {}
             for call in range(number, number + len(calls)):
@@ -155,7 +157,7 @@ def _hashable(value: object) -> object:
 
 
 def _step_message(
-    message: Message, calls: list[ToolCall], position: int, content: str | None
+    message: Message, calls: list[ToolCall], position: int, own: dict[str, object]
 ) -> Message:
     other_parts = (
         tuple(part for part in message.parts if not isinstance(part, ToolCall))
@@ -163,7 +165,7 @@ def _step_message(
         else ()
     )
     if position and message.is_object:
-        message = replace(message, native={"role": str(Role.ASSISTANT), "content": content})
+        message = replace(message, native=own)
     return message.with_parts((*other_parts, *calls))
 
 
