@@ -97,13 +97,18 @@ def rename_calls(
     A call for which ``choose`` returns the current id stays unchanged. ``removes_invalid``: a
     result that belongs to no call by its id loses an id that is not a string.
     """
+    calls = [call for message in window.messages for call in message.calls if call.awaits_result]
+    chosen = [choose(call) for call in calls]
+    if not removes_invalid and all(new is call.id for call, new in zip(calls, chosen, strict=True)):
+        return
+    new_ids = iter(chosen)
     waiting: dict[str, deque[object]] = {}
     last: dict[str, object] = {}
     for at, message in enumerate(window.messages):
         parts = list(message.parts)
         for part_at, part in enumerate(parts):
             if isinstance(part, ToolCall) and part.awaits_result:
-                new = choose(part)
+                new = next(new_ids)
                 waiting.setdefault(equality_key(part.id), deque()).append(new)
                 parts[part_at] = part if new is part.id else replace(part, id=new)
             elif (

@@ -110,6 +110,8 @@ def _split_message(
 
     ``text_only``: the target accepts only text in tool results, so other files are refused too.
     """
+    if not any(map(_holds_file, message.parts)):
+        return message.parts, []
     taken: list[Part] = []
     parts: list[Part] = []
     for part in message.parts:
@@ -135,6 +137,11 @@ def _split_message(
             parts += kept
             taken += [Text(words.FROM_MESSAGE), *images] if images else []
     return (tuple(parts), taken) if taken else (message.parts, [])
+
+
+def _holds_file(part: Part) -> bool:
+    held = part.content if isinstance(part, ToolResult) else (part,)
+    return any(isinstance(inner, Media) for inner in held)
 
 
 def _accepts_images(result: ToolResult, limits: ImageLimits) -> bool:

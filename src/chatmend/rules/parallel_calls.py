@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Yield fixes that split messages with more calls than the target accepts."""
     most = context.limits.max_calls_per_message
-    if most:
+    if most and any(len(message.calls) > most for message in window.messages[: window.run_length]):
         steps = [
             [calls[at : at + most] for at in range(0, len(calls), most)] or [[]]
             for calls in (message.calls for message in window.messages[: window.run_length])

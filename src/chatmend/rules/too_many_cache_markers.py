@@ -36,7 +36,7 @@ from chatmend.rules.rule import Request, RequestRule
 from chatmend.transcript import is_unchanged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
 
     from chatmend.context import Context
     from chatmend.transcript import Message
@@ -125,7 +125,7 @@ def _shorten_late_ttls(
     """
     automatic = {"cache_control": request.cache_control}
     messages = [as_dict(request.messages[at], context) for at in indexes]
-    ttls = list(_ttls([request.tools, request.system, messages, automatic]))
+    ttls = _ttls([request.tools, request.system, messages, automatic])
     if _ONE_HOUR not in ttls or _ONE_HOUR not in ttls[_first_short_ttl(ttls) :]:
         return request, []
     changes: list[Change] = []
@@ -165,17 +165,24 @@ def _first_short_ttl(ttls: list[object]) -> int:
     return next((at for at, ttl in enumerate(ttls) if ttl != _ONE_HOUR), len(ttls))
 
 
-def _ttls(value: object) -> Iterator[object]:
-    """Yield the lifetimes of the markers in a value, in the order in which the provider reads."""
+def _ttls(value: object) -> list[object]:
+    """Return the lifetimes of the markers in a value, in the order in which the provider reads."""
+    ttls: list[object] = []
+    _collect_ttls(value, ttls.append)
+    return ttls
+
+
+def _collect_ttls(value: object, add: Callable[[object], None]) -> None:
     for item in value if isinstance(value, list) else (value,):
-        if isinstance(item, list):
-            yield from _ttls(item)
-        elif isinstance(item, dict):
-            if isinstance(content := item.get("content"), list | dict):
-                yield from _ttls(content)
+        if isinstance(item, dict):
+            content = item.get("content")
+            if isinstance(content, (list, dict)):
+                _collect_ttls(content, add)
             for key in _KEYS:
                 if isinstance(marker := item.get(key), dict):
-                    yield marker.get("ttl")
+                    add(marker.get("ttl"))
+        elif isinstance(item, list):
+            _collect_ttls(item, add)
 
 
 def _shorten_ttls(value: Any, *, after_short: bool) -> Any:  # noqa: ANN401 - any JSON value
@@ -209,7 +216,7 @@ def count_markers(value: object) -> int:
     count = 0
     for block in value if isinstance(value, list) else ():
         if isinstance(block, dict):
-            count += any(block.get(key) is not None for key in _KEYS)
+            count += block.get("cache_control") is not None or block.get(_POINT) is not None
             if (inside := block.get("content")).__class__ is list:
                 count += count_markers(inside)
     return count

@@ -77,9 +77,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         listed = isinstance(message.extra.get(context.traits.content_keys[0]), list)
         known = _known_types(message, context)
         parts = tuple(_repair_part(part, known, context, listed=listed) for part in message.parts)
-        changed = [
-            (old, new) for old, new in zip(message.parts, parts, strict=True) if old is not new
-        ]
+        repaired = parts
         misplaced: list[Part] = []
         if at < window.run_length and (
             misplaced := [part for part in parts if _is_misplaced(part, known, context)]
@@ -88,6 +86,8 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
                 Text(CONTINUED),
             )
         if not is_unchanged(message.parts, parts):
+            pairs = zip(message.parts, repaired, strict=True)
+            changed = [(old, new) for old, new in pairs if old is not new]
             kept = all(isinstance(old, Text) or _refusal_of(old) for old, _ in changed)
             effect = (
                 Effect.DEGRADES if not kept else Effect.ADDS if _is_new(parts) else Effect.RESHAPES
