@@ -41,6 +41,8 @@ TORCH ?= 2.13.0
 AXOLOTL := 0.19.0
 TRANSFORMERS := 5.24.0
 PY := $(VENV)/bin/python
+# Modules are compiled when they are imported first; most of the installed ones never are.
+PIP_INSTALL := -m pip install --no-compile --quiet --disable-pip-version-check
 LANGCHAIN_TESTS := tests/langchain docs/langchain.md docs/how-to/deepagents.md docs/how-to/langgraph.md docs/how-to/swarm.md \
 	--ignore=tests/langchain/standard -p no:cacheprovider -o asyncio_mode=strict
 CODEMIRROR := src/chatmend/inspect/static/codemirror.js
@@ -62,12 +64,12 @@ PYTEST := $(PY) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $
 EPOCH = $(shell git log -1 --format=%ct 2>/dev/null || echo 1767225600)
 # Packages of which only a part is read, next to the environment.
 define READ_ONLY_PACKAGES
-	$(PY) -m pip install --quiet --disable-pip-version-check --upgrade --no-deps --target $(VENV)/trl trl==$(TRL)
-	$(PY) -m pip install --quiet --disable-pip-version-check --upgrade --no-deps --target $(VENV)/axolotl axolotl==$(AXOLOTL)
+	$(PY) $(PIP_INSTALL) --upgrade --no-deps --target $(VENV)/trl trl==$(TRL)
+	$(PY) $(PIP_INSTALL) --upgrade --no-deps --target $(VENV)/axolotl axolotl==$(AXOLOTL)
 endef
-INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
+INSTALL := $(PY) $(PIP_INSTALL) -c constraints.txt
 
-.PHONY: demo inspector test check check-tests check-others nightly twins mutants docs links docs-rules facts-age bench compare golden formats package harm field fuzz fuzz-bytes kill scale usage-report fidelity cassettes judge litellm-matrix litellm-identical litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain slow-tests equivalence langchain-lower hashed requirements dist reproducible sbom audit lint-workflows release-dry-run scale-data litellm-newest langchain-newest operator doors
+.PHONY: demo inspector test environments check check-tests check-others nightly twins mutants docs links docs-rules facts-age bench compare golden formats package harm field fuzz fuzz-bytes kill scale usage-report fidelity cassettes judge litellm-matrix litellm-identical litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain slow-tests equivalence langchain-lower hashed requirements dist reproducible sbom audit lint-workflows release-dry-run scale-data litellm-newest langchain-newest operator doors
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py
@@ -82,6 +84,9 @@ test: $(VENV)/.dev $(CODEMIRROR)
 # is busy.
 slow-tests: $(VENV)/.dev $(CODEMIRROR)
 	$(PY) -m pytest -p tests.cpu -m "not showpiece" $(GUARDED) $(TESTS)
+
+# What `check` installs with pip; `make --jobs 2 environments` needs half the time.
+environments: $(VENV)/.dev $(LANGCHAIN)/.ready $(LOWER)/.ready
 
 check: $(VENV)/.dev $(CODEMIRROR) $(DATABASE)/.ready
 	$(PY) -m ruff check .
@@ -179,8 +184,8 @@ golden: $(VENV)/.dev
 
 # The environment of `make check` from packages with known digests, for CI.
 hashed: | $(PY)
-	$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements-ci.txt
-	$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(PY) $(PIP_INSTALL) --require-hashes --no-deps -r requirements-ci.txt
+	$(PY) $(PIP_INSTALL) --no-deps --no-build-isolation -e .
 	$(PY) -m pip check --disable-pip-version-check
 	$(READ_ONLY_PACKAGES)
 	touch $(VENV)/.dev
@@ -348,7 +353,7 @@ litellm-lower: $(LOWER)/.ready
 litellm-newest:
 	rm -rf $(NEWEST)
 	$(PYTHON) -m venv $(NEWEST)
-	$(NEWEST)/bin/python -m pip install --quiet --disable-pip-version-check -e ".[sandbox,proxy]" --upgrade litellm wrapt mcp boto3 langchain-litellm prometheus-client redis pytest sybil
+	$(NEWEST)/bin/python $(PIP_INSTALL) -e ".[sandbox,proxy]" --upgrade litellm wrapt mcp boto3 langchain-litellm prometheus-client redis pytest sybil
 	$(NEWEST)/bin/python -m pip list --format=freeze | grep -i "^litellm"
 	PYTHONPATH=. $(NEWEST)/bin/python -m pytest tests/litellm_adapter -p no:cacheprovider
 	PYTHONPATH=. $(NEWEST)/bin/python -m tests.litellm_adapter.identical $(NIGHTLY)
@@ -370,7 +375,7 @@ langchain-lower: $(LANGCHAIN_LOWER)/.ready
 langchain-newest:
 	rm -rf $(LANGCHAIN_NEWEST)
 	$(PYTHON) -m venv $(LANGCHAIN_NEWEST)
-	$(LANGCHAIN_NEWEST)/bin/python -m pip install --quiet --disable-pip-version-check -e ".[langchain-test]"
+	$(LANGCHAIN_NEWEST)/bin/python $(PIP_INSTALL) -e ".[langchain-test]"
 	$(LANGCHAIN_NEWEST)/bin/python -m pip list --format=freeze | grep -i "^lang"
 	$(LANGCHAIN_NEWEST)/bin/python -m pytest $(LANGCHAIN_TESTS)
 	$(LANGCHAIN_NEWEST)/bin/python -m tests.langchain.matrix
@@ -401,32 +406,32 @@ clean:
 
 $(LANGCHAIN)/.ready: pyproject.toml constraints-langchain.txt
 	$(PYTHON) -m venv $(LANGCHAIN)
-	$(LANGCHAIN)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-langchain.txt -e ".[langchain-test]"
+	$(LANGCHAIN)/bin/python $(PIP_INSTALL) -c constraints-langchain.txt -e ".[langchain-test]"
 	touch $@
 
 $(LOWER)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(LOWER)
-	$(LOWER)/bin/python -m pip install --quiet --disable-pip-version-check -e ".[sandbox]" "litellm==1.82.0" wrapt pytest sybil
+	$(LOWER)/bin/python $(PIP_INSTALL) -e ".[sandbox]" "litellm==1.82.0" wrapt pytest sybil
 	touch $@
 
 $(LANGCHAIN_LOWER)/.ready: pyproject.toml constraints-langchain-lower.txt
 	$(PYTHON) -m venv $(LANGCHAIN_LOWER)
-	$(LANGCHAIN_LOWER)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-langchain-lower.txt -e ".[langchain-lower]"
+	$(LANGCHAIN_LOWER)/bin/python $(PIP_INSTALL) -c constraints-langchain-lower.txt -e ".[langchain-lower]"
 	touch $@
 
 $(DOCS)/.ready: pyproject.toml constraints-docs.txt
 	$(PYTHON) -m venv $(DOCS)
-	$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-docs.txt -e ".[docs]"
+	$(DOCS)/bin/python $(PIP_INSTALL) -c constraints-docs.txt -e ".[docs]"
 	touch $@
 
 $(ENGINES)/.ready: pyproject.toml constraints-engines.txt
 	$(PYTHON) -m venv $(ENGINES)
-	$(ENGINES)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-engines.txt -e ".[engines]"
+	$(ENGINES)/bin/python $(PIP_INSTALL) -c constraints-engines.txt -e ".[engines]"
 	touch $@
 
 $(FUZZING)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(FUZZING)
-	$(FUZZING)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[fuzzing]"
+	$(FUZZING)/bin/python $(PIP_INSTALL) -c constraints.txt -e ".[fuzzing]"
 	touch $@
 
 # TRL's functions for data sets need no PyTorch, its trainers do. The CPU build has 190 MB; an index that has only
@@ -434,14 +439,14 @@ $(FUZZING)/.ready: pyproject.toml constraints.txt
 # TORCH=2.13.0+cpu, or set TORCH= to check without the trainers.
 $(TRAINING)/.ready: constraints-engines.txt
 	$(PYTHON) -m venv $(TRAINING)
-	$(TRAINING)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-engines.txt datasets jinja2 transformers==$(TRANSFORMERS)
-	$(TRAINING)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps trl==$(TRL)
-	$(if $(TORCH),$(TRAINING)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-engines.txt torch==$(TORCH) accelerate)
+	$(TRAINING)/bin/python $(PIP_INSTALL) -c constraints-engines.txt datasets jinja2 transformers==$(TRANSFORMERS)
+	$(TRAINING)/bin/python $(PIP_INSTALL) --no-deps trl==$(TRL)
+	$(if $(TORCH),$(TRAINING)/bin/python $(PIP_INSTALL) -c constraints-engines.txt torch==$(TORCH) accelerate)
 	touch $@
 
 $(DOORS)/.ready: pyproject.toml constraints-doors.txt
 	$(PYTHON) -m venv $(DOORS)
-	$(DOORS)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-doors.txt -e ".[doors]"
+	$(DOORS)/bin/python $(PIP_INSTALL) -c constraints-doors.txt -e ".[doors]"
 	touch $@
 
 $(PY):
@@ -479,7 +484,7 @@ $(VENV)/.dev: pyproject.toml constraints.txt | $(PY)
 # tests of a proxy with a database are skipped without it.
 $(DATABASE)/.ready: constraints-database.txt $(PRISMA)/package-lock.json | $(VENV)/.dev
 	rm -rf $(DATABASE)
-	$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --target $(DATABASE) -r constraints-database.txt
+	$(PY) $(PIP_INSTALL) --no-deps --target $(DATABASE) -r constraints-database.txt
 	@if command -v npm >/dev/null; then \
 	  npm ci --prefix $(PRISMA) --ignore-scripts --silent --no-audit --no-fund && \
 	  $(PY) -m tests.litellm_adapter.database && touch $@ || \
@@ -488,6 +493,6 @@ $(DATABASE)/.ready: constraints-database.txt $(PRISMA)/package-lock.json | $(VEN
 
 $(RELEASE)/.ready: pyproject.toml constraints-release.txt
 	$(PYTHON) -m venv $(RELEASE)
-	$(RELEASE)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-release.txt $$($(PYTHON) -c \
+	$(RELEASE)/bin/python $(PIP_INSTALL) -c constraints-release.txt $$($(PYTHON) -c \
 		"import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['release'])")
 	touch $@
