@@ -13,7 +13,6 @@ import asyncio
 import functools
 import json
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -32,6 +31,7 @@ import litellm
 from litellm.integrations.custom_logger import CustomLogger
 from tests.litellm_adapter.proxy import Proxy
 from tests.litellm_adapter.transcripts import valid
+from tests.ports import free_port
 
 from bench_repair import transcript
 from chatmend.litellm import ChatMend
@@ -47,8 +47,7 @@ MODELS = {"openai/gpt-4o": "openai/v1", "anthropic/claude-sonnet-4-5": "anthropi
 @contextmanager
 def sandbox() -> Iterator[Any]:
     """Run a sandbox in another process, so that its CPU time is not counted."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     command = [sys.executable, "-c", f"from chatmend.sandbox import serve; serve(port={port})"]
     root = f"http://127.0.0.1:{port}"
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=ROOT) as process:

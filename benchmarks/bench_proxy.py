@@ -19,7 +19,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import statistics
 import subprocess
 import sys
@@ -37,6 +36,7 @@ from tests.data.server import create_tables, running_server
 from tests.litellm_adapter import proxy as proxies
 from tests.litellm_adapter.database import environment
 from tests.litellm_adapter.proxy import DEPLOYMENTS, Proxy
+from tests.ports import free_port
 
 from bench_litellm import sandbox
 
@@ -189,8 +189,7 @@ def _instructions(proxy: Proxy, out: Path) -> int:
 @contextmanager
 def long_stream() -> Iterator[str]:
     """Run the server of long streams in another process, and yield its address."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     command = [sys.executable, "-m", "benchmarks.long_stream", str(port)]
     with subprocess.Popen(command, cwd=ROOT) as process:
         try:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -18,6 +17,8 @@ import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from tests.ports import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,8 +36,7 @@ def run(*words: object, **variables: str) -> None:
 @contextmanager
 def index(folder: Path) -> Iterator[str]:
     """Serve an empty index of packages on this machine."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     words = ["run", "--host", "127.0.0.1", "--port", str(port), "-P", ".", "-a", ".", str(folder)]
     command = [sys.executable, "-m", "pypiserver", *words]
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as server:  # noqa: S603

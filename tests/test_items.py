@@ -533,7 +533,6 @@ def test_an_output_that_a_message_does_not_have_changes_nothing_about_its_conten
     [
         ("function_call", {"name": "f", "arguments": "{}"}),
         ("tool_calls", [{"id": "x", "type": "function"}]),
-        ("reasoning_content", "a thought"),
     ],
 )
 def test_an_output_with_a_key_of_chat_completions_becomes_a_message_of_this_format(

@@ -22,6 +22,7 @@ _RESULT_KEYS = frozenset(
         "type", "call_id", "output", "id", "status",
     }
 )  # fmt: skip
+_OTHER_CALL = "function_call"
 
 
 def convert_to_notes(
@@ -50,6 +51,7 @@ def convert_to_notes(
             after_run = []
         message = window.messages[at]
         kept, converted = _split_parts(message, by_message[at], dropped_by_message[at])
+        converted += _other_call(message) if converted else []
         notes = (Message(Role.USER, tuple(converted), unknown_keys(message)),) if converted else ()
         if at < window.run_length:
             after_run += notes
@@ -86,7 +88,23 @@ def _split_parts(
 def unknown_keys(message: Message) -> dict[object, object]:
     """Return the keys that hold no content, such as unknown ones, with their values."""
     native = message.extra
-    return {key: value for key, value in native.items() if key not in _RESULT_KEYS}
+    known = _RESULT_KEYS | {_OTHER_CALL} if _is_item(native) else _RESULT_KEYS
+    return {key: value for key, value in native.items() if key not in known}
+
+
+def _is_item(native: dict[str, object]) -> bool:
+    return "type" in native and "role" not in native
+
+
+def _other_call(message: Message) -> list[Part]:
+    """Return a note of the call under a key that an item does not have, if there is one.
+
+    With this key, the note of the item would be read as a message of another format.
+    """
+    native = message.extra
+    if _OTHER_CALL not in native or not _is_item(native):
+        return []
+    return [Text(CALL_NOTE + dumps(native[_OTHER_CALL]))]
 
 
 def has_text_in_other_keys(message: Message, context: Context) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-import socket
 import subprocess
 from concurrent.futures import wait
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ from litellm.litellm_core_utils.thread_pool_executor import executor
 from chatmend.litellm import ChatMend, uninstall
 from chatmend_pytest import sandbox, sandbox_server
 from tests.litellm_adapter.proxy import Proxy
+from tests.ports import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,9 +83,7 @@ def redis_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     if (program := shutil.which("redis-server")) is None:
         pytest.skip("needs redis-server: apt-get install redis-server")
     redis = pytest.importorskip("redis")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
+    port = free_port()
     where = tmp_path_factory.mktemp("redis")
     command = [program, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", where]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
@@ -103,6 +101,4 @@ def _backoff(redis: Any) -> Any:
 @pytest.fixture
 def unused_port() -> int:
     """A port on which nothing answers."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
+    return free_port()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import socket
 import subprocess
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 import yaml
+
+from tests.ports import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,8 +55,7 @@ def scraping(address: str, key: str, folder: Path) -> Iterator[PrometheusServer]
     """Run a server that scrapes ``/metrics/`` of an address with a key, once a second."""
     if (program := shutil.which("prometheus")) is None:
         pytest.skip("Prometheus is not installed: apt-get install prometheus")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     job = {
         "job_name": "litellm",
         "metrics_path": "/metrics/",

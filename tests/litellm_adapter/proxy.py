@@ -17,6 +17,7 @@ import httpx
 import yaml
 
 from tests.offline import OFFLINE
+from tests.ports import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -60,8 +61,7 @@ class Proxy:
         self.key = f"sk-{secrets.token_hex(16)}"
         self.calls = folder / "calls.txt"
         self.log = folder / "log.txt"
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = int(free.getsockname()[1])
+        self.port = free_port()
         self._news = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._news.bind(("127.0.0.1", 0))
         self._client = httpx.Client(timeout=120)

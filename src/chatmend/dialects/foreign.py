@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from chatmend.transcript import Native
 
 _THINKING_KEYS = frozenset({"thinking_blocks", "reasoning_content"})
-CHAT_KEYS = frozenset({"tool_calls", "tool_call_id", "function_call", *_THINKING_KEYS})
-"""Keys that only messages of Chat Completions have."""
 _CallOrResult = TypeVar("_CallOrResult", ToolCall, ToolResult)
 
 
@@ -28,7 +26,16 @@ def is_chat(native: dict[str, object]) -> bool:
 
     These are the roles of results and the keys of calls, call ids and thinking.
     """
-    return native.get("role") in ("tool", "function") or not CHAT_KEYS.isdisjoint(native)
+    return native.get("role") in ("tool", "function") or any(
+        key in native
+        for key in (
+            "tool_calls",
+            "tool_call_id",
+            "function_call",
+            "thinking_blocks",
+            "reasoning_content",
+        )
+    )
 
 
 def has_chat_parts(message: Message) -> bool:

@@ -14,7 +14,6 @@ from chatmend.dialects.content import read_content, reasoning_text, write_conten
 from chatmend.dialects.entries import SHAPES
 from chatmend.dialects.roles import ALIASES, role_of
 from chatmend.dialects.traits import Traits, kind_of, set_limits, with_system
-from chatmend.placeholders import CALL_NOTE
 from chatmend.transcript import (
     Media,
     Message,
@@ -266,19 +265,13 @@ def _build_native(message: Message) -> dict[str, object]:
         base = {key: value for key, value in base.items() if key not in _ITEM_KEYS}
     elif "type" in base and kind != "message":
         base["type"] = "message"
-    parts = message.parts
-    if "role" not in base and not foreign.CHAT_KEYS.isdisjoint(base):
-        # This was an item. With a key of Chat Completions, it would be read as a chat message.
-        calls = [base[key] for key in ("tool_calls", "function_call") if key in base]
-        parts = (*parts, *(Text(CALL_NOTE + jsontext.dumps(call)) for call in calls))
-        base = {key: value for key, value in base.items() if key not in foreign.CHAT_KEYS}
     role: object = Role.USER if message.role is Role.TOOL else message.role
     if message.native_role not in (None, message.role):
         role = message.native_role
     out: dict[str, object] = {"role": str(role) if isinstance(role, Role) else role}
     out |= {key: value for key, value in base.items() if key != "role"}
     writer = _write_output_part if message.is_assistant else _write_input_part
-    out["content"] = write_content(parts, out.get("content"), writer)
+    out["content"] = write_content(message.parts, out.get("content"), writer)
     return out
 
 
