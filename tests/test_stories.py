@@ -18,6 +18,7 @@ from openai.types.chat.chat_completion_message_tool_call import Function as Open
 
 import chatmend
 from chatmend.placeholders import CONTINUED, NO_RESULT, NOTE, RAW_ARGUMENTS, SYSTEM_NOTE
+from tests.corpus import PIXEL
 from tests.scale import examples
 
 CLAUDE, OPENAI = "anthropic/claude-sonnet-4-5", "openai/gpt-4o"
@@ -1005,3 +1006,82 @@ def test_a_named_system_message_that_is_told_begins_with_its_constant_label() ->
     messages = [user("go"), answer("Yes?"), user("on"), told]
     sent = chatmend.repair(messages, "strict").messages[-1]["content"]
     assert sent == f"on\n\n{SYSTEM_NOTE}Be kind."
+
+
+TEXTS = [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "deepseek/deepseek-chat", "zai/glm-4.7", "sambanova/gpt-oss-120b",
+        "cloudflare/@cf/qwen/qwen3-30b-a3b-fp8",
+    ],
+)  # fmt: skip
+def test_a_listed_result_is_a_text_where_a_list_is_refused_or_read_as_empty(target: str) -> None:
+    done = chatmend.repair([user("go"), asks("c1"), result("c1", TEXTS)], target)
+    assert results(done.messages) == ["one\n\ntwo"]
+    assert {change.effect for change in done.changes} == {chatmend.Effect.RESHAPES}
+
+
+def test_lists_stay_where_they_are_accepted() -> None:
+    seen = [*TEXTS, {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}]
+    asked = [user(TEXTS), {**asks("c1"), "reasoning_content": "I look."}, result("c1", seen)]
+    assert chatmend.repair(asked, "deepseek/deepseek-v4-flash").messages is asked
+    assert chatmend.repair(asked[:1], "deepseek/deepseek-chat").messages == asked[:1]
+    assert chatmend.repair([user(seen)], "cloudflare/@cf/google/gemma-3").messages == [user(seen)]
+
+
+def test_cloudflare_gets_a_text_in_every_message() -> None:
+    silent = {key: value for key, value in asks("c1").items() if key != "content"}
+    messages = [{"role": "system", "content": TEXTS}, user("go"), silent, result("c1", "one")]
+    done = chatmend.repair(messages, "cloudflare/@cf/qwen/qwen3-30b-a3b-fp8")
+    assert [message["content"] for message in done.messages] == ["one\n\ntwo", "go", "", "one"]
+
+
+@pytest.mark.parametrize("target", ["llamacpp/qwen3.6", "lm_studio/gemma-4"])
+def test_an_image_in_an_output_is_sent_by_the_user_where_outputs_are_texts(target: str) -> None:
+    image = {"type": "input_image", "image_url": f"data:image/png;base64,{PIXEL}"}
+    call = {"type": "function_call", "call_id": "c1", "name": "look", "arguments": "{}"}
+    output = {"type": "function_call_output", "call_id": "c1", "output": [image]}
+    done = chatmend.repair([user("go"), call, output], target, dialect="openai_responses")
+    assert {part["type"] for part in done.messages[2]["output"]} == {"input_text"}
+    assert done.messages[3]["role"] == "user"
+    assert done.messages[3]["content"][-1] == image
+    again = chatmend.repair(done.messages, target, dialect="openai_responses")
+    assert again.messages is done.messages
+
+
+GPT_OSS_ERROR = (
+    "1 validation error for Message content.0 Input should be a valid dictionary or instance of "
+    "Content [type=model_type, input_value=[{'text': 'one', 'type': 'text'}], input_type=list]"
+)
+
+
+@pytest.mark.parametrize(
+    ("target", "content", "error", "becomes"),
+    [
+        ("hosted_vllm/openai/gpt-oss-120b", TEXTS, GPT_OSS_ERROR, "one\n\ntwo"),
+        (
+            "my_gateway/deepseek-chat",
+            TEXTS,
+            "messages[2]: invalid type: sequence, expected a string at line 1 column 454",
+            "one\n\ntwo",
+        ),
+    ],
+)
+def test_a_refusal_of_a_list_shows_that_it_must_be_a_text(
+    target: str, content: Any, error: str, becomes: str
+) -> None:
+    body = {"model": "m", "messages": [user("go"), asks("c1"), result("c1", content)]}
+    done = chatmend.react(body, target, error)
+    assert done is not None
+    assert results(done.body["messages"]) == [becomes]
+
+
+def test_a_refusal_of_different_names_moves_them_into_the_texts() -> None:
+    spoken = [{**user("hi"), "name": "ann"}, answer("Hello."), {**user("yo"), "name": "bob"}]
+    error = "invalid params, user name must be consistent (2013)"
+    done = chatmend.react({"model": "m", "messages": spoken}, "minimax/MiniMax-M2.5", error)
+    assert done is not None
+    assert done.body["messages"] == [user("ann: hi"), answer("Hello."), user("bob: yo")]
