@@ -426,3 +426,36 @@ def test_ids_are_judged_by_their_value(call_id: str) -> None:
     for _ in range(3):
         done = chatmend.repair(messages, CLAUDE)
         assert (done.messages is messages) is call_id.startswith("srvtoolu_")
+
+
+@pytest.mark.parametrize("target", [CLAUDE, "anthropic/claude-opus-5", "vertex_ai/claude-opus-4-6"])
+def test_a_call_before_a_finished_search_moves_behind_it(target: str) -> None:
+    messages = [USER, said(SAYS, OWN, ASKS, FOUND), heard(RESULT), said(SAYS), USER]
+    done = chatmend.repair(messages, target, dialect="anthropic_messages")
+    assert done.messages == [messages[0], said(SAYS, ASKS, FOUND, OWN), *messages[2:]]
+    assert {change.effect for change in done.changes} == {Effect.RESHAPES}
+    assert chatmend.replay(messages, done.changes) == done.messages
+    again = chatmend.repair(done.messages, target, dialect="anthropic_messages")
+    assert again.messages is done.messages
+
+
+def test_a_text_behind_the_search_stays_before_the_call() -> None:
+    messages = [USER, said(OWN, ASKS, FOUND, SAYS), heard(RESULT)]
+    for target in (CLAUDE, "anthropic/claude-opus-5"):
+        done = chatmend.repair(messages, target, dialect="anthropic_messages")
+        assert done.messages[1] == said(ASKS, FOUND, SAYS, OWN)
+
+
+@pytest.mark.parametrize(
+    "blocks",
+    [
+        pytest.param((ASKS, FOUND, OWN), id="behind it"),
+        pytest.param((OWN, ASKS), id="a search that goes on"),
+        pytest.param((ASKS, OWN), id="code that calls a tool of ours"),
+    ],
+)
+def test_calls_stay_where_they_are_accepted(blocks: Any) -> None:
+    tail = () if FOUND in blocks else (FOUND,)
+    messages = [USER, said(*blocks), heard(RESULT), said(*tail, SAYS), USER]
+    done = chatmend.repair(messages, CLAUDE, dialect="anthropic_messages")
+    assert done.messages is messages, done.report()

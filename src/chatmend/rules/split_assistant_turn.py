@@ -3,10 +3,13 @@
 Why: Results must directly follow the message with their calls. A second assistant message between
 them separates the pair (``An assistant message with 'tool_calls' must be followed by tool
 messages``). Claude from 4.6 on takes a message with calls that ends with a text for a prefill.
+Claude also separates a call from its result if blocks of a hosted tool follow it in its message
+(``tool_use ids were found without tool_result blocks immediately after``).
 
 Repair: The messages are merged: all content in order, then all calls. If the target merges such
 messages itself, they are unchanged, unless other content follows the calls. A text at the end of a
-message with calls moves before them where the target refuses it.
+message with calls moves before them where the target refuses it, and so do finished calls of hosted
+tools.
 
 Before (openai/gpt-4o):
     [{"role": "user", "content": "go"},
@@ -30,11 +33,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
+from chatmend.dialects import server_tools
 from chatmend.merging import merge
 from chatmend.notes import unknown_keys
 from chatmend.placeholders import separate_thinking
 from chatmend.rules.rule import STRUCTURE, Rule
-from chatmend.transcript import Message, Text, Thinking, ToolCall
+from chatmend.transcript import Message, Opaque, Text, Thinking, ToolCall
 from chatmend.windows import minimal_fix
 
 if TYPE_CHECKING:
@@ -180,4 +184,33 @@ def _move_calls_last(window: Window, run_messages: list[Message]) -> Iterator[Fi
     )
 
 
+def find_before_hosted_tools(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
+    """Yield fixes that move calls behind the finished calls of hosted tools in their message."""
+    if not (context.limits.server_tools_paired and context.traits.results_are_parts):
+        return
+    for at, message in enumerate(window.messages[: window.run_length]):
+        if _has_call_before_hosted_tool(message.parts):
+            ordered = sorted(message.parts, key=_is_own_call)
+            why = "the blocks of a hosted tool follow a call in the same message"
+            yield Fix(at, at + 1, (message.with_parts(tuple(ordered)),), why)
+
+
+def _has_call_before_hosted_tool(parts: tuple[Part, ...]) -> bool:
+    """Return whether a hosted tool is called after a call, and has its result in these parts.
+
+    Calls that the code of a hosted tool has made stay where they are, among its blocks.
+    """
+    first = next((at for at, part in enumerate(parts) if _is_own_call(part)), len(parts))
+    if any(_is_own_call(part) and server_tools.caller_id(part.extra) for part in parts):
+        return False
+    following = [part.extra for part in parts[first:] if isinstance(part, Opaque)]
+    called = {server_tools.call_id(block) for block in following} - {None}
+    return not called.isdisjoint(map(server_tools.result_call_id, following))
+
+
+def _is_own_call(part: Part) -> bool:
+    return isinstance(part, ToolCall) and part.awaits_result
+
+
 RULE = Rule("TURN001", "split-assistant-turn", find, STRUCTURE)
+HOSTED = Rule("TURN001", "split-assistant-turn", find_before_hosted_tools, STRUCTURE)
