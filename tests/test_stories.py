@@ -1085,3 +1085,33 @@ def test_a_refusal_of_different_names_moves_them_into_the_texts() -> None:
     done = chatmend.react({"model": "m", "messages": spoken}, "minimax/MiniMax-M2.5", error)
     assert done is not None
     assert done.body["messages"] == [user("ann: hi"), answer("Hello."), user("bob: yo")]
+
+
+def test_a_refusal_names_a_block_type_or_a_marker_and_the_request_goes_on_without_it() -> None:
+    fallback = {"type": "fallback", "from": {"model": "a"}, "to": {"model": "b"}}
+    said = {"type": "text", "text": "hi"}
+    spoken = [user("go"), {"role": "assistant", "content": [fallback, said]}, user("on")]
+    tag = "messages.1.content.0: Input tag 'fallback' found using 'type' does not match any of the"
+    body = {"model": "m", "max_tokens": 9, "messages": spoken}
+    done = chatmend.react(
+        body,
+        "anthropic/claude-opus-5",
+        f"{tag} expected tags: 'text'",
+        dialect="anthropic_messages",
+    )
+    assert done is not None
+    assert fallback not in done.body["messages"][1]["content"]
+    assert said in done.body["messages"][1]["content"]
+
+    marked = {"type": "text", "text": "b", "cache_control": {"type": "ephemeral"}}
+    call = {"type": "tool_use", "id": "toolu_1", "name": "read", "input": {}}
+    held = {"type": "tool_result", "tool_use_id": "toolu_1", "content": [marked]}
+    body["messages"] = [user("go"), {"role": "assistant", "content": [call]}, user([held])]
+    error = (
+        "messages.2.content.0.tool_result.content.0.cache_control: cache_control may not be "
+        "specified within `tool_result.content`. Instead, place it directly on `tool_result`"
+    )
+    target = "github_copilot/claude-opus-4.6"
+    done = chatmend.react(body, target, error, dialect="anthropic_messages")
+    assert done is not None
+    assert "cache_control" not in json.dumps(done.body)
