@@ -1115,3 +1115,14 @@ def test_a_refusal_names_a_block_type_or_a_marker_and_the_request_goes_on_withou
     done = chatmend.react(body, target, error, dialect="anthropic_messages")
     assert done is not None
     assert "cache_control" not in json.dumps(done.body)
+
+
+def test_mistral_gets_calls_without_the_empty_keys_that_a_client_adds() -> None:
+    mistral, call = "mistral/mistral-medium-latest", asks("abcdefgh1")["tool_calls"][0]
+    padded = {**call, "index": 0, "name": None, "arguments": None, "parameters": None}
+    named = {**result("abcdefgh1", "one"), "name": "look"}
+    messages = [user("go"), {**asks(), "tool_calls": [padded]}, named]
+    done = chatmend.repair(messages, mistral)
+    assert done.messages[1]["tool_calls"] == [{**call, "index": 0}]
+    assert done.messages[2] is named
+    assert chatmend.repair(done.messages, mistral).messages is done.messages
