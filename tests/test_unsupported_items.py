@@ -357,3 +357,15 @@ def test_the_limits_of_files_of_the_host_hold(target: str) -> None:
         done = repaired([{"role": "user", "content": [part]}], target)
         assert code in {change.code for change in done.changes}
         assert part not in done.messages[0]["content"]
+
+
+def test_a_refusal_of_messages_without_a_type_shows_that_each_needs_one() -> None:
+    asked = {"role": "user", "content": "hi"}
+    said = {"role": "assistant", "content": [{"type": "output_text", "text": "hello"}]}
+    error = (
+        "Invalid value: ''. Supported values are: 'additional_tools', 'agent_message', "
+        "'apply_patch_call', 'message', and 'web_search_call'."
+    )
+    done = chatmend.react({"model": "m", "input": [asked, said, asked]}, "azure/gpt-5", error)
+    assert done is not None
+    assert done.body["input"] == [{"type": "message", **item} for item in (asked, said, asked)]

@@ -100,7 +100,7 @@ def _responses_limits(target: Target) -> tuple[Limits, Limits]:
             said_types=read.said_types,
             refused_items=_dropped_items(),
             reasoning_form="any",
-            answer_type=False,
+            typed_messages="any",
         )
     return replace(limits, words_behind_calls=True), replace(hygiene, words_behind_calls=True)
 

@@ -226,13 +226,15 @@ def _readable(message: Message, context: Context) -> _Becomes | None:
 
 
 def find_untyped(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """Yield fixes for answers without a type, where the target knows answers by it."""
-    if not context.limits.answer_type or not context.traits.messages_are_items:
+    """Yield fixes for messages without a type, where the target knows messages by it."""
+    which = context.limits.typed_messages
+    if which == "any" or not context.traits.messages_are_items:
         return
     for at, message in enumerate(window.messages):
-        if message.is_assistant and message.is_object and "type" not in message.extra:
+        is_meant = message.is_assistant or which == "all"
+        if is_meant and message.is_object and "type" not in message.extra:
             typed = context.dialect.read({"type": "message", **message.extra})
-            yield Fix(at, at + 1, (typed,), "the target requires the type of an answer")
+            yield Fix(at, at + 1, (typed,), "the target requires the type of a message")
 
 
 RULE = Rule("ITEM005", "unsupported-item", find, STRUCTURE)

@@ -218,8 +218,8 @@ class Limits:
     """The provider accepts only items of these types in the Responses API; None: any type."""
     refused_items: frozenset[str] = frozenset()
     """Types of items of the Responses API that the provider refuses."""
-    answer_type: bool = False
-    """In the Responses API, the provider recognises answers only by ``type: message``."""
+    typed_messages: Literal["any", "answers", "all"] = "any"
+    """Which messages the provider recognises only by ``type: message`` in the Responses API."""
     media_without_data: bool = False
     """A part ``{"type": "image"}`` refers to an image in another place, as in training data."""
     mixed_parts: bool = True
