@@ -59,7 +59,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             for calls in (message.calls for message in window.messages[: window.run_length])
         ]
         accepted = "only one call" if most == 1 else f"at most {most} calls"
-        own = {"content": ""} if "content" in context.traits.content_keys else {}
+        own = _keys_of_new_message("", context)
         yield from _split_calls(window, steps, f"the target accepts {accepted} per message", own)
 
 
@@ -71,8 +71,13 @@ def find_equal(window: Window, memory: Memory, context: Context) -> Iterator[Fix
             for message in window.messages[: window.run_length]
         ]
         # Content None, because a converter would send an empty text to the provider.
-        own = {"content": None} if "content" in context.traits.content_keys else {}
+        own = _keys_of_new_message(None, context)
         yield from _split_calls(window, steps, "equal calls in one message would be merged", own)
+
+
+def _keys_of_new_message(content: str | None, context: Context) -> dict[str, object]:
+    """Return what a new message holds before its calls are written."""
+    return {"content": content} if "content" in context.traits.content_keys else {}
 
 
 def _split_calls(
