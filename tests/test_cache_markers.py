@@ -83,6 +83,7 @@ def test_only_the_system_prompt_changes_where_only_it_is_late() -> None:
 
 
 SONNET = "bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0"
+NOVA = "bedrock/us.amazon.nova-pro-v1:0"
 LLAMA = "bedrock/meta.llama3-3-70b-instruct-v1:0"
 SPEC = {"toolSpec": {"name": "f", "inputSchema": {"json": {"type": "object"}}}}
 
@@ -93,6 +94,22 @@ def point(ttl: str | None = None) -> dict[str, Any]:
 
 def document(form: str) -> dict[str, Any]:
     return {"document": {"format": form, "name": "a", "source": {"text": "x"}}}
+
+
+def cited(form: str, *, enabled: bool = True) -> dict[str, Any]:
+    held = {**document(form)["document"], "citations": {"enabled": enabled}}
+    return {"document": held}
+
+
+def said(*blocks: Any) -> dict[str, Any]:
+    return {"role": "assistant", "content": list(blocks)}
+
+
+REASONING = {"reasoningContent": {"reasoningText": {"text": "t", "signature": "EqoBCkYIARgCKkA="}}}
+ASKED = [{"role": "user", "content": [{"text": "go"}]}]
+CALL = {"toolUse": {"toolUseId": "a", "name": "f", "input": {}}}
+TOLD = {"text": "Done."}
+ANSWER = {"toolResult": {"toolUseId": "a", "content": [{"text": "r"}]}}
 
 
 def converse(request_body: dict[str, Any], target: str) -> dict[str, Any]:
@@ -107,6 +124,9 @@ def converse(request_body: dict[str, Any], target: str) -> dict[str, Any]:
     [
         {"messages": [user({"text": "a"}, point())], "system": [{"text": "s"}, point("1h")]},
         {"messages": [user({"text": "a"}, document("pdf"), point())]},
+        {"messages": [user({"text": "a"}, cited("txt"), point())]},
+        {"messages": [*ASKED, said({"text": "b"}, point(), REASONING, TOLD), *ASKED]},
+        {"messages": [*ASKED, said(REASONING, {"text": "b"}, point()), *ASKED]},
     ],
 )
 def test_cache_points_that_bedrock_accepts_stay_the_same_object(request_body: Any) -> None:
@@ -132,6 +152,69 @@ def test_the_oldest_of_five_cache_points_goes_and_none_follows_a_document() -> N
     assert done["messages"] == [user({"text": "a"}, *blocks[2:])]
     done = converse({"messages": [user({"text": "a"}, document("txt"), point())]}, SONNET)
     assert done["messages"] == [user({"text": "a"}, document("txt"))]
+
+
+@pytest.mark.parametrize(
+    ("content", "sent"),
+    [
+        ([{"text": ""}, point(), {"text": "c"}], [{"text": "c"}]),
+        ([{"text": "a"}, {"text": " "}, point()], [{"text": "a"}, point()]),
+        ([{"text": ""}, point()], None),
+        ([point()], None),
+        ([{"text": " "}, point(), point()], None),
+        ([{"text": "a"}, {"text": ""}, point(), {"text": ""}, point()], [{"text": "a"}, point()]),
+    ],
+)
+def test_a_cache_point_needs_content_before_it(content: Any, sent: Any) -> None:
+    answered = {"messages": [*ASKED, said({"text": "b"}), user(*content), *ASKED]}
+    expected = [*ASKED, said({"text": "b"}), *([user(*sent)] if sent else []), *ASKED]
+    assert converse(answered, SONNET)["messages"] == expected
+    assert converse(answered, NOVA)["messages"] == expected
+    alone = converse({"messages": [user(*content)]}, SONNET)
+    assert alone["messages"] == [user(*(sent or [{"text": "[continued]"}]))]
+
+
+@pytest.mark.parametrize("text", ["", " "])
+def test_an_empty_answer_with_a_cache_point_gets_a_placeholder(text: str) -> None:
+    given = {"messages": [*ASKED, said({"text": text}, point()), *ASKED]}
+    assert converse(given, SONNET)["messages"] == [*ASKED, said({"text": "[continued]"}), *ASKED]
+
+
+@pytest.mark.parametrize(
+    ("content", "sent"),
+    [
+        ([{"text": "b"}, REASONING, point()], [{"text": "b"}, REASONING, {"text": "[continued]"}]),
+        ([REASONING, point(), {"text": "b"}, point()], [REASONING, {"text": "b"}, point()]),
+        ([REASONING, {"text": ""}, point(), {"text": "b"}], [REASONING, {"text": "b"}]),
+    ],
+)
+def test_no_cache_point_follows_the_reasoning_of_claude(content: Any, sent: Any) -> None:
+    done = converse({"messages": [*ASKED, said(*content), *ASKED]}, SONNET)
+    assert done["messages"] == [*ASKED, said(*sent), *ASKED]
+
+
+def test_no_cache_point_is_between_the_reasoning_of_claude_and_its_call() -> None:
+    tools = {"toolConfig": {"tools": [SPEC]}}
+    given = {"messages": [*ASKED, said(REASONING, point(), CALL), user(ANSWER)], **tools}
+    assert converse(given, SONNET)["messages"] == [*ASKED, said(REASONING, CALL), user(ANSWER)]
+
+
+def test_a_refused_cache_point_is_removed_after_the_refusal() -> None:
+    messages = [*ASKED, said({"text": "b"}, point(), REASONING, point(), TOLD), *ASKED]
+    error = (
+        "ValidationException: Cache point cannot be inserted after reasoning block. Please remove "
+        "the invalid cache point and try again."
+    )
+    again = chatmend.react({"messages": messages}, SONNET, error, dialect="bedrock_converse")
+    assert again is not None
+    assert again.body["messages"][1] == said({"text": "b"}, point(), REASONING, TOLD)
+    assert [change.code for change in again.changes] == ["CACHE002"]
+
+
+def test_a_document_with_disabled_citations_has_no_cache_point() -> None:
+    cold = cited("txt", enabled=False)
+    done = converse({"messages": [user({"text": "a"}, cold, point())]}, SONNET)
+    assert done["messages"] == [user({"text": "a"}, cold)]
 
 
 def test_a_model_without_a_cache_gets_no_cache_points() -> None:

@@ -101,7 +101,8 @@ RULES: tuple[Rule, ...] = _load(
     "null_content",  # null becomes an empty text, which the next rules check
     "listed_content",
     "misplaced_system",  # creates user messages, which may be empty
-    "empty_text",
+    "invalid_cache_marker.POINTS",  # judges what empty_text leaves before a cache point
+    "empty_text",  # may empty a message that had only a cache point
     "trailing_thinking",  # empty texts after the thinking are removed now
     "emptied_window",  # after all rules that drop messages
     "leading_assistant",

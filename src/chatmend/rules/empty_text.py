@@ -64,7 +64,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     if limits.empty_parts and limits.empty_results and not limits.empty_roles:
         return
     stripped = [
-        _with_refusal_as_content(_without_empty_parts(message, context), context)
+        _with_refusal_as_content(without_empty_parts(message, context), context)
         for message in window.messages
     ]
     if not limits.empty_results:
@@ -223,7 +223,8 @@ def _is_empty_thinking(part: Part) -> bool:
     return not (part.text.strip() or part.signature or part.redacted)
 
 
-def _without_empty_parts(message: Message, context: Context) -> Message:
+def without_empty_parts(message: Message, context: Context) -> Message:
+    """Return a message without the empty texts that the target refuses next to other parts."""
     limits = context.limits
     native = message.extra
     if limits.empty_parts:

@@ -1,11 +1,15 @@
 """A malformed or misplaced cache marker.
 
 Why: ``messages.0.content.0.cache_control.type: Input should be 'ephemeral'`` and
-``messages.1.content.0.thinking.cache_control: Extra inputs are not permitted`` (Anthropic).
+``messages.1.content.0.thinking.cache_control: Extra inputs are not permitted`` (Anthropic);
+``There is nothing available to cache`` and ``Cache point cannot be inserted after reasoning block.
+Please remove the invalid cache point and try again.`` (Bedrock).
 
 Repair: The marker is removed. The part or message that had it is otherwise unchanged. A marker of a
 whole message moves to its last block where the target accepts markers only in blocks, so that the
-cache stays warm.
+cache stays warm. In the Converse API, a cache point needs content before it in the same message.
+None may directly follow another cache point, a video, a document that is neither a PDF nor cited,
+or, for Claude, reasoning.
 
 Before (anthropic/claude-sonnet-4-5):
     [{"role": "user", "content": [
@@ -20,6 +24,13 @@ After:
     [{"role": "user", "content": [
          {"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"},
           "cache_control": {"type": "ephemeral"}}]}]
+
+Before (bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0):
+    [{"role": "user", "content": [
+         {"text": ""}, {"cachePoint": {"type": "default"}}, {"text": "a"},
+         {"cachePoint": {"type": "default"}}]}]
+After:
+    [{"role": "user", "content": [{"text": "a"}, {"cachePoint": {"type": "default"}}]}]
 """
 
 from __future__ import annotations
@@ -28,6 +39,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Fix
+from chatmend.rules.empty_text import without_empty_parts
 from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import (
     Media,
@@ -45,16 +57,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from chatmend.context import Context
+    from chatmend.targets.limits import Limits
     from chatmend.windows import Memory, Window
 
 _KEY = "cache_control"
 _POINT, _POINTS = "cachePoint", "cache_points"
+_AFTER_THINKING = "points_after_thinking"
 _TTLS = (None, "5m", "1h")
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Yield fixes that remove cache markers which the target does not accept."""
-    yield from _remove_cache_points(window, context)
     is_accepted = (
         _is_accepted_marker if context.limits.max_cache_markers is not None else _is_valid_marker
     )
@@ -106,34 +119,54 @@ def _marked(part: Part, marker: object) -> Part:
     return part if native.get(_KEY) is not None else replace(part, native={**native, _KEY: marker})
 
 
-def _remove_cache_points(window: Window, context: Context) -> Iterator[Fix]:
+def find_points(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Yield fixes that remove the cache points of Bedrock's Converse API where they are refused."""
-    are_refused = context.limits.of(_POINTS) is False
     for at, message in enumerate(window.messages):
-        if not any(_is_cache_point(part) for part in message.parts):
+        if not any(map(_is_cache_point, message.parts)):
             continue
-        kept = tuple(
-            part
-            for i, part in enumerate(message.parts)
-            if not _is_cache_point(part)
-            or not (are_refused or i == 0 or _takes_no_point(message.parts[i - 1]))
-        )
+        kept = _with_accepted_points(message, context)
         if len(kept) < len(message.parts):
             why = "the target does not accept a cache point here"
             yield Fix(at, at + 1, (message.with_parts(kept),), why)
 
 
-def _takes_no_point(part: Part) -> bool:
+def _with_accepted_points(message: Message, context: Context) -> tuple[Part, ...]:
+    """Return the parts of a message without the cache points that the target refuses.
+
+    Texts that ``empty_text`` removes count as removed already.
+    """
+    content = tuple(part for part in message.parts if not _is_cache_point(part))
+    if context.limits.of(_POINTS) is False:
+        return content
+    sent = without_empty_parts(message.with_parts(content), context).parts
+    removed = {id(part) for part in content} - {id(part) for part in sent}
+    kept: list[Part] = []
+    last: Part | None = None
+    for part in message.parts:
+        if _is_cache_point(part) and (last is None or _takes_no_point(last, context.limits)):
+            continue
+        kept.append(part)
+        last = last if id(part) in removed else part
+    return tuple(kept)
+
+
+def _takes_no_point(part: Part, limits: Limits) -> bool:
     """Return whether no cache point may directly follow a part."""
-    is_pdf = _format_of(part) == "pdf"
-    return _is_cache_point(part) or (
-        isinstance(part, Media) and part.kind in ("document", "video") and not is_pdf
-    )
+    if isinstance(part, Thinking):
+        return limits.of(_AFTER_THINKING) is False
+    if isinstance(part, Media):
+        return part.kind == "video" or (part.kind == "document" and not _is_cacheable(part))
+    return _is_cache_point(part)
 
 
-def _format_of(part: Part) -> object:
+def _is_cacheable(part: Media) -> bool:
+    """Return whether a cache point may follow a document: a PDF, or one with citations."""
     document = part.extra.get("document")
-    return document.get("format") if isinstance(document, dict) else None
+    if not isinstance(document, dict):
+        return False
+    citations = document.get("citations")
+    is_cited = isinstance(citations, dict) and citations.get("enabled") is True
+    return is_cited or document.get("format") == "pdf"
 
 
 def _is_cache_point(part: Part) -> bool:
@@ -171,5 +204,12 @@ def _is_accepted_marker(native: dict[str, Any]) -> bool:
     return _is_valid_marker(native) and (marker is None or marker.get("ttl") in _TTLS)
 
 
-RULE = Rule("CACHE002", "invalid-cache-marker", find, STRUCTURE, own_limits={"cache_points": bool})
+RULE = Rule("CACHE002", "invalid-cache-marker", find, STRUCTURE)
+POINTS = Rule(
+    RULE.code,
+    RULE.name,
+    find_points,
+    STRUCTURE,
+    own_limits={"cache_points": bool, "points_after_thinking": bool},
+)
 ON_MESSAGES = Rule(RULE.code, RULE.name, find_on_messages, STRUCTURE)
