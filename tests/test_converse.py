@@ -325,3 +325,32 @@ def test_blank_reasoning_of_a_chat_is_not_sent() -> None:
     blank = {"role": "assistant", "content": [thought(signature="")], "reasoning_content": ""}
     done = sent([ASK, blank, NEXT], CLAUDE)
     assert done[1] == {"role": "assistant", "content": [{"text": "[continued]"}]}
+
+
+SIGNATURE = "EqoBCkYIARgCKkA="
+
+
+@pytest.mark.parametrize("textless", [{}, {"text": None}])
+def test_signed_reasoning_without_a_text_gets_an_empty_one(textless: dict[str, Any]) -> None:
+    stored = {"reasoningContent": {"reasoningText": {**textless, "signature": SIGNATURE}}}
+    sound = {"reasoningContent": {"reasoningText": {"text": "", "signature": SIGNATURE}}}
+    call = calling()["content"][0]
+    messages = [ASK, {"role": "assistant", "content": [stored, call]}, result([{"text": "1"}])]
+    done = sent(messages, CLAUDE)
+    assert done == [ASK, {"role": "assistant", "content": [sound, call]}, messages[2]]
+    report = chatmend.repair(messages, CLAUDE, dialect="bedrock_converse").changes
+    assert [(change.code, change.effect.name) for change in report] == [("MSG002", "RESHAPES")]
+    assert sent(
+        [ASK, {"role": "assistant", "content": [stored, *SAID["content"]]}, NEXT], NOVA
+    ) == [
+        ASK,
+        {"role": "assistant", "content": [thought(text=""), *SAID["content"]]},
+        NEXT,
+    ]
+
+
+@pytest.mark.parametrize("unsigned", [{}, {"text": None}, {"text": None, "signature": ""}])
+def test_unsigned_reasoning_without_a_text_is_dropped_as_an_empty_thought(unsigned: Any) -> None:
+    stored = {"reasoningContent": {"reasoningText": unsigned}}
+    messages = [ASK, {"role": "assistant", "content": [stored, *SAID["content"]]}, NEXT]
+    assert sent(messages, CLAUDE) == [ASK, SAID, NEXT]

@@ -168,9 +168,14 @@ def _read_object(native: dict[str, object], kind: str, value: dict[str, object])
 
 
 def _read_malformed(native: dict[str, object]) -> Part:
-    """Read a block that the API refuses: of another dialect, or a ``json`` that is no object."""
+    """Read a block that the API refuses.
+
+    It is of another dialect, a ``json`` that is no object, or reasoning without a text.
+    """
     if len(native) == 1 and "json" in native:
         return Text(jsontext.dumps(native["json"]), native)
+    if (signed := _textless_reasoning(native)) is not None:
+        return Thinking("", _signature_of(signed), native=native)
     found = read_part(native)
     return found if isinstance(found, Media | Thinking) else Opaque(native)
 
@@ -191,14 +196,25 @@ def _read_result(native: dict[str, object], value: dict[str, object]) -> Part:
 def _read_reasoning(native: dict[str, object], value: dict[str, object]) -> Part:
     held, redacted = value.get("reasoningText"), value.get("redactedContent")
     if isinstance(held, dict) and isinstance(held.get("text"), str):
-        signature = held.get("signature")
-        malformed = "" if "signature" in held else None
-        signed = signature if isinstance(signature, str) else malformed
-        return Thinking(str(held["text"]), signed, native=native)
+        return Thinking(str(held["text"]), _signature_of(held), native=native)
     if isinstance(redacted, str | bytes):
         data = redacted if isinstance(redacted, str) else None
         return Thinking("", data or "redacted", redacted=True, native=native)
     return Opaque(native)
+
+
+def _signature_of(held: dict[str, object]) -> str | None:
+    """Return the signature in a ``reasoningText``; empty if it is malformed."""
+    signature = held.get("signature")
+    malformed = "" if "signature" in held else None
+    return signature if isinstance(signature, str) else malformed
+
+
+def _textless_reasoning(native: dict[str, object]) -> dict[str, object] | None:
+    """Return the ``reasoningText`` of a block of reasoning whose text is null or missing."""
+    value = native.get("reasoningContent") if len(native) == 1 else None
+    held = value.get("reasoningText") if isinstance(value, dict) and len(value) == 1 else None
+    return held if isinstance(held, dict) and held.get("text") is None else None
 
 
 def write(message: Message) -> Native:
@@ -312,15 +328,16 @@ def translate_foreign(message: Message) -> tuple[Message, ...]:
 def _with_blocks(part: Part) -> Part:
     """Return a part of this dialect with the parts that the API refuses in it converted.
 
-    These are texts in the content of a tool result, another type of a call, and unknown keys of
-    reasoning.
+    These are texts in the content of a tool result, another type of a call, and reasoning with
+    unknown keys or without a text.
     """
     if isinstance(part, ToolCall):
         kind = _inner(part, "toolUse").get("type")
         return part if kind in (None, _SERVER_TOOL) else replace(part, native=None)
     if isinstance(part, Thinking):
         unknown = _inner(part, "reasoningContent", "reasoningText").keys() - _TEXT_KEYS
-        return replace(part, native=None) if unknown else part
+        is_malformed = unknown or _textless_reasoning(part.extra) is not None
+        return replace(part, native=None) if is_malformed else part
     if not isinstance(part, ToolResult):
         return part
     if single := _inner(part, "toolResult", "content"):  # a block instead of a list of blocks

@@ -3,10 +3,13 @@
 Why: Frameworks that switch formats in mid-conversation convert the messages that they create, but
 not those that they loaded. ``Invalid value: 'tool'. Supported values are: 'assistant', 'system',
 'developer', and 'user'.`` (OpenAI Responses); ``Invalid JSON payload received. Unknown name
-"content"`` (Gemini).
+"content"`` (Gemini). Clients of the Converse API store signed reasoning without its empty text:
+``messages.2.member.content.1.member.reasoningContent.reasoningText.text failed to satisfy
+constraint: Member must not be null`` (Bedrock).
 
 Repair: The message is converted to the wire format of the transcript. Its calls and results become
-separate items or parts. Unknown keys are kept.
+separate items or parts. Unknown keys are kept. Reasoning of the Converse API without a text gets an
+empty one, and keeps its signature.
 
 Before (openai/gpt-4.1):
     [{"role": "user", "content": "How warm is it?"},
