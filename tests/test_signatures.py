@@ -86,3 +86,45 @@ def test_gemini_does_not_get_the_signature_of_claude_or_openai(foreign: str) -> 
 def test_gemini_gets_its_own_signature(own: str) -> None:
     messages = contents(own)
     assert sent(messages, "gemini/gemini-3-pro-preview") is messages
+
+
+TEXT = {"type": "text", "text": "Done."}
+
+
+@pytest.mark.parametrize("textless", [{}, {"thinking": None}])
+@pytest.mark.parametrize("key", ["signature", "thoughtSignature"])
+def test_signed_thinking_without_a_text_gets_an_empty_one(textless: Any, key: str) -> None:
+    signature = CLAUDE[0] + REST
+    stored = {"type": "thinking", **textless, key: signature}
+    sent = {"type": "thinking", "thinking": "", "signature": signature}
+    for given, expected in (
+        ({"content": [stored, TEXT]}, {"content": [sent, TEXT]}),
+        (
+            {"content": "Done.", "thinking_blocks": [stored]},
+            {"content": "Done.", "thinking_blocks": [sent]},
+        ),
+    ):
+        messages = [ASK, {"role": "assistant", **given}, NEXT]
+        done = chatmend.repair(messages, "anthropic/claude-opus-4-7")
+        assert done.messages == [ASK, {"role": "assistant", **expected}, NEXT]
+        assert [(c.code, c.effect.name) for c in done.changes] == [("THINK005", "RESHAPES")]
+        assert chatmend.repair(done.messages, "anthropic/claude-opus-4-7").messages is done.messages
+        assert chatmend.replay(messages, done.changes) == done.messages
+
+
+@pytest.mark.parametrize("signed", [{}, {"signature": ""}, {"signature": OPENAI}])
+def test_thinking_without_a_text_and_a_signature_is_dropped(signed: dict[str, Any]) -> None:
+    said = {"role": "assistant", "content": [{"type": "thinking", **signed}, TEXT]}
+    done = chatmend.repair([ASK, said, NEXT], "anthropic/claude-opus-4-7")
+    assert done.messages == [ASK, {"role": "assistant", "content": [TEXT]}, NEXT]
+    assert [change.code for change in done.changes] == ["THINK001"]
+
+
+def test_signed_thinking_that_langchain_stored_without_a_text_gets_an_empty_one() -> None:
+    langchain = pytest.importorskip("langchain_core.messages")
+    stored = {"type": "thinking", "signature": CLAUDE[0] + REST, "index": 0}
+    answer = langchain.AIMessage([stored, {**TEXT, "index": 1}])
+    messages = [langchain.HumanMessage("go"), answer, langchain.HumanMessage("on")]
+    done = chatmend.repair(messages, "anthropic/claude-opus-4-7").messages
+    assert done[1].content == [{**stored, "thinking": ""}, {**TEXT, "index": 1}]
+    assert chatmend.repair(done, "anthropic/claude-opus-4-7").messages is done

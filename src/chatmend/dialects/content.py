@@ -125,11 +125,12 @@ def signature_of(call: dict[str, object]) -> object:
 
 def _read_thinking_block(native: dict[str, object]) -> Thinking:
     text = native.get("thinking")
-    if not isinstance(text, str):
+    if text is not None and not isinstance(text, str):
         return Thinking("", native=native)  # providers sign only text
     found = (native[key] for key in SIGNATURES if native.get(key))
     signature = next((value for value in found if isinstance(value, str)), None)
-    return Thinking(text, signature, native=native)
+    # The text is missing where a client stored thinking that the provider had omitted.
+    return Thinking(text or "", signature, native=native)
 
 
 def original_if_same(
