@@ -459,3 +459,97 @@ def test_calls_stay_where_they_are_accepted(blocks: Any) -> None:
     messages = [USER, said(*blocks), heard(RESULT), said(*tail, SAYS), USER]
     done = chatmend.repair(messages, CLAUDE, dialect="anthropic_messages")
     assert done.messages is messages, done.report()
+
+
+CODE_CALLER = {"type": "code_execution_20260120", "tool_id": "srvtoolu_01C"}
+CODE = {
+    "type": "server_tool_use",
+    "id": "srvtoolu_01C",
+    "name": "code_execution",
+    "input": {"code": "x"},
+    "caller": {"type": "direct"},
+}
+CODE_RESULT = {
+    "type": "code_execution_tool_result",
+    "tool_use_id": "srvtoolu_01C",
+    "content": {
+        "type": "encrypted_code_execution_result",
+        "encrypted_stdout": "Eq",
+        "stderr": "",
+        "return_code": 0,
+        "content": [],
+    },
+}
+SEARCH = {"type": "server_tool_use", "id": "srvtoolu_01W", "name": "web_search", "input": {}}
+PAGES = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_01W", "content": [PAGE]}
+
+
+def by_code(block: dict[str, Any]) -> dict[str, Any]:
+    return {**block, "caller": CODE_CALLER}
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [USER, said(CODE, by_code(SEARCH), by_code(PAGES), CODE_RESULT, SAYS), USER],
+        [USER, said(CODE, CODE_RESULT, by_code(SEARCH), by_code(PAGES), SAYS), USER],
+        [USER, said({**SEARCH, "caller": {"type": "direct"}}, PAGES, SAYS), USER],
+        [USER, said(CODE, by_code(OWN)), heard(RESULT), said(CODE_RESULT, SAYS), USER],
+        [
+            USER, said(CODE, by_code(OWN)), heard(RESULT),
+            said(by_code({**OWN, "id": "toolu_2"})), heard({**RESULT, "tool_use_id": "toolu_2"}),
+            said(CODE_RESULT, SAYS), USER,
+        ],
+        [USER, said(CODE, CODE_RESULT, SAYS), USER, said(by_code(OWN)), heard(RESULT)],
+    ],
+    ids=["inside", "after the result", "direct", "of the caller", "later", "in an earlier turn"],
+)  # fmt: skip
+def test_a_caller_that_is_sent_stays(messages: list[Any]) -> None:
+    for _ in range(3):  # then the structure is known
+        assert chatmend.repair(messages, CLAUDE).messages is messages
+
+
+@pytest.mark.parametrize(
+    ("content", "sent"),
+    [
+        (
+            [by_code(SEARCH), by_code(PAGES), CODE_RESULT, SAYS],
+            [SEARCH, PAGES, SAYS],
+        ),
+        ([by_code(SEARCH), by_code(PAGES), SAYS], [SEARCH, PAGES, SAYS]),
+    ],
+    ids=["the call is missing", "call and result are missing"],
+)
+def test_a_caller_that_is_not_sent_is_not_named(content: list[Any], sent: list[Any]) -> None:
+    messages = [USER, said(*content), USER]
+    for _ in range(3):
+        done = chatmend.repair(messages, CLAUDE)
+        assert done.messages == [USER, said(*sent), USER]
+        assert done.changes[-1].code == "TOOL022"
+        assert chatmend.repair(done.messages, CLAUDE).messages is done.messages
+        assert chatmend.replay(messages, done.changes) == done.messages
+
+
+def test_a_caller_that_the_host_does_not_run_is_not_named() -> None:
+    messages = [USER, said(CODE, by_code(SEARCH), by_code(PAGES), CODE_RESULT, SAYS), USER]
+    done = chatmend.repair(messages, "vertex_ai/claude-sonnet-4-6", dialect="anthropic_messages")
+    assert done.messages[1]["content"][1:] == [SEARCH, PAGES, SAYS]
+    assert done.messages[1]["content"][0]["type"] == "text"
+    again = chatmend.repair(
+        done.messages, "vertex_ai/claude-sonnet-4-6", dialect="anthropic_messages"
+    )
+    assert again.messages is done.messages
+
+
+def test_a_call_of_the_caller_names_no_code_that_was_compacted() -> None:
+    messages = [USER, said(by_code(OWN)), heard(RESULT), said(SAYS), USER]
+    done = chatmend.repair(messages, CLAUDE)
+    assert done.messages == [USER, said(OWN), *messages[2:]]
+    assert [(c.code, c.effect) for c in done.changes] == [("TOOL022", Effect.RESHAPES)]
+    assert not done.changes[0].invalidates_thinking
+    for at in (3, 5):
+        assert chatmend.repair(messages[:at], CLAUDE).messages == done.messages[:at]
+    error = "source tool `srvtoolu_01C` not found for tool use block `toolu_1`"
+    again = chatmend.react({"messages": messages}, CLAUDE, error)
+    assert again is not None
+    assert again.body["messages"] == done.messages

@@ -121,6 +121,7 @@ LAST: tuple[RequestRule, ...] = _load(
     "empty_system",  # before the rule that counts the markers, which it may move
     "undeclared_tools",
     "undeclared_reference",
+    "unknown_caller",  # after all rules that convert calls to text
     "too_many_documents",  # totals, like the number of images
     "too_many_pages",
     "too_many_images",  # a total; it removes the oldest images with their cache markers

@@ -86,8 +86,6 @@ class _Plan:
 
     becomes: dict[int, tuple[tuple[Part, ...], Effect]] = field(default_factory=dict)
     """The parts that replace a part, and the effect of this."""
-    converted_ids: set[str] = field(default_factory=set)
-    """The ids of calls that become text."""
     inserted: tuple[Part, ...] = ()
     """Results for calls of earlier windows, for the start of the turn."""
 
@@ -269,9 +267,8 @@ def _is_interrupted(window: Window, plan: _Plan) -> bool:
 
 def _close(window: Window, pairs: _Pairs, plan: _Plan) -> None:
     """Convert the calls without a result to text, and insert results for calls already sent."""
-    for call_id, position in pairs.open.items():
+    for position in pairs.open.values():
         _convert_call(_part_at(window, position), plan)
-        plan.converted_ids.add(call_id)
     if window.run_length:
         plan.inserted = tuple(
             Opaque(server_tools.missing_result(call_id, name))
@@ -298,7 +295,7 @@ def _fixes(window: Window, plan: _Plan, unserved: frozenset[str]) -> Iterator[Fi
                     continue
             becomes, worst = plan.becomes.get(id(part), ((part,), Effect.RESHAPES))
             effect = max(effect, worst)
-            parts += [_with_legal_values(_without_caller(one, plan)) for one in becomes]
+            parts += map(_with_legal_values, becomes)
         if at == 0 and plan.inserted:
             lead = next(
                 (n for n, part in enumerate(parts) if not isinstance(part, Thinking)), len(parts)
@@ -311,14 +308,6 @@ def _fixes(window: Window, plan: _Plan, unserved: frozenset[str]) -> Iterator[Fi
             parts, effect = [Text(CONTINUED)], max(effect, Effect.ADDS)
         messages = (message.with_parts(tuple(parts)),) if parts else ()
         yield Fix(at, at + 1, messages, why, effect)
-
-
-def _without_caller(part: Part, plan: _Plan) -> Part:
-    """Return a call or result without the reference to a call that becomes text."""
-    if server_tools.caller_id(part.extra) not in plan.converted_ids:
-        return part
-    native = {key: value for key, value in part.extra.items() if key != "caller"}
-    return replace(part, native=native) if isinstance(part, ToolCall | Opaque) else part
 
 
 def _with_legal_values(part: Part) -> Part:
