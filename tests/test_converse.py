@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import chatmend
+from chatmend.jsonkeys import has_key, without_key
 from tests import corpus
 from tests.images.pictures import part, samples
 from tests.judges import judge
@@ -354,3 +355,46 @@ def test_unsigned_reasoning_without_a_text_is_dropped_as_an_empty_thought(unsign
     stored = {"reasoningContent": {"reasoningText": unsigned}}
     messages = [ASK, {"role": "assistant", "content": [stored, *SAID["content"]]}, NEXT]
     assert sent(messages, CLAUDE) == [ASK, SAID, NEXT]
+
+
+@pytest.mark.parametrize(
+    ("given", "expected", "effect"),
+    [
+        ({"edits": [{"oldText": "p", "": ""}]}, {"edits": [{"oldText": "p"}]}, "RESHAPES"),
+        ({"": None, "a": [1, {"": {}}, 2]}, {"a": [1, {}, 2]}, "RESHAPES"),
+        ({"": [], "a": {" ": 1}}, {"a": {" ": 1}}, "RESHAPES"),
+        ({"a": {"b": {"": "lost"}}}, {"a": {"b": {}}}, "DROPS"),
+        ({"": False}, {}, "DROPS"),
+        ({"": 0, "a": 1}, {"a": 1}, "DROPS"),
+    ],
+)
+def test_claude_gets_no_empty_keys_in_arguments(given: Any, expected: Any, effect: str) -> None:
+    messages = [ASK, calling(input=given), result([{"text": "1"}])]
+    for _ in range(3):
+        assert sent(messages, CLAUDE) == [ASK, calling(input=expected), messages[2]]
+        (change,) = chatmend.repair(messages, CLAUDE, dialect="bedrock_converse").changes
+        assert (change.code, change.effect.name) == ("TOOL013", effect)
+        assert change.before == (messages[1],)
+    assert sent(messages, NOVA) is messages
+
+
+def test_valid_arguments_do_not_hide_an_empty_key_in_others() -> None:
+    def asked(key: str) -> list[Any]:
+        return [ASK, calling(input={"a": {key: "x"}}), result([{"text": "1"}]), SAID, NEXT]
+
+    for _ in range(3):
+        clean = asked("b")
+        assert chatmend.repair(clean, CLAUDE, dialect="bedrock_converse").messages is clean
+    done = chatmend.repair(asked(""), CLAUDE, dialect="bedrock_converse")
+    assert done.messages[1] == calling(input={"a": {}})
+
+
+def test_shared_arguments_are_searched_once() -> None:
+    shared: Any = {"a": [1]}
+    for _ in range(60):
+        shared = {"a": shared, "b": shared}
+    messages = [ASK, calling(input={"x": shared}), result([{"text": "1"}]), SAID, NEXT]
+    assert has_key(messages, "") is False
+    kept, dropped = without_key(messages, "")
+    assert kept is messages
+    assert dropped == []

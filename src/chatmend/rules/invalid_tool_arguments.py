@@ -2,9 +2,12 @@ r"""Tool arguments that the target cannot read: not JSON, not an object, or not 
 
 Why: ``tool_use.input: Input should be a valid dictionary`` (Anthropic); ``expected a string, but
 got an object instead`` (OpenAI). One cause is a stream that was cut off in the middle of a call.
+``The format of the value at messages.262.content.1.toolUse.input is invalid. Provide a json object
+for the field and try again.`` (Bedrock, Claude): the model wrote an empty key.
 
 Repair: Arguments that are not a JSON object are kept whole under one constant key. Missing
-arguments become ``{}``. An object becomes JSON text if the target requires a string.
+arguments become ``{}``. An object becomes JSON text if the target requires a string. Empty keys
+that the target refuses are removed at any depth; a value under one of them is dropped.
 
 Before (anthropic/claude-sonnet-4-5):
     [{"role": "user", "content": "go"},
@@ -18,6 +21,21 @@ After:
          {"id": "call_a", "type": "function", "function": {"name": "write", "arguments":
         "{\"_raw_arguments\": \"{\\\"path\\\": \\\"a.txt\\\", \\\"content\\\": \\\"hel\"}"}}]},
      {"role": "tool", "tool_call_id": "call_a", "content": "cut off"}]
+
+Before (bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0):
+    [{"role": "user", "content": [{"text": "go"}]},
+     {"role": "assistant", "content": [{"toolUse": {
+         "toolUseId": "tooluse_1", "name": "edit",
+         "input": {"edits": [{"oldText": "p", "": ""}]}}}]},
+     {"role": "user", "content": [{"toolResult": {
+         "toolUseId": "tooluse_1", "content": [{"text": "done"}]}}]}]
+After:
+    [{"role": "user", "content": [{"text": "go"}]},
+     {"role": "assistant", "content": [{"toolUse": {
+         "toolUseId": "tooluse_1", "name": "edit",
+         "input": {"edits": [{"oldText": "p"}]}}}]},
+     {"role": "user", "content": [{"toolResult": {
+         "toolUseId": "tooluse_1", "content": [{"text": "done"}]}}]}]
 """
 
 from __future__ import annotations
@@ -27,6 +45,7 @@ from typing import TYPE_CHECKING
 
 from chatmend import jsontext
 from chatmend.changes import Effect, Fix
+from chatmend.jsonkeys import has_key, without_key
 from chatmend.placeholders import RAW_ARGUMENTS
 from chatmend.rules.rule import Rule
 from chatmend.transcript import Part, ToolCall, is_unchanged
@@ -41,12 +60,17 @@ if TYPE_CHECKING:
     from chatmend.windows import Memory, Window
 
 
+_EMPTY_KEYS = "empty_argument_keys"
+_EMPTY_VALUES: tuple[object, ...] = ("", None, [], {})
+
+
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Yield fixes for arguments in a form that the target cannot read."""
     if context.limits.arguments == "any":
         return
     for at, message in enumerate(window.messages):
-        parts = tuple(_with_readable_arguments(part, context) for part in message.parts)
+        pairs = [_with_readable_arguments(part, context) for part in message.parts]
+        parts = tuple(part for part, _ in pairs)
         if not is_unchanged(message.parts, parts):
             has_deep_arguments = any(jsontext.is_too_deep(call.arguments) for call in message.calls)
             effect = Effect.DEGRADES if has_deep_arguments else Effect.RESHAPES
@@ -55,21 +79,36 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
                 at + 1,
                 (message.with_parts(parts),),
                 "the target cannot read the arguments",
-                effect,
+                max(effect, *(worst for _, worst in pairs)),
             )
 
 
-def _with_readable_arguments(part: Part, context: Context) -> Part:
+def _with_readable_arguments(part: Part, context: Context) -> tuple[Part, Effect]:
+    """Return a call with arguments that the target can read, and what happens to content."""
     if (
         not isinstance(part, ToolCall)
         or part.is_hosted
         or (part.kind == "custom" and isinstance(part.arguments, str))
     ):
-        return part
+        return part, Effect.RESHAPES
+    if not context.traits.object_arguments:
+        return _with_text(part, context), Effect.RESHAPES
+    value, effect = part.arguments, Effect.RESHAPES
+    if not isinstance(value, dict) or jsontext.is_too_deep(value):
+        value = _as_object(value)
+    if context.limits.of(_EMPTY_KEYS) is False:
+        value, dropped = without_key(value, "")
+        effect = Effect.RESHAPES if all(map(_is_empty, dropped)) else Effect.DROPS
+    return part if value is part.arguments else replace(part, arguments=value), effect
+
+
+def _is_empty(value: object) -> bool:
+    return any(value == empty and value.__class__ is empty.__class__ for empty in _EMPTY_VALUES)
+
+
+def _with_text(part: ToolCall, context: Context) -> ToolCall:
+    """Return a call whose arguments are the text of a JSON object."""
     value = part.arguments
-    if context.traits.object_arguments:
-        is_readable = isinstance(value, dict) and not jsontext.is_too_deep(value)
-        return part if is_readable else replace(part, arguments=_as_object(value))
     if isinstance(value, str):
         if context.limits.arguments == "text" or jsontext.is_object(value):
             return part
@@ -98,15 +137,23 @@ def _as_object(value: object) -> dict[str, object]:
 
 
 def _judge(limits: Limits, traits: Traits) -> Judge | None:
-    return (
-        _is_not_object_text
-        if limits.arguments == "object" and not traits.object_arguments
-        else None
-    )
+    if traits.object_arguments:
+        return _has_empty_key if limits.of(_EMPTY_KEYS) is False else None
+    return _is_not_object_text if limits.arguments == "object" else None
+
+
+def _has_empty_key(arguments: object) -> bool:
+    return has_key(arguments, "")
 
 
 def _is_not_object_text(arguments: object) -> bool:
     return isinstance(arguments, str) and not jsontext.is_object(arguments)
 
 
-RULE = Rule("TOOL013", "invalid-tool-arguments", find, {"arguments": _judge})
+RULE = Rule(
+    "TOOL013",
+    "invalid-tool-arguments",
+    find,
+    {"arguments": _judge},
+    own_limits={"empty_argument_keys": bool},
+)
