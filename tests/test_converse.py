@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -398,3 +399,25 @@ def test_shared_arguments_are_searched_once() -> None:
     kept, dropped = without_key(messages, "")
     assert kept is messages
     assert dropped == []
+
+
+@pytest.mark.parametrize(
+    "value",
+    [{"__type": "T", "a": [1]}, {"a": "__type"}, {"a": {"type": "T"}, "b": [[{"_type": 1}]]}],
+)
+def test_json_results_that_claude_accepts_stay(value: dict[str, Any]) -> None:
+    messages = [ASK, calling(), result([{"json": value}])]
+    for _ in range(3):
+        assert sent(messages, CLAUDE) is messages
+
+
+def test_a_json_result_with_an_inner_type_key_is_sent_as_text() -> None:
+    for value in ({"a": {"__type": "T"}}, {"a": [1, {"b": {"__type": None}}]}):
+        messages = [ASK, calling(), result([{"text": "x"}, {"json": value}], status="success")]
+        done = sent(messages, CLAUDE)
+        text = done[2]["content"][0]["toolResult"]["content"][1]["text"]
+        assert json.loads(text) == value
+        assert done[2] == result([{"text": "x"}, {"text": text}], status="success")
+        changes = chatmend.repair(messages, CLAUDE, dialect="bedrock_converse").changes
+        assert [(c.code, c.effect.name) for c in changes] == [("PART003", "RESHAPES")]
+        assert sent(messages, NOVA) is messages

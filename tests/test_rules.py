@@ -101,6 +101,7 @@ TOLD_ELSEWHERE = {
     "unsendable-part",
     "repeated-item",
     "nested-result",
+    "nested-type-key",
 }
 """Rules for defects that no independent judge knows: stories and cases check their output."""
 

@@ -132,14 +132,29 @@ def distinct_calls() -> Target:
     return replace(known, limits=replace(known.limits, equal_calls=False), spoken={})
 
 
+def held_json(key: str) -> list[Any]:
+    use = {"toolUse": {"toolUseId": "tooluse_1", "name": "f", "input": {}}}
+    content = [{"json": {"item": {key: "T"}}}]
+    return [
+        {"role": "user", "content": [{"text": "go"}]},
+        {"role": "assistant", "content": [use]},
+        {
+            "role": "user",
+            "content": [{"toolResult": {"toolUseId": "tooluse_1", "content": content}}],
+        },
+    ]
+
+
 _LONG = base64.b64encode(by_pillow(101)).decode()
 PROOF = "EqQBCkYIARgCKkA" + "b" * 160 + "=="
 DISTINCT = distinct_calls()
+BEDROCK = "bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0"
 
 
 TWINS: dict[str, tuple[str, str | Target, list[Any], list[Any]]] = {
     "foreign-thinking": ("anthropic_messages", CLAUDE, thought(PROOF), thought("rs_1")),
     "unknown-part": ("openai_chat", "gemini/gemini-2.5-flash", file("https://g.example/files/a"), file("a")),
+    "nested-type-key": ("bedrock_converse", BEDROCK, held_json("type"), held_json("__type")),
     "foreign-file": ("openai_chat", GPT, file("file-abcdefgh"), file("file_01abcdefghijklmnop")),
     "refused-document-type": ("openai_chat", GPT, attached("application/pdf"), attached("text/csv")),
     "mislabelled-document": ("anthropic_messages", CLAUDE, pdf("JVBERi0xLjQK"), pdf("data:application/pdf;base64,JVBERi0xLjQK")),

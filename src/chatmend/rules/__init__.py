@@ -59,6 +59,7 @@ RULES: tuple[Rule, ...] = _load(
     "heavy_image",
     "private_metadata",  # after the rules that recompress, which keep no metadata
     "unknown_part",  # before the rules that move parts
+    "nested_type_key",  # after unknown_part: the remaining JSON results are objects
     "invalid_document",  # after unknown_part: the remaining documents are sent
     "unstored_item",  # before pairing and before orphan_reasoning: what is removed pairs nothing
     "incomplete_item",  # before pairing: the text that an item becomes pairs nothing
