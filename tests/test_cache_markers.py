@@ -174,9 +174,17 @@ def test_a_cache_point_needs_content_before_it(content: Any, sent: Any) -> None:
     assert alone["messages"] == [user(*(sent or [{"text": "[continued]"}]))]
 
 
-@pytest.mark.parametrize("text", ["", " "])
-def test_an_empty_answer_with_a_cache_point_gets_a_placeholder(text: str) -> None:
-    given = {"messages": [*ASKED, said({"text": text}, point()), *ASKED]}
+@pytest.mark.parametrize(
+    "content",
+    [
+        [{"text": ""}, point()],
+        [{"text": " "}, point()],
+        [{"text": " "}, {"text": ""}, point()],
+        [{"text": ""}, point(), {"text": " "}, point()],
+    ],
+)
+def test_an_empty_answer_with_a_cache_point_gets_a_placeholder(content: Any) -> None:
+    given = {"messages": [*ASKED, said(*content), *ASKED]}
     assert converse(given, SONNET)["messages"] == [*ASKED, said({"text": "[continued]"}), *ASKED]
 
 

@@ -71,7 +71,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         stripped = [_with_filled_results(message, context) for message in stripped]
     if not limits.empty_beside_calls:
         stripped = [_with_null_beside_calls(message, context) for message in stripped]
-    has_content = [not _is_empty(message, context) for message in stripped]
+    has_content = [not is_empty(message, context) for message in stripped]
     run = window.run_length
     all_others = range(run, len(stripped))
     turn_messages = [at for at in all_others if not stripped[at].is_system]
@@ -110,7 +110,7 @@ def _with_refusal_as_content(message: Message, context: Context) -> Message:
     """Move the ``refusal`` of an assistant message to its content if it has no other content."""
     native = message.extra
     refusal = native.get("refusal") if message.is_assistant else None
-    if not isinstance(refusal, str) or not refusal.strip() or not _is_empty(message, context):
+    if not isinstance(refusal, str) or not refusal.strip() or not is_empty(message, context):
         return message
     return replace(
         message,
@@ -193,7 +193,8 @@ def _with_placeholder(message: Message) -> Message:
     )
 
 
-def _is_empty(message: Message, context: Context) -> bool:
+def is_empty(message: Message, context: Context) -> bool:
+    """Return whether the target refuses a message because it has no content."""
     limits = context.limits
     if message.calls or message.role not in limits.empty_roles or declares_tools(message, limits):
         return False

@@ -39,7 +39,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Fix
-from chatmend.rules.empty_text import without_empty_parts
+from chatmend.rules.empty_text import is_empty, without_empty_parts
 from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import (
     Media,
@@ -138,8 +138,10 @@ def _with_accepted_points(message: Message, context: Context) -> tuple[Part, ...
     content = tuple(part for part in message.parts if not _is_cache_point(part))
     if context.limits.of(_POINTS) is False:
         return content
-    sent = without_empty_parts(message.with_parts(content), context).parts
-    removed = {id(part) for part in content} - {id(part) for part in sent}
+    sent = without_empty_parts(message.with_parts(content), context)
+    if is_empty(sent, context):
+        return content
+    removed = {id(part) for part in content} - {id(part) for part in sent.parts}
     kept: list[Part] = []
     last: Part | None = None
     for part in message.parts:
