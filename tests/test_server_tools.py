@@ -553,3 +553,19 @@ def test_a_call_of_the_caller_names_no_code_that_was_compacted() -> None:
     again = chatmend.react({"messages": messages}, CLAUDE, error)
     assert again is not None
     assert again.body["messages"] == done.messages
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        pytest.param([USER, said(ASKS, SAYS)], id="a text at the end, which is refused there"),
+        pytest.param([said(SAYS, ASKS)], id="no user, whose message comes last"),
+    ],
+)
+def test_a_search_before_an_added_user_message_is_closed_at_once(messages: list[Any]) -> None:
+    target = "anthropic/claude-sonnet-4-6"
+    done = chatmend.repair(messages, target, dialect="anthropic_messages")
+    assert done.messages[-1]["role"] == "user"
+    assert "server_tool_use" not in {block["type"] for block in done.messages[-2]["content"]}
+    again = chatmend.repair(done.messages, target, dialect="anthropic_messages")
+    assert again.messages is done.messages, again.report()

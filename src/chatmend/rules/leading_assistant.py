@@ -22,6 +22,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
+from chatmend.last_turn import lacks_user
 from chatmend.placeholders import continued
 from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import Role
@@ -39,7 +40,6 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         return
     limits = context.limits
     end = len(window.messages)
-    has_user = any(message.role is Role.USER for message in window.messages)
     if limits.first_user and not memory.has_turns:
         first_turn = next(
             (at for at, message in enumerate(window.messages) if not message.is_system), end
@@ -58,12 +58,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
                 "the target requires a user message at the beginning",
                 Effect.ADDS,
             )
-    elif (
-        limits.needs_user
-        and not memory.has_user
-        and not has_user
-        and (window.is_last or not window.is_opening)
-    ):
+    elif lacks_user(window, memory, context) and (window.is_last or not window.is_opening):
         turns = [at for at, message in enumerate(window.messages) if not message.is_system]
         position = turns[-1] + 1 if turns else end
         if turns and context.policy.purpose == "train":

@@ -37,6 +37,7 @@ from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
 from chatmend.dialects import server_tools
+from chatmend.last_turn import is_refused_at_end, lacks_user
 from chatmend.placeholders import CONTINUED, NO_RESULT
 from chatmend.rules.rule import Rule
 from chatmend.transcript import (
@@ -108,7 +109,7 @@ def find_open(window: Window, memory: Memory, context: Context) -> Iterator[Fix]
         return
     pairs = _pair(window, memory, context.limits.unserved_tools)
     plan = _plan(window, pairs)
-    if (window.is_last and _is_end(window, plan)) or _is_interrupted(window, plan):
+    if _goes_on(window, plan, memory, context) or _is_interrupted(window, plan):
         names = {call_id: _name_at(window, position) for call_id, position in pairs.open.items()}
         memory.server_calls = pairs.pending | names
     else:
@@ -238,9 +239,13 @@ def _place_results(window: Window, pairs: _Pairs, plan: _Plan) -> None:
             plan.becomes[id(result)] = (parts, effect)
 
 
-def _is_end(window: Window, plan: _Plan) -> bool:
-    """Return whether nothing follows the turn of the assistant."""
-    return all(_is_emptied(message, plan) for message in window.messages[window.run_length :])
+def _goes_on(window: Window, plan: _Plan, memory: Memory, context: Context) -> bool:
+    """Return whether the turn of the assistant is the last one, and no user message will follow."""
+    run, rest = window.messages[: window.run_length], window.messages[window.run_length :]
+    if not window.is_last or not all(_is_emptied(message, plan) for message in rest):
+        return False
+    gets_user = lacks_user(window, memory, context) and context.policy.purpose != "train"
+    return not gets_user and not (run and is_refused_at_end(run[-1], context.limits))
 
 
 def _is_emptied(message: Message, plan: _Plan) -> bool:

@@ -25,10 +25,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
-from chatmend.dialects import server_tools
+from chatmend.last_turn import is_refused_at_end
 from chatmend.placeholders import continued
 from chatmend.rules.rule import STRUCTURE, Rule
-from chatmend.transcript import Opaque, Role, Text
+from chatmend.transcript import Role, Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -64,22 +64,19 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     limits, end = context.limits, len(window.messages)
     if not end or not window.messages[-1].is_assistant or not window.is_last:
         return
-    mode = limits.trailing_assistant
     last = window.messages[-1]
-    native = last.extra
-    if mode == "refused" and not (limits.prefill_key and native.get(limits.prefill_key) is True):
-        is_continued = (last.calls and limits.trailing_calls) or (
-            limits.server_tools_paired and _is_paused(last)
+    if is_refused_at_end(last, limits):
+        yield Fix(
+            end,
+            end,
+            (continued(Role.USER),),
+            "the target does not accept an assistant message at the end",
+            Effect.ADDS,
         )
-        if not is_continued:
-            yield Fix(
-                end,
-                end,
-                (continued(Role.USER),),
-                "the target does not accept an assistant message at the end",
-                Effect.ADDS,
-            )
-    elif mode == "no-trailing-space" and (becomes := _without_space(last)) is not None:
+    elif (
+        limits.trailing_assistant == "no-trailing-space"
+        and (becomes := _without_space(last)) is not None
+    ):
         why = "the target does not accept white space at the end of the last text"
         yield Fix(end - 1, end, (becomes,), why)
 
@@ -90,15 +87,6 @@ def _without_space(message: Message) -> Message | None:
     if not isinstance(text, Text) or not text.text.strip() or text.text == text.text.rstrip():
         return None
     return message.with_parts((*message.parts[:-1], replace(text, text=text.text.rstrip())))
-
-
-def _is_paused(message: Message) -> bool:
-    """Return whether a message ends with a call or a result of a hosted tool."""
-    end = message.parts[-1] if message.parts else None
-    if not isinstance(end, Opaque):
-        return False
-    block = end.extra
-    return server_tools.call_id(block) is not None or server_tools.result_call_id(block) is not None
 
 
 def _judge(limits: Limits, traits: Traits) -> Callable[[str], bool] | None:

@@ -1,0 +1,44 @@
+"""Whether the assistant goes on with the last turn of a request, or a user message must follow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chatmend.dialects import server_tools
+from chatmend.transcript import Opaque, Role
+
+if TYPE_CHECKING:
+    from chatmend.context import Context
+    from chatmend.targets.limits import Limits
+    from chatmend.transcript import Message
+    from chatmend.windows import Memory, Window
+
+
+def is_refused_at_end(message: Message, limits: Limits) -> bool:
+    """Return whether the target refuses this message of the assistant as the last one."""
+    if limits.trailing_assistant != "refused":
+        return False
+    if limits.prefill_key and message.extra.get(limits.prefill_key) is True:
+        return False
+    if message.calls and limits.trailing_calls:
+        return False
+    return not (limits.server_tools_paired and _is_paused(message))
+
+
+def _is_paused(message: Message) -> bool:
+    """Return whether a message ends with a call or a result of a hosted tool."""
+    end = message.parts[-1] if message.parts else None
+    if not isinstance(end, Opaque):
+        return False
+    block = end.extra
+    return server_tools.call_id(block) is not None or server_tools.result_call_id(block) is not None
+
+
+def lacks_user(window: Window, memory: Memory, context: Context) -> bool:
+    """Return whether the target requires a user message, but no message so far is one."""
+    return (
+        context.limits.needs_user
+        and not memory.has_user
+        and not memory.has_stored_history
+        and all(message.role is not Role.USER for message in window.messages)
+    )
