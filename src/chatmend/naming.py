@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeGuard
 
 from chatmend.changes import Fix
+from chatmend.dialects.content import ID_SEPARATOR, signature_in_id
 from chatmend.jsontext import equality_key
 from chatmend.transcript import ToolCall, ToolResult, is_unchanged
 
@@ -31,7 +32,8 @@ _MAX_LENGTH = 40
 def new_call_id(original: object, memory: Memory, limits: Limits, taken: set[str]) -> str:
     """Return a new id for a call whose id or description is ``original``.
 
-    It contains a hash of ``original`` and of the number of ids already made from it.
+    It contains a hash of ``original`` and of the number of ids already made from it. For Gemini,
+    it ends with the thought signature of ``original``, if that has one.
     """
     key = original if isinstance(original, str) else equality_key(original)
     while True:
@@ -70,8 +72,21 @@ def _format_id(key: str, count: int, limits: Limits) -> str:
     stem_length = (
         min(limits.max_call_id_length or _MAX_LENGTH, _MAX_LENGTH) - len(separator) - _HASH_LENGTH
     )
-    stem = re.sub(allowed, separator, key)[:stem_length].strip("_-") or "call"
-    return f"{stem}{separator}{letters[:_HASH_LENGTH]}"
+    name, signature = _split_signature(key, limits)
+    stem = re.sub(allowed, separator, name)[:stem_length].strip("_-") or "call"
+    return f"{stem}{separator}{letters[:_HASH_LENGTH]}{signature}"
+
+
+def _split_signature(key: str, limits: Limits) -> tuple[str, str]:
+    """Return an id without the thought signature at its end, and this end; empty if not sent."""
+    is_free = limits.call_id_pattern is None and limits.max_call_id_length is None
+    if not is_free or limits.thought_signatures == "any":
+        return key, ""
+    signature = signature_in_id(key)
+    if signature is None:
+        return key, ""
+    end = f"{ID_SEPARATOR}{signature}"
+    return key.removesuffix(end), end
 
 
 def call_ids_of(window: Window) -> set[str]:

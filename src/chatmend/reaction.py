@@ -9,6 +9,7 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from chatmend.dialects.content import signature_in_id
 from chatmend.dialects.thinking import is_thinking
 from chatmend.jsontext import is_same
 from chatmend.lessons import Lesson, digest_of
@@ -285,6 +286,7 @@ def _thought_signatures(body: dict[str, Any]) -> list[str]:
     for value in waiting:  # the loop appends to this list
         if isinstance(value, dict):
             held = [value[key] for key in _SIGNATURE_KEYS if key in value]
+            held.append(signature_in_id(value.get("id")))
             found |= dict.fromkeys(one for one in held if isinstance(one, str))
             waiting += value.values()
         elif isinstance(value, list):

@@ -6,6 +6,7 @@ import base64
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from chatmend.dialects.content import signature_in_id
 from chatmend.dialects.gemini_parts import DATA
 from chatmend.transcript import Thinking, ToolCall, is_signed
 
@@ -32,7 +33,7 @@ def last_signed(messages: list[Any], context: Context) -> int:
 def signature_of(part: Part) -> object:
     """Return the thought signature of a part; None if it has none."""
     if isinstance(part, ToolCall):
-        return part.signature
+        return part.signature or signature_in_id(part.id)
     return next((part.extra[key] for key in SIGNATURE_KEYS if key in part.extra), None)
 
 

@@ -31,6 +31,11 @@ SIGNATURES = ("signature", "thinkingSignature", "thoughtSignature", "thought_sig
 """Keys of a thinking block's signature: Anthropic's, then those of other hosts of its models."""
 _SIGNATURE_HOLDERS = frozenset({"extra_content", "provider_specific_fields"})
 """Keys of a call that may hold an object with its thought signature."""
+ID_SEPARATOR = "__thought__"
+"""LiteLLM writes the thought signature of a call after its id and this separator.
+
+litellm 1.106.2: ``prompt_templates/factory.py``, ``encode_tool_call_id_with_signature``.
+"""
 _FOREIGN_PREFIXES = ("msg_", "rs_", "fc_", "resp_", "call_", "toolu_", "gen-", "chatcmpl", "gAAAA")
 """Prefixes of ids and signatures of other providers.
 
@@ -112,15 +117,34 @@ def is_thought_signature(value: object) -> bool:
 
 
 def signature_of(call: dict[str, object]) -> object:
-    """Return the thought signature of a call, under LiteLLM's key or Google's."""
-    if _SIGNATURE_HOLDERS.isdisjoint(call):
+    """Return the thought signature of a call, under LiteLLM's key or Google's.
+
+    LiteLLM reads its key in the call, then in the function of the call.
+    """
+    if not _SIGNATURE_HOLDERS.isdisjoint(call):
+        extra = call.get("extra_content")
+        google = extra.get("google") if isinstance(extra, dict) else None
+        if isinstance(google, dict) and "thought_signature" in google:
+            return google["thought_signature"]
+        fields = call.get("provider_specific_fields")
+        if isinstance(fields, dict) and "thought_signature" in fields:
+            return fields["thought_signature"]
+    function = call.get("function")
+    inner = function.get("provider_specific_fields") if isinstance(function, dict) else None
+    return inner.get("thought_signature") if isinstance(inner, dict) else None
+
+
+def signature_in_id(call_id: object) -> str | None:
+    """Return the thought signature at the end of a call's id; None if there is no valid one.
+
+    Clients that shorten ids, or replace characters in them by ``_`` or ``-``, leave an invalid
+    rest of it (BerriAI/litellm#38333): Gemini's own signatures are padded and have neither.
+    """
+    if not isinstance(call_id, str) or ID_SEPARATOR not in call_id:
         return None
-    extra = call.get("extra_content")
-    google = extra.get("google") if isinstance(extra, dict) else None
-    if isinstance(google, dict) and "thought_signature" in google:
-        return google["thought_signature"]
-    fields = call.get("provider_specific_fields")
-    return fields.get("thought_signature") if isinstance(fields, dict) else None
+    signature = call_id.split(ID_SEPARATOR, 1)[1]
+    is_whole = len(signature) % 4 == 0 and "_" not in signature and "-" not in signature
+    return signature if is_whole and is_thought_signature(signature) else None
 
 
 def _read_thinking_block(native: dict[str, object]) -> Thinking:

@@ -50,6 +50,7 @@ TRAITS = Traits(
     has_calls_key=True,
     typed_calls=True,
     signs_calls=True,
+    signs_ids=True,
     reasoning_keys=True,
 )
 __all__ = [
@@ -325,6 +326,8 @@ def _write_call(call: ToolCall) -> Native:
         function = native.get("function")
         function = {**function} if isinstance(function, dict) else {}
         function |= {"name": call.name, "arguments": call.arguments}
+        if call.signature != old.signature:
+            _remove_signature(function)
         out = _build_call(call.id, function, native)
         if call.signature != old.signature:
             _write_signature(out, call.signature)
@@ -339,6 +342,17 @@ def _build_call(call_id: object, function: object, native: dict[str, object]) ->
 
 
 def _write_signature(out: dict[str, object], signature: object) -> None:
+    _remove_signature(out)
+    if signature is not None:
+        fields = out.get("provider_specific_fields")
+        out["provider_specific_fields"] = {
+            **(fields if isinstance(fields, dict) else {}),
+            "thought_signature": signature,
+        }
+
+
+def _remove_signature(out: dict[str, object]) -> None:
+    """Remove the thought signature from a copy of a call or its function."""
     for key in ("provider_specific_fields", "extra_content"):
         fields = out.get(key)
         if isinstance(fields, dict):
@@ -351,9 +365,3 @@ def _write_signature(out: dict[str, object], signature: object) -> None:
                 out[key] = kept
             else:
                 del out[key]
-    if signature is not None:
-        fields = out.get("provider_specific_fields")
-        out["provider_specific_fields"] = {
-            **(fields if isinstance(fields, dict) else {}),
-            "thought_signature": signature,
-        }

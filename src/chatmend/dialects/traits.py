@@ -52,6 +52,8 @@ class Traits:
     """The role of a message determines which types of parts it may hold."""
     signs_calls: bool = False
     """A call may carry a thought signature."""
+    signs_ids: bool = False
+    """The id of a call may end with its thought signature, as in LiteLLM's answers."""
     reasoning_keys: bool = False
     """An assistant message may have its reasoning as text under a key of its own."""
     results_may_be_named: bool = False

@@ -6,7 +6,8 @@ instead of signatures.
 
 Repair: A value that cannot be a signature is removed. If the model requires signatures, the first
 call of a message gets the value that Google documents for calls of other models:
-``skip_thought_signature_validator``.
+``skip_thought_signature_validator``. A call whose id ends with a valid signature, as in LiteLLM's
+answers (``call_1__thought__CpcB...``), stays unchanged: LiteLLM sends that signature.
 
 Before (gemini/gemini-2.5-flash):
     [{"role": "user", "content": "go"},
@@ -27,7 +28,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
-from chatmend.dialects.content import is_thought_signature
+from chatmend.dialects.content import is_thought_signature, signature_in_id
 from chatmend.rules.rule import Rule
 from chatmend.signatures import SIGNATURE_KEYS, SKIP_SIGNATURE, without_signature
 from chatmend.transcript import Part, ToolCall, ToolResult, is_unchanged
@@ -52,6 +53,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     typed = keys is None or "type" in keys
     for at, message in enumerate(window.messages):
         first = next(iter(message.calls), None) if needs_signature else None
+        unsigned = None if first is None or _has_signed_id(first, context.traits) else first
         if not message.is_assistant:
             needs_signature = is_required
         elif first is not None and context.limits.folds_turns:
@@ -59,7 +61,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         parts = tuple(
             part
             for old in message.parts
-            if (part := _with_valid_signature(old, first, typed=typed)) is not None
+            if (part := _with_valid_signature(old, unsigned, typed=typed)) is not None
         )
         if not is_unchanged(message.parts, parts):
             is_malformed = any(
@@ -88,10 +90,15 @@ def _has_malformed_signature(part: Part, *, typed: bool) -> bool:
     return any(key in native and not is_thought_signature(native[key]) for key in SIGNATURE_KEYS)
 
 
-def _with_valid_signature(part: Part, first: ToolCall | None, *, typed: bool) -> Part | None:
+def _has_signed_id(call: ToolCall, traits: Traits) -> bool:
+    """Return whether LiteLLM sends the signature at the end of the id of a call."""
+    return traits.signs_ids and signature_in_id(call.id) is not None
+
+
+def _with_valid_signature(part: Part, unsigned: ToolCall | None, *, typed: bool) -> Part | None:
     """Return the part without a malformed signature; None if it then holds no data.
 
-    ``first`` is the call that must have a signature.
+    ``unsigned`` is the call that must have a signature in its fields.
     """
     if not isinstance(part, ToolCall):
         is_malformed = _has_malformed_signature(part, typed=typed)
@@ -99,7 +106,7 @@ def _with_valid_signature(part: Part, first: ToolCall | None, *, typed: bool) ->
     if part.legacy:
         return part
     signature = part.signature if is_thought_signature(part.signature) else None
-    if signature is None and part is first:
+    if signature is None and part is unsigned:
         signature = SKIP_SIGNATURE
     return part if signature == part.signature else replace(part, signature=signature)
 
@@ -110,4 +117,12 @@ def _judge(limits: Limits, traits: Traits) -> Judge | None:
     return lambda signature: not is_thought_signature(signature)
 
 
-RULE = Rule("THINK003", "invalid-thought-signature", find, {"signatures": _judge})
+def _judge_ids(limits: Limits, traits: Traits) -> Judge | None:
+    if limits.thought_signatures != "required" or not traits.signs_ids:
+        return None
+    return lambda call_id: signature_in_id(call_id) is not None
+
+
+RULE = Rule(
+    "THINK003", "invalid-thought-signature", find, {"signatures": _judge, "ids": _judge_ids}
+)
