@@ -274,6 +274,12 @@ def test_an_empty_text_beside_calls_becomes_null_where_it_is_refused() -> None:
         "llamacpp/Qwen3.5-35B-A3B",
         "lm_studio/openai/gpt-oss-20b",
         "github_copilot/gemini-3.6-flash",
+        "gemini/gemini-3.5-flash-lite",
+        "gemini/gemini-3.6-flash",
+        "gemini/gemini-3.7-flash",
+        "gemini/gemini-4-pro",
+        "gemini/gemini-2.5-pro",
+        "vertex_ai/gemini-3.6-flash",
         "snowflake/claude-sonnet-4-6",
     ],
 )
@@ -284,6 +290,27 @@ def test_a_trailing_assistant_message_is_followed_by_the_user_where_it_is_refuse
     sent = chatmend.repair(messages, target).messages
     assert sent[:2] == messages
     assert sent[-1]["role"] == "user"
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        "gemini-2.0-flash",
+        "gemini-2.5-flash",
+        "gemini-3-pro-preview",
+        "gemini-3.1-flash-lite-preview",
+        "gemini-3.5-flash",
+        "gemini-pro-latest",
+    ],
+)
+def test_older_gemini_models_continue_a_trailing_message_of_the_model(model: str) -> None:
+    chat = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "Do x."}]
+    contents = [
+        {"role": "user", "parts": [{"text": "hi"}]},
+        {"role": "model", "parts": [{"text": "Do x."}]},
+    ]
+    for messages in (chat, contents):
+        assert chatmend.repair(messages, f"gemini/{model}").messages is messages
 
 
 def test_a_system_message_alone_is_left_alone_where_it_is_accepted() -> None:
