@@ -294,7 +294,15 @@ def test_encrypted_content_that_cannot_be_verified_goes() -> None:
     assert [item for item in reaction.body["input"] if item.get("type") == "reasoning"] == [kept]
 
 
-def test_a_forged_thought_signature_is_replaced() -> None:
+@pytest.mark.parametrize(
+    "error",
+    [
+        "Corrupted thought signature.",
+        "Invalid thought signature.",
+        "Unable to submit request because Thought signature is not valid.. Learn more: https://…",
+    ],
+)
+def test_a_forged_thought_signature_is_replaced(error: str) -> None:
     call = {"functionCall": {"name": "f", "args": {}}, "thoughtSignature": "Zm9yZ2Vk" * 4}
     answer = {"functionResponse": {"name": "f", "response": {"r": 1}}}
     contents = [
@@ -302,7 +310,7 @@ def test_a_forged_thought_signature_is_replaced() -> None:
         {"role": "model", "parts": [call]},
         {"role": "user", "parts": [answer]},
     ]
-    reaction = chatmend.react({"contents": contents}, GEMINI, "Corrupted thought signature.")
+    reaction = chatmend.react({"contents": contents}, GEMINI, error)
     sent = reaction.body["contents"][1]["parts"][0]
     assert sent["functionCall"] == call["functionCall"]
     assert sent["thoughtSignature"] != call["thoughtSignature"]
@@ -682,3 +690,31 @@ def test_an_error_of_another_cause_teaches_nothing(error: str) -> None:
         ({"contents": contents}, "gemini/gemini-2.5-flash"),
     ):
         assert chatmend.react(body, target, error) is None
+
+
+@pytest.mark.parametrize("kind", ["function_call", "function_response"])
+def test_ids_of_calls_go_once_a_server_of_gemini_has_refused_them(kind: str) -> None:
+    def part(key: str, **fields: Any) -> dict[str, Any]:
+        return {key: {"id": "a", "name": "f", **fields}}
+
+    call, result = part("functionCall", args={}), part("functionResponse", response={"output": "1"})
+    contents = [
+        {"role": "user", "parts": [{"text": "go"}]},
+        {"role": "model", "parts": [call]},
+        {"role": "user", "parts": [result]},
+    ]
+    body, target = {"contents": contents}, "vertex_ai/gemini-2.5-flash"
+    assert chatmend.repair_request(body, target).body is body, "never before a refusal"
+    error = (
+        'Invalid JSON payload received. Unknown name "id" at '
+        f"'contents[2].parts[0].{kind}': Cannot find field."
+    )
+    done = chatmend.react(body, target, error)
+    assert done is not None
+    assert done.lesson is not None
+    (_, answer, found) = done.body["contents"]
+    assert answer["parts"] == [{"functionCall": {"name": "f", "args": {}}}]
+    assert found["parts"] == [{"functionResponse": {"name": "f", "response": {"output": "1"}}}]
+    again = chatmend.repair(done.body["contents"], target, lessons=[done.lesson])
+    assert again.messages is done.body["contents"]
+    assert chatmend.react(done.body, target, error, lessons=[done.lesson]) is None

@@ -9,7 +9,9 @@ content and thinking in an assistant message with tool calls!`` (the chat templa
 Repair: The key is removed. The name of a user moves to the start of the text, because it carries
 meaning. Blocks of Anthropic's Messages API and items of OpenAI's Responses API keep the keys that
 their types have in the provider's SDK. Keys that begin with an underscore are private to the
-application, and are never sent to a known target.
+application, and are never sent to a known target. If a server of Gemini's API has refused the ids
+of calls and results (``Unknown name "id" at 'contents[2].parts[0].function_response'``), `react`
+removes them; the names and positions still match.
 
 Before (openai/gpt-4o):
     [{"role": "user", "name": "alice@x y", "content": "hi"}]
@@ -28,7 +30,16 @@ from chatmend.dialects.entries import known_keys
 from chatmend.jsontext import strings
 from chatmend.merging import with_name_in_text
 from chatmend.rules.rule import Rule
-from chatmend.transcript import Message, Part, Role, Text, ToolResult, is_unchanged, location_of
+from chatmend.transcript import (
+    Message,
+    Part,
+    Role,
+    Text,
+    ToolCall,
+    ToolResult,
+    is_unchanged,
+    location_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,7 +69,10 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         if _is_prefill(message, limits) and not is_last:
             keys |= {limits.prefill_key or ""}
         name_is_refused = "name" in message.extra and not _is_name_accepted(message, context)
-        parts = tuple(_without_refused_keys(part, message, context) for part in message.parts)
+        parts = tuple(
+            _without_id(_without_refused_keys(part, message, context), context)
+            for part in message.parts
+        )
         if not keys and not name_is_refused and is_unchanged(message.parts, parts):
             continue
         loses_text = any(
@@ -136,6 +150,17 @@ def _without_refused_keys(part: Part, message: Message, context: Context) -> Par
     if is_unchanged(tuple(kept.values()), tuple(native.values())):
         return part
     return replace(part, native=kept) if kept else Text("")
+
+
+def _without_id(part: Part, context: Context) -> Part:
+    """Return a call or result without its id, if the target refuses ids and none is needed."""
+    if context.limits.call_ids_accepted or not context.traits.names_results:
+        return part
+    if isinstance(part, ToolCall) and part.id is not None:
+        return replace(part, id=None)
+    if isinstance(part, ToolResult) and part.call_id is not None:
+        return replace(part, call_id=None)
+    return part
 
 
 def _keys_of_type(part: Part, context: Context) -> frozenset[str] | None:

@@ -102,6 +102,8 @@ class Limits:
     """The provider refuses a call or result whose call id is missing, empty or not a string."""
     optional_call_ids: bool = False
     """The provider accepts calls without an id, but refuses an id that is empty or not a string."""
+    call_ids_accepted: bool = True
+    """The provider accepts ids in calls and results that are matched by name and position."""
     call_id_pattern: str | None = None
     """The provider refuses a call id that this regular expression does not match completely."""
     call_id_style: Literal["any", "alnum", "alnum9"] = "any"
