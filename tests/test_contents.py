@@ -456,3 +456,34 @@ def test_responses_to_parallel_calls_are_in_one_content_in_the_order_of_the_call
     assert responses == ["f", "g"]
     assert [content["parts"] for content in done[3:]] == behind
     assert chatmend.repair(done, target, dialect="gemini_contents").messages is done
+
+
+@pytest.mark.parametrize("target", [FLASH, PRO3])
+@pytest.mark.parametrize("key", ["functionCall", "function_call"])
+@pytest.mark.parametrize("name", ["thoughtSignature", "thought_signature"])
+def test_a_signature_inside_a_call_moves_to_its_part(target: str, key: str, name: str) -> None:
+    used = {"name": "weather", "args": {"city": "Oslo"}}
+    contents = [user("q"), model({key: {**used, name: SIGNED}}), user(answer("21"))]
+    done = chatmend.repair(contents, target)
+    assert [(change.code, change.effect.name) for change in done.changes] == [
+        ("THINK003", "RESHAPES")
+    ]
+    (_, sent, _) = repaired(contents, target)
+    assert sent["parts"] == [{key: used, "thoughtSignature": SIGNED}]
+
+
+def test_an_invalid_signature_inside_a_call_is_removed() -> None:
+    used = {"name": "weather", "args": {"city": "Oslo"}}
+    contents = [user("q"), model({"functionCall": {**used, "thoughtSignature": "rs_1"}})]
+    contents.append(user(answer("21")))
+    (_, sent, _) = repaired(contents)
+    assert sent["parts"] == [{"functionCall": used}]
+    (_, sent, _) = repaired(contents, PRO3)
+    assert sent["parts"][0]["thoughtSignature"].startswith("c2tpcF90aG91Z2h0")
+
+
+def test_a_call_with_two_signatures_keeps_that_of_its_part() -> None:
+    used = {"name": "weather", "args": {"city": "Oslo"}}
+    contents = [user("q"), model(call(thoughtSignature="b" * 64)), user(answer("21"))]
+    (_, sent, _) = repaired(contents, PRO3)
+    assert sent["parts"] == [{"functionCall": used, "thoughtSignature": SIGNED}]

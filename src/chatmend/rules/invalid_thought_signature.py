@@ -7,7 +7,8 @@ instead of signatures.
 Repair: A value that cannot be a signature is removed. If the model requires signatures, the first
 call of a message gets the value that Google documents for calls of other models:
 ``skip_thought_signature_validator``. A call whose id ends with a valid signature, as in LiteLLM's
-answers (``call_1__thought__CpcB...``), stays unchanged: LiteLLM sends that signature.
+answers (``call_1__thought__CpcB...``), stays unchanged: LiteLLM sends that signature. A valid
+signature inside ``functionCall``, where the API does not know it, moves to the part.
 
 Before (gemini/gemini-2.5-flash):
     [{"role": "user", "content": "go"},
@@ -42,6 +43,9 @@ if TYPE_CHECKING:
     from chatmend.targets.limits import Limits
     from chatmend.windows import Memory, Window
 
+WHY = "the thought signature is malformed or missing"
+WHY_MISPLACED = "the thought signature is inside the call"
+
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Yield fixes for signatures that are malformed or missing."""
@@ -52,7 +56,9 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     keys = context.limits.part_keys
     typed = keys is None or "type" in keys
     for at, message in enumerate(window.messages):
-        first = next(iter(message.calls), None) if needs_signature else None
+        moved = tuple(_with_own_signature(part, context.traits) for part in message.parts)
+        calls = [part for part in moved if isinstance(part, ToolCall)]
+        first = calls[0] if calls and needs_signature else None
         unsigned = None if first is None or _has_signed_id(first, context.traits) else first
         if not message.is_assistant:
             needs_signature = is_required
@@ -60,21 +66,32 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             needs_signature = False  # the next message is sent as part of this one
         parts = tuple(
             part
-            for old in message.parts
+            for old in moved
             if (part := _with_valid_signature(old, unsigned, typed=typed)) is not None
         )
-        if not is_unchanged(message.parts, parts):
-            is_malformed = any(
-                _has_malformed_signature(part, typed=typed) for part in message.parts
-            )
-            effect = Effect.DROPS if is_malformed else Effect.ADDS
-            yield Fix(
-                at,
-                at + 1,
-                (message.with_parts(parts),),
-                "the thought signature is malformed or missing",
-                effect,
-            )
+        if is_unchanged(message.parts, parts):
+            continue
+        effect, why = Effect.ADDS, WHY
+        if any(_has_malformed_signature(part, typed=typed) for part in moved):
+            effect = Effect.DROPS
+        elif is_unchanged(moved, parts):
+            effect, why = Effect.RESHAPES, WHY_MISPLACED
+        yield Fix(at, at + 1, (message.with_parts(parts),), why, effect)
+
+
+def _with_own_signature(part: Part, traits: Traits) -> Part:
+    """Return a call with the valid signature that is inside its object, if it has no other."""
+    if not isinstance(part, ToolCall) or part.signature is not None:
+        return part
+    for key, _ in traits.object_keys:
+        held = part.extra.get(key)
+        if not isinstance(held, dict):
+            continue
+        signature = next((held[name] for name in SIGNATURE_KEYS if name in held), None)
+        if is_thought_signature(signature):
+            kept = {name: value for name, value in held.items() if name not in SIGNATURE_KEYS}
+            return replace(part, signature=signature, native={**part.extra, key: kept})
+    return part
 
 
 def _has_malformed_signature(part: Part, *, typed: bool) -> bool:
