@@ -102,6 +102,7 @@ TOLD_ELSEWHERE = {
     "repeated-item",
     "nested-result",
     "nested-type-key",
+    "unresolved-reference",
 }
 """Rules for defects that no independent judge knows: stories and cases check their output."""
 

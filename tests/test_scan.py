@@ -20,6 +20,7 @@ from chatmend.policy import Policy
 from chatmend.rules import RULES, Rule
 from chatmend.sketch import Sketch, SketchCache
 from tests.broken import broken, torn
+from tests.corpus import PIXEL
 from tests.documents.pdfs import by_pillow
 from tests.every_rule import account, forget
 from tests.scale import examples, sampled, seeds
@@ -91,6 +92,13 @@ def signed(signature: str) -> list[Any]:
     answer = {"functionResponse": {"name": "f", "response": {"output": "18"}}}
     user = {"role": "user", "parts": [{"text": "go"}]}
     return [user, {"role": "model", "parts": [part]}, {"role": "user", "parts": [answer]}]
+
+
+def responded(reference: str) -> list[Any]:
+    image = {"mimeType": "image/png", "data": PIXEL, "displayName": "a"}
+    answer = {"name": "f", "response": {"$ref": reference}, "parts": [{"inlineData": image}]}
+    user, asked, _ = signed("b" * 64)
+    return [user, asked, {"role": "user", "parts": [{"functionResponse": answer}]}]
 
 
 def file(name: str) -> list[Any]:
@@ -174,6 +182,7 @@ TWINS: dict[str, tuple[str, str | Target, list[Any], list[Any]]] = {
         exchange(call(), call(call_id="call_2")),
     ),
     "invalid-thought-signature": ("gemini_contents", "gemini/gemini-3-pro-preview", signed("b" * 64), signed("rs_1")),
+    "unresolved-reference": ("gemini_contents", "gemini/gemini-3-pro-preview", responded("a"), responded("b")),
     "refused-key": ("openai_chat", GPT, named("Bob"), named("Bob <b@example.org>")),
     "trailing-assistant": (
         "openai_chat", CLAUDE, chat({"role": "assistant", "content": "It is"}),

@@ -62,11 +62,16 @@ _TOOL_DATA_KEYS = frozenset(
 _COMMON_PART_KEYS = frozenset({
     "annotations", "args", "arguments", "cache_control", "call_id", "content",
     "encrypted_content", "function", "functionCall", "functionResponse", "id", "input", "name",
-    "output", "parts", "response", "role", "signature", "summary", "text", "thinking",
+    "output", "parts", "role", "signature", "summary", "text", "thinking",
     "thinking_blocks", "thoughtSignature", "tool_call_id", "tool_calls", "tool_use_id", "ttl",
     "type",
 })  # fmt: skip
-"""Keys of the messages and parts that the ``sketch`` function of a dialect recognises."""
+"""Keys of the messages and parts that the ``sketch`` function of a dialect recognises.
+
+The results of Gemini's tools, which have the key ``response``, are judged there, too.
+"""
+_RESPONSE = "response"
+"""The key of the result in Gemini's parts."""
 _NUMBERS = (int, float, type(None))
 _SCALARS = frozenset({*_NUMBERS, bool})
 _MAX_ENTRIES = 4096
@@ -279,6 +284,7 @@ class SketchCache:
         "message_plans",
         "names",
         "plans",
+        "results",
         "signatures",
         "texts",
         "usual_arguments",
@@ -316,6 +322,9 @@ class SketchCache:
             for keys, _ in classes.get("parts", ())
         )
         """Whether no rule judges parts that have only common keys."""
+        self.results = combine_judges(
+            [(k, judge) for k, judge in classes.get("parts", ()) if k and _RESPONSE in k]
+        )
 
 
 class Sketch:
@@ -492,6 +501,11 @@ class Sketch:
             and self.ignores_text_values
             and not _class_of_tool_data(value, self._cache.arguments)
         )
+
+    def is_result(self, held: dict[Any, Any]) -> bool:
+        """Whether the object of a function response, with its name, is ordinary."""
+        judge = self._cache.results
+        return self.is_object(held.get(_RESPONSE)) and not (judge and judge(held))
 
     def _walk(self, value: dict[Any, Any], shape: list[object], depth: int) -> None:
         plan = self._plans.get((*value, *map(type, value.values())))

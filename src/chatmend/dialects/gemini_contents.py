@@ -67,8 +67,6 @@ def has_parts(native: dict[str, object]) -> bool:
 
 
 _ROLE_AND_PARTS = _NAME_AND_OBJECT = _SIGNED = 2
-_OBJECT_KEYS = {"functionCall": "args", "functionResponse": "response"}
-"""For each part with an object, the key of the object."""
 
 
 def cache_key() -> str:
@@ -104,10 +102,12 @@ def _usual_kind(part: Native, checker: Sketch) -> str | None:
     held = part[kind]
     if kind == "text":
         return kind if checker.is_text(held) else None
-    key = _OBJECT_KEYS.get(kind)
-    if key is None or held.__class__ is not dict or len(held) != _NAME_AND_OBJECT:
+    is_call = kind == "functionCall"
+    if held.__class__ is not dict or len(held) != _NAME_AND_OBJECT:
         return None
-    is_usual = checker.is_name(held.get("name")) and checker.is_object(held.get(key))
+    if not (is_call or kind == "functionResponse") or not checker.is_name(held.get("name")):
+        return None
+    is_usual = checker.is_object(held.get("args")) if is_call else checker.is_result(held)
     return kind if is_usual else None
 
 

@@ -85,6 +85,7 @@ RULES: tuple[Rule, ...] = _load(
     "parallel_calls",  # every call has its result, so both can be moved together
     "misplaced_image",  # results are in their final positions
     "illegible_image",  # after misplaced_image: tiles and their captions stay together
+    "unresolved_reference",  # the files of results are final
     "duplicate_call_id",  # only calls that remain get new ids
     "invalid_call_id",  # after duplicate_call_id, whose new ids are valid
     "invalid_item_id",

@@ -1,0 +1,139 @@
+"""A ``$ref`` in the result of a tool that names no file of this result.
+
+Why: ``The referenced name `#/$defs/__schema0` in function_response.response does not match to a
+display_name in the function_response.parts.`` (Gemini). Gemini reads ``$ref`` at any depth of a
+result as the name of a file in ``parts``, but results also contain JSON Schemas and OpenAPI
+documents.
+
+Repair: The result becomes its JSON text, which Gemini does not search for references: in the key
+``output`` of a new object, or in the only key of the result if this is ``output``, ``result``,
+``content`` or ``error``. References that name a file of the result are unchanged.
+
+Before (gemini/gemini-3-flash-preview):
+    [{"role": "user", "parts": [{"text": "Which schema?"}]},
+     {"role": "model", "parts": [{"functionCall": {"name": "schema", "args": {}},
+                                  "thoughtSignature": "c2lnbmVkIGJ5IGdlbWluaQ=="}]},
+     {"role": "user", "parts": [
+         {"functionResponse": {"name": "schema", "response": {"items": {"$ref": "#/$defs/a"}}}}]}]
+After:
+    [{"role": "user", "parts": [{"text": "Which schema?"}]},
+     {"role": "model", "parts": [{"functionCall": {"name": "schema", "args": {}},
+                                  "thoughtSignature": "c2lnbmVkIGJ5IGdlbWluaQ=="}]},
+     {"role": "user", "parts": [
+         {"functionResponse": {"name": "schema", "response": {
+             "output": "{\\"items\\": {\\"$ref\\": \\"#/$defs/a\\"}}"}}}]}]
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from chatmend import jsontext
+from chatmend.changes import Fix
+from chatmend.rules.rule import KeyedJudge, Rule
+from chatmend.transcript import Media, Opaque, ToolResult, is_unchanged
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from chatmend.context import Context
+    from chatmend.dialects import Traits
+    from chatmend.rules.rule import Judge
+    from chatmend.targets.limits import Limits
+    from chatmend.transcript import Part
+    from chatmend.windows import Memory, Window
+
+_LIMIT = "references_resolved"
+_REFERENCE = "$ref"
+_RESPONSE = "response"
+_ENVELOPES = ("output", "result", "content", "error")
+"""Keys that hold a whole result; their value becomes text."""
+_FILES = ("inlineData", "inline_data", "fileData", "file_data")
+_NAMES = ("displayName", "display_name")
+_NO_NAMES = frozenset[str]()
+_CONTAINERS = (dict, list)
+_WHY = "a $ref in the result names no file of this result"
+
+
+def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
+    """Yield fixes that convert results with unresolved references to text."""
+    if not _is_checked(context.limits, context.traits):
+        return
+    for at, message in enumerate(window.messages):
+        parts = tuple(map(_repaired, message.parts))
+        if not is_unchanged(message.parts, parts):
+            yield Fix(at, at + 1, (message.with_parts(parts),), _WHY)
+
+
+def _repaired(part: Part) -> Part:
+    if not isinstance(part, ToolResult) or part.is_hosted:
+        return part
+    names = frozenset(
+        name for media in part.content if isinstance(media, Media) for name in _names(media.extra)
+    )
+    content = tuple(_as_text(inner, names) for inner in part.content)
+    return part if is_unchanged(part.content, content) else replace(part, content=content)
+
+
+def _as_text(part: Part, names: frozenset[str]) -> Part:
+    """Return an object with unresolved references as an object that holds its JSON text."""
+    if not isinstance(part, Opaque) or not _has_unresolved(part.extra, names):
+        return part
+    key = next(iter(part.extra)) if len(part.extra) == 1 else None
+    if key not in _ENVELOPES:
+        return Opaque({"output": part.as_json})
+    return Opaque({key: jsontext.dumps(part.extra[key])})
+
+
+def _names(part: object) -> Iterator[str]:
+    """Yield the names of the file in a part."""
+    if not isinstance(part, dict):
+        return
+    for key in _FILES:
+        file = part.get(key)
+        held = [file.get(name) for name in _NAMES] if isinstance(file, dict) else []
+        yield from (name for name in held if isinstance(name, str))
+
+
+def _has_unresolved(response: object, names: frozenset[str]) -> bool:
+    """Return whether a value has a ``$ref`` at any depth that is not among the names."""
+    if not isinstance(response, _CONTAINERS):
+        return False
+    waiting: list[Any] = [response]
+    seen = {id(response)}
+    for value in waiting:  # the loop appends to this list
+        is_object = isinstance(value, dict)
+        if is_object and isinstance(value.get(_REFERENCE), str) and value[_REFERENCE] not in names:
+            return True
+        for item in value.values() if is_object else value:
+            if isinstance(item, _CONTAINERS) and id(item) not in seen:
+                seen.add(id(item))
+                waiting.append(item)
+    return False
+
+
+def _is_checked(limits: Limits, traits: Traits) -> bool:
+    return traits.names_results and bool(limits.of(_LIMIT))
+
+
+def _make_judge(limits: Limits, traits: Traits) -> Judge | None:
+    """Make the judge of results: whether one has an unresolved reference."""
+
+    def judge(held: dict[str, Any]) -> object:
+        parts = held.get("parts")
+        names = _NO_NAMES
+        if isinstance(parts, list):
+            names = frozenset(name for part in parts for name in _names(part))
+        return _has_unresolved(held.get(_RESPONSE), names)
+
+    return judge if _is_checked(limits, traits) else None
+
+
+RULE = Rule(
+    "TOOL022",
+    "unresolved-reference",
+    find,
+    {"parts": KeyedJudge(frozenset({_RESPONSE}), _make_judge)},
+    own_limits={_LIMIT: bool},
+)
