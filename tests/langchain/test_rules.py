@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -137,3 +138,37 @@ def test_a_result_has_the_name_of_its_call_where_gemini_checks_it() -> None:
     assert "TOOL016" in [change.code for change in done.changes]
     bare = [*named[:2], ToolMessage("r", tool_call_id="c1")]
     assert repaired(bare, "gemini/gemini-3-flash-preview").messages[2] is bare[2]
+
+
+def asked(content: Any) -> list[BaseMessage]:
+    result = ToolMessage(content, tool_call_id="c1", name="f")
+    return [HumanMessage("q"), AIMessage("", tool_calls=[call("c1", "f")]), result]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"a": {"$ref": "#/b"}}', {"output": '{"a": {"$ref": "#/b"}}'}),
+        ('[{"$ref": "#/b"}]', {"output": '[{"$ref": "#/b"}]'}),
+        ('{"result": {"$ref": "#/b"}}', {"result": '{"$ref": "#/b"}'}),
+        ('{"\\u0024ref": "#/b"}', {"output": '{"$ref": "#/b"}'}),
+    ],
+)
+def test_a_text_that_is_parsed_to_references_becomes_an_object_with_text(
+    text: str, expected: Any
+) -> None:
+    messages = asked(text)
+    done = repaired(messages, GEMINI)
+    assert [(change.code, change.effect) for change in done.changes] == [
+        ("TOOL022", Effect.RESHAPES)
+    ]
+    assert json.loads(done.messages[2].content) == expected  # type: ignore[arg-type]
+    assert repaired(done.messages, GEMINI).messages is done.messages
+    assert repaired(messages, GPT).messages is messages
+    assert repaired(messages, "gemini/gemini-2.0-flash").messages is messages
+
+
+@pytest.mark.parametrize("text", ['{"a": "$ref"}', "see $ref", '{"$ref": 5}', '{"output": "$ref"}'])
+def test_a_text_that_is_parsed_to_no_reference_is_unchanged(text: str) -> None:
+    messages = asked(text)
+    assert repaired(messages, GEMINI).messages is messages

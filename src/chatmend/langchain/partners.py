@@ -273,6 +273,8 @@ def _make_destination(
         converter = replace(converter, result_refuses=converter.result_refuses | {"text-plain"})
     if row.get("names_results") and target.limits_in(_GEMINI).result_names_match:
         target = replace(target, limits=replace(target.limits, result_names_match=True))
+    if row.get("parses_results") and target.limits_in(_GEMINI).of("references_resolved"):
+        target = _with_rule_limits(target, {"results_parsed": {"value": True}})
     return Destination(
         _with_converter(target, converter),
         row.get("chat_messages", True),
@@ -332,7 +334,10 @@ def _partners() -> dict[str, dict[str, Any]]:
 
 _GEMINI = "gemini_contents"
 """The format in which Gemini 3 refuses other parts in a message with tool results."""
-_INHERITED = ("chat_messages", "cumulative_usage", "id_pattern", "names_results", "separates_files")
+_INHERITED = (
+    *("chat_messages", "cumulative_usage", "id_pattern", "names_results", "parses_results"),
+    "separates_files",
+)
 """The values of a row that another row inherits, apart from its tables."""
 
 

@@ -7,7 +7,8 @@ documents.
 
 Repair: The result becomes its JSON text, which Gemini does not search for references: in the key
 ``output`` of a new object, or in the only key of the result if this is ``output``, ``result``,
-``content`` or ``error``. References that name a file of the result are unchanged.
+``content`` or ``error``. References that name a file of the result are unchanged. LangChain's
+``ChatGoogleGenerativeAI`` parses the text of a tool message, so this text becomes such an object.
 
 Before (gemini/gemini-3-flash-preview):
     [{"role": "user", "parts": [{"text": "Which schema?"}]},
@@ -32,19 +33,22 @@ from typing import TYPE_CHECKING, Any
 from chatmend import jsontext
 from chatmend.changes import Fix
 from chatmend.rules.rule import KeyedJudge, Rule
-from chatmend.transcript import Media, Opaque, ToolResult, is_unchanged
+from chatmend.transcript import Media, Opaque, Text, ToolResult, is_unchanged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from chatmend.context import Context
     from chatmend.dialects import Traits
     from chatmend.rules.rule import Judge
+    from chatmend.sketch import WindowSketch
     from chatmend.targets.limits import Limits
     from chatmend.transcript import Part
     from chatmend.windows import Memory, Window
 
 _LIMIT = "references_resolved"
+_PARSED = "results_parsed"
+"""Whether the sender parses the JSON text of a result; LangChain's converter for Gemini does."""
 _REFERENCE = "$ref"
 _RESPONSE = "response"
 _ENVELOPES = ("output", "result", "content", "error")
@@ -58,10 +62,11 @@ _WHY = "a $ref in the result names no file of this result"
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Yield fixes that convert results with unresolved references to text."""
-    if not _is_checked(context.limits, context.traits):
+    repair = _parsed_repaired if context.limits.of(_PARSED) else _repaired
+    if repair is _repaired and not _is_checked(context.limits, context.traits):
         return
     for at, message in enumerate(window.messages):
-        parts = tuple(map(_repaired, message.parts))
+        parts = tuple(map(repair, message.parts))
         if not is_unchanged(message.parts, parts):
             yield Fix(at, at + 1, (message.with_parts(parts),), _WHY)
 
@@ -74,6 +79,24 @@ def _repaired(part: Part) -> Part:
     )
     content = tuple(_as_text(inner, names) for inner in part.content)
     return part if is_unchanged(part.content, content) else replace(part, content=content)
+
+
+def _parsed_repaired(part: Part) -> Part:
+    """Return a result whose text is not an object with unresolved references when it is parsed."""
+    if not isinstance(part, ToolResult) or part.is_hosted or len(part.content) != 1:
+        return part
+    text = part.content[0]
+    if not isinstance(text, Text) or text.raw_string is None or "ref" not in text.text:
+        return part
+    try:
+        value = jsontext.parse(text.text)
+    except ValueError:
+        return part
+    if not _has_unresolved(value, _NO_NAMES):
+        return part
+    response = _as_text(Opaque(value), _NO_NAMES).extra if isinstance(value, dict) else None
+    becomes = jsontext.dumps(response or {"output": text.text})
+    return replace(part, content=(Text(becomes, becomes),))
 
 
 def _as_text(part: Part, names: frozenset[str]) -> Part:
@@ -130,10 +153,16 @@ def _make_judge(limits: Limits, traits: Traits) -> Judge | None:
     return judge if _is_checked(limits, traits) else None
 
 
+def _watch(limits: Limits, traits: Traits) -> Callable[[WindowSketch], bool] | None:
+    """Run on every window if texts are parsed: no judge sees only the texts of results."""
+    return (lambda _: True) if limits.of(_PARSED) else None
+
+
 RULE = Rule(
     "TOOL022",
     "unresolved-reference",
     find,
     {"parts": KeyedJudge(frozenset({_RESPONSE}), _make_judge)},
-    own_limits={_LIMIT: bool},
+    watches=_watch,
+    own_limits={_LIMIT: bool, _PARSED: bool},
 )
