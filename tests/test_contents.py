@@ -487,3 +487,27 @@ def test_a_call_with_two_signatures_keeps_that_of_its_part() -> None:
     contents = [user("q"), model(call(thoughtSignature="b" * 64)), user(answer("21"))]
     (_, sent, _) = repaired(contents, PRO3)
     assert sent["parts"] == [{"functionCall": used, "thoughtSignature": SIGNED}]
+
+
+@pytest.mark.parametrize("kind", ["audio/mpeg", "video/mp4"])
+def test_a_recording_in_a_result_moves_after_the_results_for_gemini_3(kind: str) -> None:
+    recording = {"inlineData": {"mimeType": kind, "data": "SUQzBAAAAAAAAAAA"}}
+    image = {"inlineData": {"mimeType": "image/png", "data": PIXEL}}
+    held = {"name": "weather", "response": {"a": 1}, "parts": [image, recording]}
+    contents = [user("q"), model(call()), user({"functionResponse": held})]
+    assert repaired(contents) != contents, "Gemini 2.5 takes no images in results"
+    sent = repaired(contents, PRO3)
+    found = sent[2]["parts"][0]["functionResponse"]
+    assert found["parts"] == [image]
+    assert found["response"]["output"].startswith('{"a": 1}\n')
+    assert sent[3]["parts"][1:] == [recording]
+    assert sent[3]["role"] == "user"
+    longer = [*contents, model("Done."), user("Thanks")]
+    assert repaired(longer, PRO3)[: len(sent)] == sent
+
+
+def test_a_pdf_in_a_result_stays_for_gemini_3() -> None:
+    pdf = {"inlineData": {"mimeType": "application/pdf", "data": "JVBERi0xLjQK"}}
+    held = {"name": "weather", "response": {"a": 1}, "parts": [pdf]}
+    contents = [user("q"), model(call()), user({"functionResponse": held})]
+    assert chatmend.repair(contents, PRO3).messages[2:] == contents[2:]

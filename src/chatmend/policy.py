@@ -64,6 +64,7 @@ _FILE_LIMITS = frozenset(
             "max_document_bytes",
             "max_document_pages",
             "max_documents",
+            "recordings_in_results",
         ),
         *("max_pdf_pages", "pdf_checked", "text_documents", "video"),
     }

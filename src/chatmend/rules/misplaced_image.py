@@ -4,13 +4,14 @@ It is in a tool result, an assistant message or a system message.
 
 Why: ``Invalid 'messages[2]'. Image URLs are only allowed for messages with role 'user', but this
 message with role 'tool' contains an image URL.`` (OpenAI); ``all content must be type 'text' if
-'is_error' is true`` (Anthropic).
+'is_error' is true`` (Anthropic); ``Unable to submit request because the mime_type: audio/mpeg is
+not supported in `function_response.parts`.`` (Gemini 3).
 
 Repair: The image moves to a user message after all results of the same turn, and a text in its old
 position refers to it. Other files in a tool result move too if the target accepts only text there
 (Groq; Claude in a result that is marked as an error). All of them move if Gemini 3 is called
 through langchain-google-genai: it makes separate parts of them, and Gemini 3 accepts no other part
-in a message with tool results.
+in a message with tool results. Audio and video in a result move for Gemini 3.
 
 Before (openai/gpt-4o):
     [{"role": "user", "content": "look"},
@@ -46,10 +47,16 @@ if TYPE_CHECKING:
 
     from chatmend.context import Context
     from chatmend.targets.image_limits import ImageLimits
+    from chatmend.targets.limits import Limits
     from chatmend.windows import Memory, Window
 
 _LIMIT = "files_in_results"
 """Whether the target gets the files of a tool result in a form that it accepts."""
+_RECORDINGS = "recordings_in_results"
+"""Whether the target accepts audio and video in tool results."""
+_RECORDING_KINDS = frozenset(("audio", "video"))
+_OTHER_KINDS = frozenset(("audio", "video", "document", "file", "image"))
+"""The kinds of files; a part of kind ``image`` without a known picture is one of them."""
 _NOT_IN_RESULTS: frozenset[Literal["system", "user", "assistant", "tool"]] = frozenset(
     ("system", "user", "assistant")
 )
@@ -58,14 +65,14 @@ _WHY = "the target does not accept an image or file in this message"
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Yield fixes that move refused images and files after the tool results of their turn."""
-    limits, text_only = context.limits.images, Role.TOOL in context.limits.text_content
+    limits, refused = context.limits.images, _refused_kinds(context.limits)
     if context.limits.of(_LIMIT) is False:
-        limits, text_only = replace(limits, roles=_NOT_IN_RESULTS), True
-    if limits.roles is None and limits.error_results and not text_only:
+        limits = replace(limits, roles=_NOT_IN_RESULTS)
+    if limits.roles is None and limits.error_results and not refused:
         return
     moved: list[Part] = []
     for at, message in enumerate(window.messages):
-        parts, taken = _split_message(message, limits, text_only=text_only)
+        parts, taken = _split_message(message, limits, refused)
         moved += taken
         becomes = message if parts is message.parts else message.with_parts(parts)
         last = _is_end_of_results(window.messages, at)
@@ -73,11 +80,18 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             continue
         if not last:
             yield Fix(at, at + 1, (becomes,), _WHY)
-        elif becomes.role is Role.USER:
+        elif becomes.role is Role.USER and not context.limits.results_alone:
             yield Fix(at, at + 1, (becomes.with_parts((*becomes.parts, *moved)),), _WHY)
         else:
             yield Fix(at, at + 1, (becomes, Message(Role.USER, tuple(moved))), _WHY)
         moved = [] if last else moved
+
+
+def _refused_kinds(limits: Limits) -> frozenset[str]:
+    """Return the kinds of files, apart from images, that the target refuses in tool results."""
+    if Role.TOOL in limits.text_content or limits.of(_LIMIT) is False:
+        return _OTHER_KINDS
+    return _RECORDING_KINDS if limits.of(_RECORDINGS) is False else frozenset()
 
 
 def find_in_assistant(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -104,11 +118,11 @@ def _is_end_of_results(messages: list[Message], at: int) -> bool:
 
 
 def _split_message(
-    message: Message, limits: ImageLimits, *, text_only: bool = False
+    message: Message, limits: ImageLimits, refused: frozenset[str] = frozenset()
 ) -> tuple[tuple[Part, ...], list[Part]]:
     """Return the parts without refused images, and these images, each group after a label.
 
-    ``text_only``: the target accepts only text in tool results, so other files are refused too.
+    ``refused``: the kinds of other files that the target refuses in tool results.
     """
     if not any(map(_holds_file, message.parts)):
         return message.parts, []
@@ -122,7 +136,7 @@ def _split_message(
                 part.content,
                 words.IN_RESULT,
                 images_stay=_accepts_images(part, limits),
-                text_only=text_only or is_text_only(part, limits),
+                refused=_OTHER_KINDS if is_text_only(part, limits) else refused,
             )
             parts.append(replace(part, content=content) if files else part)
             label = (
@@ -150,16 +164,20 @@ def _accepts_images(result: ToolResult, limits: ImageLimits) -> bool:
 
 
 def _split_parts(
-    parts: tuple[Part, ...], replacement: str, *, images_stay: bool, text_only: bool = False
+    parts: tuple[Part, ...],
+    replacement: str,
+    *,
+    images_stay: bool,
+    refused: frozenset[str] = frozenset(),
 ) -> tuple[tuple[Part, ...], list[Part]]:
     """Return the parts with texts in place of refused images and files, and what was replaced.
 
-    Images are refused unless ``images_stay``, other files if ``text_only``.
+    Images are refused unless ``images_stay``, other files if their kind is ``refused``.
     """
     kept, leaving = list[Part](), list[Part]()
     for part in parts:
         is_image = isinstance(part, Media) and find_picture(part.extra) is not None
-        if isinstance(part, Media) and (not images_stay if is_image else text_only):
+        if isinstance(part, Media) and (not images_stay if is_image else part.kind in refused):
             leaving.append(part)
             kept.append(Text(replacement if is_image else words.FILE_IN_RESULT))
         else:
@@ -167,5 +185,5 @@ def _split_parts(
     return (tuple(kept), leaving) if leaving else (parts, leaving)
 
 
-RULE = Rule("IMG011", "misplaced-image", find, IMAGES, own_limits={_LIMIT: bool})
+RULE = Rule("IMG011", "misplaced-image", find, IMAGES, own_limits={_LIMIT: bool, _RECORDINGS: bool})
 ASSISTANT = Rule("IMG011", "misplaced-image", find_in_assistant, IMAGES)
