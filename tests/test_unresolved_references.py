@@ -34,7 +34,7 @@ def sent(response: Any, target: str = GEMINI_3, **fields: Any) -> Any:
     assert chatmend.repair(done.messages, target).messages is done.messages
     assert chatmend.replay(messages, done.changes) == done.messages
     assert {(change.code, change.effect.name) for change in done.changes} <= {
-        ("TOOL022", "RESHAPES")
+        ("TOOL023", "RESHAPES")
     }
     found = done.messages[2]["parts"][0]["functionResponse"]
     assert {**found, "response": 0} == {"name": "f", "response": 0, **fields}

@@ -160,7 +160,7 @@ def test_a_text_that_is_parsed_to_references_becomes_an_object_with_text(
     messages = asked(text)
     done = repaired(messages, GEMINI)
     assert [(change.code, change.effect) for change in done.changes] == [
-        ("TOOL022", Effect.RESHAPES)
+        ("TOOL023", Effect.RESHAPES)
     ]
     assert json.loads(done.messages[2].content) == expected  # type: ignore[arg-type]
     assert repaired(done.messages, GEMINI).messages is done.messages

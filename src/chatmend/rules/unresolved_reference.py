@@ -159,7 +159,7 @@ def _watch(limits: Limits, traits: Traits) -> Callable[[WindowSketch], bool] | N
 
 
 RULE = Rule(
-    "TOOL022",
+    "TOOL023",
     "unresolved-reference",
     find,
     {"parts": KeyedJudge(frozenset({_RESPONSE}), _make_judge)},
