@@ -1047,7 +1047,7 @@ def test_an_image_in_an_output_is_sent_by_the_user_where_outputs_are_texts(targe
     done = chatmend.repair([user("go"), call, output], target, dialect="openai_responses")
     assert {part["type"] for part in done.messages[2]["output"]} == {"input_text"}
     assert done.messages[3]["role"] == "user"
-    assert done.messages[3]["content"][-1] == image
+    assert done.messages[3]["content"][-1] == {**image, "detail": "auto"}
     again = chatmend.repair(done.messages, target, dialect="openai_responses")
     assert again.messages is done.messages
 

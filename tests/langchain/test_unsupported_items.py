@@ -342,7 +342,9 @@ def test_every_item_becomes_something_that_the_server_accepts(name: str, case: s
         assert judge("openai_responses", SERVERS[name], sent) == []
     assert chatmend.repair(sent, SERVERS[name], dialect="openai_responses").messages is sent
     if sent != bare(model_of(name), messages):
-        assert {change["code"] for change in applied} == {"ITEM005"}
+        codes = {change["code"] for change in applied}
+        # The outputs of llama.cpp's server hold only texts.
+        assert codes - ({"IMG011"} if name == "llamacpp" else set()) == {"ITEM005"}
     else:
         assert applied == []
 

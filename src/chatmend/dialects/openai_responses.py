@@ -271,6 +271,8 @@ def _build_native(message: Message) -> dict[str, object]:
     out: dict[str, object] = {"role": str(role) if isinstance(role, Role) else role}
     out |= {key: value for key, value in base.items() if key != "role"}
     writer = _write_output_part if message.is_assistant else _write_input_part
+    if message.is_generated and not message.is_assistant:
+        writer = _write_new_part
     out["content"] = write_content(message.parts, out.get("content"), writer)
     return out
 
@@ -281,6 +283,17 @@ def _write_output_part(part: Part) -> Native:
 
 def _write_input_part(part: Part) -> Native:
     return _write_part(part, "input_text")
+
+
+def _write_new_part(part: Part) -> Native:
+    """Write a part of a new message: an image gets the ``detail`` that the SDK's type requires.
+
+    Servers that check bodies with this type refuse an image without it. An output needs none.
+    """
+    native = _write_part(part, "input_text")
+    if isinstance(native, dict) and native.get("type") == "input_image" and "detail" not in native:
+        return {**native, "detail": "auto"}
+    return native
 
 
 def _write_part(part: Part, kind: str) -> Native:

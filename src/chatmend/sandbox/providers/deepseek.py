@@ -64,6 +64,8 @@ def _parser(request: SandboxRequest) -> Iterator[Fault]:
             )
         if content is not None and not isinstance(content, str | list):
             yield fault("deepseek-body-deserialize", path, column=column)
+        if message.get("role") == "tool" and isinstance(content, list):
+            yield fault("deepseek-tool-list", path, column=column)
         yield from _parts(message, path, column)
         for i, call in enumerate(calls(message)):
             if not isinstance(function(call).get("arguments", ""), str):

@@ -26,6 +26,9 @@ def faults(request: SandboxRequest) -> Iterator[Fault]:
         yield fault("zai-role-info")
     if "user" not in roles:
         yield fault("zai-no-user")
+    for at, message in enumerate(messages):
+        if message.get("role") == "tool" and objects(message.get("content")):
+            yield fault("zai-tool-list", f"messages[{at}].content[0]")
     yield from _pairs(messages)
     yield from _arguments(messages)
     yield from _pictures(messages)
