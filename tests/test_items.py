@@ -253,7 +253,7 @@ def test_an_image_that_the_assistant_drew_moves_behind_its_turn() -> None:
     drawn = {"role": "assistant", "content": [{"type": "output_text", "text": "Here."}, image]}
     sent = repaired([ASK, drawn, CALL, OUTPUT], PLAIN)
     assert sent[1]["content"] == [{"type": "output_text", "text": "Here."}]
-    assert sent[-1] == {"role": "user", "content": [image]}
+    assert sent[-1] == {"role": "user", "content": [{**image, "detail": "auto"}]}
 
 
 def test_an_output_that_is_an_object_becomes_its_json() -> None:
