@@ -100,6 +100,9 @@ class Proxy:
             **settings,
         }
         self._config.write_text(yaml.safe_dump(config), encoding="utf-8")
+        # LiteLLM 1.82 looks for the modules of callbacks only next to the configuration.
+        with suppress(FileExistsError):
+            (folder / "tests").symlink_to(ROOT / "tests")
 
     def __enter__(self) -> Self:
         """Start the proxy if it is not running, and wait until it answers."""
