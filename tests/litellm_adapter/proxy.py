@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -37,6 +38,10 @@ DEPLOYMENTS = {
     "guarded": ("openai/gpt-4o", "openai/v1"),
 }
 """Model groups, each with its deployment and the path in the sandbox."""
+
+
+_IMPORTS_CALLBACKS = (1, 95)
+"""Before, a proxy looks for the modules of callbacks only next to its configuration."""
 
 
 class Proxy:
@@ -100,9 +105,9 @@ class Proxy:
             **settings,
         }
         self._config.write_text(yaml.safe_dump(config), encoding="utf-8")
-        # LiteLLM 1.82 looks for the modules of callbacks only next to the configuration.
-        with suppress(FileExistsError):
-            (folder / "tests").symlink_to(ROOT / "tests")
+        if tuple(map(int, version("litellm").split(".")[:2])) < _IMPORTS_CALLBACKS:
+            with suppress(FileExistsError):
+                (folder / "tests").symlink_to(ROOT / "tests")
 
     def __enter__(self) -> Self:
         """Start the proxy if it is not running, and wait until it answers."""
