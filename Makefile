@@ -85,7 +85,7 @@ test: $(VENV)/.dev $(CODEMIRROR)
 slow-tests: $(VENV)/.dev $(CODEMIRROR)
 	$(PY) -m pytest -p tests.cpu -m "not showpiece" $(GUARDED) $(TESTS)
 
-# What `check` installs with pip; `make --jobs 2 environments` needs half the time.
+# The environments that `check` needs. With `make --jobs 2 environments`, two are made at a time.
 environments: $(VENV)/.dev $(LANGCHAIN)/.ready $(LOWER)/.ready
 
 check: $(VENV)/.dev $(CODEMIRROR) $(DATABASE)/.ready
@@ -313,7 +313,7 @@ fidelity: $(VENV)/.dev
 
 # Measure the sandbox with 200 clients for a minute, and with a body of 40 MB.
 bench-sandbox: $(VENV)/.dev
-	$(PY) benchmarks/bench_sandbox.py
+	$(PY) -m benchmarks.bench_sandbox
 
 # LIVE=1 records the real providers whose API keys are in the environment.
 cassettes: $(VENV)/.dev $(DOORS)/.ready

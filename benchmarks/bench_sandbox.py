@@ -1,6 +1,6 @@
 """Measures the sandbox with 200 concurrent clients: requests per second and memory.
 
-    python benchmarks/bench_sandbox.py [SECONDS]
+    python -m benchmarks.bench_sandbox [SECONDS]
 
 Each client sends small chat requests over one connection and checks every answer. The server runs
 in another process on the same machine. Its CPU time per request is printed too, because it does not
@@ -18,6 +18,8 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+
+from tests.ports import free_port
 
 CLIENTS = 200
 _BODY = json.dumps(
@@ -111,19 +113,13 @@ async def _refuses_large_body(port: int) -> bool:
     return head.startswith(b"HTTP/1.1 413")
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 def main() -> int:
     """Run the benchmark; return 1 if an answer is wrong, it is too slow or its memory grows.
 
     The first argument is the duration in seconds, 60 by default.
     """
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 60.0
-    port = _free_port()
+    port = free_port()
     process = subprocess.Popen([sys.executable, "-c", _SERVE.format(port)])
     try:
         for _ in range(100):

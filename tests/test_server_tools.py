@@ -463,12 +463,9 @@ def test_calls_stay_where_they_are_accepted(blocks: Any) -> None:
 
 CODE_CALLER = {"type": "code_execution_20260120", "tool_id": "srvtoolu_01C"}
 CODE = {
-    "type": "server_tool_use",
-    "id": "srvtoolu_01C",
-    "name": "code_execution",
-    "input": {"code": "x"},
+    **ASKS, "id": "srvtoolu_01C", "name": "code_execution", "input": {"code": "x"},
     "caller": {"type": "direct"},
-}
+}  # fmt: skip
 CODE_RESULT = {
     "type": "code_execution_tool_result",
     "tool_use_id": "srvtoolu_01C",
@@ -480,8 +477,8 @@ CODE_RESULT = {
         "content": [],
     },
 }
-SEARCH = {"type": "server_tool_use", "id": "srvtoolu_01W", "name": "web_search", "input": {}}
-PAGES = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_01W", "content": [PAGE]}
+SEARCH = {**ASKS, "id": "srvtoolu_01W"}
+PAGES = {**FOUND, "tool_use_id": "srvtoolu_01W", "content": [PAGE]}
 
 
 def by_code(block: dict[str, Any]) -> dict[str, Any]:

@@ -1,26 +1,33 @@
-"""Finds and removes a key in nested JSON values; each object and list is visited once."""
+"""Finds and removes keys in nested JSON values; each object and list is visited once."""
 
 from __future__ import annotations
 
 from operator import is_
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _CONTAINERS = (dict, list)
 
 
-def has_key(value: object, key: str) -> bool:
-    """Return whether an object in a nested value has a key; works without recursion."""
+def objects(value: object) -> Iterator[dict[str, Any]]:
+    """Yield every object in a nested value, the outer ones first; works without recursion."""
     waiting: list[Any] = [value]
     seen = set[int]()
     for held in waiting:  # the loop appends to this list
         if not isinstance(held, _CONTAINERS) or id(held) in seen:
             continue
         seen.add(id(held))
-        if isinstance(held, dict) and key in held:
-            return True
+        if isinstance(held, dict):
+            yield held
         inner = held.values() if isinstance(held, dict) else held
         waiting += [item for item in inner if isinstance(item, _CONTAINERS)]
-    return False
+
+
+def has_key(value: object, key: str) -> bool:
+    """Return whether an object in a nested value has a key."""
+    return any(key in held for held in objects(value))
 
 
 def without_key(value: object, key: str) -> tuple[object, list[object]]:

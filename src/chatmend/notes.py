@@ -23,6 +23,7 @@ _RESULT_KEYS = frozenset(
     }
 )  # fmt: skip
 _OTHER_CALL = "function_call"
+"""A key that no item of the Responses API has: with it, a message is one of Chat Completions."""
 
 
 def convert_to_notes(
@@ -99,7 +100,7 @@ def _is_item(native: dict[str, object]) -> bool:
 def _other_call(message: Message) -> list[Part]:
     """Return a note of the call under a key that an item does not have, if there is one.
 
-    With this key, the note of the item would be read as a message of another format.
+    With this key, the note would be read as a message of Chat Completions.
     """
     native = message.extra
     if _OTHER_CALL not in native or not _is_item(native):

@@ -170,7 +170,8 @@ def _read_object(native: dict[str, object], kind: str, value: dict[str, object])
 def _read_malformed(native: dict[str, object]) -> Part:
     """Read a block that the API refuses.
 
-    It is of another dialect, a ``json`` that is no object, or reasoning without a text.
+    This is a block of another dialect, one whose ``json`` is not an object, or reasoning without a
+    text.
     """
     if len(native) == 1 and "json" in native:
         return Text(jsontext.dumps(native["json"]), native)

@@ -31,12 +31,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
+from chatmend.emptiness import is_empty, is_empty_thinking, remove_empty, without_empty_parts
 from chatmend.notes import has_text_in_other_keys
 from chatmend.placeholders import CONTINUED
 from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import (
     Message,
-    Part,
     Role,
     Text,
     Thinking,
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from chatmend.context import Context
-    from chatmend.targets.limits import Limits
     from chatmend.windows import Memory, Window
 
 
@@ -161,7 +160,7 @@ def _has_new_content(old: Message, new: Message) -> bool:
 
 
 def _with_content(result: ToolResult, *, whitespace: bool) -> ToolResult:
-    kept = _remove_empty(result.content, whitespace=whitespace)
+    kept = remove_empty(result.content, whitespace=whitespace)
     if kept and len(kept) == len(result.content):
         return result
     return replace(result, content=kept or (Text(CONTINUED),))
@@ -181,9 +180,7 @@ def _with_placeholder(message: Message) -> Message:
         return message.with_parts(parts)
     role = Role.USER if message.is_system else message.role
     rest = tuple(
-        part
-        for part in message.parts
-        if not isinstance(part, Text) and not _is_empty_thinking(part)
+        part for part in message.parts if not isinstance(part, Text) and not is_empty_thinking(part)
     )
     native = (
         {k: v for k, v in message.extra.items() if k not in _CONTENT} if message.is_object else None
@@ -191,99 +188,6 @@ def _with_placeholder(message: Message) -> Message:
     return replace(
         message, role=role, native_role=role, parts=(Text(CONTINUED), *rest), native=native
     )
-
-
-def is_empty(message: Message, context: Context) -> bool:
-    """Return whether the target refuses a message because it has no content."""
-    limits = context.limits
-    if message.calls or message.role not in limits.empty_roles or declares_tools(message, limits):
-        return False
-    if limits.bare_is_empty:
-        return not message.parts
-    content = tuple(
-        part
-        for part in message.parts
-        if location_of(part) == "content" and not _is_empty_thinking(part)
-    )
-    if message.role is Role.TOOL:
-        return all(
-            is_blank(result.content, whitespace=limits.blank_is_empty) for result in message.results
-        )
-    return is_blank(content, whitespace=limits.blank_is_empty)
-
-
-def declares_tools(message: Message, limits: Limits) -> bool:
-    """Return whether a system message declares tools instead of having a content (Kimi K3)."""
-    return limits.tools_in_system and message.is_system and bool(message.extra.get("tools"))
-
-
-def _is_empty_thinking(part: Part) -> bool:
-    """Return whether a part is a thinking block without a text and a signature."""
-    if not isinstance(part, Thinking) or part.location != "content":
-        return False
-    return not (part.text.strip() or part.signature or part.redacted)
-
-
-def without_empty_parts(message: Message, context: Context) -> Message:
-    """Return a message without the empty texts that the target refuses next to other parts."""
-    limits = context.limits
-    native = message.extra
-    if limits.empty_parts:
-        return message
-    blank_counts = limits.blank_is_empty and (not message.is_assistant or len(message.parts) == 1)
-    parts = (
-        _remove_empty(message.parts, whitespace=blank_counts)
-        if _has_list_content(native) or message.calls
-        else message.parts
-    )
-    parts = tuple(
-        _without_empty_result_parts(part, whitespace=limits.blank_is_empty) for part in parts
-    )
-    if is_unchanged(parts, message.parts):
-        return message
-    first = parts[0] if parts else None
-    was_emptied = (
-        message.role is Role.TOOL
-        and isinstance(first, ToolResult)
-        and not first.has_same_native(message)
-    )
-    if was_emptied and isinstance(first, ToolResult):
-        return replace(message, parts=parts, native=first.extra if first.is_object else None)
-    return message.with_parts(parts)
-
-
-def _has_list_content(native: dict[str, object]) -> bool:
-    return isinstance(native.get("content"), list)
-
-
-def _without_empty_result_parts(part: Part, *, whitespace: bool) -> Part:
-    if not isinstance(part, ToolResult) or not part.is_object or not _has_list_content(part.extra):
-        return part
-    content = _remove_empty(part.content, whitespace=whitespace)
-    if content and len(content) == len(part.content):
-        return part
-    if content:
-        return replace(part, content=content)
-    return replace(
-        part, content=(Text(""),), native={k: v for k, v in part.extra.items() if k != "content"}
-    )
-
-
-def _remove_empty(parts: tuple[Part, ...], *, whitespace: bool) -> tuple[Part, ...]:
-    kept: list[Part] = []
-    for part in parts:
-        if not isinstance(part, Text) or (part.text.strip() if whitespace else part.text):
-            kept.append(part)
-        elif "cache_control" in part.extra and kept:
-            kept[-1] = _with_cache_marker(kept[-1], part.extra["cache_control"])
-    return tuple(kept)
-
-
-def _with_cache_marker(part: Part, marker: object) -> Part:
-    has_none = isinstance(part, Text) and part.is_object and not part.extra.get("cache_control")
-    if has_none and isinstance(marker, dict):
-        return replace(part, native={**part.extra, "cache_control": marker})
-    return part
 
 
 RULE = Rule("TEXT004", "empty-text", find, STRUCTURE)

@@ -39,7 +39,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Fix
-from chatmend.rules.empty_text import is_empty, without_empty_parts
+from chatmend.emptiness import is_empty, without_empty_parts
 from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import (
     Media,

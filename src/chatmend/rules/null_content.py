@@ -19,7 +19,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Fix
-from chatmend.rules.empty_text import declares_tools
+from chatmend.emptiness import declares_tools
 from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import Part, Role, ToolResult, is_unchanged
 

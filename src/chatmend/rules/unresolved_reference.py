@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Any
 
 from chatmend import jsontext
 from chatmend.changes import Fix
+from chatmend.jsonkeys import objects
 from chatmend.rules.rule import KeyedJudge, Rule
 from chatmend.transcript import Media, Opaque, Text, ToolResult, is_unchanged
 
@@ -56,7 +57,6 @@ _ENVELOPES = ("output", "result", "content", "error")
 _FILES = ("inlineData", "inline_data", "fileData", "file_data")
 _NAMES = ("displayName", "display_name")
 _NO_NAMES = frozenset[str]()
-_CONTAINERS = (dict, list)
 _WHY = "a $ref in the result names no file of this result"
 
 
@@ -121,19 +121,8 @@ def _names(part: object) -> Iterator[str]:
 
 def _has_unresolved(response: object, names: frozenset[str]) -> bool:
     """Return whether a value has a ``$ref`` at any depth that is not among the names."""
-    if not isinstance(response, _CONTAINERS):
-        return False
-    waiting: list[Any] = [response]
-    seen = {id(response)}
-    for value in waiting:  # the loop appends to this list
-        is_object = isinstance(value, dict)
-        if is_object and isinstance(value.get(_REFERENCE), str) and value[_REFERENCE] not in names:
-            return True
-        for item in value.values() if is_object else value:
-            if isinstance(item, _CONTAINERS) and id(item) not in seen:
-                seen.add(id(item))
-                waiting.append(item)
-    return False
+    found = (held.get(_REFERENCE) for held in objects(response))
+    return any(isinstance(name, str) and name not in names for name in found)
 
 
 def _is_checked(limits: Limits, traits: Traits) -> bool:

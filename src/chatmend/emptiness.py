@@ -1,0 +1,118 @@
+"""Which messages and parts count as empty, and messages without their empty parts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from chatmend.transcript import (
+    Role,
+    Text,
+    Thinking,
+    ToolResult,
+    is_blank,
+    is_unchanged,
+    location_of,
+)
+
+if TYPE_CHECKING:
+    from chatmend.context import Context
+    from chatmend.targets.limits import Limits
+    from chatmend.transcript import Message, Part
+
+
+def is_empty(message: Message, context: Context) -> bool:
+    """Return whether the target refuses a message because it has no content."""
+    limits = context.limits
+    if message.calls or message.role not in limits.empty_roles or declares_tools(message, limits):
+        return False
+    if limits.bare_is_empty:
+        return not message.parts
+    content = tuple(
+        part
+        for part in message.parts
+        if location_of(part) == "content" and not is_empty_thinking(part)
+    )
+    if message.role is Role.TOOL:
+        return all(
+            is_blank(result.content, whitespace=limits.blank_is_empty) for result in message.results
+        )
+    return is_blank(content, whitespace=limits.blank_is_empty)
+
+
+def declares_tools(message: Message, limits: Limits) -> bool:
+    """Return whether a system message declares tools instead of having a content (Kimi K3)."""
+    return limits.tools_in_system and message.is_system and bool(message.extra.get("tools"))
+
+
+def is_empty_thinking(part: Part) -> bool:
+    """Return whether a part is a thinking block without a text and a signature."""
+    if not isinstance(part, Thinking) or part.location != "content":
+        return False
+    return not (part.text.strip() or part.signature or part.redacted)
+
+
+def without_empty_parts(message: Message, context: Context) -> Message:
+    """Return a message without the empty texts that the target refuses next to other parts."""
+    limits = context.limits
+    native = message.extra
+    if limits.empty_parts:
+        return message
+    blank_counts = limits.blank_is_empty and (not message.is_assistant or len(message.parts) == 1)
+    parts = (
+        remove_empty(message.parts, whitespace=blank_counts)
+        if _has_list_content(native) or message.calls
+        else message.parts
+    )
+    parts = tuple(
+        _without_empty_result_parts(part, whitespace=limits.blank_is_empty) for part in parts
+    )
+    if is_unchanged(parts, message.parts):
+        return message
+    first = parts[0] if parts else None
+    was_emptied = (
+        message.role is Role.TOOL
+        and isinstance(first, ToolResult)
+        and not first.has_same_native(message)
+    )
+    if was_emptied and isinstance(first, ToolResult):
+        return replace(message, parts=parts, native=first.extra if first.is_object else None)
+    return message.with_parts(parts)
+
+
+def _has_list_content(native: dict[str, object]) -> bool:
+    return isinstance(native.get("content"), list)
+
+
+def _without_empty_result_parts(part: Part, *, whitespace: bool) -> Part:
+    if not isinstance(part, ToolResult) or not part.is_object or not _has_list_content(part.extra):
+        return part
+    content = remove_empty(part.content, whitespace=whitespace)
+    if content and len(content) == len(part.content):
+        return part
+    if content:
+        return replace(part, content=content)
+    return replace(
+        part, content=(Text(""),), native={k: v for k, v in part.extra.items() if k != "content"}
+    )
+
+
+def remove_empty(parts: tuple[Part, ...], *, whitespace: bool) -> tuple[Part, ...]:
+    """Return the parts without empty texts, or also without white space.
+
+    The cache marker of a removed text goes to the text before it.
+    """
+    kept: list[Part] = []
+    for part in parts:
+        if not isinstance(part, Text) or (part.text.strip() if whitespace else part.text):
+            kept.append(part)
+        elif "cache_control" in part.extra and kept:
+            kept[-1] = _with_cache_marker(kept[-1], part.extra["cache_control"])
+    return tuple(kept)
+
+
+def _with_cache_marker(part: Part, marker: object) -> Part:
+    has_none = isinstance(part, Text) and part.is_object and not part.extra.get("cache_control")
+    if has_none and isinstance(marker, dict):
+        return replace(part, native={**part.extra, "cache_control": marker})
+    return part
