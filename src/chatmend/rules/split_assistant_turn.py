@@ -32,13 +32,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from chatmend.call_order import ends_with_text, has_call_before_hosted_tool, is_own_call
 from chatmend.changes import Effect, Fix
-from chatmend.dialects import server_tools
 from chatmend.merging import merge
 from chatmend.notes import unknown_keys
 from chatmend.placeholders import separate_thinking
 from chatmend.rules.rule import STRUCTURE, Rule
-from chatmend.transcript import Message, Opaque, Text, Thinking, ToolCall
+from chatmend.transcript import Message, Text, Thinking, ToolCall
 from chatmend.windows import minimal_fix
 
 if TYPE_CHECKING:
@@ -124,9 +124,9 @@ def _move_texts_before_calls(run_messages: list[Message], context: Context) -> F
 def _move_last_texts(run_messages: list[Message]) -> Iterator[Fix]:
     """Yield fixes for messages with calls that end with a text: it moves before the first call."""
     for at, message in enumerate(run_messages):
-        calls = [n for n, part in enumerate(message.parts) if isinstance(part, ToolCall)]
-        following = message.parts[calls[-1] + 1 :] if calls else ()
-        if following and isinstance(following[-1], Text):
+        if ends_with_text(message.parts):
+            calls = [n for n, part in enumerate(message.parts) if isinstance(part, ToolCall)]
+            following = message.parts[calls[-1] + 1 :]
             # Thinking stays before the text that follows it.
             moved = tuple(part for part in following if isinstance(part, Text | Thinking))
             others = tuple(part for part in following if not isinstance(part, Text | Thinking))
@@ -189,27 +189,10 @@ def find_before_hosted_tools(window: Window, memory: Memory, context: Context) -
     if not (context.limits.server_tools_paired and context.traits.results_are_parts):
         return
     for at, message in enumerate(window.messages[: window.run_length]):
-        if _has_call_before_hosted_tool(message.parts):
-            ordered = sorted(message.parts, key=_is_own_call)
+        if has_call_before_hosted_tool(message.parts):
+            ordered = sorted(message.parts, key=is_own_call)
             why = "the blocks of a hosted tool follow a call in the same message"
             yield Fix(at, at + 1, (message.with_parts(tuple(ordered)),), why)
-
-
-def _has_call_before_hosted_tool(parts: tuple[Part, ...]) -> bool:
-    """Return whether a hosted tool is called after a call, and has its result in these parts.
-
-    Calls that the code of a hosted tool has made stay where they are, among its blocks.
-    """
-    first = next((at for at, part in enumerate(parts) if _is_own_call(part)), len(parts))
-    if any(_is_own_call(part) and server_tools.caller_id(part.extra) for part in parts):
-        return False
-    following = [part.extra for part in parts[first:] if isinstance(part, Opaque)]
-    called = {server_tools.call_id(block) for block in following} - {None}
-    return not called.isdisjoint(map(server_tools.result_call_id, following))
-
-
-def _is_own_call(part: Part) -> bool:
-    return isinstance(part, ToolCall) and part.awaits_result
 
 
 RULE = Rule("TURN001", "split-assistant-turn", find, STRUCTURE)
