@@ -1,14 +1,16 @@
-"""A conversation that ends with an assistant message which the target refuses at the end.
+"""A conversation that ends with an assistant or system message which the target refuses at the end.
 
 Why: ``This model does not support assistant message prefill. The conversation must end with a user
 message.`` (Claude 4.6 and later); ``Expected last role User or Tool (or Assistant with prefix
-True)`` (Mistral); ``final assistant content cannot end with trailing whitespace`` (older Claude).
+True)`` (Mistral); ``final assistant content cannot end with trailing whitespace`` (older Claude);
+``The last message is not an ToolMessage or HumanMessage`` (langchain-cohere, for a system message).
 
 Repair: A user message ``[continued]`` is added. If the target refuses only white space at the end,
 this is removed instead. A turn that ends with a hosted tool of Anthropic stays last: Anthropic
 paused it (``stop_reason: "pause_turn"``) and continues it when it is sent back unchanged. If the
 next message is the answer to a request that was repaired in this way (LangChain's answers record
-it), the repair is made again, so that what was sent does not change.
+it), the repair is made again, so that what was sent does not change. After a system message it is
+made again before every answer.
 
 Before (mistral/mistral-large-latest):
     [{"role": "user", "content": "go"},
@@ -42,6 +44,8 @@ if TYPE_CHECKING:
 
 ANSWERS = "_answers_continuation"
 """The key of an answer to a request whose end was repaired by this rule."""
+_SYSTEM = "trailing_system"
+_ASKING = (Role.USER, Role.TOOL)
 
 
 def find_answered(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -62,9 +66,14 @@ def find_answered(window: Window, memory: Memory, context: Context) -> Iterator[
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Yield a fix for a last message of the assistant that the target refuses."""
     limits, end = context.limits, len(window.messages)
-    if not end or not window.messages[-1].is_assistant or not window.is_last:
+    if not end:
         return
     last = window.messages[-1]
+    if _ends_with_system(window, memory, limits):
+        why = "the target does not accept a system message at the end"
+        yield Fix(end, end, (continued(Role.USER),), why, Effect.ADDS)
+    if not last.is_assistant or not window.is_last:
+        return
     if is_refused_at_end(last, limits):
         yield Fix(
             end,
@@ -79,6 +88,13 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     ):
         why = "the target does not accept white space at the end of the last text"
         yield Fix(end - 1, end, (becomes,), why)
+
+
+def _ends_with_system(window: Window, memory: Memory, limits: Limits) -> bool:
+    """Return whether a window that can be sent ends with a system message, and must not."""
+    if limits.of(_SYSTEM) is not False or not window.messages[-1].is_system:
+        return False
+    return memory.has_user or any(m.role in _ASKING for m in window.messages)
 
 
 def _without_space(message: Message) -> Message | None:
@@ -98,5 +114,7 @@ def _ends_with_space(text: str) -> bool:
     return text[-1:].isspace()
 
 
-RULE = Rule("TURN005", "trailing-assistant", find, {"last_text": _judge})
+RULE = Rule(
+    "TURN005", "trailing-assistant", find, {"last_text": _judge}, own_limits={_SYSTEM: bool}
+)
 ANSWERED = Rule("TURN005", "trailing-assistant", find_answered, STRUCTURE)
