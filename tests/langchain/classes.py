@@ -118,6 +118,7 @@ DESTINATIONS = {
         {"azure_deployment": "gpt-4o", "api_version": "2024-10-21", **_KEY},
     ),
     "anthropic": Partner("langchain_anthropic.ChatAnthropic", "anthropic", "base_url", {"model": "claude-opus-4-8", **_KEY}),
+    "anthropic 4.5": Partner("langchain_anthropic.ChatAnthropic", "anthropic", "base_url", {"model": "claude-haiku-4-5", **_KEY}),
     "mistral": Partner("langchain_mistralai.ChatMistralAI", "mistral/v1", "endpoint", {"model": "mistral-large-latest", **_KEY}
     ),
     "gemini": _gemini("gemini-2.5-flash"),

@@ -1,10 +1,10 @@
-"""The matrix: run every check on every model, bare with a valid history, wrapped with a broken one.
+"""The matrix: run every check on every model, wrapped with a broken history, bare with a valid one.
 
-    python -m tests.langchain.matrix
+    python -m tests.langchain.matrix [MODEL]
 
 A check returns what a caller relies on: texts, types, counts, names of events. The bare and the
 wrapped model must return the same, or fail in the same way. The exit status is 1 if they differ.
-The valid history is the one that the provider accepts without chatmend.
+The valid history is the one that the wrapped model sends; the provider must accept it.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ import logging
 import pickle
 import sys
 import warnings
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.caches import InMemoryCache
 from langchain_core.callbacks import BaseCallbackHandler, get_usage_metadata_callback
 from langchain_core.load import dumpd
-from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.messages import AIMessage
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.rate_limiters import InMemoryRateLimiter
@@ -30,25 +31,18 @@ from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel
 
 from chatmend.langchain import mend
-from chatmend.placeholders import CONTINUED, NO_RESULT
+from chatmend.langchain.hooks import prepare
 from chatmend.sandbox import Sandbox
-from tests.langchain.configurations import CONFIGURATIONS
-from tests.langchain.damage import DAMAGE, NEXT, ONE, TWO, Q, assistant_calls, tool_result
+from tests.langchain.classes import DESTINATIONS
+from tests.langchain.damage import DAMAGE, NEXT, Q
 from tests.langchain.loop import run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-VALID = [
-    Q,
-    assistant_calls(ONE, TWO),
-    tool_result(ONE),
-    ToolMessage(NO_RESULT, tool_call_id=TWO),
-    NEXT,
-]
 BROKEN = DAMAGE["one of two calls unanswered"]
-# Mistral refuses a user after a result: ``Unexpected role 'user' after role 'tool'``.
-OF_MISTRAL = [*VALID[:-1], AIMessage(CONTINUED), NEXT]
+BROKEN_TEXT = [Q, AIMessage(""), NEXT]
+"""For providers that accept calls only if the request declares tools, which the bare model does not."""
 
 
 @tool
@@ -64,8 +58,8 @@ class Weather(BaseModel):
 
 
 _LOOK = {"name": "look", "input_schema": look.get_input_jsonschema()}
-_EXTRA_PARAMS = {"ChatAnthropic": {"model_kwargs": {"tools": [_LOOK]}}}
-"""Anthropic accepts a history with tool calls only if the request declares tools."""
+_EXTRA_PARAMS = {"langchain_anthropic.ChatAnthropic": {"model_kwargs": {"tools": [_LOOK]}}}
+"""Options of classes that can declare tools for every request."""
 
 
 class EventRecorder(BaseCallbackHandler):
@@ -312,35 +306,54 @@ def outcome(check: Callable[[Any, Any], Any], model: Any, history: Any) -> tuple
         return False, type(error).__name__
 
 
+def histories(model: Any) -> tuple[list[Any], list[Any]]:
+    """Return the history that the wrapped model sends, and the broken one that it gets."""
+    for broken in (BROKEN, BROKEN_TEXT):
+        call = prepare(mend(model, on_error="raise"), broken, {})
+        if "tools" not in call.options:
+            return list(call.messages), list(broken)
+    raise AssertionError(model)
+
+
+def verdict(check: Callable[[Any, Any], Any], model: Any, name: str) -> str:
+    """Return whether the bare and the wrapped model are the same in a check.
+
+    ``fails``: both fail in the same way. ``repaired``: only the bare model fails, because the check
+    itself sends something that the provider refuses (an empty system prompt, in a deep agent).
+    """
+    valid, broken = histories(model)
+    bare = outcome(check, model, valid)
+    wrapped = outcome(check, mend(model, on_error="raise"), broken)
+    if bare == wrapped:
+        return "same" if bare[0] else "fails"
+    print("   ", name, bare, wrapped, file=sys.stderr)
+    return "different" if bare[0] or not wrapped[0] else "repaired"
+
+
 def main() -> int:
     """Print the table; return 1 if the bare and the wrapped model differ in any check."""
+    only = sys.argv[1] if len(sys.argv) > 1 else ""
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)
-    differ = 0
-    print(f"{'':28}", *(f"{name:10}" for name in CONFIGURATIONS))
+    total: Counter[str] = Counter()
     with Sandbox() as sandbox:
-        for name, check in CHECKS.items():
-            row = []
-            for configuration in CONFIGURATIONS.values():
-                model = configuration.model(sandbox, **_EXTRA_PARAMS.get(configuration.cls, {}))
-                valid = OF_MISTRAL if configuration.cls == "ChatMistralAI" else VALID
-                bare, wrapped = (
-                    outcome(check, model, valid),
-                    outcome(check, mend(model, on_error="raise"), BROKEN),
-                )
-                row.append(
-                    "same"
-                    if bare == wrapped and bare[0]
-                    else "same fail"
-                    if bare == wrapped
-                    else "DIFFERENT"
-                )
-                if bare != wrapped:
-                    print("   ", name, configuration.target, bare, wrapped, file=sys.stderr)
-            differ += row.count("DIFFERENT")
-            print(f"{name:28}", *(f"{cell:10}" for cell in row))
-    print(f"{len(CHECKS)} checks x {len(CONFIGURATIONS)} models: {differ} different")
-    return min(differ, 1)
+        for name, partner in DESTINATIONS.items():
+            if only not in name:
+                continue
+            model = partner.model(sandbox, **_EXTRA_PARAMS.get(partner.path, {}))
+            found = {
+                what: verdict(check, model, f"{name}: {what}") for what, check in CHECKS.items()
+            }
+            counts = Counter(found.values())
+            total += counts
+            others = [f"{what} {one}" for what, one in found.items() if one != "same"]
+            print(f"{name:18}{counts['same']:3} same; {', '.join(others)}", flush=True)
+    print(
+        f"{len(CHECKS)} checks, {total.total()} pairs: {total['same']} same, "
+        f"{total['fails']} fail in the same way, {total['repaired']} fail only without chatmend, "
+        f"{total['different']} different"
+    )
+    return min(total["different"], 1)
 
 
 if __name__ == "__main__":
