@@ -14,7 +14,7 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
-from tests.langchain.shapes import broken, call
+from tests.langchain.shapes import PIXEL, broken, call
 
 
 def assistant_calls(*ids: str) -> AIMessage:
@@ -27,6 +27,10 @@ def tool_result(call_id: str, text: str = "18 degrees") -> ToolMessage:
 
 Q, NEXT = HumanMessage("What is it like in Paris?"), HumanMessage("And now?")
 ONE, TWO = "abcdefgh1", "abcdefgh2"
+
+
+_CALL: list[Any] = [{"type": "tool_use", "id": ONE, "name": "look", "input": {"at": "Paris"}}]
+_TEXT: list[Any] = [{"type": "text", "text": "I look."}]
 
 
 class Rows(dict[str, list[BaseMessage]]):
@@ -120,6 +124,65 @@ _ROWS: dict[str, list[BaseMessage]] = {
         HumanMessage([{"type": "text", "text": " "}, {"type": "text", "text": "hello"}])
     ],
     "nothing but a system prompt": [SystemMessage("be kind")],
+    "strings in lists": [
+        SystemMessage(["be kind"]),
+        HumanMessage(["What is it like", " in Paris?"]),
+    ],
+    "a list of empty texts": [Q, AIMessage("hi"), HumanMessage([{"type": "text", "text": ""}])],
+    "an image in the system prompt": [
+        SystemMessage(
+            [
+                {"type": "text", "text": "be kind"},
+                {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PIXEL}"}},
+            ]
+        ),
+        Q,
+    ],
+    "a system message last": [Q, AIMessage("hi"), NEXT, SystemMessage("be brief")],
+    "a block of another provider": [
+        HumanMessage([{"type": "non_standard", "value": {"anything": 1}}])
+    ],
+    "a result block without content": [
+        Q,
+        assistant_calls(ONE),
+        HumanMessage([{"type": "tool_result", "tool_use_id": ONE}]),
+    ],
+    "an unknown block in a result": [
+        Q,
+        assistant_calls(ONE),
+        ToolMessage(
+            [{"type": "text", "text": "18"}, {"type": "hologram", "data": "x"}], tool_call_id=ONE
+        ),
+        NEXT,
+    ],
+    "a complete call among the invalid ones": [
+        Q,
+        AIMessage("", invalid_tool_calls=[{**broken(ONE), "args": '{"at": "Paris"}'}]),
+        tool_result(ONE),
+        NEXT,
+    ],
+    "a text behind the call": [Q, AIMessage([*_CALL, *_TEXT]), tool_result(ONE), NEXT],
+    "a text between the calls": [
+        Q,
+        AIMessage([*_CALL, *_TEXT, {**_CALL[0], "id": TWO}]),
+        tool_result(ONE),
+        tool_result(TWO),
+        NEXT,
+    ],
+    "a call with keys of its own": [
+        Q,
+        AIMessage(
+            [{**_CALL[0], "citations": None, "provider_specific_fields": {"a": 1}, "id_": 7}]
+        ),
+        NEXT,
+    ],
+    "an open call of Anthropic's web search": [
+        Q,
+        AIMessage(
+            [{"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}]
+        ),
+        NEXT,
+    ],
 }
 DAMAGE = Rows(_ROWS)
 """Broken histories; for each, a provider refuses it or a partner's converter loses part of it."""

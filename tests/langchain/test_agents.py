@@ -19,6 +19,7 @@ from langgraph.prebuilt import create_react_agent
 
 from chatmend.langchain import RepairMiddleware, mend, repair_node
 from chatmend.sandbox import Reply
+from tests.langchain.classes import DESTINATIONS
 from tests.langchain.configurations import CONFIGURATIONS
 from tests.langchain.damage import DAMAGE, ONE, Q, assistant_calls, tool_result
 from tests.langchain.loop import run
@@ -231,4 +232,27 @@ def test_deep_agents_recognise_the_class_of_a_wrapped_model(sandbox: Any) -> Non
     agent = deepagents.create_deep_agent(model=model, tools=[look])
     assert agent.invoke({"messages": deepcopy(BROKEN)})["messages"][-1].text
     assert "cache_control" in str(sandbox.requests[-1].body)
+    assert not sandbox.refusals
+
+
+CACHING = {
+    "anthropic": ("langchain_anthropic.middleware", "AnthropicPromptCachingMiddleware"),
+    "bedrock claude": ("langchain_aws.middleware", "BedrockPromptCachingMiddleware"),
+    "bedrock nova": ("langchain_aws.middleware", "BedrockPromptCachingMiddleware"),
+    "bedrock invoke": ("langchain_aws.middleware", "BedrockPromptCachingMiddleware"),
+}
+
+
+@pytest.mark.parametrize("name", CACHING)
+def test_the_markers_of_a_caching_middleware_are_sent(sandbox: Any, name: str) -> None:
+    module, cls = CACHING[name]
+    caching = getattr(pytest.importorskip(module), cls)(min_messages_to_cache=0)
+    bodies = []
+    bare = DESTINATIONS[name].model(sandbox)
+    for model in (bare, mend(bare, on_error="raise")):
+        agent = create_agent(model, [look], system_prompt="Be kind.", middleware=[caching])
+        agent.invoke({"messages": [HumanMessage("hello")]})
+        bodies.append(sandbox.requests[-1].body)
+    assert bodies[0] == bodies[1]
+    assert "cache_control" in str(bodies[0]) or "cachePoint" in str(bodies[0])
     assert not sandbox.refusals

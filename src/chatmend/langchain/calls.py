@@ -175,7 +175,7 @@ def to_langchain_call(openai_call: dict[str, Any], call: LangChainCall | None) -
     The call is invalid unless its arguments are a JSON object.
     """
     function = function_of(openai_call)
-    name, text = function.get("name"), function.get("arguments")
+    name, text = _as_string(function.get("name")), function.get("arguments")
     kept = (
         call.native
         if call is not None and call.location in ("tool_calls", "invalid_tool_calls")
@@ -194,12 +194,12 @@ def to_langchain_call(openai_call: dict[str, Any], call: LangChainCall | None) -
             args = None
     arguments_text = text if isinstance(text, str) else jsontext.dumps(text)
     call_id = _as_string(openai_call.get("id"))
-    if isinstance(args, dict) and isinstance(name, str):
+    if isinstance(args, dict) and name is not None:
         return CallOutcome(
             {"name": name, "args": args, "id": call_id, "type": "tool_call", **rest}, arguments_text
         )
     invalid = {
-        "name": _as_string(name),
+        "name": name,
         "args": arguments_text,
         "id": call_id,
         "error": kept.get("error"),

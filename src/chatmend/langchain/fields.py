@@ -52,7 +52,7 @@ OBJECT_KWARGS = frozenset({"audio", "reasoning", "function_call", "executed_tool
 """Keys of ``additional_kwargs`` on which a converter raises if the value is not an object."""
 PRIVATE_KEYS = frozenset(
     {SOURCE, PROVENANCE, COMPUTER, "is_error", nested_result.FOREIGN, trailing_assistant.ANSWERS}
-    | {mirrored_call.BLOCKS, mirrored_call.RAW, mirrored_call.LEGACY}
+    | {mirrored_call.BLOCKS, mirrored_call.RAW, mirrored_call.LEGACY, mirrored_call.INVALID}
     | {f"{unsendable_key.PREFIX}{name}" for name in OBJECT_KWARGS}
 )
 """Keys of the dicts that no converter sends."""
@@ -166,6 +166,9 @@ def _add_assistant_fields(
     for name in OBJECT_KWARGS & kwargs.keys():
         if not isinstance(kwargs[name], dict):
             fields[f"{unsendable_key.PREFIX}{name}"] = bool(kwargs[name])
+    if message.invalid_tool_calls:
+        entries = dict_entries(message.invalid_tool_calls)
+        fields[mirrored_call.INVALID] = [entry.get("args") for entry in entries]
     if message.content.__class__ is list and any(map(is_call, message.content)):
         fields[mirrored_call.BLOCKS] = _describe_call_blocks(message, calls)
     if answers_continuation(message):
@@ -190,11 +193,13 @@ def _describe_call_blocks(message: AIMessage, calls: list[LangChainCall]) -> dic
                 "type": block["type"],
                 "id": id_of(block),
                 "only": id(block) in only,
+                "keys": sorted(map(str, block)),
                 "has_object": isinstance(block.get("input"), dict),
             }
             for block in message.content
             if isinstance(block, dict) and is_call(block)
         ],
+        "content": message.content,
         "standard": message.response_metadata.get("output_version") == "v1",
         "thinking_last": isinstance(last, dict) and last.get("type") in _THINKING,
     }

@@ -257,20 +257,29 @@ def _make_destination(
         if partner is None:
             raise
         target = resolve("other")
+    row = _partner(partner) if partner is not None else {}
+    takes_documents = "document" in (target.limits.part_types or {"document"})
+    if wire := row.get("wire"):
+        target = _with_own_limits(target, dict(target.limits_in(wire).own))
     for facts in _limit_overrides(partner):
         target = replace(
             target,
             limits=apply_facts(target.limits, facts),
             hygiene=apply_facts(target.hygiene, facts),
         )
-    row = _partner(partner) if partner is not None else {}
     target = _with_rule_limits(target, row.get("rules", {}))
     facts = {**row.get("carries", {})}
     facts |= {name: frozenset(value) for name, value in facts.items() if isinstance(value, list)}
     converter = _refusing(ConverterLimits(**facts), unsupported)
+    if row.get("passes_documents") and takes_documents:
+        converter = replace(converter, sources=(converter.sources or _NO_TYPES) | {"document"})
+    if roles := row.get("image_roles"):
+        target = _with_image_roles(target, frozenset(roles))
     if row.get("separates_files") and target.limits_in(_GEMINI).results_alone:
         target = _with_rule_limits(target, {"files_in_results": {"value": False}})
         converter = replace(converter, result_refuses=converter.result_refuses | {"text-plain"})
+    if target.limits.server_tools_paired:  # the rule for hosted tools repairs their blocks
+        converter = replace(converter, foreign_ids="")
     if row.get("names_results") and target.limits_in(_GEMINI).result_names_match:
         target = replace(target, limits=replace(target.limits, result_names_match=True))
     if row.get("parses_results") and target.limits_in(_GEMINI).of("references_resolved"):
@@ -290,10 +299,20 @@ def _make_destination(
 
 def _with_rule_limits(target: Target, facts: Mapping[str, Any]) -> Target:
     """Return a target with the limits of single rules that a partner package adds."""
-    if not facts:
-        return target
-    own = dict(target.limits.own) | {name: fact["value"] for name, fact in facts.items()}
+    return _with_own_limits(target, {name: fact["value"] for name, fact in facts.items()})
+
+
+def _with_own_limits(target: Target, values: Mapping[str, object]) -> Target:
+    """Return a target with values for limits that rules declare."""
+    own = {**dict(target.limits.own), **values}
     return replace(target, limits=replace(target.limits, own=tuple(own.items())))
+
+
+def _with_image_roles(target: Target, sent: frozenset[Any]) -> Target:
+    """Return a target that accepts images only in messages of roles with which they are sent."""
+    images = target.limits.images
+    roles = sent if images.roles is None else sent & images.roles
+    return replace(target, limits=replace(target.limits, images=replace(images, roles=roles)))
 
 
 def _with_converter(target: Target, converter: ConverterLimits) -> Target:

@@ -123,11 +123,7 @@ def _assistant_fields(
         call = objects.get(number) if isinstance(number, int) else None
         pairs.append((call if isinstance(call, LangChainCall) else None, entry))
     outcomes = [(call, _outcome(call, entry)) for call, entry in pairs]
-    written = [outcome.call for _, outcome in outcomes if outcome.call is not None]
-    update: dict[str, Any] = {
-        "tool_calls": [call for call in written if _is_valid(call)],
-        "invalid_tool_calls": [call for call in written if not _is_valid(call)],
-    }
+    update = _call_fields(outcomes)
     if source is not None and isinstance(source.message, AIMessage):
         outcome_by_call = {id(call): outcome for call, outcome in outcomes if call is not None}
         source_calls = calls_of_source(source, objects)
@@ -145,6 +141,25 @@ def _assistant_fields(
     elif REASONING_KEY in fields:
         update["additional_kwargs"] = {REASONING_KEY: fields[REASONING_KEY]}
     return update
+
+
+def _call_fields(outcomes: list[tuple[LangChainCall | None, CallOutcome]]) -> dict[str, Any]:
+    """Return the fields with the valid calls and with the others.
+
+    Partner packages send the valid calls first. So that the calls keep their order, one behind an
+    invalid call stays in its field until both are valid.
+    """
+    valid: list[dict[str, Any]] = []
+    others: list[dict[str, Any]] = []
+    for call, outcome in outcomes:
+        if outcome.call is None:
+            continue
+        was_invalid = call is not None and call.location == "invalid_tool_calls"
+        if others and was_invalid and _is_valid(outcome.call):
+            others.append({**outcome.call, "type": "invalid_tool_call", "args": outcome.text})
+        else:
+            (valid if _is_valid(outcome.call) else others).append(outcome.call)
+    return {"tool_calls": valid, "invalid_tool_calls": others}
 
 
 def _is_valid(call: dict[str, Any]) -> bool:
@@ -177,7 +192,7 @@ def _outcome(call: LangChainCall | None, entry: dict[str, Any]) -> CallOutcome:
         function.get("arguments"),
     ):
         text = call.arguments if isinstance(call.arguments, str) else ""
-        if call.location in ("tool_calls", "invalid_tool_calls"):
+        if call.location == "tool_calls":
             return CallOutcome(call.native, text)
     return to_langchain_call(entry, call)
 

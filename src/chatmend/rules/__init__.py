@@ -78,6 +78,7 @@ RULES: tuple[Rule, ...] = _load(
     "missing_tool_result",  # after the rules that move or remove results
     "unnamed_result",  # every result has its call now
     "split_server_tool.OPEN",  # all results are in their turn; before the rules that check texts
+    "mirrored_call.ORDER",  # after all rules that convert blocks to text
     "split_assistant_turn.HOSTED",  # before the texts behind calls move
     "split_assistant_turn",  # all results are after the assistant messages, which can be merged
     "scattered_results",  # the results are in the messages directly after the calls

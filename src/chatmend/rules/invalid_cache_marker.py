@@ -39,6 +39,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Fix
+from chatmend.dialects.blocks import unwrap
 from chatmend.emptiness import is_empty, without_empty_parts
 from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import (
@@ -61,7 +62,8 @@ if TYPE_CHECKING:
     from chatmend.windows import Memory, Window
 
 _KEY = "cache_control"
-_POINT, _POINTS = "cachePoint", "cache_points"
+_SPELLINGS, _POINTS = frozenset({"cachePoint", "cache_point"}), "cache_points"
+"""The keys of cache points: Bedrock's, and the one that langchain-aws translates to it."""
 _AFTER_THINKING = "points_after_thinking"
 _TTLS = (None, "5m", "1h")
 
@@ -172,7 +174,7 @@ def _is_cacheable(part: Media) -> bool:
 
 
 def _is_cache_point(part: Part) -> bool:
-    return isinstance(part, Opaque) and _POINT in part.extra
+    return isinstance(part, Opaque) and not _SPELLINGS.isdisjoint(unwrap(part.extra))
 
 
 def _without_markers(

@@ -1,7 +1,8 @@
 """A tool call in a field that the client library does not send, or sends in addition to another.
 
 LangChain stores one call in up to six fields, and each partner package sends other ones of them. A
-call in the wrong field is lost, or sent twice.
+call in the wrong field is lost, or sent twice. A call that is a block may be sent with keys, or
+before other blocks, that the provider refuses.
 
 Why: ``messages with role 'tool' must be a response to a preceding message with 'tool_calls'``
 (OpenAI, through langchain-nvidia-ai-endpoints); ``Invalid value: 'tool_call'`` (OpenAI, through
@@ -19,7 +20,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from chatmend import jsontext
+from chatmend.call_order import ends_with_text, has_call_before_hosted_tool, has_text_behind_call
 from chatmend.changes import Effect, Fix
+from chatmend.dialects import anthropic_messages
 from chatmend.dialects.blocks import unwrap
 from chatmend.exchanges import match
 from chatmend.placeholders import CALL_NOTE
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 
     from chatmend.context import Context
     from chatmend.targets.converter_limits import ConverterLimits
+    from chatmend.targets.limits import Limits
     from chatmend.transcript import Message, Part
     from chatmend.windows import Memory, PartPosition, Window
 
@@ -41,6 +45,8 @@ RAW = "chatmend:unsent-raw-calls"
 """Key of a message whose ``additional_kwargs`` lack a call."""
 LEGACY = "chatmend:legacy-call"
 """Key of a message whose ``additional_kwargs`` repeat a call as ``function_call``."""
+INVALID = "chatmend:invalid-calls"
+"""Key of a message with ``invalid_tool_calls``: the arguments of each."""
 _OUTPUT = "custom_tool_call_output"
 _WHY = "the partner package sends calls from another field"
 _WHY_OUTPUT = "the call of the result is sent as the call of a function"
@@ -68,6 +74,18 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             yield Fix(at, at + 1, (becomes,), _WHY, effect)
 
 
+def find_order(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
+    """Yield fixes for messages whose calls are sent before other blocks, which is refused."""
+    converter: ConverterLimits | None = context.limits.of(LIMIT)
+    if converter is None or not converter.calls_in_place:
+        return
+    for at, message in enumerate(window.messages[: window.run_length]):
+        held = message.extra.get(BLOCKS)
+        if isinstance(held, dict) and _is_refused_order(held["content"], context.limits):
+            becomes = replace(message, omitted_keys=message.omitted_keys | {BLOCKS})
+            yield Fix(at, at + 1, (becomes,), "other blocks follow the calls of the same message")
+
+
 def _with_sent_calls(
     message: Message, converter: ConverterLimits, *, is_function: bool
 ) -> tuple[Message, Effect]:
@@ -81,12 +99,23 @@ def _with_sent_calls(
     omitted |= {RAW} & message.extra.keys()
     if converter.legacy_calls:
         omitted |= {LEGACY} & message.extra.keys()
+    # Arguments that are no object are repaired first (TOOL013).
+    if not converter.invalid_calls and any(map(_is_object, message.extra.get(INVALID, ()))):
+        omitted |= {INVALID}
     becomes, effect = message, Effect.RESHAPES
     if is_function:
         becomes, effect = _without_wrapped(message, converter)
     if omitted or becomes is not message:
         becomes = replace(becomes, omitted_keys=message.omitted_keys | omitted)
     return becomes, effect
+
+
+def _is_object(arguments: object) -> bool:
+    """Return whether a text is a JSON object."""
+    try:
+        return isinstance(arguments, str) and isinstance(jsontext.parse(arguments), dict)
+    except ValueError:
+        return False
 
 
 def _typed_calls(message: Message, converter: ConverterLimits) -> list[object]:
@@ -205,10 +234,23 @@ def _is_misplaced(held: dict[str, Any], converter: ConverterLimits) -> bool:
 
 def _is_sent(call: dict[str, Any], converter: ConverterLimits) -> bool:
     """Return whether a call that is only in the content is sent, with readable arguments."""
-    types = converter.calls_inside
-    return types is None or (
-        call["type"] in types and (call["type"] != "tool_use" or call["has_object"])
-    )
+    types, keys = converter.calls_inside, converter.call_keys
+    if types is None:
+        return True
+    has_known_keys = keys is None or keys.issuperset(call["keys"])
+    is_readable = call["type"] != "tool_use" or call["has_object"]
+    return call["type"] in types and has_known_keys and is_readable
+
+
+def _is_refused_order(content: list[Any], limits: Limits) -> bool:
+    """Return whether the target refuses the order of the calls and the other blocks."""
+    parts = anthropic_messages.read({"role": "assistant", "content": content}).parts
+    if limits.calls_last and has_text_behind_call(parts):
+        return True
+    if limits.calls_end_message and ends_with_text(parts):
+        return True
+    return limits.server_tools_paired and has_call_before_hosted_tool(parts)
 
 
 RULE = Rule("TOOL021", "mirrored-call", find, STRUCTURE)
+ORDER = Rule("TOOL021", "mirrored-call", find_order, STRUCTURE)

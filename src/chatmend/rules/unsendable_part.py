@@ -167,11 +167,19 @@ def _is_key_of_message(part: Part) -> bool:
 
 def _reshape_result(result: ToolResult, converter: ConverterLimits) -> ToolResult:
     """Return a result block with the keys that the converter needs, and only known ones."""
-    block = result.extra
-    if converter.result_keys is not None and not converter.result_keys.issuperset(block):
-        block = {key: block[key] for key in block if key in converter.result_keys}
-    block = _fill_result(block, converter)
+    block = _fill_result(_without_unknown_keys(result.extra, converter), converter)
     return result if block is result.extra else replace(result, native=block)
+
+
+def _without_unknown_keys(block: Block, converter: ConverterLimits) -> Block:
+    """Return a block with only the known keys of its type; blocks of other types unchanged."""
+    beginning = f"{block.get('type')} "
+    known = {
+        key.removeprefix(beginning) for key in converter.block_keys if key.startswith(beginning)
+    }
+    if not known or known.issuperset(block):
+        return block
+    return {key: block[key] for key in block if key in known}
 
 
 def _fill_result(block: Block, converter: ConverterLimits) -> Block:
@@ -185,9 +193,8 @@ def _fill_result(block: Block, converter: ConverterLimits) -> Block:
 def _reshape(block: Block, origin: Origin, converter: ConverterLimits) -> Block:
     """Return a block with the same content in a form that the converter can send."""
     block = _fill_result(blocks.with_media_type(block), converter)
+    block = _without_unknown_keys(block, converter)
     kind = block.get("type")
-    if not converter.cache_markers and "cache_control" in block:
-        block = {key: value for key, value in block.items() if key != "cache_control"}
     if blocks.is_data_link(block) and not _sends_data_links(kind, converter):
         block = blocks.inline_data_url(block)
     if kind == "image" and _has_content(block, converter):
@@ -231,16 +238,38 @@ def is_sendable(block: Block, origin: Origin, converter: ConverterLimits) -> boo
     """Return whether the converter can send a block in a form that the provider accepts."""
     wrote = "user" if origin == "system" else origin
     if "type" not in block:
-        return wrote not in converter.typed
+        return wrote not in converter.typed and _is_native(block, converter, most=1)
     kind, value = block["type"], blocks.unwrap(block)
     if value is not block and wrote in converter.unwraps:
-        return is_sendable(value, origin, converter)
+        return (
+            is_sendable(value, origin, converter)
+            if converter.native_keys is None
+            else _is_native(value, converter, most=len(value))
+        )
     if not isinstance(kind, str) or kind in converter.refused_types(origin):
         return False
-    if not _has_content(block, converter):
+    if not _has_content(block, converter) or _has_foreign_id(block, origin, converter):
         return False
     accepted = converter.accepted_types(origin)
     return accepted is None or kind in accepted
+
+
+def _is_native(block: Block, converter: ConverterLimits, *, most: int) -> bool:
+    """Return whether a block without a type is in the provider's own format.
+
+    ``most``: how many keys it may have.
+    """
+    keys = converter.native_keys
+    return keys is None or (0 < len(block) <= most and keys.issuperset(block))
+
+
+def _has_foreign_id(block: Block, origin: Origin, converter: ConverterLimits) -> bool:
+    """Return whether a block is of a hosted tool that another provider ran."""
+    beginning = converter.foreign_ids
+    if not beginning or origin == "own":
+        return False
+    ids = (block.get("id"), block.get("tool_use_id"))
+    return any(isinstance(one, str) and one.startswith(beginning) for one in ids)
 
 
 def _has_content(block: Block, converter: ConverterLimits) -> bool:
@@ -311,10 +340,17 @@ def _is_unusual_file(block: Block) -> bool:
     )
 
 
+def _judge_id(limits: Limits, traits: Traits) -> Judge | None:
+    """Make the judge of ids: whether one is of a hosted tool that another provider ran."""
+    converter: ConverterLimits | None = limits.of(LIMIT)
+    beginning = "" if converter is None else converter.foreign_ids
+    return (lambda call_id: call_id.startswith(beginning)) if beginning else None
+
+
 RULE = Rule(
     "PART002",
     "unsendable-part",
     find,
-    {"parts": KeyedJudge(ATTACHMENT_KEYS, _judge)},
+    {"parts": KeyedJudge(ATTACHMENT_KEYS, _judge), "ids": _judge_id},
     own_limits={LIMIT: ConverterLimits},
 )

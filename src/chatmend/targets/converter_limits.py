@@ -20,8 +20,14 @@ class ConverterLimits:
     """Whether it sends tool results that are blocks, in a message of the user or of a tool."""
     calls_inside: frozenset[str] | None = None
     """Block types that it sends as calls even if ``tool_calls`` does not list them; None: all."""
+    call_keys: frozenset[str] | None = None
+    """The only keys that it sends of a call which is only a block; None: any."""
+    calls_in_place: bool = False
+    """Whether it sends calls that are blocks where they are among the other blocks."""
     standard_calls: bool = True
     """Whether it translates the call blocks of messages in LangChain's own format (``v1``)."""
+    invalid_calls: bool = True
+    """Whether it sends the calls in ``invalid_tool_calls``."""
     raw_calls: bool = False
     """Whether it sends only the calls in ``additional_kwargs``, in OpenAI's format."""
     legacy_calls: bool = False
@@ -47,8 +53,6 @@ class ConverterLimits:
     Each is the type of the block and ``base64``, ``url``, ``id`` (of an uploaded file) or ``text``.
     None: all.
     """
-    cache_markers: bool = True
-    """Whether content blocks may have ``cache_control``."""
     drops: frozenset[str] = _NO_TYPES
     """Block types of other providers that are dropped, because they would be refused."""
     foreign_reasoning: bool = True
@@ -67,8 +71,11 @@ class ConverterLimits:
     """Whether ``url`` of LangChain's own blocks may be a data URL; otherwise it downloads it."""
     item_ids: bool = False
     """Whether it sends the ids that the provider gave to blocks; each may be sent only once."""
-    result_keys: frozenset[str] | None = None
-    """The only keys that a ``tool_result`` block may have; None: any."""
+    block_keys: frozenset[str] = _NO_TYPES
+    """The only keys of blocks of some types, such as ``tool_result content``.
+
+    Each is the type of the block and a key.
+    """
     results_without_content: bool = True
     """Whether a ``tool_result`` block may lack ``content``; otherwise it raises."""
     extra_markers: bool = False
@@ -79,8 +86,15 @@ class ConverterLimits:
     """``model_provider`` of messages that the provider wrote; it accepts all of their blocks."""
     foreign_refuses: frozenset[str] = _NO_TYPES
     """Block types that it refuses in answers whose ``model_provider`` is another provider."""
+    foreign_ids: str = ""
+    """The beginning of ids of hosted tools that another provider ran."""
     unwraps: frozenset[str] = _NO_TYPES
     """Origins (``user``, ``result``) whose ``non_standard`` blocks it replaces by their value."""
+    native_keys: frozenset[str] | None = None
+    """The keys of blocks without a type, which are in the provider's own format; None: any.
+
+    Each block has one of them. The value of a ``non_standard`` block may have several.
+    """
     typed_outputs: frozenset[str] = _NO_TYPES
     """Types of call blocks whose results must have the same type (``custom_tool_call_output``)."""
     typed: frozenset[str] = _NO_TYPES
