@@ -347,6 +347,21 @@ def _answered(*content: Any) -> list[BaseMessage]:
     return [Q, AIMessage([*content]), tool_result(ONE), NEXT]
 
 
+def _thought(provider: str) -> AIMessage:
+    metadata = {"model_provider": provider} if provider else {}
+    return AIMessage([{"type": "thinking", "thinking": "hm"}, TEXT], response_metadata=metadata)
+
+
+@pytest.mark.parametrize("name", ["gemini", "gemini 3"])
+def test_a_thought_of_gemini_is_unchanged_and_one_of_another_provider_is_removed(name: str) -> None:
+    own, other, unknown = (
+        sent(name, [Q, _thought(provider), NEXT])[1].content
+        for provider in ("google_genai", "deepseek", "")
+    )
+    assert own == [{"type": "thinking", "thinking": "hm"}, TEXT]
+    assert other == unknown == [TEXT]
+
+
 ALIKE: dict[str, list[list[BaseMessage]]] = {
     "keys of a call": [
         _answered({**CALL, key: None}) for key in ("index", "citations", "id_", "caller", "any")
@@ -375,6 +390,9 @@ ALIKE: dict[str, list[list[BaseMessage]]] = {
         [Q, assistant_calls(ONE), HumanMessage([{**result, **more}]), AIMessage("hi"), NEXT]
         for result in [{"type": "tool_result", "tool_use_id": ONE}]
         for more in ({}, {"content": "a"}, {"content": None}, {"content": "a", "any": 0})
+    ],
+    "writers of thinking": [
+        [Q, _thought(provider), NEXT] for provider in ("google_genai", "anthropic", "", "openai")
     ],
     "strings": [[HumanMessage(texts), AIMessage("hi"), NEXT] for texts in (["a"], [TEXT], [])],
     "system messages": [

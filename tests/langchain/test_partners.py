@@ -30,6 +30,12 @@ MEDIA: dict[str, list[dict[str, Any]]] = {
 }
 ALL = list(product(BODIES, DESTINATIONS, MEDIA))
 RETURNS = list(product(HOME, DESTINATIONS))
+OWN = {
+    **HOME, "openai": "openai", "azure": "azure", "groq": "groq", "deepseek": "deepseek",
+    "xai": "xai", "ollama": "ollama", "litellm-anthropic": "litellm anthropic",
+    "fireworks": "fireworks", "together": "together", "nvidia": "nvidia",
+}  # fmt: skip
+"""For an answer, the destination of the same class."""
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +78,20 @@ def test_an_answer_of_another_provider_is_continued(
     skip_if_unsupported(name, destination)
     model = mend(DESTINATIONS[destination].model(sandbox), on_error="raise").bind_tools([look])
     assert isinstance(model.invoke(history(answers(name), media)), AIMessage)
+    assert not sandbox.refusals
+
+
+@pytest.mark.parametrize("name", sorted(OWN.keys() - {"openai-responses v1"}))
+def test_an_answer_of_the_same_provider_is_sent_as_the_class_sends_it(
+    sandbox: Any, answers: Any, name: str
+) -> None:
+    """langchain-openai raises on the image in its own v1 answer, so that answer must change."""
+    bodies = []
+    bare = DESTINATIONS[OWN[name]].model(sandbox)
+    for model in (bare, mend(bare, on_error="raise")):
+        model.bind_tools([look]).invoke(history(answers(name)))
+        bodies.append(sandbox.requests[-1].body)
+    assert bodies[0] == bodies[1]
     assert not sandbox.refusals
 
 

@@ -69,10 +69,10 @@ def _is_refused(part: Part, message: Message, context: Context) -> bool:
         return not part.is_generated and part.raw_string is None
     if mode == "any":
         return part.is_object and not has_thinking_text(part.extra)
-    if mode == "refused" or not message.is_assistant:
+    if not message.is_assistant:
         return True
-    if mode == "unsigned":
-        return part.redacted
+    if mode in ("refused", "unsigned"):
+        return part.redacted if mode == "unsigned" else not _is_own(message, context)
     return not can_be_signature(part.signature) or _is_foreign(message, context)
 
 
@@ -84,10 +84,19 @@ def _without_signature(part: Part) -> Part:
 
 def _is_foreign(message: Message, context: Context) -> bool:
     """Return whether the message names another provider as its origin."""
-    origin = message.extra.get("_provenance")
-    provider = origin.get("provider") if isinstance(origin, dict) else None
-    owners = context.limits.signature_owners
+    owners, provider = context.limits.signature_owners, _origin(message)
     return bool(owners) and isinstance(provider, str) and provider not in owners
+
+
+def _is_own(message: Message, context: Context) -> bool:
+    """Return whether the message names the target's provider as its origin."""
+    provider = _origin(message)
+    return isinstance(provider, str) and provider in context.limits.signature_owners
+
+
+def _origin(message: Message) -> object:
+    origin = message.extra.get("_provenance")
+    return origin.get("provider") if isinstance(origin, dict) else None
 
 
 def _judge(limits: Limits, traits: Traits) -> Judge | None:

@@ -274,7 +274,7 @@ class Limits:
     - ``any``: they are not checked
     - ``unsigned``: they are accepted only without a signature
     - ``signed``: they are accepted only with the provider's own signature
-    - ``refused``: they are refused
+    - ``refused``: they are refused, except in messages that name one of ``signature_owners``
     """
     thinking_chunks: bool = True
     """The provider accepts Mistral's thinking chunks, whose text is a list of texts."""
