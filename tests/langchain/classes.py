@@ -110,6 +110,7 @@ def _gemini(model: str) -> Partner:
     return Partner("langchain_google_genai.ChatGoogleGenerativeAI", "gemini", "base_url", params)
 
 
+_THINKING = {"type": "enabled", "budget_tokens": 2000}
 DESTINATIONS = {
     "openai": Partner("langchain_openai.ChatOpenAI", "openai/v1", "base_url", {"model": "gpt-4o", **_KEY}),
     "responses": Partner("langchain_openai.ChatOpenAI", "openai/v1", "base_url", {"model": "gpt-5", "use_responses_api": True, **_KEY}
@@ -119,11 +120,18 @@ DESTINATIONS = {
     ),
     "anthropic": Partner("langchain_anthropic.ChatAnthropic", "anthropic", "base_url", {"model": "claude-opus-4-8", **_KEY}),
     "anthropic 4.5": Partner("langchain_anthropic.ChatAnthropic", "anthropic", "base_url", {"model": "claude-haiku-4-5", **_KEY}),
+    "anthropic thinking": Partner("langchain_anthropic.ChatAnthropic", "anthropic", "base_url",
+        {"model": "claude-haiku-4-5", "thinking": _THINKING, "max_tokens": 4000, **_KEY},
+    ),
     "mistral": Partner("langchain_mistralai.ChatMistralAI", "mistral/v1", "endpoint", {"model": "mistral-large-latest", **_KEY}
     ),
     "gemini": _gemini("gemini-2.5-flash"),
     "gemini 3": _gemini("gemini-3-pro-preview"),
     "bedrock claude": _bedrock("us.anthropic.claude-sonnet-4-6"),
+    "bedrock thinking": Partner("langchain_aws.ChatBedrockConverse", "bedrock", "endpoint_url", {
+        "model": "us.anthropic.claude-sonnet-4-6", "max_tokens": 4000,
+        "additional_model_request_fields": {"thinking": _THINKING}, **_AWS,
+    }),
     "bedrock nova": _bedrock("us.amazon.nova-pro-v1:0"),
     "bedrock mistral": _bedrock("mistral.mistral-large-2402-v1:0"),
     "bedrock llama": _bedrock("us.meta.llama3-3-70b-instruct-v1:0"),
@@ -131,6 +139,7 @@ DESTINATIONS = {
     "groq": Partner("langchain_groq.ChatGroq", "groq", "base_url", {"model": "llama-3.3-70b-versatile", **_KEY}),
     "ollama": Partner("langchain_ollama.ChatOllama", "ollama", "base_url", {"model": "llama3.1"}),
     "deepseek": Partner("langchain_deepseek.ChatDeepSeek", "deepseek/v1", "api_base", {"model": "deepseek-chat", **_KEY}),
+    "deepseek flash": Partner("langchain_deepseek.ChatDeepSeek", "deepseek/v1", "api_base", {"model": "deepseek-v4-flash", **_KEY}),
     "xai": Partner("langchain_xai.ChatXAI", "xai/v1", "xai_api_base", {"model": "grok-4-1-fast-non-reasoning", **_KEY}
     ),
     "cohere": Partner("langchain_cohere.ChatCohere", "cohere", "base_url", {"model": "command-a-03-2025", "cohere_api_key": "k"}

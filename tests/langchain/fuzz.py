@@ -8,7 +8,7 @@ refused and what could not be sent; its exit status is then 1.
 
 Runs on every core, one model of ``DESTINATIONS`` after the other.
 
-The models do not enable thinking. Claude refuses thinking in the current tool loop of such a request,
+Most models do not enable thinking. Claude refuses thinking in the current tool loop of such a request,
 and only the refusal shows that it is not enabled: then a model with ``react=1`` must be accepted.
 
 Links are replaced by data, because one partner package would download them. Lists that contain

@@ -13,6 +13,8 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.tools import tool
 
 from chatmend.langchain import RepairMiddleware, mend
+from chatmend.langchain.thinking import thinking_of, without_thinking
+from tests.langchain.classes import DESTINATIONS
 from tests.langchain.loop import run
 
 if TYPE_CHECKING:
@@ -72,6 +74,22 @@ def test_a_parameter_of_the_model_is_disabled_for_the_call(sandbox: Sandbox, fie
 def test_an_option_of_the_call_is_disabled(sandbox: Sandbox) -> None:
     mend(claude(sandbox)).bind_tools([look]).invoke(loop(), thinking=MANUAL)
     assert sent(sandbox) == OFF
+
+
+def test_a_parameter_of_bedrock_is_disabled_for_the_call(sandbox: Sandbox) -> None:
+    model = DESTINATIONS["bedrock thinking"].model(sandbox)
+    answer = mend(model, on_error="raise").bind_tools([look]).invoke(loop())
+    assert sandbox.requests[-1].body["additionalModelRequestFields"]["thinking"] == OFF
+    (change,) = answer.response_metadata["chatmend"]["changes"]
+    assert (change["code"], change["applied"]) == ("THINK008", True)
+    assert model.additional_model_request_fields["thinking"]["type"] == "enabled"
+    assert not sandbox.refusals
+
+
+def test_an_option_of_a_call_in_extra_body_is_disabled() -> None:
+    options = {"extra_body": {"thinking": MANUAL, "other": 1}}
+    assert thinking_of(object(), options) == MANUAL
+    assert without_thinking(object(), options)[1] == {"extra_body": {"thinking": OFF, "other": 1}}
 
 
 def test_streams_and_asynchronous_calls_disable_it(sandbox: Sandbox) -> None:

@@ -1,8 +1,8 @@
 """The parameters of a chat model that enable thinking: finds them, and disables them for one call.
 
-They are fields of the model, keys of its ``model_kwargs``, or options of a call. A field may take
-precedence over an option (``thinking`` of ``ChatAnthropic``), so a copy of the model makes the
-call.
+They are fields of the model, keys of its fields for further parameters, or options of a call. A
+field may take precedence over an option (``thinking`` of ``ChatAnthropic``), so a copy of the model
+makes the call.
 """
 
 from __future__ import annotations
@@ -17,15 +17,16 @@ if TYPE_CHECKING:
 
 _Model = TypeVar("_Model")
 _NAMES = ("thinking", "reasoning", "reasoning_effort")
+_HOLDERS = ("model_kwargs", "additional_model_request_fields", "extra_body")
+"""Fields with further parameters of the request, and options with the same names."""
 
 
 def thinking_of(model: object, options: Mapping[str, Any]) -> Any:
     """Return the parameter that enables thinking in a call; the last one found if none does."""
+    fields = _fields_of(model)
+    places = (options, *_held(options).values(), fields, *_held(fields).values())
     found = [
-        value
-        for values in (options, _fields_of(model), _kwargs_of(model))
-        for name in _NAMES
-        if (value := values.get(name)) is not None
+        value for values in places for name in _NAMES if (value := values.get(name)) is not None
     ]
     return next(filter(is_thinking_on, found), found[-1] if found else None)
 
@@ -52,14 +53,20 @@ def with_thinking(
 
 def without_thinking(model: _Model, options: dict[str, Any]) -> tuple[_Model, dict[str, Any]]:
     """Return a copy of the model and options that do not enable thinking."""
-    changed: dict[str, Any] = _disabled(_fields_of(model))
-    kwargs = _kwargs_of(model)
-    if in_kwargs := _disabled(kwargs):
-        changed["model_kwargs"] = _without_nulls({**kwargs, **in_kwargs})
+    changed = _all_disabled(_fields_of(model))
     if changed:
         model = copy.copy(model)
         model.__dict__.update(changed)
-    return model, _without_nulls({**options, **_disabled(options)})
+    return model, _without_nulls({**options, **_all_disabled(options)})
+
+
+def _all_disabled(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values that enable thinking, and those that hold one, with thinking disabled."""
+    return _disabled(values) | {
+        name: _without_nulls({**held, **inner})
+        for name, held in _held(values).items()
+        if (inner := _disabled(held))
+    }
 
 
 def _disabled(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -77,6 +84,6 @@ def _fields_of(model: object) -> Mapping[str, Any]:
     return getattr(model, "__dict__", {})
 
 
-def _kwargs_of(model: object) -> dict[str, Any]:
-    kwargs = _fields_of(model).get("model_kwargs")
-    return kwargs if isinstance(kwargs, dict) else {}
+def _held(values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the further parameters among fields or options, by the name of their field."""
+    return {name: held for name in _HOLDERS if isinstance(held := values.get(name), dict)}

@@ -67,7 +67,8 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Yield fixes that move refused images and files after the tool results of their turn."""
     limits, refused = context.limits.images, _refused_kinds(context.limits)
     if context.limits.of(_LIMIT) is False:
-        limits = replace(limits, roles=_NOT_IN_RESULTS)
+        roles = _NOT_IN_RESULTS if limits.roles is None else limits.roles & _NOT_IN_RESULTS
+        limits = replace(limits, roles=roles)
     if limits.roles is None and limits.error_results and not refused:
         return
     moved: list[Part] = []

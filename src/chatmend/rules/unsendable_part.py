@@ -126,7 +126,7 @@ def _send(part: Part, origin: Origin, converter: ConverterLimits) -> _Sent:
 
 def _send_block(part: Part, block: Block, origin: Origin, converter: ConverterLimits) -> _Sent:
     """Return the part with this block, or its text if it cannot be sent."""
-    if _is_dropped(block, converter):
+    if _is_dropped(block, origin, converter):
         return _Sent(None, Effect.DROPS)
     is_item = converter.item_ids and jsontext.is_one_of(block.get("type"), _HOSTED_ITEMS)
     if is_item and missing_keys(block):
@@ -224,14 +224,15 @@ def _reshape_image(block: Block, origin: Origin, converter: ConverterLimits) -> 
     return block
 
 
-def _is_dropped(block: Block, converter: ConverterLimits) -> bool:
+def _is_dropped(block: Block, origin: Origin, converter: ConverterLimits) -> bool:
     """Return whether a block is reasoning of another provider, which this one would refuse."""
     kind = block.get("type")
     has_own_id = block.get("id") or block.get("encrypted_content")
     is_foreign = not converter.foreign_reasoning and kind == "reasoning" and not has_own_id
     is_listed = kind == "thinking" and isinstance(block.get("thinking"), list)
     is_foreign = is_foreign or (is_listed and not converter.listed_thinking)
-    return is_foreign or (isinstance(kind, str) and kind in converter.drops)
+    drops = converter.drops | (converter.foreign_drops if origin == "foreign" else frozenset())
+    return is_foreign or (isinstance(kind, str) and kind in drops)
 
 
 def is_sendable(block: Block, origin: Origin, converter: ConverterLimits) -> bool:

@@ -55,6 +55,8 @@ class ConverterLimits:
     """
     drops: frozenset[str] = _NO_TYPES
     """Block types of other providers that are dropped, because they would be refused."""
+    foreign_drops: frozenset[str] = _NO_TYPES
+    """Block types that it drops from answers whose ``model_provider`` is another provider."""
     foreign_reasoning: bool = True
     """Whether it sends reasoning of other providers, which lacks the id of this provider."""
     trailing_reasoning: bool = True
