@@ -91,6 +91,23 @@ def test_calls_keep_their_order_if_a_later_one_is_repaired_first() -> None:
     ]  # fmt: skip
 
 
+def test_a_call_that_only_the_content_holds_reaches_nvidia() -> None:
+    """ChatNVIDIA sends only the calls in ``additional_kwargs``."""
+    repaired = sent("nvidia", [Q, AIMessage([CALL]), tool_result(ONE), NEXT])
+    (call,) = repaired[1].additional_kwargs["tool_calls"]
+    assert (call["id"], call["function"]["name"]) == (ONE, "look")
+    assert unchanged("nvidia", repaired)
+
+
+def test_a_legacy_call_reaches_nvidia_with_its_result() -> None:
+    legacy = {"function_call": {"name": "look", "arguments": "{}"}}
+    repaired = sent("nvidia", [Q, AIMessage("", additional_kwargs=legacy), NEXT])
+    (call,) = repaired[1].additional_kwargs["tool_calls"]
+    assert isinstance(repaired[2], ToolMessage)
+    assert call["id"] == repaired[2].tool_call_id
+    assert unchanged("nvidia", repaired)
+
+
 @pytest.mark.parametrize("name", ["anthropic 4.5", "bedrock invoke"])
 def test_a_text_behind_a_call_that_is_accepted_or_moved_by_the_class_is_unchanged(
     name: str,

@@ -138,7 +138,8 @@ class LangChainDialect:
         source = self._read.get(key) if isinstance(key, int) else None
         if source is not None and self._is_same(out, source, message):
             return source.message
-        return build(out, source, self._registered)
+        raw = self._converter.raw_calls
+        return build(out, source, self._registered, writes_raw_calls=raw)
 
     def _is_same(self, out: dict[str, object], source: SourceMessage, message: Message) -> bool:
         if (

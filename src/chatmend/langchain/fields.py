@@ -208,9 +208,8 @@ def _describe_call_blocks(message: AIMessage, calls: list[LangChainCall]) -> dic
 def _has_raw_calls(message: AIMessage) -> bool:
     """Return whether ``additional_kwargs`` hold every call of a message as a dict."""
     raw = message.additional_kwargs.get("tool_calls")
-    number = len(message.tool_calls) + len(message.invalid_tool_calls)
     calls = dict_entries(raw)
-    return len(calls) == number and len(calls) == len(as_list(raw))
+    return len(calls) == len(calls_of(message)) == len(as_list(raw))
 
 
 def _has_foreign_results(message: ToolMessage | FunctionMessage) -> bool:

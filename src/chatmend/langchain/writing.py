@@ -56,7 +56,11 @@ class SourceMessage:
 
 
 def build(
-    fields: dict[str, Any], source: SourceMessage | None, objects: Mapping[int, Any]
+    fields: dict[str, Any],
+    source: SourceMessage | None,
+    objects: Mapping[int, Any],
+    *,
+    writes_raw_calls: bool = False,
 ) -> BaseMessage:
     """Build the message of a dict; parts of the source that the dict cannot show are kept."""
     role = str(fields.get("role"))
@@ -68,6 +72,8 @@ def build(
     update = _common_fields(fields, source if same else None)
     if wanted is AIMessage:
         update |= _assistant_fields(fields, source if same else None, objects)
+        if writes_raw_calls and (raw := _raw_calls(fields)):
+            update["additional_kwargs"] = {**update.get("additional_kwargs", {}), "tool_calls": raw}
     elif wanted is ToolMessage:
         update["tool_call_id"] = _id_string(fields.get("tool_call_id"))
         if fields.get(IS_ERROR) is True:
@@ -251,10 +257,7 @@ def _kept_kwargs(
     raw = kwargs.get("tool_calls")
     changed: dict[str, Any] = {}
     if mirrored_call.RAW in source.fields:
-        changed["tool_calls"] = [
-            {key: entry[key] for key in ("id", "type", "function") if key in entry}
-            for entry in _call_entries(fields.get("tool_calls"))
-        ]
+        changed["tool_calls"] = _raw_calls(fields)
     elif isinstance(raw, list):
         changed["tool_calls"] = copies.update_raw_calls(raw)
     if fields.get("content") is not source.fields["content"]:
@@ -271,6 +274,14 @@ def _kept_kwargs(
     removed |= {"function_call"} if mirrored_call.LEGACY in gone else set()
     kept = {key: value for key, value in {**kwargs, **changed}.items() if key not in removed}
     return kwargs if kept == kwargs else kept
+
+
+def _raw_calls(fields: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the calls of a message in OpenAI's format."""
+    return [
+        {key: entry[key] for key in ("id", "type", "function") if key in entry}
+        for entry in _call_entries(fields.get("tool_calls"))
+    ]
 
 
 def _other_tool_outputs(source: SourceMessage) -> dict[str, Any]:
