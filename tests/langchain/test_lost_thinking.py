@@ -76,14 +76,21 @@ def test_an_option_of_the_call_is_disabled(sandbox: Sandbox) -> None:
     assert sent(sandbox) == OFF
 
 
-def test_a_parameter_of_bedrock_is_disabled_for_the_call(sandbox: Sandbox) -> None:
-    model = DESTINATIONS["bedrock thinking"].model(sandbox)
-    answer = mend(model, on_error="raise").bind_tools([look]).invoke(loop())
-    assert sandbox.requests[-1].body["additionalModelRequestFields"]["thinking"] == OFF
-    (change,) = answer.response_metadata["chatmend"]["changes"]
-    assert (change["code"], change["applied"]) == ("THINK008", True)
-    assert model.additional_model_request_fields["thinking"]["type"] == "enabled"
-    assert not sandbox.refusals
+def test_thinking_of_bedrock_stays_enabled_behind_its_own_thinking(sandbox: Sandbox) -> None:
+    """langchain-aws stores it as ``reasoning_content``, which THINK008 does not read."""
+    thought = {
+        "type": "reasoning_content",
+        "reasoning_content": {"text": "Plan.", "signature": "EqQB"},
+    }
+    answer = AIMessage(
+        [thought], tool_calls=[CALL], response_metadata={"model_provider": "bedrock_converse"}
+    )
+    history = [HumanMessage("go"), answer, ToolMessage("r1", tool_call_id="toolu_1")]
+    model = mend(DESTINATIONS["bedrock thinking"].model(sandbox), on_error="raise")
+    model.bind_tools([look]).invoke(history)
+    assert (
+        sandbox.requests[-1].body["additionalModelRequestFields"]["thinking"]["type"] == "enabled"
+    )
 
 
 def test_an_option_of_a_call_in_extra_body_is_disabled() -> None:

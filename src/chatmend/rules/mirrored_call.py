@@ -112,10 +112,7 @@ def _with_sent_calls(
 
 def _is_object(arguments: object) -> bool:
     """Return whether a text is a JSON object."""
-    try:
-        return isinstance(arguments, str) and isinstance(jsontext.parse(arguments), dict)
-    except ValueError:
-        return False
+    return isinstance(arguments, str) and jsontext.is_object(arguments)
 
 
 def _typed_calls(message: Message, converter: ConverterLimits) -> list[object]:
