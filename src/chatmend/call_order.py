@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chatmend.dialects import server_tools
-from chatmend.transcript import Opaque, Text, ToolCall
+from chatmend.transcript import Opaque, Text, Thinking, ToolCall
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from chatmend.transcript import Part
 
 
@@ -16,9 +18,16 @@ def ends_with_text(parts: tuple[Part, ...]) -> bool:
     return any(isinstance(part, ToolCall) for part in parts) and isinstance(parts[-1], Text)
 
 
-def has_text_behind_call(parts: tuple[Part, ...]) -> bool:
-    """Return whether a text follows a call."""
-    return any(isinstance(part, Text) for part in parts[_first_call(parts) :])
+def has_content_behind_calls(parts: Sequence[Part]) -> bool:
+    """Return whether a text follows a call, or thinking the last one.
+
+    A model may think between its calls.
+    """
+    calls = [at for at, part in enumerate(parts) if isinstance(part, ToolCall)]
+    if not calls:
+        return False
+    has_text = any(isinstance(part, Text) for part in parts[calls[0] :])
+    return has_text or any(isinstance(part, Thinking) for part in parts[calls[-1] :])
 
 
 def has_call_before_hosted_tool(parts: tuple[Part, ...]) -> bool:
@@ -37,8 +46,3 @@ def has_call_before_hosted_tool(parts: tuple[Part, ...]) -> bool:
 def is_own_call(part: Part) -> bool:
     """Return whether a part is a call whose result the caller sends."""
     return isinstance(part, ToolCall) and part.awaits_result
-
-
-def _first_call(parts: tuple[Part, ...]) -> int:
-    """Return the position of the first call; the number of parts if there is none."""
-    return next((at for at, part in enumerate(parts) if isinstance(part, ToolCall)), len(parts))

@@ -100,7 +100,7 @@ def _without_empty_result_parts(part: Part, *, whitespace: bool) -> Part:
 def remove_empty(parts: tuple[Part, ...], *, whitespace: bool) -> tuple[Part, ...]:
     """Return the parts without empty texts, or also without white space.
 
-    The cache marker of a removed text goes to the text before it.
+    The text before a removed one gets its cache marker.
     """
     kept: list[Part] = []
     for part in parts:

@@ -29,7 +29,7 @@ from itertools import product
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from langchain_core.messages import RemoveMessage
+from langchain_core.messages import AIMessage, RemoveMessage
 
 from chatmend.langchain import mend
 from chatmend.langchain.hooks import prepare
@@ -58,14 +58,8 @@ EXPECTED = frozenset(
 )
 """Refusals that are not counted.
 
-The endpoint of Fireworks, which refuses unknown keys, stands in for those of other hosts. ChatBedrock
-moves all thinking of a message to its beginning.
-"""
-KNOWN = frozenset({"a second repair: THINK001, TOOL014", "a second repair: TOOL021"})
-"""Faults of merged answers, which are not repaired yet.
-
-Two answers of different providers have the provider of the first one once they are merged. A legacy
-call that is merged with the calls of another message counts as a repetition of one of them.
+These hosts have no endpoint in the sandbox. Their classes send to that of Fireworks, which refuses
+unknown keys. ChatBedrock moves all thinking of a message to its beginning.
 """
 WIRES = ("openai_chat", "anthropic_messages", "langchain")
 
@@ -116,12 +110,30 @@ def refusal(model: Any, sandbox: Any, messages: list[BaseMessage]) -> str | None
 
 
 def twice(model: Any, messages: list[BaseMessage]) -> str | None:
-    """Return which rules change what was repaired before, ``None`` if it is unchanged."""
+    """Return which rules change what was repaired before, ``None`` if it is unchanged.
+
+    Two faults of merged answers are not repaired yet, and not counted: answers of two providers
+    have the provider of the first one, and a legacy call that is merged with other calls counts as
+    a repetition of one of them.
+    """
     once = list(prepare(model, messages, {}).messages)
     again = prepare(model, once, {})
     if is_unchanged(once, again.messages):
         return None
-    return f"a second repair: {', '.join(sorted({change.code for change in again.changes}))}"
+    codes = {change.code for change in again.changes if change.where == "messages"}
+    merged = [
+        one for one in once if isinstance(one, AIMessage) and all(one is not m for m in messages)
+    ]
+    if codes == {"TOOL021"} and any(
+        one.tool_calls and "function_call" in one.additional_kwargs for one in merged
+    ):
+        return None
+    if codes == {"THINK001"} and any(
+        isinstance(one.content, list) and "model_provider" in one.response_metadata
+        for one in merged
+    ):
+        return None
+    return f"a second repair: {', '.join(sorted(codes))}"
 
 
 def run(name: str, first: int, count: int) -> tuple[str, Counter[str], Counter[str]]:
@@ -145,7 +157,7 @@ def run(name: str, first: int, count: int) -> tuple[str, Counter[str], Counter[s
                 if fault == NOT_ENABLED:
                     fault = refusal(reacting, sandbox, messages)
             fault = fault or twice(model, messages)
-            if fault and (name, fault) not in EXPECTED and fault not in KNOWN:
+            if fault and (name, fault) not in EXPECTED:
                 failed[fault] += 1
                 if failed[fault] <= EXAMPLES_PER_REFUSAL:
                     print(f"{name}: {fault}: {describe(seed, wire)}", flush=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from functools import cache
 from typing import Any
 
@@ -269,6 +270,7 @@ DOCUMENTED: dict[str, list[dict[str, Any]]] = {
         {"document": {"format": "txt", "name": "a", "source": {"bytes": b"a"}}},
         {"type": "document", "document": {"format": "txt", "name": "a", "source": {"bytes": b"a"}}},
         {"type": "guard_content", "text": "a"},
+        {"type": "image", "image": {"format": "png", "source": {"bytes": b64decode(PIXEL)}}},
     ],
     "bedrock nova": [
         {
@@ -369,6 +371,11 @@ def _thought(provider: str) -> AIMessage:
     return AIMessage([{"type": "thinking", "thinking": "hm"}, TEXT], response_metadata=metadata)
 
 
+def _bedrock_thought(signature: str) -> AIMessage:
+    held = {"text": "hm", "signature": signature}
+    return AIMessage([{"type": "reasoning_content", "reasoning_content": held}, TEXT])
+
+
 @pytest.mark.parametrize("name", ["gemini", "gemini 3"])
 def test_a_thought_of_gemini_is_unchanged_and_one_of_another_provider_is_removed(name: str) -> None:
     own, other, unknown = (
@@ -385,7 +392,7 @@ ALIKE: dict[str, list[list[BaseMessage]]] = {
     ],
     "arguments": [
         [Q, _invalid(text), tool_result(ONE), NEXT]
-        for text in ('{"x": 1}', '{"x": ', "[1]", "null", '"a"', "")
+        for text in ('{"x": 1}', '{"x": ', '{"x":NaN}', "[1]", "null", '"a"', "")
     ],
     "order": [
         _answered(*blocks)
@@ -410,6 +417,10 @@ ALIKE: dict[str, list[list[BaseMessage]]] = {
     ],
     "writers of thinking": [
         [Q, _thought(provider), NEXT] for provider in ("google_genai", "anthropic", "", "openai")
+    ],
+    "signatures": [
+        [Q, _bedrock_thought(signature), NEXT]
+        for signature in ("EqQBCkYIBxgCKkDyZ2ljYWxz", "CiQBVKhc7sig", "gAAAAAB", "", " ")
     ],
     "strings": [[HumanMessage(texts), AIMessage("hi"), NEXT] for texts in (["a"], [TEXT], [])],
     "system messages": [

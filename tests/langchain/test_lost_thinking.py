@@ -76,21 +76,50 @@ def test_an_option_of_the_call_is_disabled(sandbox: Sandbox) -> None:
     assert sent(sandbox) == OFF
 
 
-def test_thinking_of_bedrock_stays_enabled_behind_its_own_thinking(sandbox: Sandbox) -> None:
-    """langchain-aws stores it as ``reasoning_content``, which THINK008 does not read."""
-    thought = {
-        "type": "reasoning_content",
-        "reasoning_content": {"text": "Plan.", "signature": "EqQB"},
-    }
-    answer = AIMessage(
-        [thought], tool_calls=[CALL], response_metadata={"model_provider": "bedrock_converse"}
-    )
-    history = [HumanMessage("go"), answer, ToolMessage("r1", tool_call_id="toolu_1")]
-    model = mend(DESTINATIONS["bedrock thinking"].model(sandbox), on_error="raise")
-    model.bind_tools([look]).invoke(history)
-    assert (
-        sandbox.requests[-1].body["additionalModelRequestFields"]["thinking"]["type"] == "enabled"
-    )
+SIGNATURE = "EqQBCkYIBxgCKkDyZ2ljYWxzaWduYXR1cmV0aGF0aXNsb25nZW5vdWdo"
+SIGNED = {"text": "Plan.", "signature": SIGNATURE}
+BEDROCK = [
+    {"type": "reasoning_content", "reasoning_content": SIGNED},
+    {"type": "reasoning_content", "reasoning_content": SIGNED, "index": 0},
+    {"type": "reasoning_content", "reasoningContent": SIGNED},
+    {"type": "reasoning_content", "reasoning_content": {"redacted_content": b"abc"}},
+    {"type": "thinking", "thinking": "Plan.", "signature": SIGNATURE},
+]
+"""Thinking as langchain-aws stores it, and Claude's own block."""
+
+
+def bedrock_loop(*blocks: Any) -> list[BaseMessage]:
+    metadata = {"model_provider": "bedrock_converse"}
+    answer = AIMessage(list(blocks), tool_calls=[CALL], response_metadata=metadata)
+    return [HumanMessage("go"), answer, ToolMessage("r1", tool_call_id="toolu_1")]
+
+
+@pytest.mark.parametrize("block", BEDROCK)
+def test_thinking_of_bedrock_stays_enabled_behind_its_own_thinking(
+    sandbox: Sandbox, block: dict[str, Any]
+) -> None:
+    bare, bodies = DESTINATIONS["bedrock thinking"].model(sandbox), []
+    for model in (bare, mend(bare, on_error="raise")):
+        model.bind_tools([look]).invoke(bedrock_loop(block))
+        bodies.append(sandbox.requests[-1].body)
+    assert bodies[0] == bodies[1]
+    assert not sandbox.refusals
+
+
+UNSIGNED = {"type": "reasoning_content", "reasoning_content": {"text": "Plan."}}
+
+
+@pytest.mark.parametrize("blocks", [[], [UNSIGNED], ["I look."]])
+def test_thinking_of_bedrock_is_disabled_for_a_loop_without_it(
+    sandbox: Sandbox, blocks: list[Any]
+) -> None:
+    model = DESTINATIONS["bedrock thinking"].model(sandbox)
+    answer = mend(model, on_error="raise").bind_tools([look]).invoke(bedrock_loop(*blocks))
+    assert sandbox.requests[-1].body["additionalModelRequestFields"]["thinking"] == OFF
+    changes = answer.response_metadata["chatmend"]["changes"]
+    assert [(one["code"], one["applied"]) for one in changes][-1] == ("THINK008", True)
+    assert model.additional_model_request_fields["thinking"]["type"] == "enabled"
+    assert not sandbox.refusals
 
 
 def test_an_option_of_a_call_in_extra_body_is_disabled() -> None:

@@ -289,7 +289,25 @@ def _read_langchain_block(part: Part) -> Part:
         return anthropic_messages.read({"role": "user", "content": [block]}).parts[0]
     if block.get("type") == "reasoning" and (signature := _signature(block)):
         return Thinking(str(block.get("reasoning") or ""), signature, native=block)
+    if block.get("type") == "reasoning_content":
+        return _read_bedrock_reasoning(block)
     return part
+
+
+def _read_bedrock_reasoning(block: dict[str, Any]) -> Part:
+    """Read the thinking of Bedrock's Converse API, in either spelling of its keys."""
+    held = block.get("reasoning_content", block.get("reasoningContent"))
+    if not isinstance(held, dict):
+        return Opaque(block)
+    if redacted := held.get("redacted_content", held.get("redactedContent")):
+        data = redacted if isinstance(redacted, str) else "redacted"  # bytes are no signature
+        return Thinking("", data, redacted=True, native=block)
+    text, signature = held.get("text"), held.get("signature")
+    return Thinking(
+        text if isinstance(text, str) else "",
+        signature if isinstance(signature, str) and signature else None,
+        native=block,
+    )
 
 
 def _read_item(part: Part) -> Part:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _Model = TypeVar("_Model")
 _NAMES = ("thinking", "reasoning", "reasoning_effort")
-_HOLDERS = ("model_kwargs", "extra_body")
+_HOLDERS = ("model_kwargs", "additional_model_request_fields", "extra_body")
 """Fields with further parameters of the request, and options with the same names."""
 
 

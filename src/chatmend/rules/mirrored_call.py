@@ -20,7 +20,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from chatmend import jsontext
-from chatmend.call_order import ends_with_text, has_call_before_hosted_tool, has_text_behind_call
+from chatmend.call_order import (
+    ends_with_text,
+    has_call_before_hosted_tool,
+    has_content_behind_calls,
+)
 from chatmend.changes import Effect, Fix
 from chatmend.dialects import anthropic_messages
 from chatmend.dialects.blocks import unwrap
@@ -242,7 +246,7 @@ def _is_sent(call: dict[str, Any], converter: ConverterLimits) -> bool:
 def _is_refused_order(content: list[Any], limits: Limits) -> bool:
     """Return whether the target refuses the order of the calls and the other blocks."""
     parts = anthropic_messages.read({"role": "assistant", "content": content}).parts
-    if limits.calls_last and has_text_behind_call(parts):
+    if limits.calls_last and has_content_behind_calls(parts):
         return True
     if limits.calls_end_message and ends_with_text(parts):
         return True

@@ -32,7 +32,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chatmend.call_order import ends_with_text, has_call_before_hosted_tool, is_own_call
+from chatmend.call_order import (
+    ends_with_text,
+    has_call_before_hosted_tool,
+    has_content_behind_calls,
+    is_own_call,
+)
 from chatmend.changes import Effect, Fix
 from chatmend.merging import merge
 from chatmend.notes import unknown_keys
@@ -106,19 +111,22 @@ def _move_texts_before_calls(run_messages: list[Message], context: Context) -> F
         return None
     turn = run_messages[first:]
     parts = [part for message in turn for part in message.parts]
-    calls = [at for at, part in enumerate(parts) if isinstance(part, ToolCall)]
-    following: Sequence[Part] = parts[calls[0] :]
+    following: Sequence[Part] = parts[_first_call(parts) :]
     if not context.limits.adjacent_thinking:
         following, _ = separate_thinking(following)
-    has_text = any(isinstance(part, Text) for part in following)
-    if not has_text and not any(isinstance(part, Thinking) for part in parts[calls[-1] :]):
+    if not has_content_behind_calls(following):
         return None
     merged, effect = merge(turn, context.traits) if len(turn) > 1 else (turn[0], Effect.RESHAPES)
-    call = next(at for at, part in enumerate(merged.parts) if isinstance(part, ToolCall))
+    call = _first_call(merged.parts)
     ordered = sorted(merged.parts[call:], key=lambda part: not isinstance(part, Text | Thinking))
     becomes = merged.with_parts((*merged.parts[:call], *ordered))
     why = "the target accepts no text between calls and their results"
     return Fix(first, len(run_messages), (becomes,), why, effect)
+
+
+def _first_call(parts: Sequence[Part]) -> int:
+    """Return the position of the first call."""
+    return next(at for at, part in enumerate(parts) if isinstance(part, ToolCall))
 
 
 def _move_last_texts(run_messages: list[Message]) -> Iterator[Fix]:
