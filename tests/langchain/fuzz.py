@@ -120,7 +120,8 @@ def twice(model: Any, messages: list[BaseMessage]) -> str | None:
     again = prepare(model, once, {})
     if is_unchanged(once, again.messages):
         return None
-    codes = {change.code for change in again.changes if change.where == "messages"}
+    made = [change for change in again.changes if change.applied and change.where == "messages"]
+    codes = {change.code for change in made}
     merged = [
         one for one in once if isinstance(one, AIMessage) and all(one is not m for m in messages)
     ]

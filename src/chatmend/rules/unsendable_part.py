@@ -330,7 +330,7 @@ def _without_blank_texts(parts: tuple[Part, ...]) -> tuple[Part, ...]:
     """Drop blank texts directly after thinking, which the converter would drop silently."""
     out: list[Part] = []
     for part in parts:
-        is_blank = isinstance(part, Text) and part.is_object and not part.text.strip()
+        is_blank = isinstance(part, Text) and not part.text.strip()
         if not (is_blank and out and out[-1].extra.get("type") == "thinking"):
             out.append(part)
     return tuple(out)
