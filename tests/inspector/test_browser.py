@@ -423,9 +423,9 @@ def test_a_thousand_messages_are_shown_step_by_step(page: Any, tmp_path: Path) -
     assert page.locator(".card").count() == 100
     assert page.locator("#output .more").inner_text() == "Show 25 more"
     page.get_by_role("tab", name="Transcript (1,000)").click()
-    assert page.locator(".message").count() == 150
+    page.wait_for_function("document.querySelectorAll('.message').length === 150")
     page.get_by_role("button", name="Show more of 1,000 messages").click()
-    assert page.locator(".message").count() == 300
+    page.wait_for_function("document.querySelectorAll('.message').length === 300")
     page.locator("#error").fill("messages[998]: something is invalid")
     page.wait_for_selector(".panel.error")
     page.locator(".error button.position").click()
