@@ -424,7 +424,9 @@ def test_a_thousand_messages_are_shown_step_by_step(page: Any, tmp_path: Path) -
     assert page.locator("#output .more").inner_text() == "Show 25 more"
     page.get_by_role("tab", name="Transcript (1,000)").click()
     page.wait_for_function("document.querySelectorAll('.message').length === 150")
-    page.get_by_role("button", name="Show more of 1,000 messages").click()
+    # By keyboard: rows get their true height as they scroll into view, so that the
+    # button may move between the press and the release of a pointer.
+    page.get_by_role("button", name="Show more of 1,000 messages").press("Enter")
     page.wait_for_function("document.querySelectorAll('.message').length === 300")
     page.locator("#error").fill("messages[998]: something is invalid")
     page.wait_for_selector(".panel.error")
